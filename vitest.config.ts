@@ -3,7 +3,7 @@ import { InterleavedSequencer } from './tools/dev/test-order.ts';
 
 // Four projects: `unit` needs nothing but Node, and `int` needs the real engines, which its global setup brings up with the
 // services tool: CI runs these two. What takes too long for every run is run by hand for each change that concerns it: `browser`,
-// the console in a browser but for the journey that is in `int`, and `thorough`, what engines do at full size, at their worst
+// the console in a browser but for the journey that is in `int`, and `slow`, what engines do at full size, at their worst
 // or for long. Two files run at once, for the smallest machine has two cores; of `int`, which waits for engines, `npm run test:int`
 // runs four.
 // Time limits end tests that hang; none judges how fast the machine is.
@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{apps,packages,tools}/**/*.test.ts', 'tests/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/*.{int,browser,thorough}.test.ts', 'tools/lint/fixtures/**'],
+          exclude: ['**/node_modules/**', '**/*.{int,browser,slow}.test.ts', 'tools/lint/fixtures/**'],
           testTimeout: HANG_MS,
           hookTimeout: HANG_MS,
         },
@@ -37,7 +37,7 @@ export default defineConfig({
           hookTimeout: HANG_MS,
         },
       },
-      ...['browser', 'thorough'].map((name) => ({
+      ...['browser', 'slow'].map((name) => ({
         test: {
           name,
           include: [`{apps,packages,tools,tests}/**/*.${name}.test.ts`],

@@ -1,4 +1,4 @@
-import { atMost, defineBench, type BenchReport, type CountRun, type Measure } from '@millrace/kits';
+import { atMost, defineBench, type BenchReport, type CountRun, type Measure } from '@millrace/runners';
 import { ensureUp } from '@millrace/services';
 import {
   createTestDatabase,
@@ -9,8 +9,8 @@ import {
   uniqueId,
   type TestDatabase,
 } from '@millrace/testing';
-import { seedOrganisation, startApiFixture } from '../apps/api/src/fixture.ts';
-import { createCaller } from './api/http.ts';
+import { seedOrganisation, startApiFixture } from '../apps/api/src/api.fixture.ts';
+import { createCaller } from './api/http-caller.ts';
 import { minStatementCount, recordStatements } from './api/statements.ts';
 
 const CONCURRENCY = 16;
@@ -82,7 +82,7 @@ export const bench = defineBench({
     const bareUrl = `http://127.0.0.1:${await freePort()}`;
     await using bareServer = await startProcess({
       name: 'bare',
-      entry: 'bench/api/bare-server.ts',
+      entry: 'bench/api/baseline-server.ts',
       args: [new URL(bareUrl).port, database.url],
       env: {},
       readyUrl: `${bareUrl}/readyz`,

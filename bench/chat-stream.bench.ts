@@ -1,12 +1,12 @@
 import type { HeapProfiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
-import { atMost, defineBench, type BenchReport } from '@millrace/kits';
+import { atMost, defineBench, type BenchReport } from '@millrace/runners';
 import { contract } from '@millrace/contract';
-import type { AnswerContext } from '../packages/inference/src/adapters/adapter.ts';
-import { textDialects } from '../packages/inference/src/adapters/chat-adapter.ts';
-import { chatAnswerFormat } from '../packages/inference/src/adapters/chat-form.ts';
-import { EventStream } from '../packages/inference/src/adapters/chat-stream.ts';
-import { createChatReader } from '../packages/inference/src/wire/chat.ts';
+import type { AnswerContext } from '../packages/inference/src/adapters/text/text-adapter.ts';
+import { textDialects } from '../packages/inference/src/adapters/text/chat-adapters.ts';
+import { chatAnswerFormat } from '../packages/inference/src/adapters/text/chat-answer-format.ts';
+import { EventStream } from '../packages/inference/src/adapters/text/text-stream.ts';
+import { createChatReader } from '../packages/inference/src/wire/chat-request.ts';
 
 const EVENTS = 64;
 /** One call of a side is so many streams: a single one is over before the bench has looked at the clock. */

@@ -7,7 +7,7 @@ import {
   type EventChannels,
   type Feed,
 } from '@millrace/core/events';
-import { atLeast, atMost, defineBench } from '@millrace/kits';
+import { atLeast, atMost, defineBench } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import { floorDivide, perSecond, ratio } from '@millrace/platform/money';

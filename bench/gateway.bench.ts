@@ -7,11 +7,11 @@ import {
   type BenchRun,
   type CountRun,
   type Measure,
-} from '@millrace/kits';
-import { measureOpenStreams } from './gateway/hold.ts';
+} from '@millrace/runners';
+import { measureOpenStreams } from './gateway/open-streams.ts';
 import { startMillrace } from './gateway/millrace.ts';
 import { createRawClient, type RawClient } from './gateway/raw-client.ts';
-import { startBaseline, startPortkey, startUpstreamDouble, type Gateway } from './gateway/sides.ts';
+import { startBaseline, startPortkey, startUpstreamDouble, type Gateway } from './gateway/gateways.ts';
 
 /** What is asked of the double behind: JSON at once, or chunks so many milliseconds apart. */
 interface LoadShape {

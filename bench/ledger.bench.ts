@@ -1,5 +1,5 @@
 import { applyLedger, type LedgerCommand } from '@millrace/core/ledger';
-import { atLeast, atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
+import { atLeast, atMost, defineBench, type BenchReport, type CountRun } from '@millrace/runners';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, negateUsd, ratio } from '@millrace/platform/money';
 import { ensureUp } from '@millrace/services';

@@ -1,4 +1,4 @@
-import { atLeast, atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
+import { atLeast, atMost, defineBench, type BenchReport, type CountRun } from '@millrace/runners';
 import { createLimiter } from '@millrace/platform/limiter';
 import type { RatePolicy } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';

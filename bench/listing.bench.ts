@@ -3,7 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { atLeast, atMost, defineBench, type BenchReport, type BenchRun, type Measure } from '@millrace/kits';
+import {
+  atLeast,
+  atMost,
+  defineBench,
+  type BenchReport,
+  type BenchRun,
+  type Measure,
+} from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';
@@ -17,7 +24,7 @@ import {
 } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { createListingCaller, type Caller } from './listing/caller.ts';
-import { insertMarket, regions, type InsertedMarket } from './listing/plant.ts';
+import { insertMarket, regions, type InsertedMarket } from './listing/insert-market.ts';
 import { measureSales } from './listing/sales.ts';
 
 const MACHINES = 100_000;
@@ -178,7 +185,7 @@ export const bench = defineBench({
     const port = await freePort();
     await using bareServer = await startProcess({
       name: 'bare',
-      entry: 'bench/listing/bare-server.ts',
+      entry: 'bench/listing/baseline-server.ts',
       args: [String(port), file],
       env: {},
       readyUrl: `http://127.0.0.1:${port}/`,

@@ -1,5 +1,5 @@
 import { sweepMeters } from '@millrace/core/metering';
-import { atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
+import { atMost, defineBench, type BenchReport, type CountRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { createLogger } from '@millrace/platform/log';
 import { floorDivide, ratio, divideWithRemainder } from '@millrace/platform/money';

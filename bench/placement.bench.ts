@@ -6,7 +6,7 @@ import {
   type BenchReport,
   type BenchRun,
   type Measure,
-} from '@millrace/kits';
+} from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { postgresConfig } from '@millrace/platform/config';
 import { createDb, type Db } from '@millrace/platform/db';

@@ -1,9 +1,9 @@
-import { loginAndCountGpus, newReadinessKey } from '@millrace/compute/proof';
-import { atMost, defineBench, type BenchRun } from '@millrace/kits';
+import { loginAndCountGpus, newReadinessKey } from '@millrace/compute/readiness';
+import { atMost, defineBench, type BenchRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../tests/stack/rental-stack.ts';
 import { insertPrice, rentalPath, seedTenant, type StackTenant } from '../tests/stack/tenant.ts';
-import { connectBaselineIncus, type BaselineIncus } from './provision/bare-incus.ts';
+import { connectBaselineIncus, type BaselineIncus } from './provision/baseline-incus.ts';
 
 const ROUNDS = 15;
 const QUICK_ROUNDS = 2;

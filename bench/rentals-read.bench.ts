@@ -5,7 +5,7 @@ import {
   type BenchRun,
   type CountRun,
   type Measure,
-} from '@millrace/kits';
+} from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { parseId, toUuid, type UserId } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';
@@ -21,7 +21,7 @@ import {
 } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { Pool } from 'pg';
-import { seedOrganisation, startApiFixture, type SeededOrganisation } from '../apps/api/src/fixture.ts';
+import { seedOrganisation, startApiFixture, type SeededOrganisation } from '../apps/api/src/api.fixture.ts';
 import { minStatementCount } from './api/statements.ts';
 
 /** Live rentals of one organisation, and of the others around it. */

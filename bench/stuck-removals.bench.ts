@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { atMost, defineBench, type BenchRun } from '@millrace/kits';
+import { atMost, defineBench, type BenchRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type ClusterId } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';

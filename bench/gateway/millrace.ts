@@ -6,7 +6,7 @@ import {
   seedInferenceTenant,
   seedOperator,
 } from '../../tests/stack/inference-tenant.ts';
-import { MODEL, type Gateway, type StartedGateway } from './sides.ts';
+import { MODEL, type Gateway, type StartedGateway } from './gateways.ts';
 
 const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
 const BALANCE_NANO_USD = 1_000_000_000_000_000n;

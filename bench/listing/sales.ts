@@ -1,5 +1,5 @@
 import { place, releaseAllocation } from '@millrace/core/fleet';
-import { atMost, type BenchAssertion, type BenchRun } from '@millrace/kits';
+import { atMost, type BenchAssertion, type BenchRun } from '@millrace/runners';
 import { createOrganisation, createTestDatabase, insertFleet, testIds } from '@millrace/testing';
 
 const NODES = 1_000;

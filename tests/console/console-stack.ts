@@ -1,7 +1,7 @@
 import { buildConsole } from '@millrace/console-tools';
 import { startSmtpServer, type TestSmtp } from '@millrace/testing';
 import { openMockStack, type MockStack } from '../stack/mock-stack.ts';
-import type { AccountDeps } from './person.ts';
+import type { AccountDeps } from './accounts.ts';
 
 /** The mock stack with the console, and a real SMTP server that keeps the letters. */
 export interface ConsoleStack extends MockStack, AccountDeps {

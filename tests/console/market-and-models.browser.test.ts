@@ -1,11 +1,11 @@
-import { newReadinessKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/readiness';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MOCK_MODEL } from '../stack/mock-stack.ts';
 import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { signedOutError } from './look.ts';
-import { withMode, createOwner, type Owner } from './person.ts';
+import { signedOutError } from './open-page.ts';
+import { withMode, createOwner, type Owner } from './accounts.ts';
 
 // Models and the marketplace as people use them: the playground asks a real gateway from a real browser, across origins.
 

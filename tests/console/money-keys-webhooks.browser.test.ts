@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { newReadinessKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/readiness';
 import { insertInvoice } from '@millrace/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { charge, credit, usd } from '../../apps/api/src/money.fixture.ts';
 import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { waitUntilLoaded } from './look.ts';
-import { withMode, createOwner, type Owner } from './person.ts';
+import { waitUntilLoaded } from './open-page.ts';
+import { withMode, createOwner, type Owner } from './accounts.ts';
 
 // What people do with money, keys and webhooks, by the names that they see, in a real browser against the real service.
 

@@ -4,7 +4,7 @@ import {
   shellQuoted,
   buildSnippets,
   type SnippetRequest,
-} from '../../apps/console/src/features/playground/code.ts';
+} from '../../apps/console/src/features/playground/snippets.ts';
 
 const places = { apiUrl: 'https://api.example.com', inferenceUrl: 'https://models.example.com' };
 const nasty = `It's "quoted" $HOME \`id\` \\n\nnext 'line' — 水`;

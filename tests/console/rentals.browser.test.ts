@@ -1,12 +1,12 @@
-import { newReadinessKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/readiness';
 import { eventually } from '@millrace/testing';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack/cutting-proxy.ts';
+import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack/response-dropping-proxy.ts';
 import { MOCK_REGION } from '../stack/mock-stack.ts';
 import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { withMode, createOwner, type Owner } from './person.ts';
+import { withMode, createOwner, type Owner } from './accounts.ts';
 
 // Rentals and volumes as people use them, and the feed that keeps pages live, through a proxy that can cut it.
 

@@ -1,4 +1,4 @@
-import { newReadinessKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/readiness';
 import {
   eventually,
   insertAuditReport,
@@ -12,7 +12,7 @@ import {
 } from '@millrace/testing';
 import { MOCK_MODEL, MOCK_REGION } from '../stack/mock-stack.ts';
 import type { ConsoleStack } from './console-stack.ts';
-import { addColleague, createOwner, createPerson, type Owner, type Person } from './person.ts';
+import { addColleague, createOwner, createPerson, type Owner, type Person } from './accounts.ts';
 
 /**
  * An organisation to look at: something of everything, made over the API where the API can make it in a test's time, and planted where

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openMockStack, type MockStack } from '../stack/mock-stack.ts';
 import { openBrowser, type TestBrowser } from './browser.ts';
 import { accountsEnv } from './console-stack.ts';
-import { waitUntilLoaded } from './look.ts';
-import { withMode, createOwner, type Owner } from './person.ts';
+import { waitUntilLoaded } from './open-page.ts';
+import { withMode, createOwner, type Owner } from './accounts.ts';
 
 // Adding money by card, with a double of Stripe: from the amount to the page to pay on, and back to a balance that has it.
 

@@ -10,11 +10,11 @@ import {
 } from '@millrace/contract';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallResponse, SeededOrganisation } from '../../apps/api/src/fixture.ts';
-import type { SignedIn } from '../../apps/api/src/people.fixture.ts';
-import { personRows, createSignedInPerson, type PersonRow } from './access.persons.rows.ts';
+import type { CallResponse, SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
+import type { SignedIn } from '../../apps/api/src/users.fixture.ts';
+import { personRows, createSignedInPerson, type PersonRow } from './access.account.rows.ts';
 import { accessRows, type AccessRow } from './access.rows.ts';
-import { callOperation, startHarness, type CallInput, type Harness } from './world.ts';
+import { callOperation, startHarness, type CallInput, type Harness } from './harness.ts';
 
 // What people who are signed in may do, over every operation of the contract and every role. Its rows are those of
 // access.int.test.ts: an operation that has one there is judged here as well.
@@ -54,7 +54,7 @@ function organisationRowOf({ id }: Operation): AccessRow {
 
 function rowOf({ id }: Operation): PersonRow {
   const row = (personRows as Readonly<Record<string, PersonRow>>)[id];
-  if (row === undefined) throw new Error(`${id} has no row in tests/e2e/access.persons.rows.ts`);
+  if (row === undefined) throw new Error(`${id} has no row in tests/e2e/access.account.rows.ts`);
   return row;
 }
 

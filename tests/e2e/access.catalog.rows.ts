@@ -1,7 +1,7 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of what operators do with models and deployments. Each stands on a model of its own. */
 

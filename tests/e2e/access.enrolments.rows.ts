@@ -1,9 +1,9 @@
 import type { OperationId } from '@millrace/contract';
 import { makeCertificate, insertSupplier, insertSupplierMachine, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { createJoinToken } from './access.suppliers.rows.ts';
-import type { CallInput, Harness } from './world.ts';
+import type { CallInput, Harness } from './harness.ts';
 
 /** The rows of how machines join, and of what is told about them afterwards. */
 

@@ -2,7 +2,7 @@ import { contract, type OperationId } from '@millrace/contract';
 import { toUuid, type NodeId } from '@millrace/platform/ids';
 import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of what operators do with the fleet. Each stands on a cluster of its own. */
 

@@ -1,9 +1,9 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { createTenant, insertSupplierMachine } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { prepareToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of instances on machines of the marketplace. Each stands on a machine of its own, and on money of its own. */
 

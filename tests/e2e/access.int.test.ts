@@ -7,9 +7,9 @@ import {
   type Operation,
 } from '@millrace/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallResponse } from '../../apps/api/src/fixture.ts';
+import type { CallResponse } from '../../apps/api/src/api.fixture.ts';
 import { accessRows, type AccessRow } from './access.rows.ts';
-import { callOperation, keyWithout, startHarness, type CallInput, type Harness } from './world.ts';
+import { callOperation, keyWithout, startHarness, type CallInput, type Harness } from './harness.ts';
 
 // Who may do what, over every operation of the contract. If you are here because an operation has no row: you
 // have added one. Do not list it as an exception; write its row in access.rows.ts, so that strangers stay out.

@@ -1,8 +1,8 @@
 import type { OperationId } from '@millrace/contract';
 import { insertAuditReport, insertInvoice, testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import type { CallInput, Harness } from './world.ts';
+import type { CallInput, Harness } from './harness.ts';
 
 /** The rows of invoices, the cost export and the auditor's reports. */
 

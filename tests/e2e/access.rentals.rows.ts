@@ -1,8 +1,8 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { insertFleet, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, newSshPublicKey, type CallInput, type Harness } from './world.ts';
+import { callOperation, newSshPublicKey, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of rentals. Each stands on a host of its own, and on money of its own. */
 

@@ -1,20 +1,20 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { signStripeEvent, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { catalogAccessRows } from './access.catalog.rows.ts';
 import { enrolmentAccessRows } from './access.enrolments.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { instanceAccessRows } from './access.instances.rows.ts';
 import { invoiceAccessRows } from './access.invoices.rows.ts';
-import { invitationAccessRows } from './access.people.rows.ts';
+import { invitationAccessRows } from './access.invitations.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
 import { supplierMoneyAccessRows } from './access.supplier-money.rows.ts';
 import { supplierAccessRows } from './access.suppliers.rows.ts';
 import { usageAccessRows } from './access.usage.rows.ts';
 import { volumeAccessRows } from './access.volumes.rows.ts';
 import { webhookAccessRows } from './access.webhooks.rows.ts';
-import { callOperation, newSshPublicKey, type CallInput, type Harness } from './world.ts';
+import { callOperation, newSshPublicKey, type CallInput, type Harness } from './harness.ts';
 
 /**
  * One row per served operation: how its owner calls it with success, and the same call with an id that

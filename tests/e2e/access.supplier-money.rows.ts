@@ -3,9 +3,9 @@ import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import type { Tx } from '@millrace/platform/db';
 import { nanoUsd, nanoPerUsd } from '@millrace/platform/money';
 import { insertStatement, insertSupplier, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of what suppliers earn, are told and are paid. */
 

@@ -1,9 +1,9 @@
 import { contract, type OperationId } from '@millrace/contract';
 import type { OrgId } from '@millrace/platform/ids';
 import { insertMarketplaceProvider, insertSupplier, insertSupplierMachine, testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of suppliers: their account, their machines and tokens, and the operator's word on them. */
 

@@ -1,9 +1,9 @@
 import type { OperationId } from '@millrace/contract';
 import { insertRequest, testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { batchIdOf, insertBatch } from '../../apps/api/src/money.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import type { CallInput, Harness } from './world.ts';
+import type { CallInput, Harness } from './harness.ts';
 
 /** The rows of single inference requests, each with a request of its own. */
 

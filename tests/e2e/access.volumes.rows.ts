@@ -1,11 +1,11 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import { toUuid } from '@millrace/platform/ids';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { createAcceptedBareMetal, bareMetalRequest, prepareToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
 import { insertedProvider } from './access.fleet.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of volumes. Nobody works on them here: what a worker would write is written past it. */
 

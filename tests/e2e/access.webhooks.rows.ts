@@ -1,9 +1,9 @@
 import { contract, type EventData, type OperationId } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { callOperation, type CallInput, type Harness } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
 
 /** The rows of webhooks. Nobody sends anything here: no worker is there. */
 

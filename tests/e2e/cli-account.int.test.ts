@@ -1,10 +1,10 @@
 import { contract } from '@millrace/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/fixture.ts';
+import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
 import { API_URL, runCli, type RunOptions, type RunResult } from '../../apps/cli/src/fixture.ts';
-import type { Command } from '../../apps/cli/src/frame/command.ts';
+import type { Command } from '../../apps/cli/src/framework/command.ts';
 import { manifest } from '../../apps/cli/src/manifest.generated.ts';
-import { auditLedger, closeAll } from '../stack/books.ts';
+import { auditLedger, closeAll } from '../stack/ledger-audit.ts';
 
 /** Accounts and administration by the command line, against the real API. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/fixture.ts';
-import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/people.fixture.ts';
+import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
+import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/users.fixture.ts';
 import { PROFILES_PATH, runCli } from '../../apps/cli/src/fixture.ts';
-import { auditLedger, closeAll } from '../stack/books.ts';
+import { auditLedger, closeAll } from '../stack/ledger-audit.ts';
 
 /** `millrace login` against the real api: its sign-in, its sessions, its keys. */
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newReadinessKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/readiness';
 import {
   createTestDatabase,
   eventually,
@@ -13,9 +13,9 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { runCli, type RunOptions } from '../../apps/cli/src/fixture.ts';
-import { auditAndDrop } from '../stack/books.ts';
+import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 

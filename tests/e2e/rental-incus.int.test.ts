@@ -1,4 +1,4 @@
-import { isKeyRejected, loginAndCountGpus, type SshTarget } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus, type SshTarget } from '@millrace/compute/readiness';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { eventually, fleetInvariantViolations, startStopwatch, scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

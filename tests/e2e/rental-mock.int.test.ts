@@ -1,4 +1,4 @@
-import { isKeyRejected, loginAndCountGpus, newReadinessKey } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus, newReadinessKey } from '@millrace/compute/readiness';
 import {
   createTestDatabase,
   eventually,
@@ -8,8 +8,8 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedOrganisation } from '../../apps/api/src/fixture.ts';
-import { auditAndDrop } from '../stack/books.ts';
+import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
+import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
 
 /** A test key from the order to the end of its machine, over the public face of real processes. */

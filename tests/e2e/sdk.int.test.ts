@@ -16,9 +16,9 @@ import {
 } from '@millrace/sdk';
 import { eventually } from '@millrace/testing';
 import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest';
-import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack/cutting-proxy.ts';
+import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack/response-dropping-proxy.ts';
 import { MOCK_MODEL, MOCK_REGION, openMockStack, type MockStack } from '../stack/mock-stack.ts';
-import { newSshPublicKey } from './world.ts';
+import { newSshPublicKey } from './harness.ts';
 
 /** The SDK against the whole product, through proxies that cut answers. */
 

@@ -1,4 +1,4 @@
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { startLlama, type LlamaSettings, type TestLlama } from '@millrace/testing';
 import OpenAI from 'openai';
 import { openInferenceStack, type InferenceStack } from '../stack/inference-stack.ts';

@@ -1,6 +1,6 @@
-import { defineProof } from '@millrace/kits';
-import { bareMetal } from './rentals/kinds.ts';
-import { proveRentalKind } from './rentals/struggle.ts';
+import { defineProof } from '@millrace/runners';
+import { bareMetal } from './rentals/rental-kinds.ts';
+import { proveRentalKind } from './rentals/chaos-run.ts';
 
 /** Tenants who rent whole nodes, alone and in pairs, under the same blows as all others. */
 export const proof = defineProof({

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { defineProof, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofRun } from '@millrace/runners';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');

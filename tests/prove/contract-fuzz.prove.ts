@@ -1,6 +1,6 @@
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { ensureUp } from '@millrace/services';
-import { startHarness } from '../e2e/world.ts';
+import { startHarness } from '../e2e/harness.ts';
 import { fuzz } from './contract-fuzz/fuzz.ts';
 
 /** Hostile and lucky callers: whatever they send, the answer is one that the documents promise. */

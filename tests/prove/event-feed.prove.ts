@@ -1,5 +1,5 @@
 import { ensureEventStream, eventChannels } from '@millrace/core/events';
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import type { NatsClient } from '@millrace/platform/nats';

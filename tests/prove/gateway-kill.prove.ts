@@ -1,4 +1,4 @@
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, startChatDouble } from '@millrace/testing';
 import { openInferenceStack, type InferenceStack } from '../stack/inference-stack.ts';
@@ -10,9 +10,9 @@ import {
   seedOperator,
   deployChatModel,
 } from '../stack/inference-tenant.ts';
-import { checkRequests, waitForUsageQuiescence } from './gateway-kill/judge.ts';
+import { checkRequests, waitForUsageQuiescence } from './gateway-kill/checker.ts';
 import { startLoad, type Question } from './gateway-kill/load.ts';
-import { injectFault, faultTitles, type InjectedFault, type FaultTarget } from './gateway-kill/strikes.ts';
+import { injectFault, faultTitles, type InjectedFault, type FaultTarget } from './gateway-kill/faults.ts';
 import { StallWatch } from './stalls.ts';
 
 /** Clients who ask without pause, and everything under them killed in turn. */

@@ -2,15 +2,15 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createIncusDriver } from '@millrace/compute/incus';
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultCacheDir, withLock } from '@millrace/services';
 import { testLog } from '@millrace/testing';
 import { hostName, openEmulatedHost } from './incus-vm/host.ts';
 import { vmImage } from './incus-vm/image.ts';
-import { VmLifecycle } from './incus-vm/life.ts';
-import { requireIncusHost, packages } from './incus-vm/workshop.ts';
-import { toolRunner, unpackPackages } from './workshop.ts';
+import { VmLifecycle } from './incus-vm/machine-lifecycle.ts';
+import { requireIncusHost, packages } from './incus-vm/host-packages.ts';
+import { toolRunner, unpackPackages } from './build-cache.ts';
 
 /**
  * The Incus driver with a virtual machine that really boots: Debian 12 with cloud-init. Its processor is EMULATED in software,

@@ -1,6 +1,6 @@
-import { defineProof } from '@millrace/kits';
-import { instances } from './rentals/kinds.ts';
-import { proveRentalKind } from './rentals/struggle.ts';
+import { defineProof } from '@millrace/runners';
+import { instances } from './rentals/rental-kinds.ts';
+import { proveRentalKind } from './rentals/chaos-run.ts';
 
 /** Tenants of the marketplace, who rent machines that they chose, under the same blows as all others. */
 export const proof = defineProof({

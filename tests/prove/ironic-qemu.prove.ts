@@ -2,16 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createIronicDriver } from '@millrace/compute/ironic';
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultCacheDir, withLock } from '@millrace/services';
 import { enrolRedfish, startBareMetalFarm, startIronic, type TestIronic } from '@millrace/testing';
-import { hostForMachines, createQemuRuntime, type QemuRuntime } from './ironic-qemu/body.ts';
-import { imageName, BareMetalLifecycle } from './ironic-qemu/life.ts';
+import { hostForMachines, createQemuRuntime, type QemuRuntime } from './ironic-qemu/qemu-runtime.ts';
+import { imageName, BareMetalLifecycle } from './ironic-qemu/machine-lifecycle.ts';
 import { deployRamdisk, type DeployRamdisk } from './ironic-qemu/ramdisk.ts';
 import { tenantImage, type TenantImage } from './ironic-qemu/tenant-image.ts';
-import { requireIronicHost, packages } from './ironic-qemu/workshop.ts';
-import { toolRunner, unpackPackages } from './workshop.ts';
+import { requireIronicHost, packages } from './ironic-qemu/host-packages.ts';
+import { toolRunner, unpackPackages } from './build-cache.ts';
 
 /**
  * The Ironic driver with a machine that really boots: the agent's ramdisk from the CD that Ironic made, then what that wrote

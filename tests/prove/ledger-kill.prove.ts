@@ -1,4 +1,4 @@
-import { defineProof, type ProofReport, type ProofRun, type Random } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun, type Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { fromUuid, type OrgId } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';
@@ -11,8 +11,8 @@ import {
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { findViolation, deepRules, rules } from '../sim/ledger/books.ts';
-import { batchItems, batchIdempotencyKeys, type BatchScope } from './ledger/orders.ts';
+import { findViolation, deepRules, rules } from '../sim/ledger/compare.ts';
+import { batchItems, batchIdempotencyKeys, type BatchScope } from './ledger/batches.ts';
 
 const posters = 3;
 const atOnce = 4;

@@ -1,4 +1,4 @@
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { startProcess, type TestProcess } from '@millrace/testing';
 import { playAudited, type SeedRun } from './ledger/audited.ts';
 

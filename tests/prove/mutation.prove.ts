@@ -1,4 +1,4 @@
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { decisionFiles, fixtures } from './mutation/files.ts';
 import { tryMutants } from './mutation/run.ts';
 import {

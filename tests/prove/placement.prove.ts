@@ -1,5 +1,5 @@
 import { createMockDriver, createPostgresStore } from '@millrace/compute/mock';
-import { defineProof, type ProofReport, type ProofRun, type Random } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun, type Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
 import { floorDivide } from '@millrace/platform/money';
@@ -15,7 +15,7 @@ import {
   type TestProcess,
 } from '@millrace/testing';
 import type { Client } from 'pg';
-import { checkIndexes, checkInvariants } from './placement/judge.ts';
+import { checkIndexes, checkInvariants } from './placement/checker.ts';
 import { CLUSTER, FABRIC_SIZE, layout, NODES, REGION } from './placement/plans.ts';
 
 const clients = 32;

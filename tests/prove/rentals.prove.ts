@@ -1,6 +1,6 @@
-import { defineProof } from '@millrace/kits';
-import { virtualMachines } from './rentals/kinds.ts';
-import { proveRentalKind } from './rentals/struggle.ts';
+import { defineProof } from '@millrace/runners';
+import { virtualMachines } from './rentals/rental-kinds.ts';
+import { proveRentalKind } from './rentals/chaos-run.ts';
 
 /** Tenants who rent and end, and everything under them killed at random. */
 export const proof = defineProof({

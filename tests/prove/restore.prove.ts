@@ -1,4 +1,4 @@
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { openDrillStack } from './restore/drill-stack.ts';
 import { drill } from './restore/drill.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';
@@ -17,7 +17,7 @@ import {
   type WorkerProcess,
 } from '@millrace/testing';
 import { waitWhileProgress } from './progress.ts';
-import { checkDeliveries } from './webhooks/judge.ts';
+import { checkDeliveries } from './webhooks/checker.ts';
 import { insertTenants, insertWebhook, writeEvents, type TestWebhook } from './webhooks/tenants.ts';
 
 interface Size {

@@ -1,9 +1,9 @@
-import { defineSim, type Action } from '@millrace/kits';
+import { defineSim, type Action } from '@millrace/runners';
 import { withoutSweep } from './clocks/coverage.ts';
 import { loopsOfCode } from './clocks/loops.ts';
 import { auditFindings, changesAt, sweepUntilStable } from './clocks/run.ts';
 import { sweeps } from './clocks/sweeps.ts';
-import { createClockHarness, type ClockHarness } from './clocks/world.ts';
+import { createClockHarness, type ClockHarness } from './clocks/harness.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -43,7 +43,7 @@ export const sim = defineSim<State>({
     if (unknown.length > 0) {
       throw new Error(
         `These loops have no sweep in this simulation: ${unknown.join(', ')}. Add each to sweeps.ts, with something that ` +
-          'is due in world.ts, or to coverage.ts with the reason why it needs none.',
+          'is due in harness.ts, or to coverage.ts with the reason why it needs none.',
       );
     }
     const world = await createClockHarness();

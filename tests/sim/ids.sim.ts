@@ -1,5 +1,5 @@
-import { defineSim } from '@millrace/kits';
-import type { Random } from '@millrace/kits';
+import { defineSim } from '@millrace/runners';
+import type { Random } from '@millrace/runners';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { cellOf, createIdSource, fromUuid, parseId, toUuid } from '@millrace/platform/ids';
 import type { IdSource, OrgId } from '@millrace/platform/ids';

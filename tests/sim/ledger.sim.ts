@@ -6,7 +6,7 @@ import {
   setFrozen,
   setOverdraft,
 } from '@millrace/core/ledger';
-import { defineSim, type Action, type Random } from '@millrace/kits';
+import { defineSim, type Action, type Random } from '@millrace/runners';
 import type { BudgetId, KeyId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, negateUsd } from '@millrace/platform/money';
@@ -20,7 +20,7 @@ import {
   compareTransfers,
   deepRules,
   rules,
-} from './ledger/books.ts';
+} from './ledger/compare.ts';
 import { amountFrom, makeCommand, type CommandKind } from './ledger/commands.ts';
 import {
   applyWithFault,
@@ -31,10 +31,10 @@ import {
   createLedgerHarness,
   type OutcomeCounts,
   type LedgerHarness,
-} from './ledger/world.ts';
-import * as acts from './ledger/pot-actions.ts';
-import { checkBudgets, checkCharges, checkLeaseCoverage } from './ledger/pot-rules.ts';
-import { closeLeaseHarness, createLeaseHarness, type LeaseHarness } from './ledger/pot-world.ts';
+} from './ledger/harness.ts';
+import * as acts from './ledger/lease-actions.ts';
+import { checkBudgets, checkCharges, checkLeaseCoverage } from './ledger/lease-invariants.ts';
+import { closeLeaseHarness, createLeaseHarness, type LeaseHarness } from './ledger/lease-harness.ts';
 
 const quiet = createLogger({ name: 'simulation', level: 'fatal' });
 

@@ -12,8 +12,8 @@ import {
   testNames,
   type TestDatabase,
 } from '@millrace/testing';
-import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
-import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
+import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised-process.ts';
 
 /**
  * The product as it runs: api and workers as processes of their own, a Restate that may be killed because nobody else uses

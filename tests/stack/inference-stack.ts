@@ -14,8 +14,8 @@ import {
   type TestLlama,
   type TestValkey,
 } from '@millrace/testing';
-import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
-import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
+import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised-process.ts';
 
 /**
  * The product as it serves inference: api, workers and gateways as processes of their own, all gateways on one port, real

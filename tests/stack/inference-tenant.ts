@@ -3,7 +3,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { eventually, type TestLlama } from '@millrace/testing';
 import OpenAI from 'openai';
-import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { InferenceStack } from './inference-stack.ts';
 import { grantCredit, type Answer } from './tenant.ts';
 

@@ -15,8 +15,8 @@ import {
   type TestCaddy,
   type TestDatabase,
 } from '@millrace/testing';
-import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
-import { createRowReader, type ReadRows } from './supervised.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
+import { createRowReader, type ReadRows } from './supervised-process.ts';
 
 /**
  * The product as it runs a marketplace: an api and a worker as processes of their own, a real Caddy in front of tenants'

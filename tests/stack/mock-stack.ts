@@ -11,8 +11,8 @@ import {
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/fixture.ts';
-import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
+import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
 
 /**
  * The whole product as processes, with machines, a market and models that are imitated: a test key rents, attaches, chats and

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { eventually, type SupplierHost } from '@millrace/testing';
-import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { REGION, type MarketplaceStack } from './marketplace-stack.ts';
 import type { Answer } from './tenant.ts';
 

@@ -1,5 +1,5 @@
 import { buildConsole, builtFolder } from './src/build.ts';
-import { FIRST_LOAD_LIMIT_BYTES, readBundleSize } from './src/weight.ts';
+import { FIRST_LOAD_LIMIT_BYTES, readBundleSize } from './src/bundle-size.ts';
 
 const kb = (bytes: number): string => `${(bytes / 1_000).toFixed(1)} kB`;
 

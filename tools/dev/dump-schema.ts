@@ -6,7 +6,7 @@
  * Without a url it uses the server that `npm run services -- up postgres` has started.
  */
 import { writeFile } from 'node:fs/promises';
-import { snapshotMigratedSchema, schemaFile, tablesFile } from '@millrace/platform/db/describe';
+import { snapshotMigratedSchema, schemaFile, tablesFile } from '@millrace/platform/db/schema-snapshot';
 import { readEndpoints } from '@millrace/services';
 
 const serverUrl = process.argv[2] ?? readEndpoints().postgresUrl;

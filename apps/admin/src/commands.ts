@@ -11,8 +11,8 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
-import { userDeleteCommand } from './delete-user.ts';
-import { userPasswordCommand } from './password.ts';
+import { userDeleteCommand } from './user-delete.ts';
+import { userPasswordCommand } from './user-password.ts';
 import { allowOrphanRemovalCommand, reconcileCommand } from './reconcile.ts';
 import { restoreConfirmCommand, restoreDeclareCommand, restoreStatusCommand } from './database-restore.ts';
 import {

@@ -29,7 +29,7 @@ import { createListing, serveInstances, serveListing, type Listing } from '@mill
 import { readBurnRate } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
-import { optOutLink, serveEmailOptOut } from './mail-refusals.ts';
+import { optOutLink, serveEmailOptOut } from './email-opt-out-page.ts';
 import { servePeople } from '@millrace/core/people';
 import { servePrices } from '@millrace/core/prices';
 import {

@@ -3,7 +3,12 @@ import { systemAuditContext } from '@millrace/core/identity';
 import { uniqueId } from '@millrace/testing';
 import type { KeyId } from '@millrace/platform/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 import { charge, credit, inTransaction, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;

@@ -1,7 +1,7 @@
 import { createHmac, randomInt } from 'node:crypto';
 import { eventually } from '@millrace/testing';
-import type { ApiFixture, CallResponse } from './fixture.ts';
-import { fixturePublicUrl } from './people.fixture.ts';
+import type { ApiFixture, CallResponse } from './api.fixture.ts';
+import { fixturePublicUrl } from './users.fixture.ts';
 
 /** An address that no other test has, so that what one counts does not bear on another: they share one Valkey. */
 export function newAddress(): { readonly 'x-forwarded-for': string } {

@@ -1,7 +1,12 @@
 import type { KeyId } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 import { charge, credit, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;

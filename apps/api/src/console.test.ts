@@ -9,7 +9,7 @@ import { createHttpServer } from '@millrace/platform/http';
 import { createIdSource } from '@millrace/platform/ids';
 import { createReferenceLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
-import { workGrowth } from '@millrace/testing/growth';
+import { workGrowth } from '@millrace/testing/work-growth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { acceptedEncodings, serveConsole, type ConsoleOptions } from './console.ts';
 

@@ -2,7 +2,12 @@ import { place } from '@millrace/core/fleet';
 import type { NodeId, OrgId } from '@millrace/platform/ids';
 import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 
 let fixture: ApiFixture;
 let operator: SeededOrganisation;

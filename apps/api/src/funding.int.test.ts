@@ -4,7 +4,12 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { NanoUsd } from '@millrace/platform/money';
 import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 import { inTransaction, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;

@@ -1,7 +1,12 @@
 import { compareServed, contract } from '@millrace/contract';
 import { mintKey } from '@millrace/core/identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 
 let fixture: ApiFixture;
 let ours: SeededOrganisation;

@@ -1,7 +1,12 @@
 import { runAudit } from '@millrace/core/auditor';
 import { insertAuditReport, insertInvoice, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 import { apply, usd } from './money.fixture.ts';
 
 /** Invoices, the cost export and audits, as people see them over HTTP. */

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { systemClock } from '@millrace/platform/clock';
 import { createTenant, insertSupplierMachine, recordStatements } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApiFixture, type ApiFixture } from './fixture.ts';
+import { startApiFixture, type ApiFixture } from './api.fixture.ts';
 
 let fixture: ApiFixture;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createContract, defaultProviders } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
-import { createRecallRequester } from '@millrace/core/pots';
+import { createRecallRequester } from '@millrace/core/credit-leases';
 import { consoleSubject } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
@@ -20,7 +20,7 @@ import { connectValkey } from '@millrace/platform/valkey';
 import { createApi } from './app.ts';
 import { loadApiConfig, type ApiConfig } from './config.ts';
 import { consoleFolder, type ConsoleOptions } from './console.ts';
-import { createSignInFromConfig } from './people.ts';
+import { createSignInFromConfig } from './create-sign-in.ts';
 
 /** Exit codes that supervisors know: wrong settings are not cured by starting again. */
 const EXIT_CONFIG = 78;

@@ -1,7 +1,12 @@
 import { testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
-import type { SignedIn } from './people.fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
+import type { SignedIn } from './users.fixture.ts';
 
 let fixture: ApiFixture;
 let ours: SeededOrganisation;

@@ -4,7 +4,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { BatchId, KeyId, OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { insertRequest, testIds, uniqueId } from '@millrace/testing';
-import type { ApiFixture } from './fixture.ts';
+import type { ApiFixture } from './api.fixture.ts';
 
 /** Money as other features would move it. For tests only. */
 

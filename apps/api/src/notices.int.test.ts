@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 
 const path = '/v2/me/notice-preferences';
 let fixture: ApiFixture;

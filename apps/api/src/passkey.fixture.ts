@@ -1,5 +1,5 @@
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { fixturePublicUrl } from './people.fixture.ts';
+import { fixturePublicUrl } from './users.fixture.ts';
 
 /** A passkey on a device, by WebAuthn: ES256, no attestation. For tests only. */
 export interface Passkey {

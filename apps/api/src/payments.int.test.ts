@@ -6,7 +6,7 @@ import {
   type ApiFixture,
   type CallResponse,
   type SeededOrganisation,
-} from './fixture.ts';
+} from './api.fixture.ts';
 
 let fixture: ApiFixture;
 beforeAll(async () => {

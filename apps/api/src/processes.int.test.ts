@@ -16,7 +16,7 @@ import {
   type TestProcess,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { seedOrganisation, type SeededOrganisation } from './fixture.ts';
+import { seedOrganisation, type SeededOrganisation } from './api.fixture.ts';
 
 /** Real api processes, killed for real. No worker runs in any of these tests: it is as dead as can be. */
 

@@ -1,7 +1,12 @@
 import { contract } from '@millrace/contract';
 import { insertRequest, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 import { batchIdOf, insertBatch } from './money.fixture.ts';
 
 let fixture: ApiFixture;

@@ -3,7 +3,12 @@ import { supplierRate } from '@millrace/core/suppliers';
 import { ppm } from '@millrace/platform/money';
 import { insertStatement, insertSupplier, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 import { apply, inTransaction, usd } from './money.fixture.ts';
 
 /** What suppliers earn and are paid, as they and operators see it over HTTP. */

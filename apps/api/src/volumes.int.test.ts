@@ -10,7 +10,12 @@ import { defaultStorage } from '@millrace/platform/config';
 import { connectVolumeBackend } from '@millrace/storage';
 import { eventually, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
 
 let fixture: ApiFixture;
 let ours: SeededOrganisation;

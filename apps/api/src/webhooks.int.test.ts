@@ -8,7 +8,7 @@ import {
   type CallResponse,
   type CallRequest,
   type SeededOrganisation,
-} from './fixture.ts';
+} from './api.fixture.ts';
 
 /** Webhooks as their owners see them. Nobody sends anything here. */
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/fixture.ts';
-import { helpTopics } from '../src/frame/help.ts';
+import { helpTopics } from '../src/framework/help.ts';
 import { manifest } from '../src/manifest.generated.ts';
 
 /** Every help text as it is shown, one file for each first word: a change of words is a change that is reviewed. */

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Command } from '../src/frame/command.ts';
+import type { Command } from '../src/framework/command.ts';
 
 /** The command line's source. */
 export const source = join(import.meta.dirname, '..', 'src');
@@ -79,8 +79,8 @@ export function manifestText(
   ];
   return [
     '// Written by `npm run cli:generate` from src/commands and the contract. Do not edit.',
-    ...(generated.length === 0 ? [] : ["import type { Command } from './frame/command.ts';"]),
-    "import type { Manifest } from './frame/manifest.ts';",
+    ...(generated.length === 0 ? [] : ["import type { Command } from './framework/command.ts';"]),
+    "import type { Manifest } from './framework/manifest.ts';",
     '',
     ...(generated.length === 0 ? [] : loader),
     'export const manifest: Manifest = [',

@@ -3,7 +3,7 @@ import { namespaces, operations as entries } from '@millrace/sdk';
 import { z } from 'zod';
 import type { GeneratedField, GeneratedOperation, GeneratedParam } from '../src/generated/table.ts';
 import { flagName, commandName, dropSoleGetVerb, commandNamesByOperation } from './names.ts';
-import { fieldDescriptions } from './phrases.ts';
+import { fieldDescriptions } from './field-descriptions.ts';
 
 /** A schema as JSON Schema has it; of that, what is looked at here. */
 interface Schema {

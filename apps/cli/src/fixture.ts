@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { JsonShape } from './frame/command.ts';
-import type { Capture, CliClock, Files, Spawn, System } from './frame/context.ts';
-import { findCommand } from './frame/manifest.ts';
-import { splitArguments } from './frame/parse.ts';
-import { runCommandLine } from './frame/runner.ts';
+import type { JsonShape } from './framework/command.ts';
+import type { Capture, CliClock, Files, Spawn, System } from './framework/context.ts';
+import { findCommand } from './framework/manifest.ts';
+import { splitArguments } from './framework/parse.ts';
+import { runCommandLine } from './framework/runner.ts';
 import { createInterrupts, type Interrupts } from './interrupts.ts';
 import { manifest } from './manifest.generated.ts';
 import { loadClient } from './sdk.ts';

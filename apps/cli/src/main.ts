@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { runCommandLine } from './frame/runner.ts';
-import { exitCodes } from './frame/exit-codes.ts';
+import { runCommandLine } from './framework/runner.ts';
+import { exitCodes } from './framework/exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
 import { manifest } from './manifest.generated.ts';
 import { loadClient } from './sdk.ts';

@@ -1,6 +1,6 @@
 // Written by `npm run cli:generate` from src/commands and the contract. Do not edit.
-import type { Command } from './frame/command.ts';
-import type { Manifest } from './frame/manifest.ts';
+import type { Command } from './framework/command.ts';
+import type { Manifest } from './framework/manifest.ts';
 
 const generated = async (operation: string): Promise<Command> =>
   (await import('./generated/build.ts')).generatedCommand(operation);

@@ -1,6 +1,6 @@
 import type { Millrace, OperationEntry } from '@millrace/sdk';
-import type { SessionAccount } from './frame/context.ts';
-import type { ClientSettings } from './frame/runner.ts';
+import type { SessionAccount } from './framework/context.ts';
+import type { ClientSettings } from './framework/runner.ts';
 
 export type { Output, CallableId, Input, Item, Millrace, MillraceEvent, OperationEntry } from '@millrace/sdk';
 

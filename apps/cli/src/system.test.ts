@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CliError } from './frame/errors.ts';
+import { CliError } from './framework/errors.ts';
 import { createInterrupts } from './interrupts.ts';
 import { createSystem } from './system.ts';
 

@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Writable } from 'node:stream';
-import type { Capture, CliClock, Files, LineReader, Prompt, Spawn, System } from './frame/context.ts';
-import { CliError } from './frame/errors.ts';
+import type { Capture, CliClock, Files, LineReader, Prompt, Spawn, System } from './framework/context.ts';
+import { CliError } from './framework/errors.ts';
 import type { Interrupts } from './interrupts.ts';
 import { version } from './version.ts';
 

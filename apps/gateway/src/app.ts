@@ -2,7 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { createContract, defaultProviders } from '@millrace/contract';
-import { createLeaseRequester, createCreditLeaseClient, createEpochEndPublisher } from '@millrace/core/pots';
+import {
+  createLeaseRequester,
+  createCreditLeaseClient,
+  createEpochEndPublisher,
+} from '@millrace/core/credit-leases';
 import {
   createEngineSlots,
   createGateway,

@@ -6,7 +6,7 @@ import { bytesOfGb, gbOf, snapshotIds, usedBytes } from './disk.ts';
 import { isMissing } from './files.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
-import { KeyedQueue } from './turns.ts';
+import { KeyedQueue } from './keyed-queue.ts';
 
 // What may be on this node together.
 

@@ -3,7 +3,7 @@ import { createLogger } from '@millrace/platform/log';
 import { expect, test } from 'vitest';
 import { loadStorageConfig, isWithin } from './config.ts';
 import { HealthTracker } from './health.ts';
-import { KeyedQueue } from './turns.ts';
+import { KeyedQueue } from './keyed-queue.ts';
 
 test('a volume is brought at once when its server is gone, asked now and then, and left longer the more it fails', async () => {
   const clock = new SimulatedClock();

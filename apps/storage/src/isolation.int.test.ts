@@ -8,7 +8,13 @@ import { exportPath } from '@millrace/storage';
 import { anonymousStateid } from '@millrace/storage/nfs41';
 import { createRandom, type Random } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf, openIn, openStorageHarness, statusOf, type StorageHarness } from './node.fixture.ts';
+import {
+  outcomeOf,
+  openIn,
+  openStorageHarness,
+  statusOf,
+  type StorageHarness,
+} from './storage-node.fixture.ts';
 
 // Against real servers, by a client of our own that does what it is told: who gets at which volume.
 

@@ -7,7 +7,13 @@ import { exportPath, type VolumeSpec } from '@millrace/storage';
 import type { Nfs41Client } from '@millrace/storage/nfs41';
 import { eventually, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { outcomeOf, neverAborted, openIn, openStorageHarness, type StorageHarness } from './node.fixture.ts';
+import {
+  outcomeOf,
+  neverAborted,
+  openIn,
+  openStorageHarness,
+  type StorageHarness,
+} from './storage-node.fixture.ts';
 
 // Snapshots that are restored, on a real node: XFS images, NFS servers, and clients that read every byte.
 

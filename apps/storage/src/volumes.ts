@@ -20,11 +20,11 @@ import { isProbeAddress } from './ganesha-config.ts';
 import { findServers, stopServer, rotateLog } from './ganesha.ts';
 import { HealthTracker } from './health.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
-import { probeVolume } from './probe.ts';
+import { probeVolume } from './probe-volume.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
 import { commitRestore, deleteDrafts, finishRestore } from './snapshot-restore.ts';
-import { serveVolume, type ServingDeps } from './serving.ts';
-import { KeyedQueue } from './turns.ts';
+import { serveVolume, type ServingDeps } from './serve-volume.ts';
+import { KeyedQueue } from './keyed-queue.ts';
 
 export interface VolumesDeps extends ServingDeps {
   readonly pool: Pool;

@@ -28,14 +28,14 @@ import {
   type RestateEndpoint,
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
-import { startKeyFeed } from './book.ts';
+import { startKeyFeed } from './key-feed.ts';
 import type { WorkerConfig } from './config.ts';
 import { startEnrolments } from './enrolments.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { gateLoops } from './loop-gate.ts';
-import { startCaddySync } from './names.ts';
-import { waitForConnection } from './nats.ts';
-import { connectLeaseValkey, createCreditRecall, startCreditLeases } from './pots.ts';
+import { startCaddySync } from './caddy.ts';
+import { waitForConnection } from './wait-for-nats.ts';
+import { connectLeaseValkey, createCreditRecall, startCreditLeases } from './credit-leases.ts';
 import { startRentals } from './rentals.ts';
 import { guardDrivers, createRestoreMonitor } from './database-restore.ts';
 import { startSweeps } from './sweeps.ts';

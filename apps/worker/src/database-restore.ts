@@ -1,6 +1,6 @@
 import { DriverError, type ComputeDriver } from '@millrace/compute';
 import { eventChannels, findLostEvents, storeLostEvents } from '@millrace/core/events';
-import type { DriverPool } from '@millrace/core/fleet';
+import { quarantineNodeWithUnknownMachine, type DriverPool } from '@millrace/core/fleet';
 import { usageSubjects } from '@millrace/core/inference';
 import { listUncreditedPayments, type StripeGateway } from '@millrace/core/payments';
 import {
@@ -9,8 +9,8 @@ import {
   listUnrecordedLeases,
   readHighestWatermark,
   stopAdmission,
-} from '@millrace/core/pots';
-import { dryRun, quarantineNodeWithUnknownMachine } from '@millrace/core/rentals';
+} from '@millrace/core/credit-leases';
+import { dryRun } from '@millrace/core/rentals';
 import {
   confirmRestore,
   createRestoreGuard,
@@ -31,7 +31,7 @@ import type { Logger } from '@millrace/platform/log';
 import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
-import { waitForConnection } from './nats.ts';
+import { waitForConnection } from './wait-for-nats.ts';
 
 export interface RestoreDeps {
   readonly db: Db;

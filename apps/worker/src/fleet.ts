@@ -14,7 +14,7 @@ import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
-import { retryAtStart } from './start-attempts.ts';
+import { retryAtStart } from './retry-at-start.ts';
 
 const METRICS_EVERY_MS = 30_000;
 

@@ -22,7 +22,7 @@ import type { Logger } from '@millrace/platform/log';
 import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
-import { createCreditRecall } from './pots.ts';
+import { createCreditRecall } from './credit-leases.ts';
 
 export interface RentalDeps {
   readonly db: Db;

@@ -11,7 +11,7 @@ import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { WorkerConfig } from './config.ts';
-import { waitForConnection } from './nats.ts';
+import { waitForConnection } from './wait-for-nats.ts';
 
 const MEBIBYTE = 1_048_576;
 const STREAM_CHECK_MS = 60_000;

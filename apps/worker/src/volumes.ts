@@ -13,7 +13,7 @@ import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { connectVolumeBackend } from '@millrace/storage';
 import type { WorkerConfig } from './config.ts';
-import { retryAtStart } from './start-attempts.ts';
+import { retryAtStart } from './retry-at-start.ts';
 
 /** What was attached or detached waits no longer than this before the storage server is told. */
 const CONVERGE_EVERY_MS = 500;

@@ -1,8 +1,8 @@
 import { deprecations } from './deprecations.ts';
 import type { Deprecation } from './deprecations.ts';
 import type { Operation } from './operation.ts';
-import { baselineOperations } from './operations/interface.ts';
-import { extensionOperations } from './operations/own.ts';
+import { baselineOperations } from './operations/baseline.ts';
+import { extensionOperations } from './operations/extensions.ts';
 import { createSchemas } from './records/index.ts';
 import type { ContractSchemas } from './records/index.ts';
 import { defaultProviders } from './records/provider-data.ts';

@@ -5,8 +5,16 @@ import {
   isEventType,
   type EventType,
 } from './event-types.ts';
-import { keyId, mode, nanoUsd, eventId, organisationId, timestamp, userId } from './operations/own-kit.ts';
-import { actor, resourceRef } from './operations/own-audit.ts';
+import {
+  keyId,
+  mode,
+  nanoUsd,
+  eventId,
+  organisationId,
+  timestamp,
+  userId,
+} from './operations/operation-builders.ts';
+import { actor, resourceRef } from './operations/v2/audit-log.ts';
 import { rentalType } from './records/vocabulary.ts';
 
 /**

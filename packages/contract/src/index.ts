@@ -4,16 +4,16 @@ export * from './error-bodies.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './operation.ts';
-export { operatorAdjustmentMaxUsd } from './operations/own-admin-money.ts';
-export { budgetLimitsMaxUsd, budgetsMax } from './operations/own-customer.ts';
+export { operatorAdjustmentMaxUsd } from './operations/admin/money.ts';
+export { budgetLimitsMaxUsd, budgetsMax } from './operations/v2/billing.ts';
 export {
   apiKeyLimits,
   rotationOverlapSecondsMax,
   sshAlgorithms,
   type ApiKeyLimits,
-} from './operations/own-keys.ts';
-export { pageSizeDefault, pageSizeMax } from './operations/own-kit.ts';
-export { placementBlockers, type PlacementBlocker } from './operations/own-rental-records.ts';
+} from './operations/v2/keys.ts';
+export { pageSizeDefault, pageSizeMax } from './operations/operation-builders.ts';
+export { placementBlockers, type PlacementBlocker } from './operations/v2/rental-schemas.ts';
 export * from './notices.ts';
 export * from './pending.ts';
 export * from './records/index.ts';

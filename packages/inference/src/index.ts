@@ -1,4 +1,4 @@
-export type { TextAdapter, TextStream, TokenCounts, EngineFailure } from './adapters/adapter.ts';
+export type { TextAdapter, TextStream, TokenCounts, EngineFailure } from './adapters/text/text-adapter.ts';
 export {
   createRouter,
   type DeploymentView,
@@ -9,7 +9,7 @@ export {
   type RouteRequest,
   type UpstreamCall,
 } from './routing/index.ts';
-export { createEngineSlots, type EngineSlots } from './gateway/engine-slots.ts';
+export { createEngineSlots, type EngineSlots } from './gateway/text/engine-slots.ts';
 export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/index.ts';
 export {
   mayUseModel,
@@ -19,7 +19,7 @@ export {
   toWireModelPrice,
   type KeyFeed,
   type KeyFeedOptions,
-} from './book/index.ts';
+} from './key-feed/index.ts';
 export {
   MediaEngineError,
   type MediaAdapter,
@@ -27,7 +27,7 @@ export {
   type MediaRequest,
   type MediaResponse,
   type SendUpstream,
-} from './adapters/media.ts';
+} from './adapters/media/media-adapter.ts';
 export { createMediaOperations, type MediaOperations } from './wire/media-operations.ts';
 export {
   capableDeployments,
@@ -37,11 +37,11 @@ export {
   type MediaOperation,
   type MediaUnits,
   type RenderedMedia,
-} from './wire/media.ts';
-export { chatAdapterOf, isTextEngine, type TextEngine } from './adapters/chat-adapter.ts';
-export { completionAdapterOf } from './adapters/completion-adapter.ts';
-export { mockResponseTo, type MockResponse } from './adapters/chat-mock.ts';
-export type { BodyReader, ParsedBody } from './wire/read-body.ts';
+} from './wire/media-operation.ts';
+export { chatAdapterOf, isTextEngine, type TextEngine } from './adapters/text/chat-adapters.ts';
+export { completionAdapterOf } from './adapters/text/completion-adapters.ts';
+export { mockResponseTo, type MockResponse } from './adapters/text/mock-text-engine.ts';
+export type { BodyReader, ParsedBody } from './wire/body-reader.ts';
 export {
   chatChoices,
   requestedMaxTokens,
@@ -50,12 +50,12 @@ export {
   chatPrefix,
   maxChatPromptTokens,
   type ChatRequest,
-} from './wire/chat.ts';
+} from './wire/chat-request.ts';
 export {
   completionChoices,
   completionPrefix,
   maxCompletionPromptTokens,
   readCompletion,
   type CompletionRequest,
-} from './wire/completion.ts';
+} from './wire/completion-request.ts';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.ts';

@@ -7,7 +7,7 @@ import { operations } from './operations.generated.ts';
 import type { CallableId } from './operations.generated.ts';
 import type { ClientOptions, RequestOptions } from './options.ts';
 import { Page, PagePromise, readList } from './page.ts';
-import { readerOf } from './readers.ts';
+import { readerOf } from './response-readers.ts';
 import type { CallInput } from './request.ts';
 import type { Resources } from './resources.generated.ts';
 import { singleResponseStream, reconnectingStream, EventStream, StreamPromise } from './stream.ts';

@@ -7,7 +7,7 @@ import {
   StreamInterruptedError,
   toApiError,
 } from './errors.ts';
-import { parseErrorResponse } from './refusals.ts';
+import { parseErrorResponse } from './error-response.ts';
 import { mayRetry, retryDelayMs } from './retry.ts';
 import { EventParser } from './sse.ts';
 import type { ServerEvent } from './sse.ts';

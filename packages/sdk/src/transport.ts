@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { AbortedError, ConnectionError, MillraceError, TimeoutError, toApiError } from './errors.ts';
 import type { OperationEntry } from './operation-entry.ts';
 import type { RequestOptions } from './options.ts';
-import { parseErrorResponse, requestIdOf } from './refusals.ts';
+import { parseErrorResponse, requestIdOf } from './error-response.ts';
 import { encodeRequest } from './request.ts';
 import type { CallInput } from './request.ts';
 import { mayRetry, retryDelayMs } from './retry.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '@millrace/platform/clock';
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import type { VolumeBackend } from './backend.ts';
-import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-wish.ts';
+import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-spec.ts';
 import { errorBody, volumeListBody, snapshotBody, volumeViewBody } from './wire.ts';
 
 export interface AgentConnectionOptions {

@@ -1,5 +1,5 @@
 import type { VolumeBackend, VolumeView, VolumeSpec } from './backend.ts';
-import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-wish.ts';
+import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-spec.ts';
 
 /**
  * Says yes: what test keys make. It serves nothing, and remembers only what this process asked of it, so nothing may be

@@ -11,7 +11,7 @@ import { z } from 'zod';
 //
 // A failure is {error: {kind, message}} with the kinds of a DriverError.
 
-export { checkSnapshotId, checkVolumeId, checkVolumeSpec, isHostAddress } from './check-wish.ts';
+export { checkSnapshotId, checkVolumeId, checkVolumeSpec, isHostAddress } from './check-spec.ts';
 
 const shortText = z.string().max(256);
 

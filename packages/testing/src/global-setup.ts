@@ -1,9 +1,9 @@
 import { ensureUp } from '@millrace/services';
-import { dropAbandonedDatabases, ensureTemplate } from './database.ts';
-import { releaseIncusCluster } from './incus-cluster.ts';
-import { clearStorageNodes } from './storage-node.ts';
-import { dropAbandonedStreams } from './streams.ts';
-import { stopSupplierHosts } from './supplier-hosts.ts';
+import { dropAbandonedDatabases, ensureTemplate } from './postgres/database.ts';
+import { releaseIncusCluster } from './incus/incus-cluster.ts';
+import { clearStorageNodes } from './processes/storage-node.ts';
+import { dropAbandonedStreams } from './messaging/streams.ts';
+import { stopSupplierHosts } from './incus/supplier-hosts.ts';
 
 /** Runs once before the vitest project `int`: real engines up, leftovers of killed runs removed, template built. */
 export async function setup(): Promise<void> {

@@ -1,4 +1,4 @@
-export { trackRequestProgress, type RequestProgress } from './arrivals.ts';
+export { trackRequestProgress, type RequestProgress } from './network/request-progress.ts';
 export {
   addMember,
   fullAccessPrincipal,
@@ -8,8 +8,8 @@ export {
   principal,
   testIds,
   type PrincipalFields,
-} from './builders.ts';
-export { startCaddy, type TestCaddy } from './caddy.ts';
+} from './rows/builders.ts';
+export { startCaddy, type TestCaddy } from './network/caddy.ts';
 export {
   offsetClock,
   databaseWithClock,
@@ -17,7 +17,7 @@ export {
   TEST_START_MS,
   testClock,
   type OffsetClock,
-} from './clock.ts';
+} from './time/clock.ts';
 export {
   createTestDatabase,
   dropAbandonedDatabases,
@@ -26,19 +26,19 @@ export {
   urlOfDatabase,
   type TestDatabase,
   type TestDatabaseOptions,
-} from './database.ts';
+} from './postgres/database.ts';
 export {
   connectTestNats,
   unregisterDeployment,
   unregisterDeploymentsAt,
   testEndpoints,
   testLog,
-} from './engines.ts';
-export { appendTestEvent } from './events.ts';
-export { eventually, type EventuallyOptions } from './eventually.ts';
-export { startStopwatch, scaledLimitMs, type Stopwatch } from './machine-speed.ts';
-export { fleetInvariantViolations } from './fleet-rules.ts';
-export { insertFleet, type FleetOptions, type InsertedFleet } from './fleet.ts';
+} from './messaging/engines.ts';
+export { appendTestEvent } from './rows/events.ts';
+export { eventually, type EventuallyOptions } from './time/eventually.ts';
+export { startStopwatch, scaledLimitMs, type Stopwatch } from './time/machine-speed.ts';
+export { fleetInvariantViolations } from './postgres/fleet-invariants.ts';
+export { insertFleet, type FleetOptions, type InsertedFleet } from './rows/insert-fleet.ts';
 export {
   insertMarketplaceProvider,
   insertSupplier,
@@ -46,10 +46,10 @@ export {
   type InsertedMachine,
   type SupplierMachineOptions,
   type SupplierOptions,
-} from './suppliers.ts';
-export { killBackend, killBackends, waitForPoolRecovery } from './faults.ts';
-export { useIncusCluster } from './incus-cluster.ts';
-export { startIronic, type IronicOptions, type TestIronic } from './ironic.ts';
+} from './rows/insert-suppliers.ts';
+export { killBackend, killBackends, waitForPoolRecovery } from './postgres/faults.ts';
+export { useIncusCluster } from './incus/incus-cluster.ts';
+export { startIronic, type IronicOptions, type TestIronic } from './ironic/ironic.ts';
 export {
   enrolFake,
   enrolRedfish,
@@ -58,7 +58,7 @@ export {
   waitForNodeState,
   type IronicNode,
   type NodeOptions,
-} from './ironic-nodes.ts';
+} from './ironic/ironic-nodes.ts';
 export { startBareMetalFarm, type BareMetalFarm, type FarmOptions } from './emulators/bare-metal-farm.ts';
 export type {
   EmulatedMachine,
@@ -67,10 +67,10 @@ export type {
   RunningSystem,
   WrittenDisk,
 } from './emulators/emulated-machine.ts';
-export { startStorageNode, type StorageNode, type StorageNodeOptions } from './storage-node.ts';
-export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './supplier-hosts.ts';
-export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
-export { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from './poison.ts';
+export { startStorageNode, type StorageNode, type StorageNodeOptions } from './processes/storage-node.ts';
+export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './incus/supplier-hosts.ts';
+export { startLlama, type LlamaSettings, type TestLlama } from './inference/llama.ts';
+export { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from './postgres/poison.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export {
   countStatements,
@@ -78,16 +78,16 @@ export {
   recordStatements,
   type PlanNode,
   type RecordedStatement,
-} from './plans.ts';
+} from './postgres/plans.ts';
 export { startProtocolRecorder, type ProtocolRecorder } from './offered-protocols.ts';
-export { freePort, freePortRange, freePorts } from './ports.ts';
+export { freePort, freePortRange, freePorts } from './network/ports.ts';
 export {
   startCommand,
   startProcess,
   type StartCommandOptions,
   type StartProcessOptions,
   type TestProcess,
-} from './processes.ts';
+} from './processes/processes.ts';
 export {
   engineEnv,
   startApiProcess,
@@ -95,21 +95,21 @@ export {
   type ApiProcess,
   type ProgramOptions,
   type WorkerProcess,
-} from './programs.ts';
+} from './processes/api-and-worker.ts';
 export { createRandom, type Random } from './random.ts';
-export { insertRentals, type InsertedRental, type RentalsOptions } from './rentals.ts';
-export { insertRequest } from './requests.ts';
-export { startSmtpServer, type ReceivedEmail, type TestSmtp } from './smtp-server.ts';
-export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
-export { insertAuditReport, insertInvoice } from './invoices.ts';
-export { insertStatement } from './statements.ts';
-export { dropStream } from './streams.ts';
-export { dropBucket } from './streams.ts';
-export { limitStream } from './streams.ts';
-export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+export { insertRentals, type InsertedRental, type RentalsOptions } from './rows/insert-rentals.ts';
+export { insertRequest } from './rows/insert-requests.ts';
+export { startSmtpServer, type ReceivedEmail, type TestSmtp } from './network/smtp-server.ts';
+export { openSse, type ReceivedEvent, type SseConnection } from './network/sse.ts';
+export { insertAuditReport, insertInvoice } from './rows/insert-invoices.ts';
+export { insertStatement } from './rows/insert-statements.ts';
+export { dropStream } from './messaging/streams.ts';
+export { dropBucket } from './messaging/streams.ts';
+export { limitStream } from './messaging/streams.ts';
+export { startTcpProxy, type TcpProxy } from './network/tcp-proxy.ts';
 export { feedReaderProblems, type ReadEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';
-export { startValkeyServer, type TestValkey } from './valkey-server.ts';
+export { startValkeyServer, type TestValkey } from './messaging/valkey-server.ts';
 export {
   signStripeEvent,
   startStripeDouble,
@@ -125,8 +125,8 @@ export {
   type ChatFailure,
 } from './doubles/chat-double.ts';
 export { KEEP_ALIVE_MS } from './doubles/keep-alive.ts';
-export { startMedia, type TestMedia } from './media.ts';
-export { transcribe, type Transcript } from './listener.ts';
+export { startMedia, type TestMedia } from './inference/media.ts';
+export { transcribe, type Transcript } from './inference/transcribe.ts';
 export {
   startAutomatic1111Double,
   type Automatic1111Double,
@@ -138,7 +138,7 @@ export {
   type ImagesServer,
   type OpenAiImagesDouble,
 } from './doubles/openai-images.ts';
-export { fingerprintOf, makeCertificate, type TestCertificate } from './certificates.ts';
+export { fingerprintOf, makeCertificate, type TestCertificate } from './network/certificates.ts';
 export {
   impossibleHardware,
   createFailures,

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
-import { makeCertificate, type TestCertificate } from './certificates.ts';
+import { makeCertificate, type TestCertificate } from './network/certificates.ts';
 
 export interface ProtocolRecorder {
   readonly url: string;

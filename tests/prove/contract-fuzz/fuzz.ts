@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { z } from 'zod';
 import { contract, operationsOf, type Operation, type OperationId } from '@millrace/contract';
-import type { Random } from '@millrace/kits';
+import type { Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import {
   insertAuditReport,
@@ -12,12 +12,12 @@ import {
   insertSupplier,
   insertSupplierMachine,
 } from '@millrace/testing';
-import type { CallResponse } from '../../../apps/api/src/fixture.ts';
+import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
 import { insertCharge } from '../../e2e/access.billing.rows.ts';
 import { newDaemonInput } from '../../e2e/access.enrolments.rows.ts';
 import { makeNodeUnreachable, insertedProvider } from '../../e2e/access.fleet.rows.ts';
 import { insertListedMachine } from '../../e2e/access.instances.rows.ts';
-import { personRows, createSignedInPerson, type SignedInPerson } from '../../e2e/access.persons.rows.ts';
+import { personRows, createSignedInPerson, type SignedInPerson } from '../../e2e/access.account.rows.ts';
 import {
   createRentalWithTtl,
   createRentalWithoutMachine,
@@ -35,11 +35,11 @@ import {
   createActiveVolume,
 } from '../../e2e/access.volumes.rows.ts';
 import { createDelivery } from '../../e2e/access.webhooks.rows.ts';
-import { callOperation, type CallInput, type Harness } from '../../e2e/world.ts';
+import { callOperation, type CallInput, type Harness } from '../../e2e/harness.ts';
 import { isNearStall, StallWatch } from '../stalls.ts';
-import { createResponseChecker } from './judge.ts';
+import { createResponseChecker } from './response-checker.ts';
 import { mutationsOf } from './mutate.ts';
-import { createPools, type InitialIds, type InitialSuppliers, type Pools } from './pools.ts';
+import { createPools, type InitialIds, type InitialSuppliers, type Pools } from './id-pools.ts';
 import { valuesOf, type JsonSchema } from './sampler.ts';
 
 /** What became of the calls of one operation. */

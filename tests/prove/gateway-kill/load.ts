@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Random } from '@millrace/kits';
+import type { Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { InferenceTenant } from '../../stack/inference-tenant.ts';
 

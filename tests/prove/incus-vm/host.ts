@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { UnsupportedHostError } from '@millrace/kits';
+import { UnsupportedHostError } from '@millrace/runners';
 import { eventually } from '@millrace/testing';
 import type { VmImage } from './image.ts';
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { UnsupportedHostError } from '@millrace/kits';
-import { cachedBuild, type Tool } from '../workshop.ts';
+import { UnsupportedHostError } from '@millrace/runners';
+import { cachedBuild, type Tool } from '../build-cache.ts';
 
 const run = promisify(execFile);
 

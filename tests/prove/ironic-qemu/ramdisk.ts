@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { cachedBuild, type Tool } from '../workshop.ts';
-import { buildDebianTree, packRamdisk } from './workshop.ts';
+import { cachedBuild, type Tool } from '../build-cache.ts';
+import { buildDebianTree, packRamdisk } from './host-packages.ts';
 
 /** What the agent is in Python, and the programs that it calls. */
 const include = [
@@ -66,7 +66,7 @@ export interface DeployRamdisk {
 /** A kernel, and ironic-python-agent with all that it needs as a ramdisk. Made once for this recipe, and kept. */
 export async function deployRamdisk(cache: string, tool: Tool): Promise<DeployRamdisk> {
   const here = import.meta.dirname;
-  const recipe = ['ramdisk.ts', 'workshop.ts', 'agent-init.sh', 'dhcp.sh']
+  const recipe = ['ramdisk.ts', 'host-packages.ts', 'agent-init.sh', 'dhcp.sh']
     .map((name) => readFileSync(path.join(here, name), 'utf8'))
     .join('\n');
   const folder = await cachedBuild(cache, 'ramdisk', recipe, async (draft) => {

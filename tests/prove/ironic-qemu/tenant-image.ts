@@ -9,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { cachedBuild, type Tool } from '../workshop.ts';
+import { cachedBuild, type Tool } from '../build-cache.ts';
 import type { DeployRamdisk } from './ramdisk.ts';
-import { buildDebianTree, packRamdisk } from './workshop.ts';
+import { buildDebianTree, packRamdisk } from './host-packages.ts';
 
 const include = ['busybox-static', 'dropbear-bin'];
 const modules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'nls_cp437', 'nls_ascii', 'vfat', 'isofs'];
@@ -39,7 +39,7 @@ export interface TenantImage {
  */
 export async function tenantImage(cache: string, ramdisk: DeployRamdisk, tool: Tool): Promise<TenantImage> {
   const here = import.meta.dirname;
-  const recipe = ['tenant-image.ts', 'workshop.ts', 'tenant-init.sh', 'dhcp.sh']
+  const recipe = ['tenant-image.ts', 'host-packages.ts', 'tenant-init.sh', 'dhcp.sh']
     .map((name) => readFileSync(path.join(here, name), 'utf8'))
     .join('\n');
   const folder = await cachedBuild(cache, 'tenant-image', `${recipe}${ramdisk.kernelFile}`, async (draft) => {

@@ -1,7 +1,7 @@
 import { findingsOf, runAudit } from '@millrace/core/auditor';
-import { allEvents, runEvents, type SimResult } from '@millrace/kits';
+import { allEvents, runEvents, type SimResult } from '@millrace/runners';
 import { lastTally, sim } from '../../sim/ledger.sim.ts';
-import type { LedgerHarness } from '../../sim/ledger/world.ts';
+import type { LedgerHarness } from '../../sim/ledger/harness.ts';
 
 /** One seed of the simulation, judged by its own rules and, before its database is dropped, by the auditor. */
 

@@ -4,7 +4,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { createDb } from '@millrace/platform/db';
 import { createIdSource, type HoldId, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import { buildBatch, type BatchScope } from './orders.ts';
+import { buildBatch, type BatchScope } from './batches.ts';
 
 /**
  * A posting process, to be killed at any point. It works through its batches, several at once, and says the number of

@@ -8,19 +8,19 @@ export const repositoryRoot = join(import.meta.dirname, '../../..');
  * beside them must notice when a decision changes. A new decision file is one more line here.
  */
 export const decisionFiles: readonly string[] = [
-  'packages/core/src/fleet/placement.ts',
-  'packages/core/src/ledger/draw.ts',
-  'packages/core/src/ledger/holds.ts',
+  'packages/core/src/fleet/placement/placement.ts',
+  'packages/core/src/ledger/batch/draw.ts',
+  'packages/core/src/ledger/batch/holds.ts',
   'packages/core/src/ledger/periods.ts',
-  'packages/core/src/ledger/slice.ts',
-  'packages/core/src/ledger/transfers.ts',
-  'packages/core/src/metering/ladder.ts',
-  'packages/core/src/metering/metering.ts',
-  'packages/core/src/metering/plans.ts',
-  'packages/core/src/pots/pot.ts',
-  'packages/core/src/pots/usage.ts',
+  'packages/core/src/ledger/batch/working-set.ts',
+  'packages/core/src/ledger/batch/transfers.ts',
+  'packages/core/src/metering/dunning.ts',
+  'packages/core/src/metering/meter.ts',
+  'packages/core/src/metering/meter-plans.ts',
+  'packages/core/src/credit-leases/shared/lease-model.ts',
+  'packages/core/src/credit-leases/lender/usage-charges.ts',
   'packages/core/src/prices/quote.ts',
-  'packages/core/src/prices/resolve.ts',
+  'packages/core/src/prices/resolve-price.ts',
   'packages/platform/src/money/allocate.ts',
   'packages/platform/src/money/exact.ts',
   'packages/platform/src/money/nano-usd.ts',
@@ -41,7 +41,7 @@ export function testsBeside(folder: string): readonly string[] {
   const absolute = join(repositoryRoot, folder);
   if (!existsSync(absolute)) return [];
   return readdirSync(absolute)
-    .filter((name) => name.endsWith('.test.ts') && !/\.(?:int|thorough)\.test\.ts$/u.test(name))
+    .filter((name) => name.endsWith('.test.ts') && !/\.(?:int|slow)\.test\.ts$/u.test(name))
     .toSorted()
     .map((name) => `${folder}/${name}`);
 }

@@ -1,4 +1,4 @@
-import type { Random } from '@millrace/kits';
+import type { Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { CoreStack } from '../../stack/core-stack.ts';
 

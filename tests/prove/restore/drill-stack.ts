@@ -17,7 +17,12 @@ import {
   type TestValkey,
 } from '@millrace/testing';
 import { MOCK_REGION } from '../../stack/mock-stack.ts';
-import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from '../../stack/supervised.ts';
+import {
+  createRowReader,
+  supervise,
+  type ReadRows,
+  type SupervisedProcess,
+} from '../../stack/supervised-process.ts';
 import { startBackedUpPostgres, type BackedUpPostgres } from './backup.ts';
 
 /** The whole product on a PostgreSQL that can be restored, with machines, credit, payments and events outside of it. */

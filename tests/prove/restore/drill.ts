@@ -1,4 +1,4 @@
-import type { ProofReport, ProofRun } from '@millrace/kits';
+import type { ProofReport, ProofRun } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually } from '@millrace/testing';
 import type { Size } from '../restore.prove.ts';

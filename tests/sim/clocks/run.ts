@@ -3,7 +3,7 @@ import type { Db } from '@millrace/platform/db';
 import { differences, databaseDigest } from './digest.ts';
 import { withWrongClock } from './process-clock.ts';
 import { sweeps } from './sweeps.ts';
-import type { ClockHarness } from './world.ts';
+import type { ClockHarness } from './harness.ts';
 
 const realNowMs = Date.now;
 

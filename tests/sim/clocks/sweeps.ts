@@ -2,15 +2,15 @@ import {
   deleteOldReliabilityDays,
   quarantineFaultyMachines,
   measureMachines,
-} from '../../../packages/core/src/suppliers/trust.service.ts';
-import { reconcileDueVolumes } from '../../../packages/core/src/volumes/converge.ts';
-import { reconcileRental } from '../../../packages/core/src/rentals/drive.ts';
-import { reconcileDepsOf } from '../../../packages/core/src/rentals/drive.fixture.ts';
+} from '../../../packages/core/src/suppliers/reliability/reliability.service.ts';
+import { reconcileDueVolumes } from '../../../packages/core/src/volumes/reconcile/reconcile-volume.ts';
+import { reconcileRental } from '../../../packages/core/src/rentals/reconcile/reconcile-rental.ts';
+import { reconcileDepsOf } from '../../../packages/core/src/rentals/reconcile/reconcile.fixture.ts';
 import {
   createCreditLeaseSweeps,
   type CreditLeaseSweeps,
-} from '../../../packages/core/src/pots/pots.sweeps.ts';
-import { deleteExpiredAuthRows } from '../../../packages/platform/src/auth/people.store.ts';
+} from '../../../packages/core/src/credit-leases/lender/leases.sweeps.ts';
+import { deleteExpiredAuthRows } from '../../../packages/platform/src/auth/users.store.ts';
 import { sweepMaintenance } from '@millrace/core/fleet';
 import { createApiKeyService, sweepDueKeys } from '@millrace/core/identity';
 import { maintainUsageTables } from '@millrace/core/inference';
@@ -35,7 +35,7 @@ import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { deleteExpiredOperations } from '@millrace/platform/http';
 import { createLogger } from '@millrace/platform/log';
-import type { ClockHarness } from './world.ts';
+import type { ClockHarness } from './harness.ts';
 
 const log = createLogger({ name: 'clocks', level: 'silent' });
 const never = new AbortController().signal;

@@ -1,4 +1,4 @@
-import type { Random } from '@millrace/kits';
+import type { Random } from '@millrace/runners';
 import type { LedgerCommand, Share } from '@millrace/core/ledger';
 import type { BudgetId, HoldId, KeyId, LedgerAccountId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';

@@ -3,7 +3,7 @@ import { createWriteStream, existsSync, mkdirSync, renameSync, type WriteStream 
 import path from 'node:path';
 import { systemClock } from '@millrace/platform/clock';
 import { nodeFlags } from '@millrace/platform/lifecycle';
-import { createLineSplitter, formatLogLine } from './lines.ts';
+import { createLineSplitter, formatLogLine } from './log-lines.ts';
 
 export interface ChildSpec {
   readonly name: string;

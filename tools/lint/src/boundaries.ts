@@ -49,7 +49,7 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
     severity: 'error',
     comment:
       'Rentals, volumes and inference call billing, never the reverse: the ledger must not depend on what it charges for.',
-    from: { path: at('packages/core/src/(?:ledger|prices|billing|pots|metering|auditor)/') },
+    from: { path: at('packages/core/src/(?:ledger|prices|billing|credit-leases|metering|auditor)/') },
     to: { path: at('packages/core/src/(?:rentals|volumes|inference|marketplace)/') },
   },
 ];
@@ -105,7 +105,10 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
       path: at('packages/compute/src/[^/]+/'),
       // Neither the suite nor the proof of a machine is a driver. That only tests lean on the suite is the business of
       // no-test-code-in-product.
-      pathNot: [at('packages/compute/src/$1/'), at('packages/compute/src/(?:conformance|proof)/index[.]ts$')],
+      pathNot: [
+        at('packages/compute/src/$1/'),
+        at('packages/compute/src/(?:conformance|readiness)/index[.]ts$'),
+      ],
     },
   },
 ];

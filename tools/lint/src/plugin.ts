@@ -2,9 +2,9 @@ import type { Rule } from './ast.ts';
 import { divideOnlyInMoney } from './rules/divide-only-in-money.ts';
 import { envOnlyInConfig } from './rules/env-only-in-config.ts';
 import { linearRegexp } from './rules/linear-regexp.ts';
-import { noTodoComments } from './rules/no-loose-ends.ts';
+import { noTodoComments } from './rules/no-todo-comments.ts';
 import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
-import { injectedRandom } from './rules/random-from-outside.ts';
+import { injectedRandom } from './rules/injected-random.ts';
 import { storeHandleFirst } from './rules/store-handle-first.ts';
 import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
 

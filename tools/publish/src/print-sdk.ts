@@ -89,7 +89,7 @@ export function printResources(contract: Contract): string {
 import type { RequestOptions } from './options.ts';
 import type { PagePromise } from './page.ts';
 import type { StreamPromise } from './stream.ts';
-import type { Answer, Input, Item, StreamItem } from './types.ts';
+import type { Output, Input, Item, StreamItem } from './types.ts';
 import type { InstanceWaiters, RentalWaiters, VolumeWaiters } from './wait.ts';
 
 ${interfaces.join('\n')}
@@ -106,8 +106,8 @@ function methodOf(word: string, operation: Operation): string {
   const options = 'options?: RequestOptions';
   const answer =
     listShapeOf(operation) === null
-      ? `ApiPromise<Answer<'${id}'>>`
-      : `PagePromise<Item<'${id}'>, Answer<'${id}'>>`;
+      ? `ApiPromise<Output<'${id}'>>`
+      : `PagePromise<Item<'${id}'>, Output<'${id}'>>`;
   const doc = docOf(operation);
   if (operation.response.sse === true && operation.body !== undefined) {
     return [

@@ -106,13 +106,13 @@ test('it brings nothing with it and says what it is', () => {
 });
 
 const consumer = `
-import { Millrace, type Answer, type Input, type Item, type StreamItem } from '@millrace/sdk';
+import { Millrace, type Output, type Input, type Item, type StreamItem } from '@millrace/sdk';
 import { verifyWebhook } from '@millrace/sdk/webhooks';
 
 const client = new Millrace({ baseUrl: 'https://api.example.com', apiKey: 'mr_test_x' });
 const wish: Input<'createVirtualMachineRental'> = { gpuCount: 1, region: 'us-east-1' };
 const made = await client.rentals.createVirtualMachine(wish, { idempotencyKey: 'k' });
-const running: Answer<'getRental'> = await client.rentals.waitUntil({ rentalId: made.id }, 'running');
+const running: Output<'getRental'> = await client.rentals.waitUntil({ rentalId: made.id }, 'running');
 const command: string | undefined = running.ssh[0]?.command;
 const key: Item<'listApiKeys'> | undefined = (await client.keys.list({ limit: 1 })).items[0];
 for await (const event of client.events.stream()) if (event.type === 'balance.low') event.data.runwaySeconds satisfies number | null;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, type CaddyEndpoints } from './index.ts';
-import { createPrivateSite, states } from './private-instance.ts';
+import { createPrivateSite, states } from './private-site.ts';
 
 async function load({ adminUrl, listen }: CaddyEndpoints, body: string): Promise<void> {
   const config = {

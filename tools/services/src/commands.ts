@@ -12,7 +12,7 @@ import type { Engine, Group, NodeSpec, Note, Topology } from './engine.ts';
 import { engineNamed, engines } from './engines/index.ts';
 import { Failure, messageOf } from './failure.ts';
 import { prepareInstallation, runInstallation } from './install/install.ts';
-import { describeRequirement, type Requirement } from './install/needs.ts';
+import { describeRequirement, type Requirement } from './install/requirements.ts';
 import { shellLine } from './install/steps.ts';
 import { withLock } from './lock.ts';
 import { claimChosenBlock, claimFreeBlock, releaseClaim } from './port-claims.ts';

@@ -1,5 +1,5 @@
 import type { Endpoints } from './endpoints.ts';
-import type { Requirement } from './install/needs.ts';
+import type { Requirement } from './install/requirements.ts';
 import type { Site } from './site.ts';
 
 /** How an engine runs: as one process, or as three that replicate to each other. */

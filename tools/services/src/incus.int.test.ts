@@ -9,7 +9,7 @@ import { down, ensureUp, killNode, type IncusEndpoints } from './index.ts';
 import { runOrThrow } from './processes.ts';
 import { isRoot } from './site.ts';
 import { eventually } from './time.ts';
-import { createPrivateSite, states } from './private-instance.ts';
+import { createPrivateSite, states } from './private-site.ts';
 
 function tlsAddress(endpoints: IncusEndpoints) {
   const { hostname, port } = new URL(endpoints.url);

@@ -18,8 +18,13 @@ export { resetIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
 export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
 export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';
-export { chatModel, llamaCommand, type LlamaCommand, type LlamaOptions } from './engines/llama-command.ts';
-export { mediaCommand, mediaModels, type MediaServer } from './engines/media-command.ts';
+export {
+  chatModel,
+  llamaCommand,
+  type LlamaCommand,
+  type LlamaOptions,
+} from './engines/inference/llama-command.ts';
+export { mediaCommand, mediaModels, type MediaServer } from './engines/inference/media-command.ts';
 export { Failure } from './failure.ts';
 export { withLock } from './lock.ts';
 export { plainPng } from './media/png.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, type IronicEndpoints } from './index.ts';
 import { isPortFree } from './ports.ts';
-import { pidOf, createPrivateSite, states } from './private-instance.ts';
+import { pidOf, createPrivateSite, states } from './private-site.ts';
 import { identify } from './processes.ts';
 
 async function ask(

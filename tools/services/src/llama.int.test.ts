@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { chatModel, down, ensureUp, killNode, type Endpoints } from './index.ts';
 import { isPortFree } from './ports.ts';
-import { pidOf, createPrivateSite, states } from './private-instance.ts';
+import { pidOf, createPrivateSite, states } from './private-site.ts';
 import { identify } from './processes.ts';
 
 async function ask(endpoints: Endpoints, question: string, key?: string): Promise<Response> {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, type MediaEndpoints } from './index.ts';
-import { createPrivateSite, states } from './private-instance.ts';
+import { createPrivateSite, states } from './private-site.ts';
 import { repositoryRoot } from './site.ts';
 
 function ask(endpoints: MediaEndpoints | undefined, call: string, body: object, key?: string) {

@@ -1,5 +1,5 @@
-import { UsageError } from '../frame/errors.ts';
-import type { Flags } from '../frame/command.ts';
+import { UsageError } from '../framework/errors.ts';
+import type { Flags } from '../framework/command.ts';
 import type { Input } from '../sdk.ts';
 
 type Limits = NonNullable<Input<'createApiKey'>['limits']>;

@@ -1,4 +1,4 @@
-import type { Column } from '../frame/output.ts';
+import type { Column } from '../framework/output.ts';
 import type { Output } from '../sdk.ts';
 
 export type Me = Output<'getMe'>;

@@ -1,6 +1,6 @@
-import type { Context } from '../frame/context.ts';
-import { lostSecretError } from '../frame/errors.ts';
-import { printJson } from '../frame/output.ts';
+import type { Context } from '../framework/context.ts';
+import { lostSecretError } from '../framework/errors.ts';
+import { printJson } from '../framework/output.ts';
 
 interface NewKey {
   readonly id: string;

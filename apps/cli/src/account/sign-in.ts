@@ -1,8 +1,8 @@
-import type { Context } from '../frame/context.ts';
-import { CancelledError, CliError, lostSecretError, UsageError } from '../frame/errors.ts';
-import type { StoredProfile } from '../frame/profiles.ts';
+import type { Context } from '../framework/context.ts';
+import { CancelledError, CliError, lostSecretError, UsageError } from '../framework/errors.ts';
+import type { StoredProfile } from '../framework/profiles.ts';
 import type { Item, Millrace } from '../sdk.ts';
-import { signInWithDeviceCode } from './device.ts';
+import { signInWithDeviceCode } from './device-login.ts';
 
 type Membership = Item<'listMyOrganisations'>;
 

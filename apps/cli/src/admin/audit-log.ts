@@ -1,6 +1,6 @@
-import type { Column } from '../frame/output.ts';
+import type { Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
-import { timestampText } from '../text/when.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 export const auditFields = [
   ...[

@@ -1,7 +1,7 @@
-import type { Context } from '../frame/context.ts';
-import { CliError, UsageError } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
-import type { Column } from '../frame/output.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError, UsageError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
+import type { Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
 import { relativeText } from '@millrace/sdk/text';
 

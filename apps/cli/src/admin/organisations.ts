@@ -1,10 +1,10 @@
-import type { Context } from '../frame/context.ts';
-import { CliError, UsageError } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
-import type { Column } from '../frame/output.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError, UsageError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
+import type { Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
 import { parseUsd } from '@millrace/sdk/text';
-import { dayText } from '../text/when.ts';
+import { dayText } from '../text/timestamps.ts';
 
 export type Organisation = Item<'adminListOrganisations'>;
 

@@ -1,8 +1,8 @@
-import { UsageError } from '../frame/errors.ts';
-import type { Column } from '../frame/output.ts';
+import { UsageError } from '../framework/errors.ts';
+import type { Column } from '../framework/output.ts';
 import type { Input, Item } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
-import { timestampText } from '../text/when.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 export type Price = Item<'adminListPrices'>;
 type Subject = Input<'adminCreatePrice'>['subject'];

@@ -1,4 +1,4 @@
-import { safeLines } from '../frame/text.ts';
+import { safeLines } from '../framework/text.ts';
 
 /** An answer on a terminal must not steer it. Tabs stay: code is made of them. */
 export function safeAnswer(text: string): string {

@@ -1,5 +1,5 @@
 import type { Item, Millrace } from '../sdk.ts';
-import { UsageError } from '../frame/errors.ts';
+import { UsageError } from '../framework/errors.ts';
 
 type Modality = Item<'listModels'>['modality'];
 

@@ -6,8 +6,8 @@ import {
   type CompletionDelta,
 } from '@millrace/sdk/text';
 import type { Millrace } from '../sdk.ts';
-import type { Context } from '../frame/context.ts';
-import { closestMatch } from '../frame/parse.ts';
+import type { Context } from '../framework/context.ts';
+import { closestMatch } from '../framework/parse.ts';
 import { safeAnswer } from './answer.ts';
 import {
   chatHelp,

@@ -1,5 +1,5 @@
 import { completionCandidates, type Candidate } from '../completion/candidates.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineCommand } from '../framework/command.ts';
 
 /** How each shell wants a word and what it is about. */
 const forms: Readonly<Record<string, (candidate: Candidate) => string>> = {

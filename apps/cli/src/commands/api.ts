@@ -1,8 +1,8 @@
-import { defineCommand } from '../frame/command.ts';
-import type { Context } from '../frame/context.ts';
-import { UsageError } from '../frame/errors.ts';
-import { printBytes, printJson, printJsonLine, printList, printText } from '../frame/output.ts';
-import { closestMatch } from '../frame/parse.ts';
+import { defineCommand } from '../framework/command.ts';
+import type { Context } from '../framework/context.ts';
+import { UsageError } from '../framework/errors.ts';
+import { printBytes, printJson, printJsonLine, printList, printText } from '../framework/output.ts';
+import { closestMatch } from '../framework/parse.ts';
 import { readInput } from '../generated/input.ts';
 import { loadOperations, type CallableId, type OperationEntry } from '../sdk.ts';
 

@@ -1,5 +1,5 @@
-import { defineCommand } from '../frame/command.ts';
-import { printRecord } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printRecord } from '../framework/output.ts';
 import { exactDuration, approximateDuration } from '@millrace/sdk/text';
 import { perHourText, usdText } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';

@@ -1,11 +1,11 @@
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { startConversation } from '../chat/conversation.ts';
 import { answerPrinter, askModel, runChat, answerFooter, type AskOptions } from '../chat/session.ts';
-import { defineCommand, type Command } from '../frame/command.ts';
-import type { Context } from '../frame/context.ts';
-import { describeError, renderError } from '../frame/describe-error.ts';
-import { UsageError } from '../frame/errors.ts';
-import { printJson } from '../frame/output.ts';
+import { defineCommand, type Command } from '../framework/command.ts';
+import type { Context } from '../framework/context.ts';
+import { describeError, renderError } from '../framework/describe-error.ts';
+import { UsageError } from '../framework/errors.ts';
+import { printJson } from '../framework/output.ts';
 
 export const command: Command = defineCommand({
   name: 'chat',

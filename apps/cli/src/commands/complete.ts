@@ -3,9 +3,9 @@ import { safeAnswer } from '../chat/answer.ts';
 import { formatFooter } from '../chat/footer.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { truncationNotice } from '../chat/session.ts';
-import { defineCommand } from '../frame/command.ts';
-import { UsageError } from '../frame/errors.ts';
-import { printJson } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { UsageError } from '../framework/errors.ts';
+import { printJson } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'complete',

@@ -1,5 +1,5 @@
 import { completionScripts } from '../completion/scripts.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineCommand } from '../framework/command.ts';
 
 export const command = defineCommand({
   name: 'completion',

@@ -1,6 +1,6 @@
-import { defineCommand } from '../frame/command.ts';
-import { writeFileOutput, fileFlag, readFullBody } from '../money/file.ts';
-import { parseTimestamp } from '../text/when.ts';
+import { defineCommand } from '../framework/command.ts';
+import { writeFileOutput, fileFlag, readFullBody } from '../money/file-output.ts';
+import { parseTimestamp } from '../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'cost-export',

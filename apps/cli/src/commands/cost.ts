@@ -1,5 +1,5 @@
-import { defineCommand } from '../frame/command.ts';
-import { printJson, printList, type Column } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printJson, printList, type Column } from '../framework/output.ts';
 import { findRentalId } from '../rentals/find.ts';
 import type { Output } from '../sdk.ts';
 import { exactDuration } from '@millrace/sdk/text';

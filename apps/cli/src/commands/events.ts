@@ -1,6 +1,6 @@
-import { defineCommand } from '../frame/command.ts';
-import { UsageError } from '../frame/errors.ts';
-import { printJsonLine } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { UsageError } from '../framework/errors.ts';
+import { printJsonLine } from '../framework/output.ts';
 import {
   eventFields,
   eventLine,

@@ -1,8 +1,8 @@
-import { defineCommand } from '../frame/command.ts';
-import { UsageError } from '../frame/errors.ts';
+import { defineCommand } from '../framework/command.ts';
+import { UsageError } from '../framework/errors.ts';
 import { limitFlag, pageSize, printLimitedList } from '../money/limit.ts';
 import { signedUsd, usdText } from '@millrace/sdk/text';
-import { parseTimestamp, timestampText } from '../text/when.ts';
+import { parseTimestamp, timestampText } from '../text/timestamps.ts';
 import type { Item } from '../sdk.ts';
 
 type Entry = Item<'listLedgerEntries'>;

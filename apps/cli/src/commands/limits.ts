@@ -1,5 +1,5 @@
-import { defineCommand } from '../frame/command.ts';
-import { printJson, printList } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printJson, printList } from '../framework/output.ts';
 import { exactDuration } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';
 

@@ -1,10 +1,10 @@
-import { promptForKey, keyMode, isUnencryptedRemoteUrl } from '../account/key-text.ts';
+import { promptForKey, keyMode, isUnencryptedRemoteUrl } from '../account/key-input.ts';
 import { revokeReplacedKey, signInAndCreateKey } from '../account/sign-in.ts';
-import { defineCommand } from '../frame/command.ts';
-import type { Context } from '../frame/context.ts';
-import { UsageError } from '../frame/errors.ts';
-import { printResult } from '../frame/output.ts';
-import { checkedUrl, profilesPath, readProfiles, writeProfiles } from '../frame/profiles.ts';
+import { defineCommand } from '../framework/command.ts';
+import type { Context } from '../framework/context.ts';
+import { UsageError } from '../framework/errors.ts';
+import { printResult } from '../framework/output.ts';
+import { checkedUrl, profilesPath, readProfiles, writeProfiles } from '../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'login',

@@ -1,7 +1,7 @@
-import { removeProfiles } from '../account/forget.ts';
-import { defineCommand } from '../frame/command.ts';
-import { printResult } from '../frame/output.ts';
-import { readProfiles, writeProfiles } from '../frame/profiles.ts';
+import { removeProfiles } from '../account/remove-profiles.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printResult } from '../framework/output.ts';
+import { readProfiles, writeProfiles } from '../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'logout',

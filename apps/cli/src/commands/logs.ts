@@ -1,6 +1,6 @@
-import { defineCommand } from '../frame/command.ts';
-import { printJson } from '../frame/output.ts';
-import { safeLines } from '../frame/text.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printJson } from '../framework/output.ts';
+import { safeLines } from '../framework/text.ts';
 import { newOutput } from '../rentals/console.ts';
 import { findRentalId } from '../rentals/find.ts';
 

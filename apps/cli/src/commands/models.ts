@@ -1,8 +1,8 @@
 import type { Output, Item, Millrace } from '../sdk.ts';
-import { defineCommand } from '../frame/command.ts';
-import { CliError } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
-import { printList } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { CliError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
+import { printList } from '../framework/output.ts';
 import { usdText } from '@millrace/sdk/text';
 
 type Model = Item<'listModels'>;

@@ -1,8 +1,8 @@
-import { keyMode } from '../account/key-text.ts';
-import { defineCommand } from '../frame/command.ts';
-import { printList, type Column } from '../frame/output.ts';
+import { keyMode } from '../account/key-input.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printList, type Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
-import { truncatedListNote } from '../text/shown.ts';
+import { truncatedListNote } from '../text/truncated-list.ts';
 import { perHourText } from '@millrace/sdk/text';
 
 type Option = Item<'listRentalOptions'>;

@@ -1,8 +1,8 @@
-import { defineCommand } from '../frame/command.ts';
-import { printJson } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printJson } from '../framework/output.ts';
 import { parseDurationFlag } from '../rentals/flags.ts';
 import { quoteLines, fetchQuote, quoteTitle } from '../rentals/money.ts';
-import { readQuoteRequest, quoteFlags } from '../rentals/wish.ts';
+import { readQuoteRequest, quoteFlags } from '../rentals/quote-request.ts';
 
 export const command = defineCommand({
   name: 'quote',

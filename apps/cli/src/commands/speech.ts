@@ -1,8 +1,8 @@
-import { costSummary, writeOutputFiles, outputFileFields, outputPath } from '../chat/made.ts';
+import { costSummary, writeOutputFiles, outputFileFields, outputPath } from '../chat/output-files.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
-import { defineCommand } from '../frame/command.ts';
-import { UsageError } from '../frame/errors.ts';
-import { printJson } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { UsageError } from '../framework/errors.ts';
+import { printJson } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'speech',

@@ -1,8 +1,8 @@
-import { defineCommand } from '../frame/command.ts';
-import type { Context } from '../frame/context.ts';
-import { CliError, UsageError } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
-import { printJson } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError, UsageError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
+import { printJson } from '../framework/output.ts';
 import { findInstance } from '../market/find.ts';
 import { stateOf } from '../rentals/columns.ts';
 import { findRental, handleOf, type Rental } from '../rentals/find.ts';

@@ -1,8 +1,8 @@
-import type { Context } from '../frame/context.ts';
-import { defineCommand } from '../frame/command.ts';
-import { CancelledError, CliError, UsageError } from '../frame/errors.ts';
-import { printRecord } from '../frame/output.ts';
-import { safeText } from '../frame/text.ts';
+import type { Context } from '../framework/context.ts';
+import { defineCommand } from '../framework/command.ts';
+import { CancelledError, CliError, UsageError } from '../framework/errors.ts';
+import { printRecord } from '../framework/output.ts';
+import { safeText } from '../framework/text.ts';
 import { isInProgress, topUpColumns, topUpFields, type TopUp } from '../money/topup.ts';
 import { parseCents, usdText } from '@millrace/sdk/text';
 

@@ -1,8 +1,8 @@
-import { defineCommand } from '../frame/command.ts';
-import { printJson, printList } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printJson, printList } from '../framework/output.ts';
 import { groupings, sumOf, usageChart, type Grouping, type UsageRow } from '../money/usage.ts';
 import { usdText } from '@millrace/sdk/text';
-import { parseTimestamp } from '../text/when.ts';
+import { parseTimestamp } from '../text/timestamps.ts';
 
 const dayMs = 86_400_000;
 

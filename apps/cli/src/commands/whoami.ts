@@ -1,6 +1,6 @@
 import { meColumns, meFields } from '../account/me.ts';
-import { defineCommand } from '../frame/command.ts';
-import { printRecord } from '../frame/output.ts';
+import { defineCommand } from '../framework/command.ts';
+import { printRecord } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'whoami',

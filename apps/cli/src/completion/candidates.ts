@@ -1,8 +1,8 @@
-import type { Command } from '../frame/command.ts';
-import { helpTopics } from '../frame/help.ts';
-import { findCommand, type Manifest } from '../frame/manifest.ts';
-import { nounSummary } from '../frame/nouns.ts';
-import { globalFlags, splitArguments } from '../frame/parse.ts';
+import type { Command } from '../framework/command.ts';
+import { helpTopics } from '../framework/help.ts';
+import { findCommand, type Manifest } from '../framework/manifest.ts';
+import { nounSummary } from '../framework/nouns.ts';
+import { globalFlags, splitArguments } from '../framework/parse.ts';
 
 export interface Candidate {
   readonly word: string;

@@ -1,7 +1,7 @@
 import type { Millrace, MillraceEvent } from '../sdk.ts';
-import type { Context } from '../frame/context.ts';
-import { padTo, safeText, widthOf } from '../frame/text.ts';
-import { timestampText } from '../text/when.ts';
+import type { Context } from '../framework/context.ts';
+import { padTo, safeText, widthOf } from '../framework/text.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 /** The feed of events: where it is now, its newest, and those to come. */
 

@@ -5,9 +5,9 @@ import {
   type Flag,
   type Flags,
   type Input,
-} from '../frame/command.ts';
-import type { Context } from '../frame/context.ts';
-import { CliError, UsageError } from '../frame/errors.ts';
+} from '../framework/command.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError, UsageError } from '../framework/errors.ts';
 import {
   printBytes,
   printResult,
@@ -17,11 +17,11 @@ import {
   printText,
   type Cell,
   type Column,
-} from '../frame/output.ts';
-import { placeholder } from '../frame/parse.ts';
+} from '../framework/output.ts';
+import { placeholder } from '../framework/parse.ts';
 import type { CallableId } from '../sdk.ts';
 import { parseUsd, usdText } from '@millrace/sdk/text';
-import { parseTimestamp, timestampText } from '../text/when.ts';
+import { parseTimestamp, timestampText } from '../text/timestamps.ts';
 import { take } from '../money/take.ts';
 import { readInput } from './input.ts';
 import { generatedOperations } from './operations.generated.ts';

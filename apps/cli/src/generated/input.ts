@@ -1,5 +1,5 @@
-import type { Context } from '../frame/context.ts';
-import { UsageError } from '../frame/errors.ts';
+import type { Context } from '../framework/context.ts';
+import { UsageError } from '../framework/errors.ts';
 
 /** The JSON object of `--input FILE`, or of standard input for `-`. */
 export async function readInput(

@@ -1,4 +1,4 @@
-import type { Column } from '../frame/output.ts';
+import type { Column } from '../framework/output.ts';
 import { perHourText } from '@millrace/sdk/text';
 import { splitBy } from '@millrace/sdk/text';
 import type { Instance, Machine } from './find.ts';

@@ -1,5 +1,5 @@
-import type { Context } from '../frame/context.ts';
-import { hasTestKey } from '../frame/profiles.ts';
+import type { Context } from '../framework/context.ts';
+import { hasTestKey } from '../framework/profiles.ts';
 import type { Item } from '../sdk.ts';
 
 export type Instance = Item<'listMarketplaceInstances'>;

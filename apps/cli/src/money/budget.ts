@@ -1,8 +1,8 @@
-import { UsageError } from '../frame/errors.ts';
+import { UsageError } from '../framework/errors.ts';
 import type { Item } from '../sdk.ts';
 import { percentOf } from '@millrace/sdk/text';
 import { parseUsd, usdText } from '@millrace/sdk/text';
-import { timestampText } from '../text/when.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 export type Budget = Item<'listBudgets'>;
 

@@ -1,6 +1,6 @@
 import type { Output, Item } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
-import { dayText, timestampText } from '../text/when.ts';
+import { dayText, timestampText } from '../text/timestamps.ts';
 
 type Invoice = Item<'listInvoices'>;
 type InvoiceLine = Output<'getInvoice'>['lines'][number];

@@ -1,6 +1,6 @@
-import type { Context } from '../frame/context.ts';
-import { printList, type Column } from '../frame/output.ts';
-import { truncatedListNote } from '../text/shown.ts';
+import type { Context } from '../framework/context.ts';
+import { printList, type Column } from '../framework/output.ts';
+import { truncatedListNote } from '../text/truncated-list.ts';
 import { take } from './take.ts';
 
 /** How many of a list are shown unless told. */

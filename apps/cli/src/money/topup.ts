@@ -1,6 +1,6 @@
 import type { Output } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
-import { timestampText } from '../text/when.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 export type TopUp = Output<'getTopUp'>;
 

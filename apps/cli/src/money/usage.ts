@@ -1,7 +1,7 @@
 import type { Item } from '../sdk.ts';
 import { barChart, type Bar } from '../text/bars.ts';
 import { usdText } from '@millrace/sdk/text';
-import { dayText, daysBetween } from '../text/when.ts';
+import { dayText, daysBetween } from '../text/timestamps.ts';
 
 /** What was spent, drawn: a line for each day, model, rental, volume or key. */
 

@@ -1,5 +1,5 @@
 import type { Output } from '../sdk.ts';
-import { timestampText } from '../text/when.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 type OperationRecord = Output<'getOperation'>;
 

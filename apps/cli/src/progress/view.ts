@@ -6,7 +6,7 @@ import {
   type ExpectedStep,
   type Step,
 } from '@millrace/sdk/text';
-import { truncateTo, safeText } from '../frame/text.ts';
+import { truncateTo, safeText } from '../framework/text.ts';
 
 /** How far something is, as lines of text. Pure. */
 

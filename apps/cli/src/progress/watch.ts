@@ -1,6 +1,6 @@
-import type { Context } from '../frame/context.ts';
-import { SilentExit } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
+import type { Context } from '../framework/context.ts';
+import { SilentExit } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
 import type { ExpectedSteps, Step } from '@millrace/sdk/text';
 import { Progress } from './progress.ts';
 

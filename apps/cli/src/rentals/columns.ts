@@ -1,6 +1,6 @@
-import type { Context } from '../frame/context.ts';
-import type { JsonShape } from '../frame/command.ts';
-import type { Column } from '../frame/output.ts';
+import type { Context } from '../framework/context.ts';
+import type { JsonShape } from '../framework/command.ts';
+import type { Column } from '../framework/output.ts';
 import { perHourText, relativeText, rentalStateText as stateOf, usdText } from '@millrace/sdk/text';
 import type { Rental } from './find.ts';
 

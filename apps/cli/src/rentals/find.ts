@@ -1,6 +1,6 @@
-import type { Context } from '../frame/context.ts';
-import { CliError, UsageError } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError, UsageError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
 import type { Output } from '../sdk.ts';
 
 export { rentalHandle as handleOf } from '@millrace/sdk/text';

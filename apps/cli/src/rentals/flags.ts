@@ -1,4 +1,4 @@
-import { UsageError } from '../frame/errors.ts';
+import { UsageError } from '../framework/errors.ts';
 import { parseDuration } from '@millrace/sdk/text';
 
 /** A span of time that a flag was given. */

@@ -1,11 +1,11 @@
-import type { Context } from '../frame/context.ts';
-import { CliError } from '../frame/errors.ts';
-import { exitCodes } from '../frame/exit-codes.ts';
-import { safeText } from '../frame/text.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
+import { safeText } from '../framework/text.ts';
 import type { Output } from '../sdk.ts';
 import { approximateDuration } from '@millrace/sdk/text';
 import { usdText } from '@millrace/sdk/text';
-import type { QuoteRequest } from './wish.ts';
+import type { QuoteRequest } from './quote-request.ts';
 
 /** What something costs, before it is agreed to. */
 

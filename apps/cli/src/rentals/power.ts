@@ -1,9 +1,9 @@
-import type { Context } from '../frame/context.ts';
-import { printResult } from '../frame/output.ts';
+import type { Context } from '../framework/context.ts';
+import { printResult } from '../framework/output.ts';
 import type { ExpectedSteps } from '@millrace/sdk/text';
 import { stateOf } from './columns.ts';
 import { handleOf, type Rental } from './find.ts';
-import { waitForRental, loginHint, type WaitOptions } from './watch.ts';
+import { waitForRental, loginHint, type WaitOptions } from './wait-for-rental.ts';
 
 export const waitFlag = {
   type: 'boolean',

@@ -6,7 +6,7 @@ import { newOutput } from './console.ts';
 import { handleOf } from './find.ts';
 import { parseDurationFlag, parsePortFlags, parseTagFlags } from './flags.ts';
 import { randomRentalName } from '@millrace/sdk/text';
-import { cheapestOption } from './wish.ts';
+import { cheapestOption } from './quote-request.ts';
 
 type Option = Item<'listRentalOptions'>;
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import type { Context } from '../frame/context.ts';
-import { CliError, SilentExit } from '../frame/errors.ts';
-import { profilesPath } from '../frame/profiles.ts';
-import { safeText } from '../frame/text.ts';
+import type { Context } from '../framework/context.ts';
+import { CliError, SilentExit } from '../framework/errors.ts';
+import { profilesPath } from '../framework/profiles.ts';
+import { safeText } from '../framework/text.ts';
 import { knownHostsLine, sshArguments, type SshLogin, type SshTarget } from './pinned-host.ts';
 
 export interface SshEndpoint extends SshTarget {

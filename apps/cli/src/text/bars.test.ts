@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { barChart, type Bar } from './bars.ts';
-import { widthOf } from '../frame/text.ts';
+import { widthOf } from '../framework/text.ts';
 
 const days: Bar[] = [
   { label: '2026-11-14', value: 4_200_000_000n, text: '$4.20' },

@@ -1,5 +1,5 @@
 import { scaleTo, splitBy } from '@millrace/sdk/text';
-import { truncateTo, padTo, safeText, widthOf } from '../frame/text.ts';
+import { truncateTo, padTo, safeText, widthOf } from '../framework/text.ts';
 
 /** A bar chart of text: a label, a bar in eighths of a cell, and the amount itself, which is never left off. */
 

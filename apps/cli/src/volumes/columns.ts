@@ -1,5 +1,5 @@
-import type { Context } from '../frame/context.ts';
-import type { Column } from '../frame/output.ts';
+import type { Context } from '../framework/context.ts';
+import type { Column } from '../framework/output.ts';
 import { relativeText } from '@millrace/sdk/text';
 import { perHourText } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';

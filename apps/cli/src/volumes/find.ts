@@ -1,4 +1,4 @@
-import type { Context } from '../frame/context.ts';
+import type { Context } from '../framework/context.ts';
 import { ambiguousError, notFoundError } from '../rentals/find.ts';
 import type { Item } from '../sdk.ts';
 

@@ -1,4 +1,4 @@
-import type { Context } from '../frame/context.ts';
+import type { Context } from '../framework/context.ts';
 import type { Input } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
 

@@ -1,6 +1,6 @@
 import type { MillraceEvent } from '../sdk.ts';
-import type { CliClock } from '../frame/context.ts';
-import { UsageError } from '../frame/errors.ts';
+import type { CliClock } from '../framework/context.ts';
+import { UsageError } from '../framework/errors.ts';
 import { signedHeaders } from './sign.ts';
 
 /** Events to a program on one's own machine, in the very form in which the service would send them. */

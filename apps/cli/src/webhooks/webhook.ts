@@ -1,5 +1,5 @@
 import type { Item } from '../sdk.ts';
-import { timestampText } from '../text/when.ts';
+import { timestampText } from '../text/timestamps.ts';
 
 type Webhook = Item<'listWebhooks'>;
 type Delivery = Item<'listWebhookDeliveries'>;

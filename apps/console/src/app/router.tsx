@@ -17,7 +17,7 @@ import { volumeRoutes } from '../features/volumes/routes.tsx';
 import { webhookRoutes } from '../features/webhooks/routes.tsx';
 import { Loading } from '../ui/states.tsx';
 import { NotFound, PageFailure } from './page-failure.tsx';
-import { insideRoute, rootRoute, shellRoute } from './roots.tsx';
+import { insideRoute, rootRoute, shellRoute } from './root-routes.tsx';
 
 const routeTree = rootRoute.addChildren([
   ...signInRoutes,

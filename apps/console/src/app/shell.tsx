@@ -3,11 +3,11 @@ import { Link, Outlet } from '@tanstack/react-router';
 import { Menu as MenuIcon, Search, X } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { clientFor } from '../api/client.ts';
-import { Logo } from '../ui/mark.tsx';
+import { Logo } from '../ui/logo.tsx';
 import { Problem } from '../ui/states.tsx';
-import { LiveUpdates } from './live.tsx';
+import { LiveUpdates } from './live-updates.tsx';
 import { visibleNavGroups } from './navigation.ts';
-import { CommandPalette } from './palette.tsx';
+import { CommandPalette } from './command-palette.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import {
   SessionProvider,

@@ -1,6 +1,6 @@
 import { Button as BaseButton } from '@base-ui/react/button';
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
-import { WithTooltip } from './explained.tsx';
+import { WithTooltip } from './with-tooltip.tsx';
 
 export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
 

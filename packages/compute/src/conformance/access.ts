@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { PortMapping } from '../driver.ts';
 import { newKeyPair } from './ssh.ts';
-import { expectFailure, type SuiteContext } from './stage.ts';
+import { expectFailure, type SuiteContext } from './suite-context.ts';
 
 /** Who gets in, through which ports, and that nobody does after the cut. */
 export function describeAccess(stage: SuiteContext): void {

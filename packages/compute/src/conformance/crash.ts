@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
-import { expectSingleMachine } from './life.ts';
-import type { SuiteContext } from './stage.ts';
-import type { DriverHarness } from './world.ts';
+import { expectSingleMachine } from './create-and-terminate.ts';
+import type { SuiteContext } from './suite-context.ts';
+import type { DriverHarness } from './harness.ts';
 
 /** What is true after something died that ought not to. */
 export function describeCrashes(stage: SuiteContext, timeoutMs: number): void {

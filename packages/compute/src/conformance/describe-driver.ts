@@ -2,15 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { describeAccess } from './access.ts';
 import { describeCrashes } from './crash.ts';
 import { describeGpus } from './gpus.ts';
-import { describeInvalidInput } from './hostile.ts';
-import { describeExecAndMetrics } from './inside.ts';
-import { describeCreation, describeTermination } from './life.ts';
+import { describeInvalidInput } from './invalid-input.ts';
+import { describeExecAndMetrics } from './exec-and-metrics.ts';
+import { describeCreation, describeTermination } from './create-and-terminate.ts';
 import { describeLists } from './lists.ts';
 import { describePower } from './power.ts';
-import { describeReadiness } from './proof.ts';
-import { SuiteContext } from './stage.ts';
+import { describeReadiness } from './readiness.ts';
+import { SuiteContext } from './suite-context.ts';
 import { describeUserData } from './user-data.ts';
-import type { DriverHarness } from './world.ts';
+import type { DriverHarness } from './harness.ts';
 
 export interface SuiteOptions {
   /** For one test, and for one that kills something. Real engines need more than the mock. */

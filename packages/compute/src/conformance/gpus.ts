@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { loginAndCountGpus, newReadinessKey } from '../proof/index.ts';
-import { expectFailure, type SuiteContext } from './stage.ts';
+import { loginAndCountGpus, newReadinessKey } from '../readiness/index.ts';
+import { expectFailure, type SuiteContext } from './suite-context.ts';
 
 /** Which GPUs a machine has, and how one that is off gets others. */
 export function describeGpus(stage: SuiteContext): void {

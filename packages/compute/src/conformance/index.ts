@@ -1,3 +1,3 @@
-export { retryWhile, retryingDriver } from './ask-again.ts';
+export { retryWhile, retryingDriver } from './retry.ts';
 export { describeDriver, type SuiteOptions } from './describe-driver.ts';
-export type { DriverHarness, HarnessInfo, HarnessNode } from './world.ts';
+export type { DriverHarness, HarnessInfo, HarnessNode } from './harness.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ComputeDriver, EngineEvent } from '../driver.ts';
-import { expectFailure, type SuiteContext } from './stage.ts';
+import { expectFailure, type SuiteContext } from './suite-context.ts';
 
 /** What is there, told by the engine alone. */
 export function describeLists(stage: SuiteContext): void {

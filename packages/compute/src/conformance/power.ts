@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { SuiteContext } from './stage.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describePower(stage: SuiteContext): void {
   it('stop powers off and keeps node, GPUs and ports; start powers on again; both may be repeated', async () => {

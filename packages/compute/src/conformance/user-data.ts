@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MachineRef } from '../driver.ts';
 import { userDataLog } from '../user-data.ts';
-import { expectFailure, type SuiteContext } from './stage.ts';
+import { expectFailure, type SuiteContext } from './suite-context.ts';
 
 /** Texts that nothing on a machine that runs could start. */
 const unknown = [

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IncusDevices } from './incus-answers.ts';
+import type { IncusDevices } from './api/incus-schemas.ts';
 
 const networkPattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/;
 /** A subnet of 64 bits, as Incus writes the gateway's address in it. Others have no room for an address made of a MAC. */

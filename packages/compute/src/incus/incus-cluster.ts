@@ -9,9 +9,9 @@ import {
   type IncusInstance,
   type IncusMember,
   type IncusServer,
-} from './incus-answers.ts';
-import type { IncusClient } from './incus-client.ts';
-import { IncusError } from './incus-errors.ts';
+} from './api/incus-schemas.ts';
+import type { IncusClient } from './api/incus-client.ts';
+import { IncusError } from './api/incus-errors.ts';
 import { hardwareOf, hostOf, isOnline, networkProblem, nodeOf } from './incus-inventory.ts';
 import type { IncusDriverOptions } from './incus-settings.ts';
 

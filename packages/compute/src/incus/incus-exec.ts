@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
 import type { ExecCommand, ExecResult, MachineRef } from '../driver.ts';
-import { execSchema } from './incus-answers.ts';
-import { parse, type IncusClient } from './incus-client.ts';
-import { IncusError } from './incus-errors.ts';
+import { execSchema } from './api/incus-schemas.ts';
+import { parse, type IncusClient } from './api/incus-client.ts';
+import { IncusError } from './api/incus-errors.ts';
 import { instanceLocation } from './incus-instances.ts';
 
 /** The largest piece of output that is taken at once; Incus sends far smaller ones. */

@@ -1,8 +1,8 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef, MachineSpec } from '../driver.ts';
 import { isScript } from './cloud-init.ts';
-import { metadataSchema } from './incus-answers.ts';
-import type { IncusClient } from './incus-client.ts';
+import { metadataSchema } from './api/incus-schemas.ts';
+import type { IncusClient } from './api/incus-client.ts';
 import { instanceLocation } from './incus-instances.ts';
 
 const passwdBytes = 1_048_576;

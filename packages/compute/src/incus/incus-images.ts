@@ -5,10 +5,10 @@ import {
   imageVolumeSchema,
   configAndPropertiesSchema,
   operationsSchema,
-} from './incus-answers.ts';
-import type { IncusClient } from './incus-client.ts';
+} from './api/incus-schemas.ts';
+import type { IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
-import { IncusError } from './incus-errors.ts';
+import { IncusError } from './api/incus-errors.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 export interface PreparedImage {

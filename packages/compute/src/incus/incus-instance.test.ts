@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
-import { instanceSchema, stateSchema, type IncusInstance } from './incus-answers.ts';
+import { instanceSchema, stateSchema, type IncusInstance } from './api/incus-schemas.ts';
 import {
   differenceFromSpec,
   instanceBody,
@@ -14,7 +14,7 @@ import {
   metricsOf,
   viewOf,
 } from './incus-instance.ts';
-import { projectName } from './incus-names.ts';
+import { projectName } from './api/incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 const ids = createIdSource({ clock: systemClock, cell: 1 });

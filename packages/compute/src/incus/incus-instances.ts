@@ -1,11 +1,16 @@
 import { msToSecondsRoundUp } from '@millrace/platform/money';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
-import { instanceSchema, operationsSchema, type IncusDevices, type IncusInstance } from './incus-answers.ts';
-import type { ProjectScope, WithEtag, IncusClient } from './incus-client.ts';
-import { IncusError, preconditionFailed } from './incus-errors.ts';
+import {
+  instanceSchema,
+  operationsSchema,
+  type IncusDevices,
+  type IncusInstance,
+} from './api/incus-schemas.ts';
+import type { ProjectScope, WithEtag, IncusClient } from './api/incus-client.ts';
+import { IncusError, preconditionFailed } from './api/incus-errors.ts';
 import { isOff, isOn, isUnreachable, configKeys, type ObservedInstance } from './incus-instance.ts';
-import { instanceName, projectName } from './incus-names.ts';
+import { instanceName, projectName } from './api/incus-names.ts';
 
 const busyTimeoutMs = 20_000;
 const operationPollMs = 150;

@@ -24,7 +24,7 @@ import {
   type Nic,
 } from './attacker.fixture.ts';
 import { addressIn } from './incus-addresses.ts';
-import { IncusClient } from './incus-client.ts';
+import { IncusClient } from './api/incus-client.ts';
 import { createIncusDriver, type IncusDriverOptions } from './index.ts';
 import { isFiltered, macOf } from './incus-instance.ts';
 import { IncusInstances, instanceLocation } from './incus-instances.ts';

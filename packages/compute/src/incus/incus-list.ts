@@ -5,13 +5,13 @@ import {
   instancesOfHostSchema,
   instancesSchema,
   type IncusInstance,
-} from './incus-answers.ts';
-import { parse, type IncusClient } from './incus-client.ts';
+} from './api/incus-schemas.ts';
+import { parse, type IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { isOnline } from './incus-inventory.ts';
 import { isOff, isUnreachable, viewOf } from './incus-instance.ts';
 import type { IncusInstances } from './incus-instances.ts';
-import { externalIdFrom } from './incus-names.ts';
+import { externalIdFrom } from './api/incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /** How many machines are asked for one by one when their member gave no list. */

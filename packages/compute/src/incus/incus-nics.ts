@@ -14,10 +14,10 @@ import {
   networkSchema,
   projectSchema,
   type IncusInstance,
-} from './incus-answers.ts';
-import { parse, type IncusClient } from './incus-client.ts';
+} from './api/incus-schemas.ts';
+import { parse, type IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
-import { IncusError } from './incus-errors.ts';
+import { IncusError } from './api/incus-errors.ts';
 import { hasRun, isFiltered, isOff, macOf, networkOf, withAddresses } from './incus-instance.ts';
 import type { IncusInstances } from './incus-instances.ts';
 import { networkProblem } from './incus-inventory.ts';

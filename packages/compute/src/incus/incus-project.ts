@@ -1,9 +1,9 @@
 import type { OrgId } from '@millrace/platform/ids';
 import { isDriverError } from '../driver-error.ts';
-import { projectSchema } from './incus-answers.ts';
-import type { IncusClient } from './incus-client.ts';
-import { IncusError } from './incus-errors.ts';
-import { projectName } from './incus-names.ts';
+import { projectSchema } from './api/incus-schemas.ts';
+import type { IncusClient } from './api/incus-client.ts';
+import { IncusError } from './api/incus-errors.ts';
+import { projectName } from './api/incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /**

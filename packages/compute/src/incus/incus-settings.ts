@@ -1,6 +1,6 @@
 import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import type { IncusConnectionOptions } from './incus-transport.ts';
+import type { IncusConnectionOptions } from './api/incus-transport.ts';
 
 export type IncusDriverOptions = IncusConnectionOptions & {
   readonly instanceType: InstanceType;

@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 import { retryWhile } from '../conformance/index.ts';
 import { isDriverError } from '../driver-error.ts';
-import { IncusError } from './incus-errors.ts';
+import { IncusError } from './api/incus-errors.ts';
 
 // On a machine that stalls, a daemon fails for reasons that do not depend on the request. Incus ends a transaction after
 // 30 s and does not repeat it; members that miss heartbeats lose their event connections until the next heartbeat; and

@@ -1,7 +1,7 @@
 import type { MachineRef } from '../driver.ts';
 import { exitUnsupported, userDataStartCommand } from '../user-data-start.ts';
-import type { IncusClient } from './incus-client.ts';
-import { IncusError } from './incus-errors.ts';
+import type { IncusClient } from './api/incus-client.ts';
+import { IncusError } from './api/incus-errors.ts';
 import { execInInstance } from './incus-exec.ts';
 
 const startMs = 30_000;

@@ -1,13 +1,13 @@
 import { isDriverError } from '../driver-error.ts';
 import type { DriverVolume, DriverVolumes, MachineRef } from '../driver.ts';
-import { checkRef } from '../check-wish.ts';
-import { volumeSchema } from './incus-answers.ts';
-import type { IncusClient } from './incus-client.ts';
+import { checkRef } from '../check-spec.ts';
+import { volumeSchema } from './api/incus-schemas.ts';
+import type { IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
-import { IncusError } from './incus-errors.ts';
+import { IncusError } from './api/incus-errors.ts';
 import { configKeys } from './incus-instance.ts';
 import type { IncusInstances } from './incus-instances.ts';
-import { projectName, volumeName } from './incus-names.ts';
+import { projectName, volumeName } from './api/incus-names.ts';
 import { ensureProject } from './incus-project.ts';
 import type { IncusSettings } from './incus-settings.ts';
 

@@ -7,7 +7,7 @@ import {
   checkRef,
   checkUserData,
   checkSpec,
-} from '../check-wish.ts';
+} from '../check-spec.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
@@ -26,13 +26,13 @@ import type {
   StopOptions,
 } from '../driver.ts';
 import { reportsGpuUse } from '../driver.ts';
-import { stateSchema } from './incus-answers.ts';
+import { stateSchema } from './api/incus-schemas.ts';
 import { IncusNics } from './incus-nics.ts';
-import { IncusClient } from './incus-client.ts';
+import { IncusClient } from './api/incus-client.ts';
 import { IncusCluster } from './incus-cluster.ts';
-import { IncusProvisioner } from './incus-create.ts';
-import { IncusError } from './incus-errors.ts';
-import { readEvents } from './incus-events.ts';
+import { IncusProvisioner } from './incus-provisioner.ts';
+import { IncusError } from './api/incus-errors.ts';
+import { readEvents } from './api/incus-events.ts';
 import { execInInstance } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
 import { IncusImages } from './incus-images.ts';

@@ -2,10 +2,10 @@ import type { ComputeDriver } from '../driver.ts';
 import { IncusDriver } from './incus.driver.ts';
 import type { IncusDriverOptions } from './incus-settings.ts';
 
-export { readIncusSettings, type IncusConfig } from './incus-configured.ts';
-export { openIncusTrust, type GrantedProject, type IncusTrust, type TrustLimits } from './incus-trust.ts';
+export { readIncusSettings, type IncusConfig } from './incus-config.ts';
+export { openIncusTrust, type GrantedProject, type IncusTrust, type TrustLimits } from './api/incus-trust.ts';
 export type { IncusDriverOptions, InstanceType } from './incus-settings.ts';
-export type { IncusConnectionOptions, IncusTls } from './incus-transport.ts';
+export type { IncusConnectionOptions, IncusTls } from './api/incus-transport.ts';
 
 /** A driver for one Incus cluster or one daemon of its own. Nothing is asked of it until the first call. */
 export function createIncusDriver(options: IncusDriverOptions): ComputeDriver {

@@ -14,7 +14,7 @@ import {
   type IronicAllocation,
   type IronicInspection,
   type IronicNode,
-} from './ironic-answers.ts';
+} from './ironic-schemas.ts';
 import { invalidResponseError, errorFromResponse, IronicError, noResponseError } from './ironic-errors.ts';
 
 /** Where Ironic is, and as whom we speak to it. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { newReadinessKey } from '../proof/index.ts';
+import { newReadinessKey } from '../readiness/index.ts';
 import { configDriveFor } from './ironic-config-drive.ts';
-import { machineSpecFor } from './ironic.fixture.ts';
+import { machineSpecFor } from './fake-ironic.fixture.ts';
 
 it('the host key is vendor data for cloud-init, beside user data as it was given', () => {
   const { hostKey } = newReadinessKey();

@@ -2,8 +2,8 @@ import { readNode, waitForNodeState } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, MachineSpec } from '../driver.ts';
-import { startFakeHardware, type FakeHardware } from './ironic-world.fixture.ts';
-import { machineSpecFor } from './ironic.fixture.ts';
+import { startFakeHardware, type FakeHardware } from './ironic-harness.fixture.ts';
+import { machineSpecFor } from './fake-ironic.fixture.ts';
 
 // Sixteen nodes of fake hardware in a real Ironic, wanted by more than can have them.
 

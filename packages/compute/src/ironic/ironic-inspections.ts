@@ -1,6 +1,6 @@
 import { isDriverError } from '../driver-error.ts';
 import type { InventoryNode } from '../driver.ts';
-import type { IronicInspection, IronicNode } from './ironic-answers.ts';
+import type { IronicInspection, IronicNode } from './ironic-schemas.ts';
 import type { IronicClient } from './ironic-client.ts';
 import { inventoryNodeOf } from './ironic-inventory.ts';
 import { readOperatorNotes, type LocatedMachine } from './ironic-machine.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inventorySchema, nodeSchema, type IronicNode } from './ironic-answers.ts';
+import { inventorySchema, nodeSchema, type IronicNode } from './ironic-schemas.ts';
 import { gpusOf, hardwareOf, inventoryNodeOf, problemOf } from './ironic-inventory.ts';
 
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';

@@ -1,6 +1,6 @@
 import { divideWithRemainder } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
-import type { IronicInspection, IronicNode } from './ironic-answers.ts';
+import type { IronicInspection, IronicNode } from './ironic-schemas.ts';
 import {
   hasNoConductor,
   hasAnnotation,

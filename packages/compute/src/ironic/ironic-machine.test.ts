@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nodeSchema, type IronicNode } from './ironic-answers.ts';
+import { nodeSchema, type IronicNode } from './ironic-schemas.ts';
 import {
   differenceFromSpec,
   toNodeExtra,
@@ -10,7 +10,7 @@ import {
   viewOf,
   type Phase,
 } from './ironic-machine.ts';
-import { image, machineSpecFor } from './ironic.fixture.ts';
+import { image, machineSpecFor } from './fake-ironic.fixture.ts';
 
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
 const wish = machineSpecFor({ uuid });

@@ -2,7 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import type { MachinePower, MachineRef, MachineView, MachineSpec, PortMapping } from '../driver.ts';
-import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
+import type { IronicAllocation, IronicNode } from './ironic-schemas.ts';
 import type { Patch } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
 import type { IronicImage, IronicSettings } from './ironic-settings.ts';

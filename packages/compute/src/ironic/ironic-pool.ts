@@ -1,5 +1,5 @@
 import type { MachineRef } from '../driver.ts';
-import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
+import type { IronicAllocation, IronicNode } from './ironic-schemas.ts';
 import type { IronicClient } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
 import { isAnnotationOf, locateMachine, readAnnotation, type LocatedMachine } from './ironic-machine.ts';

@@ -1,12 +1,12 @@
 import { msToSecondsRoundUp } from '@millrace/platform/money';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
-import type { IronicNode } from './ironic-answers.ts';
+import type { IronicNode } from './ironic-schemas.ts';
 import type { PowerTarget } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
 import type { LocatedMachine } from './ironic-machine.ts';
-import type { IronicDeps } from './ironic-parts.ts';
-import { pollAgain, pollUntilDone } from './ironic-turns.ts';
+import type { IronicDeps } from './ironic-deps.ts';
+import { pollAgain, pollUntilDone } from './ironic-poll.ts';
 
 const isOn = (node: IronicNode): boolean => node.power_state === 'power on';
 const isOff = (node: IronicNode): boolean => node.power_state === 'power off';

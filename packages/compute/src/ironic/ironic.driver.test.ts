@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
 import type { ComputeDriver } from '../driver.ts';
 import { createIronicDriver } from './index.ts';
-import { eightGpus, fault, FakeIronic, machineSpecFor } from './ironic.fixture.ts';
+import { eightGpus, fault, FakeIronic, machineSpecFor } from './fake-ironic.fixture.ts';
 
 // What fake hardware never does, and who is asked how often. The rest is tried on the real engine.
 

@@ -1,4 +1,4 @@
-import { checkGpus, checkPorts, checkRef, checkSpec } from '../check-wish.ts';
+import { checkGpus, checkPorts, checkRef, checkSpec } from '../check-spec.ts';
 import type {
   ComputeDriver,
   DriverCapabilities,
@@ -15,7 +15,7 @@ import type {
 } from '../driver.ts';
 import { reportsGpuUse } from '../driver.ts';
 import { IronicClient } from './ironic-client.ts';
-import { IronicProvisioner } from './ironic-create.ts';
+import { IronicProvisioner } from './ironic-provisioner.ts';
 import { IronicError } from './ironic-errors.ts';
 import { IronicInspections } from './ironic-inspections.ts';
 import {
@@ -26,10 +26,10 @@ import {
   viewOf,
   type LocatedMachine,
 } from './ironic-machine.ts';
-import { IronicDeps, assertAccessNotCut } from './ironic-parts.ts';
+import { IronicDeps, assertAccessNotCut } from './ironic-deps.ts';
 import { IronicPool } from './ironic-pool.ts';
 import { IronicPower } from './ironic-power.ts';
-import { IronicDeprovisioner } from './ironic-remove.ts';
+import { IronicDeprovisioner } from './ironic-deprovisioner.ts';
 import { settingsOf, type IronicDriverOptions } from './ironic-settings.ts';
 
 /** Ironic deploys a disk and switches power. It has no way into what runs on a node, and tells nothing by itself. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { faultyDriverCases, untouched } from './sabotage.fixture.ts';
+import { faultyDriverCases, untouched } from './faulty-driver.fixture.ts';
 
 const report = z.object({
   testResults: z.array(
@@ -37,7 +37,7 @@ async function runSuite(): Promise<Map<string, string>> {
   try {
     const file = path.join(folder, 'report.json');
     const config = path.join(folder, 'vitest.config.mjs');
-    await writeFile(config, `export default { test: { include: ['sabotage-suite.fixture.ts'] } };\n`);
+    await writeFile(config, `export default { test: { include: ['faulty-driver-suite.fixture.ts'] } };\n`);
     const options = ['--reporter=json', `--outputFile=${file}`, '-t', pattern];
     const argv = [vitest, 'run', '--config', config, '--root', import.meta.dirname, ...options];
     const output = await new Promise<string>((resolve) => {

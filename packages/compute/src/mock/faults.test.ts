@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, EngineEvent, MachineRef } from '../driver.ts';
 import { injectedFaults, readInjectedFault } from './faults.ts';
-import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './world.fixture.ts';
+import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './mock-engine.fixture.ts';
 
 const minuteMs = 60_000;
 const kindOf = (call: Promise<unknown>): Promise<string> =>

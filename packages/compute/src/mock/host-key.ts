@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createPrivateKey, createPublicKey } from 'node:crypto';
-import { seededBytes } from './dice.ts';
+import { seededBytes } from './seeded-random.ts';
 
 // The fixed beginning of an Ed25519 private key in PKCS #8: what follows is the 32 bytes of the key itself.
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');

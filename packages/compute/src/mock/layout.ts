@@ -1,7 +1,7 @@
 import { ratio } from '@millrace/platform/money';
 import { DriverError } from '../driver-error.ts';
 import type { InventoryNode, MachineSpec } from '../driver.ts';
-import { seededBytes } from './dice.ts';
+import { seededBytes } from './seeded-random.ts';
 
 /** The last one is of a model that rentals do not offer. */
 export type MockGpuModel = 'h100' | 'h200' | 'b200' | 'rtx4090';

@@ -7,7 +7,7 @@ import { createInMemoryStore } from './index.ts';
 import { hostKeyOf } from './host-key.ts';
 import { defaultLayout } from './layout.ts';
 import { makeMachine, metricsAt, stateAt } from './mock-machine.ts';
-import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './world.fixture.ts';
+import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './mock-engine.fixture.ts';
 
 const faults = ['', 'boot-fails', 'host-dies', 'engine-silent', 'stuck-terminate', 'flaky', 'lost-events'];
 const nodes = ['mock-01', 'mock-02'];

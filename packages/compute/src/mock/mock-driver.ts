@@ -8,7 +8,7 @@ import {
   checkRef,
   checkUserData,
   checkSpec,
-} from '../check-wish.ts';
+} from '../check-spec.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
@@ -25,10 +25,10 @@ import type {
   StopOptions,
 } from '../driver.ts';
 import { requireUserDataKind, userDataDigestName } from '../user-data.ts';
-import { mockCapabilities } from './abilities.ts';
+import { mockCapabilities } from './capabilities.ts';
 import { lastBytes, runCommand } from './commands.ts';
 import { createMockControls, type EngineHealth } from './controls.ts';
-import { PortListeners } from './doors.ts';
+import { PortListeners } from './port-listeners.ts';
 import { readInjectedFault } from './faults.ts';
 import {
   defaultLayout,
@@ -38,7 +38,7 @@ import {
   type MockLayout,
   type MockNode,
 } from './layout.ts';
-import type { StoredMachine, MachineStore } from './memory.ts';
+import type { StoredMachine, MachineStore } from './machine-store.ts';
 import { streamEvents } from './mock-events.ts';
 import {
   consoleAt,

@@ -2,7 +2,7 @@ import type { Clock } from '@millrace/platform/clock';
 import { DriverError } from '../driver-error.ts';
 import type { EngineEvent } from '../driver.ts';
 import type { EngineHealth } from './controls.ts';
-import type { MachineStore } from './memory.ts';
+import type { MachineStore } from './machine-store.ts';
 
 const pollMs = 1_000;
 

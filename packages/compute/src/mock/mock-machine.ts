@@ -1,7 +1,7 @@
 import { msToSeconds } from '@millrace/platform/money';
 import { DriverError } from '../driver-error.ts';
 import type { MachineMetrics, MachinePower, MachineView, MachineSpec } from '../driver.ts';
-import { seededBytes, seededInt } from './dice.ts';
+import { seededBytes, seededInt } from './seeded-random.ts';
 import { maxFaultMs, readInjectedFault } from './faults.ts';
 import { sealHostKey } from './host-key.ts';
 

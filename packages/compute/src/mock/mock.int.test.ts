@@ -7,7 +7,7 @@ import type { EngineEvent, MachineRef } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { createMockDriver, createPostgresStore } from './index.ts';
 import { makeMachine } from './mock-machine.ts';
-import { longTimeout, machineSpecFor } from './world.fixture.ts';
+import { longTimeout, machineSpecFor } from './mock-engine.fixture.ts';
 
 let database: TestDatabase;
 let orgId: OrgId;

@@ -3,7 +3,7 @@ import type { Db } from '@millrace/platform/db';
 import { toUuid } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { MachineRef } from '../driver.ts';
-import { Listeners, type MachineChange, type StoredMachine, type MachineStore } from './memory.ts';
+import { Listeners, type MachineChange, type StoredMachine, type MachineStore } from './machine-store.ts';
 import type { MockMachine } from './mock-machine.ts';
 
 /** How long the row of a deleted machine stays, so that those who listen hear of its end. */

@@ -1,6 +1,6 @@
 import { describeDriver } from '../conformance/index.ts';
 import { createInMemoryStore } from './index.ts';
-import { mockHarness } from './suite.fixture.ts';
+import { mockHarness } from './mock-harness.fixture.ts';
 
 describeDriver(
   'mock',

@@ -2,7 +2,7 @@ import { toUuid } from '@millrace/platform/ids';
 import { createTestDatabase, type TestDatabase } from '@millrace/testing';
 import { describeDriver } from '../conformance/index.ts';
 import { createPostgresStore, type MachineStore } from './index.ts';
-import { mockHarness } from './suite.fixture.ts';
+import { mockHarness } from './mock-harness.fixture.ts';
 
 let database: TestDatabase | undefined;
 

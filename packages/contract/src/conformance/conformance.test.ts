@@ -11,7 +11,7 @@ import {
   subjectDisagreements,
   subjectsOf,
 } from './compare.ts';
-import { parseSpec } from './interface-text.ts';
+import { parseSpec } from './spec-text.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { mutationsOf } from './mutations.ts';
 import { probesOf, sample } from './probes.ts';

@@ -1,5 +1,5 @@
 import { sectionNamed, tableOf } from './markdown.ts';
-import type { SpecText } from './interface-text.ts';
+import type { SpecText } from './spec-text.ts';
 import type { Facts } from './shape.ts';
 
 /** The section Limits repeats what the endpoints say; this holds the repetition to the contract as well. */

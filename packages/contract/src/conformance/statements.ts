@@ -2,7 +2,7 @@ import { eventApiVersion } from '../events.ts';
 import type { Operation } from '../operation.ts';
 import { machineReadyState, rentalStates, volumeStates } from '../states.ts';
 import { backticked } from './grammar.ts';
-import type { SpecText } from './interface-text.ts';
+import type { SpecText } from './spec-text.ts';
 import { sectionNamed, sentence, tableOf } from './markdown.ts';
 
 /** Single statements of the text, outside its tables of fields, that the contract has an answer to. */

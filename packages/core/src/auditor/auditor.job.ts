@@ -4,9 +4,9 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import { counter, gauge } from '@millrace/platform/telemetry';
-import { countWrongRows, findingsOf, isClean, type AuditReport } from './auditor.ts';
+import { countWrongRows, findingsOf, isClean, type AuditReport } from './audit-report.ts';
 import { runAudit } from './auditor.service.ts';
-import { auditChecks } from './checks.ts';
+import { auditChecks } from './checks/checks.ts';
 import { readAuditState } from './runs.store.ts';
 
 export interface AuditorOptions {

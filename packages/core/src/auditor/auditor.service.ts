@@ -1,33 +1,39 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { findBrokenLinks, accountProbe, type AccountSelection } from './accounts.store.ts';
+import { findBrokenLinks, accountProbe, type AccountSelection } from './probes/accounts.store.ts';
 import {
   mergeOutcomes,
   type AuditKind,
   type AuditReport,
   type CheckOutcome,
   type Finding,
-} from './auditor.ts';
-import { budgetProbe } from './budgets.store.ts';
-import { auditChecks } from './checks.ts';
-import { holdProbe } from './holds.store.ts';
-import { invoiceNumberProbe, invoiceProbe } from './invoices.store.ts';
-import { meterProbe, meteredResourceProbe } from './meters.store.ts';
-import { clawbackProbe, debtProbe, paymentProbe } from './payments.store.ts';
-import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
-import { runProbe, type Probe } from './probe.store.ts';
+} from './audit-report.ts';
+import { budgetProbe } from './probes/budgets.store.ts';
+import { auditChecks } from './checks/checks.ts';
+import { holdProbe } from './probes/holds.store.ts';
+import { invoiceNumberProbe, invoiceProbe } from './probes/invoices.store.ts';
+import { meterProbe, meteredResourceProbe } from './probes/meters.store.ts';
+import { clawbackProbe, debtProbe, paymentProbe } from './probes/payments.store.ts';
+import { leaseProbe, requestProbe, usageProbe } from './probes/credit-leases.store.ts';
+import { runProbe, type Probe } from './probes/run-probe.store.ts';
 import {
   releasedAllocationProbe,
   allocationProbe,
   capacityProbe,
   orphanHoldProbe,
-} from './resources.store.ts';
-import { requestPriceProbe, unreadableUsageProbe } from './requests.store.ts';
-import { payoutProbe, splitProbe, statementProbe } from './suppliers.store.ts';
+} from './probes/resources.store.ts';
+import { requestPriceProbe, unreadableUsageProbe } from './probes/requests.store.ts';
+import { payoutProbe, splitProbe, statementProbe } from './probes/suppliers.store.ts';
 import { beginReadOnly, endReadOnly, readCheckpoint, recordRun, tryAuditLock } from './runs.store.ts';
-import { findChunkEnd, firstUuid, transferProbes, undoProbe, type IdRange } from './transfers.store.ts';
-import { volumeHoldProbe, volumeProbe } from './volumes.store.ts';
-import { findOrphanTransfers, walletProbe } from './wallets.store.ts';
+import {
+  findChunkEnd,
+  firstUuid,
+  transferProbes,
+  undoProbe,
+  type IdRange,
+} from './probes/transfers.store.ts';
+import { volumeHoldProbe, volumeProbe } from './probes/volumes.store.ts';
+import { findOrphanTransfers, walletProbe } from './probes/wallets.store.ts';
 
 export interface AuditOptions {
   readonly kind: AuditKind;

@@ -7,9 +7,9 @@ export {
   type CheckOutcome,
   type Finding,
   type SubjectKind,
-} from './auditor.ts';
+} from './audit-report.ts';
 export { auditDefaults, runAudit, type AuditOptions } from './auditor.service.ts';
-export { auditChecks, type CheckName, type Severity } from './checks.ts';
+export { auditChecks, type CheckName, type Severity } from './checks/checks.ts';
 export { auditWhenDue, startAuditor, type AuditorOptions } from './auditor.job.ts';
-export { formatAuditReport } from './report.ts';
+export { formatAuditReport } from './format-report.ts';
 export { serveAuditReports, type AuditReportRoutes } from './reports.routes.ts';

@@ -1,5 +1,5 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import type { CheckName } from './checks.ts';
+import type { CheckName } from './checks/checks.ts';
 import type { SeededInvoice } from './invoices.fixture.ts';
 
 /** Ways to spoil invoices, and what the auditor must name then. */

@@ -1,6 +1,6 @@
 import { fromUuid, toUuid, type InvoiceId, type OrgId, type TransferId } from '@millrace/platform/ids';
 import { createOrganisation, testIds, type TestDatabase } from '@millrace/testing';
-import { apply, charge, grant, transferOf, usd } from './world.fixture.ts';
+import { apply, charge, grant, transferOf, usd } from './audited-ledger.fixture.ts';
 
 /** An organisation of its own with one charge and the invoice of it, so that nothing else that is spoilt shows on it. */
 export interface SeededInvoice {

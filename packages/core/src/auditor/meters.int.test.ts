@@ -12,9 +12,9 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterSpec } from '../metering/index.ts';
-import { findingsOf } from './auditor.ts';
+import { findingsOf } from './audit-report.ts';
 import { runAudit } from './auditor.service.ts';
-import { apply, grant, usd } from './world.fixture.ts';
+import { apply, grant, usd } from './audited-ledger.fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

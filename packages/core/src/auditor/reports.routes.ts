@@ -4,7 +4,7 @@ import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import { pageById, positionFromCursor } from '../identity/index.ts';
-import { auditChecks, type CheckDefinition } from './checks.ts';
+import { auditChecks, type CheckDefinition } from './checks/checks.ts';
 import { findAudit, listAudits, type RecordedAudit, type RecordedReport } from './reports.store.ts';
 
 export interface AuditReportRoutes {

@@ -1,7 +1,7 @@
 import type { Reader } from '@millrace/platform/db';
 import { fromUuid, parseId, toUuid, type AuditReportId, type OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import type { Severity } from './checks.ts';
+import type { Severity } from './checks/checks.ts';
 
 /** Audits that were written down, for operators to read. */
 

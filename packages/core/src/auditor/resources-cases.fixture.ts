@@ -1,5 +1,5 @@
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
-import type { CheckName } from './checks.ts';
+import type { CheckName } from './checks/checks.ts';
 
 /** Resources that nothing uses and nothing gives back, and what the auditor must name then. */
 export interface ResourceCase {

@@ -12,7 +12,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import { createTenant, insertSupplier, testIds, type TestDatabase } from '@millrace/testing';
 import { monthOf } from '../ledger/index.ts';
 import { changeMeters, openMeters } from '../metering/index.ts';
-import { apply, holdOf, transferOf, usd } from './world.fixture.ts';
+import { apply, holdOf, transferOf, usd } from './audited-ledger.fixture.ts';
 
 /** A supplier whose machine was rented, who asked to be paid, and who has a statement of it. */
 export interface SeededSupplierMoney {

@@ -18,8 +18,8 @@ import {
   refundCharge,
   reverseTransfer,
   unfreezeAccount,
-} from './money-tools.service.ts';
-import { periodOf, type BillingRoutes } from './route-kit.ts';
+} from './operator-transfers.service.ts';
+import { periodOf, type BillingRoutes } from './route-deps.ts';
 
 const DEFAULT_PROMO_PRIORITY = 100;
 

@@ -2,8 +2,8 @@ import type { ResponseBody, Contract, EventData } from '@millrace/contract';
 import { toCents, toNearestUsdNumber } from '@millrace/platform/money';
 import type { OrgId } from '@millrace/platform/ids';
 import { runwaySeconds, type Balance, type BudgetRecord, type TransferRecord } from '../ledger/index.ts';
-import type { BalanceView } from './balance.ts';
-import { publicCause } from './batches.ts';
+import type { BalanceView } from './burn-rate.ts';
+import { publicCause } from './inference-batches.ts';
 import type { Deposit } from './billing.store.ts';
 import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
 

@@ -6,7 +6,7 @@ import { addUsd, nanoPerUsd, nanoUsd, type NanoUsd } from '@millrace/platform/mo
 import { appendOutbox } from '@millrace/platform/outbox';
 import type { PublishKeyChange } from '../identity/index.ts';
 import { readBalance, type MoneyCause } from '../ledger/index.ts';
-import type { ReadBurnRate } from './balance.ts';
+import type { ReadBurnRate } from './burn-rate.ts';
 import { findFundedAt, lockFundedAt, setFundedAt, sumTopUps } from './billing.store.ts';
 import { toWireEventBalance } from './billing.wire.ts';
 

@@ -17,11 +17,11 @@ import { systemClock, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { listEventsAfter, listUnpublished } from './events.store.ts';
-import { createMover, type Mover } from './mover.ts';
+import { createMover, type Mover } from './move-events.ts';
 import { findWaitingShards, moveEvents, recordRefusal, type LeaseProof } from './outbox.store.ts';
 import { eventChannels } from './events.ts';
-import { publishEvents } from './publisher.ts';
-import { createShardLeases, type ShardLeases } from './relay-leases.ts';
+import { publishEvents } from './publish-events.ts';
+import { createShardLeases, type ShardLeases } from './shard-leases.ts';
 
 let database: TestDatabase;
 

@@ -3,7 +3,7 @@ export { findEventsBySeq, deleteExpiredEvents } from './events.store.ts';
 export { findLostEvents, storeLostEvents, type LostEvents } from './lost-events.ts';
 export { serveEvents, streamEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
-export { ensureEventStream, type EventStreamOptions } from './stream.ts';
+export { ensureEventStream, type EventStreamOptions } from './event-stream.ts';
 export {
   defaultRelayTuning,
   startRelay,

@@ -6,13 +6,13 @@ import { msToSeconds } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
 import type { RestateIngress } from '@millrace/platform/restate';
 import { gauge } from '@millrace/platform/telemetry';
-import { dispatchCommands } from './dispatcher.ts';
+import { dispatchCommands } from './dispatch-commands.ts';
 import type { EventChannels } from './events.ts';
-import { deleteDeadRelays } from './leases.store.ts';
-import { createMover } from './mover.ts';
+import { deleteDeadRelays } from './shard-leases.store.ts';
+import { createMover } from './move-events.ts';
 import { findWaitingShards, measureOutbox, type LeaseProof, type WaitingShards } from './outbox.store.ts';
-import { publishEvents } from './publisher.ts';
-import { createShardLeases } from './relay-leases.ts';
+import { publishEvents } from './publish-events.ts';
+import { createShardLeases } from './shard-leases.ts';
 
 export interface RelayTuning {
   /** A relay that is silent this long loses its shards. */

@@ -3,7 +3,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deleteExpiredEvents, getFeedHead, listEventsAfter } from './events.store.ts';
 import { moveEvents } from './outbox.store.ts';
-import { createShardLeases } from './relay-leases.ts';
+import { createShardLeases } from './shard-leases.ts';
 
 let database: TestDatabase;
 

@@ -2,8 +2,8 @@ import type { Db, Tx } from '@millrace/platform/db';
 import { insertFleet } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../identity/index.ts';
-import { countGpus, countOverdueDrains } from './figures.store.ts';
-import { applyNodeAction, setGpuFaulty, updateProvider } from './fleet-admin.service.ts';
+import { countGpus, countOverdueDrains } from './admin/fleet-metrics.store.ts';
+import { applyNodeAction, setGpuFaulty, updateProvider } from './admin/fleet-admin.service.ts';
 import {
   createFleetHarness,
   gpu,
@@ -14,7 +14,7 @@ import {
   type FleetHarness,
 } from './fleet.fixture.ts';
 import { listNodes, place, type FleetSync } from './index.ts';
-import { placementRequestFor } from './wish.fixture.ts';
+import { placementRequestFor } from './placement-request.fixture.ts';
 
 /** What operators say, and what the reads of the engine make of it. */
 

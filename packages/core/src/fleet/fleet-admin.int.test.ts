@@ -9,12 +9,12 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../identity/index.ts';
-import { findCluster } from './clusters.store.ts';
-import { applyNodeAction, setGpuFaulty, removeCluster, updateProvider } from './fleet-admin.service.ts';
-import { transitionNode } from './nodes.service.ts';
-import { findNode } from './nodes.store.ts';
-import { place } from './placement.service.ts';
-import { placementRequestFor } from './wish.fixture.ts';
+import { findCluster } from './inventory/clusters.store.ts';
+import { applyNodeAction, setGpuFaulty, removeCluster, updateProvider } from './admin/fleet-admin.service.ts';
+import { transitionNode } from './inventory/nodes.service.ts';
+import { findNode } from './inventory/nodes.store.ts';
+import { place } from './placement/placement.service.ts';
+import { placementRequestFor } from './placement-request.fixture.ts';
 
 const cause = systemAuditContext('test', 'live');
 const actor = { kind: 'system', id: 'test' } as const;

@@ -32,7 +32,7 @@ import {
 
 /** A fleet whose engines say what a test lets them say, on a clock that it moves by hand. */
 
-export { gpu, node, unreachable } from './inventory.fixture.ts';
+export { gpu, node, unreachable } from './inventory/inventory.fixture.ts';
 
 export const silentLogger = createLogger({ name: 'fleet', level: 'silent' });
 export const SECOND_MS = 1_000;

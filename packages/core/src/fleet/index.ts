@@ -1,5 +1,10 @@
-export { place, OBSERVATION_MAX_AGE_MS } from './placement.service.ts';
-export { findPlacement, markReleasing, releaseAllocation, setFreesAt } from './allocations.store.ts';
+export { place, OBSERVATION_MAX_AGE_MS } from './placement/placement.service.ts';
+export {
+  findPlacement,
+  markReleasing,
+  releaseAllocation,
+  setFreesAt,
+} from './placement/allocations.store.ts';
 export type {
   AssignedPort,
   OfferKind,
@@ -7,7 +12,7 @@ export type {
   Placement,
   PlacementRequirements,
   PlacementRequest,
-} from './placement.ts';
+} from './placement/placement.ts';
 export {
   findCluster,
   findProvider,
@@ -17,7 +22,7 @@ export {
   refreshOpenFlags,
   setProviderEnabled,
   type OpenFlagsFilter,
-} from './clusters.store.ts';
+} from './inventory/clusters.store.ts';
 export type {
   ClusterConnection,
   ClusterRecord,
@@ -25,37 +30,49 @@ export type {
   FleetPageRequest,
   ProviderRecord,
   ProviderRegion,
-} from './clusters.ts';
-export { imageForCuda } from './cuda-images.ts';
-export { gpuVerification } from './fleet.wire.ts';
-export { defaultImageName, tenantImages } from './images.ts';
-export { applyNodeAction, removeCluster, type HasCredential } from './fleet-admin.service.ts';
-export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
-export { toWireNode } from './fleet.wire.ts';
+} from './inventory/clusters.ts';
+export { imageForCuda } from './inventory/cuda-images.ts';
+export { gpuVerification } from './admin/fleet.wire.ts';
+export { defaultImageName, tenantImages } from './inventory/images.ts';
+export { applyNodeAction, removeCluster, type HasCredential } from './admin/fleet-admin.service.ts';
+export { serveFleet, type FleetRoutes } from './admin/fleet.routes.ts';
+export { toWireNode } from './admin/fleet.wire.ts';
 export {
   quarantineLostNode,
   readNodeReachability,
   removeLostNode,
   type NodeReachability,
-} from './hosts.service.ts';
-export { confirmWriteOffs, listWithheldNodeNames, recordWriteOff } from './write-offs.store.ts';
-export { sweepMaintenance } from './maintenance.service.ts';
+} from './maintenance/node-loss.service.ts';
+export {
+  isNodeInUseElsewhere,
+  quarantineNodeInUse,
+  quarantineNodeWithUnknownMachine,
+  quarantineUncleanNode,
+  quarantineUncleanNodeByName,
+} from './maintenance/quarantine.service.ts';
+export { confirmWriteOffs, listWithheldNodeNames, recordWriteOff } from './maintenance/write-offs.store.ts';
+export { sweepMaintenance } from './maintenance/maintenance.service.ts';
 export {
   releaseFromWindows,
   windowsBetween,
   windowsAt,
   type NodeMaintenancePeriod,
-} from './maintenance.store.ts';
-export { listNodeFaults, recordNodeFaults, type NodeFault, type NodeFaultKind } from './node-faults.store.ts';
-export { transitionNode, type TransitionedNode, type TransitionOptions } from './nodes.service.ts';
-export type { FleetGpuType } from './gpu-models.ts';
-export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from './nodes.store.ts';
-export type { NodeGpu, NodeRecord } from './nodes.ts';
-export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
-export { createDriverPool, type DriverPool, type DriverPoolDeps } from './drivers.ts';
-export { registerSupplierCluster, type SupplierCluster } from './supplied.service.ts';
-export { FleetSync, type PollResult, type FleetSyncDeps } from './sync.ts';
-export { listObservations, type ObservationRecord } from './observer.store.ts';
+} from './maintenance/maintenance.store.ts';
+export {
+  listNodeFaults,
+  recordNodeFaults,
+  type NodeFault,
+  type NodeFaultKind,
+} from './maintenance/node-faults.store.ts';
+export { transitionNode, type TransitionedNode, type TransitionOptions } from './inventory/nodes.service.ts';
+export type { FleetGpuType } from './inventory/gpu-models.ts';
+export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from './inventory/nodes.store.ts';
+export type { NodeGpu, NodeRecord } from './inventory/nodes.ts';
+export { applyFleetConfig, type RefusedCluster } from './admin/fleet-config.ts';
+export { createDriverPool, type DriverPool, type DriverPoolDeps } from './inventory/driver-pool.ts';
+export { registerSupplierCluster, type SupplierCluster } from './admin/supplier-clusters.service.ts';
+export { FleetSync, type PollResult, type FleetSyncDeps } from './inventory/sync.ts';
+export { listObservations, type ObservationRecord } from './inventory/cluster-observation.store.ts';
 export {
   parseCudaRequirement,
   GPUS_PER_METAL_NODE,
@@ -67,20 +84,20 @@ export {
   type NodeHardware,
   type NodeShare,
   type NodeLayout,
-} from './offers.ts';
+} from './offers/offers.ts';
 export {
   sortOffers,
   serveOffers,
   toWireRentalOption,
   toWireReserveOption,
   type OfferRoutes,
-} from './offers.routes.ts';
+} from './offers/offers.routes.ts';
 export {
   reportsGpuUtilisation,
   listConnectionTypes,
   listRegionProviders,
   type RegionProvider,
-} from './regions.store.ts';
-export { OfferService } from './offers.service.ts';
-export { SingleFlightCache } from './recent.ts';
-export { startFleetMetrics } from './figures.ts';
+} from './offers/regions.store.ts';
+export { OfferService } from './offers/offers.service.ts';
+export { SingleFlightCache } from './offers/single-flight-cache.ts';
+export { startFleetMetrics } from './admin/fleet-metrics.ts';

@@ -11,10 +11,10 @@ import {
   collectOutcomes,
   waitUntilBlocked,
   type PlacementHarness,
-} from './placement.fixture.ts';
-import type { Placement, PlacementRequest } from './placement.ts';
-import { place } from './placement.service.ts';
-import { releaseAllocation } from './allocations.store.ts';
+} from './placement/placement.fixture.ts';
+import type { Placement, PlacementRequest } from './placement/placement.ts';
+import { place } from './placement/placement.service.ts';
+import { releaseAllocation } from './placement/allocations.store.ts';
 
 /** Many at once, each with a connection of its own. A deadlock is an error here, as nothing is tried again. */
 

@@ -3,7 +3,7 @@ import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFleetHarness, gpu, node, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
 import { transitionNode, place, releaseAllocation, type FleetSync, type PollResult } from './index.ts';
-import { placementRequestFor } from './wish.fixture.ts';
+import { placementRequestFor } from './placement-request.fixture.ts';
 
 /** Engines that report what no other does, and machines that are not where they were. */
 

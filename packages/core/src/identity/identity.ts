@@ -1,7 +1,7 @@
 import type { ApiKeyLimits, PlatformRole, Role, Scope } from '@millrace/contract';
 import type { Actor } from '@millrace/platform/http';
 import type { AuditId, KeyId, MemberId, OrgId, RequestId, SshKeyId, UserId } from '@millrace/platform/ids';
-import type { KeyMode } from './api-key.ts';
+import type { KeyMode } from './keys/api-key.ts';
 
 /** The words of this feature as values. Stores turn rows into these, routes turn these into answers. */
 

@@ -1,8 +1,8 @@
 import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Principal, StoredOperation } from '@millrace/platform/http';
-import { keyPrefix } from './api-key.ts';
+import { keyPrefix } from './keys/api-key.ts';
 import type { ApiKey, AuditEntry, Member, Organisation, SshKeyRecord } from './identity.ts';
-import type { SshAlgorithm } from './ssh-public-key.ts';
+import type { SshAlgorithm } from './ssh/ssh-public-key.ts';
 
 /** Values of this feature as answers of the API. */
 

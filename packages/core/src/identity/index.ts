@@ -1,5 +1,5 @@
 export { serveIdentity } from './identity.routes.ts';
-export type { IdentityRoutes } from './route-kit.ts';
+export type { IdentityRoutes } from './route-helpers.ts';
 export {
   createApiKeyService,
   sweepDueKeys,
@@ -7,9 +7,9 @@ export {
   type ApiKeyService,
   type ApiKeyServiceDeps,
   type IssuedKey,
-} from './api-keys.service.ts';
-export { createMemberService, type MemberService } from './members.service.ts';
-export { createApiKeyLifecycle } from './api-key.workflow.ts';
+} from './keys/api-keys.service.ts';
+export { createMemberService, type MemberService } from './organisations/members.service.ts';
+export { createApiKeyLifecycle } from './keys/api-key.workflow.ts';
 export {
   addMember,
   bootstrapInstallation,
@@ -18,29 +18,29 @@ export {
   type NewOrganisation,
   type NewPerson,
   type RunningWorkloads,
-} from './admin.service.ts';
+} from './organisations/admin.service.ts';
 export {
   createKeyAuthenticator,
   KEY_MAX_AGE_MS,
   type KeyAuthenticator,
   type KeyAuthenticatorOptions,
-} from './key-authenticator.ts';
+} from './keys/key-authenticator.ts';
 export {
   createSessionAuthenticator,
   type SessionAuthenticator,
   type SessionAuthenticatorOptions,
-} from './session-authenticator.ts';
-export { serveSessions } from './sessions.routes.ts';
-export { erasePersonalData, type ErasureOutcome } from './forget-person.store.ts';
-export { KeyUsage } from './key-usage.ts';
-export { appendAuditEntry, findAuditReasons, type AuditedChange } from './audit.store.ts';
+} from './sessions/session-authenticator.ts';
+export { serveSessions } from './sessions/sessions.routes.ts';
+export { erasePersonalData, type ErasureOutcome } from './organisations/erase-personal-data.store.ts';
+export { KeyUsage } from './keys/key-usage.ts';
+export { appendAuditEntry, findAuditReasons, type AuditedChange } from './organisations/audit.store.ts';
 export {
   authorizeCaller,
   authorizeTermination,
   type AuthorizedCaller,
   type CallContext,
-} from './caller.service.ts';
-export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './api-keys.store.ts';
+} from './authorize-caller.service.ts';
+export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './keys/api-keys.store.ts';
 export {
   auditContextOf,
   callContextOf,
@@ -50,7 +50,7 @@ export {
   personAuditContext,
   positionFromCursor,
   readCommitted,
-} from './route-kit.ts';
+} from './route-helpers.ts';
 export { toWireOrganisation } from './identity.wire.ts';
 export {
   createKeyChangePublisher,
@@ -59,7 +59,7 @@ export {
   subscribeToRevocations,
   type PublishKeyChange,
   type KeyChange,
-} from './key-changes.ts';
+} from './keys/key-changes.ts';
 export {
   systemAuditContext,
   type ApiKey,
@@ -79,7 +79,7 @@ export {
   listPlatformRoles,
   lockOrganisation,
   markSupplier,
-} from './organisations.store.ts';
-export { findSshKeys } from './ssh-keys.store.ts';
-export { mintKey, parseKey, secretMatches, type KeyMode } from './api-key.ts';
-export { effectiveScopes, mayChangeRole, platformRolesIn } from './access.ts';
+} from './organisations/organisations.store.ts';
+export { findSshKeys } from './ssh/ssh-keys.store.ts';
+export { mintKey, parseKey, secretMatches, type KeyMode } from './keys/api-key.ts';
+export { effectiveScopes, mayChangeRole, platformRolesIn } from './keys/key-rights.ts';

@@ -25,13 +25,13 @@ import {
   type Poison,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createApiKeyLifecycle } from './api-key.workflow.ts';
-import { createApiKeyService, issueKey, sweepDueKeys, type IssuedKey } from './api-keys.service.ts';
-import { unlimitedKeyLimits } from './api-keys.store.ts';
+import { createApiKeyLifecycle } from './keys/api-key.workflow.ts';
+import { createApiKeyService, issueKey, sweepDueKeys, type IssuedKey } from './keys/api-keys.service.ts';
+import { unlimitedKeyLimits } from './keys/api-keys.store.ts';
 import { systemAuditContext } from './identity.ts';
-import { createKeyAuthenticator } from './key-authenticator.ts';
-import type { KeyChange } from './key-changes.ts';
-import { KeyUsage } from './key-usage.ts';
+import { createKeyAuthenticator } from './keys/key-authenticator.ts';
+import type { KeyChange } from './keys/key-changes.ts';
+import { KeyUsage } from './keys/key-usage.ts';
 
 const readCommitted = 'read committed' as const;
 const cause = systemAuditContext('test', 'live');

@@ -2,7 +2,7 @@ import { toUuid, type OrgId, type RequestId } from '@millrace/platform/ids';
 import { eventually, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
-import type { UsageEvent } from './usage-event.ts';
+import type { UsageEvent } from './usage/usage-event.ts';
 
 let world: UsageHarness;
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { toUuid } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { databaseWithClock, poisonedLoop, poisonRows, uniqueId, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDeferredUsageCharger } from './deferred.service.ts';
-import { SharedTimeout, processMessages, type SinkMessage } from './sink.service.ts';
+import { createDeferredUsageCharger } from './usage/deferred-usage.service.ts';
+import { SharedTimeout, processMessages, type SinkMessage } from './usage/sink.service.ts';
 import { createKey, createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
-import type { UsageEvent } from './usage-event.ts';
+import type { UsageEvent } from './usage/usage-event.ts';
 
 let world: UsageHarness;
 beforeAll(async () => {

@@ -15,20 +15,26 @@ export {
   type KeyEntry,
   type ModelEntry,
   type OrganisationEntry,
-} from './book.ts';
-export { usageBatch, usageEvent, usageSubjects, type UsageAttempt, type UsageEvent } from './usage-event.ts';
-export { serveRequestUsage, type RequestRoutes } from './requests.routes.ts';
-export { createDeferredUsageCharger } from './deferred.service.ts';
-export { maintainUsageTables } from './sink-upkeep.ts';
-export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './sink.ts';
-export { ensureUsageStream, type UsageStreamOptions } from './usage-stream.ts';
-export { chargeCheckpoints } from './usage.service.ts';
+} from './key-feed.ts';
+export {
+  usageBatch,
+  usageEvent,
+  usageSubjects,
+  type UsageAttempt,
+  type UsageEvent,
+} from './usage/usage-event.ts';
+export { serveRequestUsage, type RequestRoutes } from './usage/requests.routes.ts';
+export { createDeferredUsageCharger } from './usage/deferred-usage.service.ts';
+export { maintainUsageTables } from './usage/usage-table-maintenance.ts';
+export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './usage/sink.ts';
+export { ensureUsageStream, type UsageStreamOptions } from './usage/usage-stream.ts';
+export { chargeCheckpoints } from './usage/usage.service.ts';
 export {
   createKeyFeedSync,
   maintainKeyFeed,
   type KeyFeedMaintenanceOptions,
   type KeyFeedSync,
-} from './book-sync.ts';
-export { serveCatalog, type CatalogRoutes } from './catalog.routes.ts';
-export { readPublicModels, type PublicModel } from './open-models.ts';
-export { monitorDeployments, type ProbedEngine, type ProbeEngine } from './deployment-health.ts';
+} from './key-feed/key-feed-sync.ts';
+export { serveCatalog, type CatalogRoutes } from './catalog/catalog.routes.ts';
+export { readPublicModels, type PublicModel } from './catalog/public-models.ts';
+export { monitorDeployments, type ProbedEngine, type ProbeEngine } from './catalog/deployment-health.ts';

@@ -31,12 +31,12 @@ import {
   type CreditLeaseClient,
   type CreditLeaseService,
   type CreditLeaseSweeps,
-} from '../pots/index.ts';
-import { insertModel } from './catalog.store.ts';
-import { startUsageSink, type SinkTuning } from './sink.ts';
-import { usageSubjects, type UsageEvent } from './usage-event.ts';
-import { chargeCheckpoints } from './usage.service.ts';
-import { ensureUsageStream } from './usage-stream.ts';
+} from '../credit-leases/index.ts';
+import { insertModel } from './catalog/catalog.store.ts';
+import { startUsageSink, type SinkTuning } from './usage/sink.ts';
+import { usageSubjects, type UsageEvent } from './usage/usage-event.ts';
+import { chargeCheckpoints } from './usage/usage.service.ts';
+import { ensureUsageStream } from './usage/usage-stream.ts';
 
 /** A book, the Valkey it lends to, a real usage stream, and as many sinks as a test wants. */
 

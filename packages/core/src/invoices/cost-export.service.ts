@@ -2,7 +2,7 @@ import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { readResources, sumCosts } from './costs.store.ts';
-import { daysOf, type TimeRange } from './days.ts';
+import { daysOf, type TimeRange } from './day-ranges.ts';
 import { csvLine, focusCsvLine, focusColumns, focusRow } from './focus.ts';
 import { readInvoiceNumbers } from './invoices.store.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
 import { parseCsv } from './csv.fixture.ts';
-import { dayOf, daysOf } from './days.ts';
+import { dayOf, daysOf } from './day-ranges.ts';
 import { csvLine, focusCsvLine, focusColumns, focusRow, type FocusColumn } from './focus.ts';
 
 /**

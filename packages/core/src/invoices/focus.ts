@@ -4,7 +4,7 @@ import { monthAfter, monthOf } from '../ledger/index.ts';
 import { countedQuantity, pricedQuantity, type CostSum, type CostUnit } from './costs.ts';
 import type { ResourceInfo } from './costs.store.ts';
 import { numberText } from './invoice.ts';
-import type { TimeRange } from './days.ts';
+import type { TimeRange } from './day-ranges.ts';
 
 /**
  * Costs in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification): its names, its order of the alphabet, its

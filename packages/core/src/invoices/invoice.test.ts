@@ -2,7 +2,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countedQuantity, decimalText, pricedQuantity, type CostKind, type CostUnit } from './costs.ts';
-import { daysOf } from './days.ts';
+import { daysOf } from './day-ranges.ts';
 import { invoiceLinesOf, numberText, totalOf } from './invoice.ts';
 
 const costs = fc.array(

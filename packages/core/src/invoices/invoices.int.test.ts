@@ -17,7 +17,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MONTH_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
 import { parseCsv } from './csv.fixture.ts';
-import { createInvoiceHarness, HOUR_MS, issuer, usd, type InvoiceHarness } from './world.fixture.ts';
+import { createInvoiceHarness, HOUR_MS, issuer, usd, type InvoiceHarness } from './invoices.fixture.ts';
 
 let world: InvoiceHarness;
 const january = new Date(TEST_START_MS);

@@ -7,10 +7,10 @@ import { parseId } from '@millrace/platform/ids';
 import { findOrganisation, pageById, positionFromCursor } from '../identity/index.ts';
 import { monthOf } from '../ledger/index.ts';
 import { exportCosts } from './cost-export.service.ts';
-import type { TimeRange } from './days.ts';
+import type { TimeRange } from './day-ranges.ts';
 import { numberText, type Invoice, type InvoiceLine, type InvoiceSummary } from './invoice.ts';
 import { findInvoice, listInvoices } from './invoices.store.ts';
-import { PdfCache } from './pdf-shelf.ts';
+import { PdfCache } from './pdf-cache.ts';
 import { firstLine, renderPdf } from './pdf.ts';
 
 export interface InvoiceRoutes {

@@ -7,7 +7,7 @@ import { counter } from '@millrace/platform/telemetry';
 import { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from '../ledger/index.ts';
 import type { CostSum } from './costs.ts';
 import { sumCosts } from './costs.store.ts';
-import { daysOf } from './days.ts';
+import { daysOf } from './day-ranges.ts';
 import { invoiceLinesOf, numberText, totalOf, type Invoice, type InvoiceLine } from './invoice.ts';
 import {
   startInvoiceRun,

@@ -3,8 +3,8 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type BudgetId, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import type { OnExceeded } from './accounts.ts';
-import { uuids } from './sql-arrays.ts';
+import type { OnExceeded } from './batch/accounts.ts';
+import { uuids } from './batch/sql-arrays.ts';
 
 export type BudgetPeriod = 'hour' | 'day' | 'week' | 'month' | 'total';
 

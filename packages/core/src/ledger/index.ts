@@ -46,7 +46,7 @@ export {
   type BudgetPeriod,
   type BudgetRecord,
 } from './budgets.store.ts';
-export { firstIdAfter, firstIdFrom } from './id-format.ts';
+export { firstIdAfter, firstIdFrom } from './id-ranges.ts';
 export { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
 export { expirePromos } from './promos.ts';
 export {
@@ -54,5 +54,5 @@ export {
   missingFundsOf,
   retryWithRecalledCredit,
   type RecallCredit,
-} from './recalled-money.ts';
+} from './recalled-credit.ts';
 export { runwayMs, runwaySeconds, type BurnRate } from './runway.ts';

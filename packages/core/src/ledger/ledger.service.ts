@@ -3,13 +3,13 @@ import { Fault } from '@millrace/platform/fault';
 import { fromUuid } from '@millrace/platform/ids';
 import { formatUsd, nanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
-import { applyCommand } from './decide.ts';
-import { isAnyKeyRecorded } from './known.store.ts';
+import { applyCommand } from './batch/apply-command.ts';
+import { isAnyKeyRecorded } from './batch/recorded.store.ts';
 import type { LedgerSuccess, LedgerCommand, LedgerResult } from './ledger.ts';
-import { loadWorkingSet } from './load.store.ts';
-import { InsufficientFunds } from './recalled-money.ts';
-import { unrecordedKeysOf, type BudgetNotice, type WorkingSet } from './slice.ts';
-import { writeWorkingSet } from './write.store.ts';
+import { loadWorkingSet } from './batch/load.store.ts';
+import { InsufficientFunds } from './recalled-credit.ts';
+import { unrecordedKeysOf, type BudgetNotice, type WorkingSet } from './batch/working-set.ts';
+import { writeWorkingSet } from './batch/write.store.ts';
 
 /**
  * Carries out the commands in order and answers one result for each; a refused one changes nothing and does not disturb

@@ -20,8 +20,8 @@ import type {
   UsageQuantities,
 } from './ledger.ts';
 import { expirePromoLoop } from './loops.ts';
-import { firstIdAfter, firstIdFrom } from './id-format.ts';
-import { uuids } from './sql-arrays.ts';
+import { firstIdAfter, firstIdFrom } from './id-ranges.ts';
+import { uuids } from './batch/sql-arrays.ts';
 
 /** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */
 

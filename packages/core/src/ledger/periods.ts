@@ -1,4 +1,4 @@
-import type { BudgetState } from './accounts.ts';
+import type { BudgetState } from './batch/accounts.ts';
 
 /** The periods of budgets: whole hours, days, weeks from Monday and months, in UTC. */
 

@@ -2,5 +2,5 @@ export { serveInstances, type InstanceRoutes } from './instances/instances.route
 export { createListing, readListedRecords, type Listing, type ListingOptions } from './listing/listing.ts';
 export { serveListing, type ListingRoutes } from './listing/listing.routes.ts';
 export { gpuSummaryOf, type GpuSummary } from './listing/summary.ts';
-export type { ListedRecord, MachineRecord } from './listing/machine.ts';
-export { startHostnames, type HostnamesDeps } from './names/names.service.ts';
+export type { ListedRecord, MachineRecord } from './listing/machine-record.ts';
+export { startHostnames, type HostnamesDeps } from './hostnames/hostnames.service.ts';

@@ -11,8 +11,8 @@ export {
   type MeterFunding,
   type MeterSpec,
 } from './metering.service.ts';
-export { costAt, elapsedAt, owedAt, unpostedAt, type Meter, type MeterState } from './metering.ts';
-export type { RemainingTermCharge } from './plans.ts';
+export { costAt, elapsedAt, owedAt, unpostedAt, type Meter, type MeterState } from './meter.ts';
+export type { RemainingTermCharge } from './meter-plans.ts';
 export { listMetersOf } from './meters.store.ts';
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
 export {
@@ -23,7 +23,7 @@ export {
   readBurnRate,
   requireTerminations,
   type RequiredAction,
-} from './ladder.store.ts';
+} from './dunning.store.ts';
 export {
   defaultMeteringPolicy,
   dunningThresholds,

@@ -1,7 +1,7 @@
 import { createIdSource } from '@millrace/platform/ids';
 import { nanoUsd, ppm, zeroUsd } from '@millrace/platform/money';
 import { testClock } from '@millrace/testing';
-import type { Meter } from './metering.ts';
+import type { Meter } from './meter.ts';
 
 export const fixtureIds = createIdSource({ clock: testClock(), cell: 1 });
 /** 2026-01-01T00:00:00Z and so many milliseconds. */

@@ -11,7 +11,7 @@ import {
   type MoneyCause,
   type Product,
 } from '../ledger/index.ts';
-import { costAt, owedAt, postingScheduleOf, type Meter, type MeterTransition } from './metering.ts';
+import { costAt, owedAt, postingScheduleOf, type Meter, type MeterTransition } from './meter.ts';
 import {
   insertMeter,
   insertTransitions,
@@ -29,7 +29,7 @@ import {
   planResume,
   type MeterPlan,
   type RemainingTermCharge,
-} from './plans.ts';
+} from './meter-plans.ts';
 import { defaultMeteringPolicy } from './policy.ts';
 
 /** What those who sell by the hour call, in the transaction in which the thing itself changes. */

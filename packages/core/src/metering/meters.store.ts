@@ -7,7 +7,7 @@ import { shardOf } from '@millrace/platform/outbox';
 import { sql, type RawBuilder } from 'kysely';
 import type { MoneyCause, Product } from '../ledger/index.ts';
 import { postMetersLoop } from './loops.ts';
-import type { MeterCostInput, Funding, Meter, MeterState, MeterTransition } from './metering.ts';
+import type { MeterCostInput, Funding, Meter, MeterState, MeterTransition } from './meter.ts';
 
 /** All SQL about meters. */
 

@@ -23,7 +23,7 @@ import {
   equalizedHoldTargets,
   dunningTransitionOf,
   type DunningTransition,
-} from './ladder.ts';
+} from './dunning.ts';
 import {
   cancelBalanceActions,
   cancelObsoleteStops,
@@ -35,7 +35,7 @@ import {
   setDunningLevel,
   type WalletRef,
   type WalletStatus,
-} from './ladder.store.ts';
+} from './dunning.store.ts';
 import { cancelStopsLoop, postMetersLoop, checkWalletsLoop } from './loops.ts';
 import {
   releaseMeterShards,
@@ -46,8 +46,8 @@ import {
   saveMeters,
   claimMeterShards,
 } from './meters.store.ts';
-import type { Meter } from './metering.ts';
-import { planPosting, type MeterPlan } from './plans.ts';
+import type { Meter } from './meter.ts';
+import { planPosting, type MeterPlan } from './meter-plans.ts';
 import { defaultMeteringPolicy, type MeteringPolicy } from './policy.ts';
 
 const posted = counter('millrace_metering_postings_total', 'Meters posted by this process');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { claimDigest, recordDigestOutcome } from './digest.store.ts';
 import { EMAILS_PER_HOUR } from './notices.service.ts';
 import { claimEmails } from './notices.store.ts';
-import { openNoticesHarness, type NoticesHarness } from './world.fixture.ts';
+import { openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
 
 const HOUR_MS = 3_600_000;
 let world: NoticesHarness;

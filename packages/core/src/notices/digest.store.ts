@@ -2,7 +2,7 @@ import type { Db } from '@millrace/platform/db';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { DigestedNotice } from './digest.ts';
-import type { EmailOutcome } from './ladder.ts';
+import type { EmailOutcome } from './retry-schedule.ts';
 import { outcomeColumns, type ClaimedEmail } from './notices.store.ts';
 
 /** All SQL about notices that are sent together. */

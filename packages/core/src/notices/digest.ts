@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { NoticeCategory } from '@millrace/contract';
 import { divideWithRemainder } from '@millrace/platform/money';
 import { toUuid, type NoticeId } from '@millrace/platform/ids';
-import type { NoticeMessage } from './letters.ts';
+import type { NoticeMessage } from './notice-messages.ts';
 import { isNoticeType, parseNoticeData, type NoticeType } from './notices.ts';
-import { noticeMessageOf } from './render.ts';
-import { formatInstant } from './words.ts';
+import { noticeMessageOf } from './render-email.ts';
+import { formatInstant } from './format-values.ts';
 
 /** Notices beyond the hourly limit of a person, as one email. Pure. */
 

@@ -1,4 +1,4 @@
-export { startNotices, type NoticeOptions } from './notices.job.ts';
+export { startNotices, type NoticeOptions } from './notices.loops.ts';
 export {
   resubscribe,
   isUnsubscribed,
@@ -6,6 +6,6 @@ export {
   countExternalEmails as countLettersTo,
   insertExternalEmail as writeToMailbox,
   cancelEmails as callOffLetter,
-} from './mailbox.store.ts';
+} from './external-emails.store.ts';
 export { notifyMembers } from './notices.service.ts';
 export { serveNotices, type NoticeRoutes } from './preferences.routes.ts';

@@ -10,7 +10,7 @@ import { categoryOf } from './notices.ts';
 import { assignDueRecipients, EMAILS_PER_HOUR, sendDueEmails } from './notices.service.ts';
 import { claimEmails, deleteOldNotices, recordEmailOutcome } from './notices.store.ts';
 import { saveChoice } from './preferences.store.ts';
-import { keyCreated, money, openNoticesHarness, type NoticesHarness } from './world.fixture.ts';
+import { keyCreated, money, openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
 
 const isolation = 'read committed' as const;
 const HOUR_MS = 3_600_000;

@@ -10,7 +10,7 @@ import type { Email, Mailer } from '@millrace/platform/mail';
 import { counter } from '@millrace/platform/telemetry';
 import { deletionAt, digestDueAt, digestIdOf, digestMessage } from './digest.ts';
 import { claimDigest, releaseDigest, recordDigestOutcome } from './digest.store.ts';
-import { emailOutcomeOf, type EmailOutcome } from './ladder.ts';
+import { emailOutcomeOf, type EmailOutcome } from './retry-schedule.ts';
 import { recipientsLoop, emailLoop } from './loops.ts';
 import {
   categoryOf,
@@ -35,7 +35,7 @@ import {
   type NewEmail,
   type Notice,
 } from './notices.store.ts';
-import { renderDigestEmail, renderNoticeEmail, renderExternalEmail } from './render.ts';
+import { renderDigestEmail, renderNoticeEmail, renderExternalEmail } from './render-email.ts';
 
 const emailsCounter = counter('millrace_mails_total', 'Letters to people, by what became of them.');
 const tooOldCounter = counter('millrace_notices_too_old_total', 'Notices that nobody addressed in time.');

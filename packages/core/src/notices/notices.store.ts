@@ -4,7 +4,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type NotNull } from 'kysely';
-import type { EmailOutcome } from './ladder.ts';
+import type { EmailOutcome } from './retry-schedule.ts';
 import { recipientsLoop } from './loops.ts';
 import { defaultRolesOf, type RecipientCandidate, type NoticeType } from './notices.ts';
 import { choicesOf, type ChoiceRow } from './preferences.store.ts';

@@ -8,7 +8,7 @@ import {
 } from '@millrace/contract';
 import { testIds } from '@millrace/testing';
 import { describe, expect, test } from 'vitest';
-import { GIVE_UP_AFTER_MS, emailOutcomeOf } from './ladder.ts';
+import { GIVE_UP_AFTER_MS, emailOutcomeOf } from './retry-schedule.ts';
 import {
   categoryOf,
   preferencesOf,
@@ -16,8 +16,8 @@ import {
   type RecipientCandidate,
   type NoticeType,
 } from './notices.ts';
-import { renderNoticeEmail, noticeMessageOf, type Recipient } from './render.ts';
-import { formatDuration, formatInstant, formatFirst, formatNanoUsd } from './words.ts';
+import { renderNoticeEmail, noticeMessageOf, type Recipient } from './render-email.ts';
+import { formatDuration, formatInstant, formatFirst, formatNanoUsd } from './format-values.ts';
 
 const member = (role: Role, choices: RecipientCandidate['choices'] = {}): RecipientCandidate => ({
   userId: testIds.next('usr'),

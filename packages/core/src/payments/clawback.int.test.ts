@@ -11,7 +11,7 @@ import {
   refundOf,
   startPaymentsHarness,
   type PaymentsHarness,
-} from './world.fixture.ts';
+} from './payments-harness.fixture.ts';
 
 let world: PaymentsHarness;
 beforeAll(async () => {

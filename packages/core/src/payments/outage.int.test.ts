@@ -8,7 +8,7 @@ import {
   startPaymentsHarness,
   type PaymentsHarness,
   type SentEvent,
-} from './world.fixture.ts';
+} from './payments-harness.fixture.ts';
 
 let world: PaymentsHarness;
 beforeAll(async () => {

@@ -3,7 +3,12 @@ import { startStripeDouble } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import { createStripeGateway } from './stripe-gateway.ts';
-import { completed, eventOutcomes, startPaymentsHarness, type PaymentsHarness } from './world.fixture.ts';
+import {
+  completed,
+  eventOutcomes,
+  startPaymentsHarness,
+  type PaymentsHarness,
+} from './payments-harness.fixture.ts';
 
 let world: PaymentsHarness;
 beforeAll(async () => {

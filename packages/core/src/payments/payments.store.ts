@@ -3,7 +3,7 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type PaymentId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
-import { isUndecided } from './decide.ts';
+import { isUndecided } from './decide-report.ts';
 import type { Dispute, FailedRefund, Payment } from './payment.ts';
 
 /** All SQL about payments and their disputes. */

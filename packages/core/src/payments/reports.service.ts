@@ -4,7 +4,7 @@ import { parseId } from '@millrace/platform/ids';
 import { emitToppedUpEvent, recordDeposit, type ReadBurnRate } from '../billing/index.ts';
 import { lockOrganisation, type PublishKeyChange } from '../identity/index.ts';
 import { applyLedger, requireLedgerSuccess, setFrozen } from '../ledger/index.ts';
-import { decideReport, type Decision } from './decide.ts';
+import { decideReport, type Decision } from './decide-report.ts';
 import { listUnmatchedReports, markEventApplied } from './payment-events.store.ts';
 import type { Dispute, Payment, PaymentFact, Report, ReportOutcome } from './payment.ts';
 import {
@@ -19,7 +19,7 @@ import {
   savePayment,
   type PaymentOwner,
 } from './payments.store.ts';
-import { causeOfPayment, settlePayment } from './settle.ts';
+import { causeOfPayment, settlePayment } from './ledger-settlement.ts';
 
 /** What happens elsewhere when money comes in. */
 export interface DepositHooks {

@@ -2,7 +2,7 @@ import { toUuid } from '@millrace/platform/ids';
 import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
-import { startPaymentsHarness, type PaymentsHarness } from './world.fixture.ts';
+import { startPaymentsHarness, type PaymentsHarness } from './payments-harness.fixture.ts';
 
 // Each test has a world of its own: a sweep takes whatever is due.
 let world: PaymentsHarness;

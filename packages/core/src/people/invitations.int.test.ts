@@ -15,7 +15,7 @@ import {
   INVITATIONS_PER_DAY,
   PENDING_INVITATIONS_MAX,
 } from './people.ts';
-import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people.fixture.ts';
+import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people-harness.fixture.ts';
 import { listOpenInvitations, listUnansweredInvitations } from './people.store.ts';
 
 let world: PeopleHarness;

@@ -3,7 +3,7 @@ import { countStatements } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOwnOrganisation, listMemberships } from './organisations.service.ts';
 import { OWNED_ORGANISATIONS_MAX, DUPLICATE_ORGANISATION_MS } from './people.ts';
-import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people.fixture.ts';
+import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people-harness.fixture.ts';
 
 let world: PeopleHarness;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acme, day, other, priceOf } from './book.fixture.ts';
+import { acme, day, other, priceOf } from './prices.fixture.ts';
 import { maxRecentCost, type RequestSize } from './cost-bound.ts';
 import type { ModelUnit, Price } from './prices.ts';
 

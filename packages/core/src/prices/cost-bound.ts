@@ -7,7 +7,7 @@ import {
   type FrozenModelPrice,
 } from './inference-price.ts';
 import type { Price } from './prices.ts';
-import { nextChange } from './resolve.ts';
+import { nextChange } from './resolve-price.ts';
 
 /** The highest cost that a model's recent prices give to its largest request. Pure. */
 

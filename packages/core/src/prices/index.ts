@@ -12,7 +12,7 @@ export { maxRecentCost, costBoundStart, type RequestSize } from './cost-bound.ts
 export { modelTimelines, type ModelPriceTimelines, type TimedModelPrice } from './model-timeline.ts';
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
 export { listReserveOptions, readAllReserveOptions, readPricesOfModels } from './prices.store.ts';
-export { resolveReserveOption } from './resolve.ts';
+export { resolveReserveOption } from './resolve-price.ts';
 export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
 export {
   DISCOUNTED_PRICE_ROUNDING,
@@ -39,7 +39,7 @@ export {
   termMsOf,
   type EarlyTermination,
   type FrozenPrice,
-} from './frozen.ts';
+} from './frozen-price.ts';
 export {
   characterCost,
   DEFAULT_CHARACTER_NANO_USD,

@@ -1,7 +1,7 @@
 import { Fault } from '@millrace/platform/fault';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acme, day, other, priceOf } from './book.fixture.ts';
+import { acme, day, other, priceOf } from './prices.fixture.ts';
 import {
   characterCost,
   freezeModelPrice,

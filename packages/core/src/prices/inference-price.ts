@@ -9,9 +9,9 @@ import {
   type NanoUsd,
 } from '@millrace/platform/money';
 import { z } from 'zod';
-import { amountOf } from './frozen.ts';
+import { amountOf } from './frozen-price.ts';
 import type { ModelUnit, Price } from './prices.ts';
-import { resolvePrice } from './resolve.ts';
+import { resolvePrice } from './resolve-price.ts';
 import type { PriceContext } from './quote.ts';
 
 /** What inference costs: exact fractions, rounded up once for each request. Pure, and free of the price book. */

@@ -1,7 +1,7 @@
 import type { OrgId } from '@millrace/platform/ids';
 import { freezeModelPrice, type FrozenModelPrice } from './inference-price.ts';
 import type { Price } from './prices.ts';
-import { nextChange } from './resolve.ts';
+import { nextChange } from './resolve-price.ts';
 
 /** What a model costs from now on, worked out ahead: for whoever cannot ask the price book at every request. Pure. */
 

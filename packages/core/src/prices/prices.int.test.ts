@@ -13,8 +13,8 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../identity/index.ts';
-import { day, eightGpus, h100 } from './book.fixture.ts';
-import { parseFrozenPrice } from './frozen.ts';
+import { day, eightGpus, h100 } from './prices.fixture.ts';
+import { parseFrozenPrice } from './frozen-price.ts';
 import { tokenCost } from './inference-price.ts';
 import type { PriceSubject } from './prices.ts';
 import {
@@ -32,7 +32,7 @@ import {
 import { findPrice, listEntitlements, listPrices, listReserveOptions } from './prices.store.ts';
 import { toWireQuote } from './prices.wire.ts';
 import type { Quote, RentalSpec } from './quote.ts';
-import { resolvePrice, type PricedItem } from './resolve.ts';
+import { resolvePrice, type PricedItem } from './resolve-price.ts';
 
 const readCommitted = 'read committed' as const;
 const cause = systemAuditContext('test', 'live');

@@ -38,9 +38,9 @@ import {
   setEntitlementRevoked,
   setPriceEnd,
 } from './prices.store.ts';
-import type { FrozenPrice } from './frozen.ts';
+import type { FrozenPrice } from './frozen-price.ts';
 import { freezeStoragePrice, buildQuote, type Quote, type RentalSpec } from './quote.ts';
-import { resolvePrice, type PricedItem } from './resolve.ts';
+import { resolvePrice, type PricedItem } from './resolve-price.ts';
 
 /** What operators do with the price book, and what others ask of it. */
 

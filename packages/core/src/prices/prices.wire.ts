@@ -1,6 +1,6 @@
 import type { ResponseBody, Body, Contract } from '@millrace/contract';
 import { ppm, toNearestUsdNumber, toPercentage, zeroUsd } from '@millrace/platform/money';
-import type { FrozenPrice } from './frozen.ts';
+import type { FrozenPrice } from './frozen-price.ts';
 import type { Entitlement, Price, PriceSubject, ReserveOption } from './prices.ts';
 import type { Quote } from './quote.ts';
 

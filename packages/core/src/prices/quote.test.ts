@@ -14,7 +14,7 @@ import {
   other,
   priceOf,
   volume,
-} from './book.fixture.ts';
+} from './prices.fixture.ts';
 import { toWireQuote } from './prices.wire.ts';
 import {
   applyDiscount,

@@ -21,7 +21,14 @@ import {
   type Rounding,
 } from '@millrace/platform/money';
 import { runwaySeconds, type BurnRate } from '../ledger/index.ts';
-import { amountOf, commitmentOf, costOfDuration, rateOf, termMsOf, type FrozenPrice } from './frozen.ts';
+import {
+  amountOf,
+  commitmentOf,
+  costOfDuration,
+  rateOf,
+  termMsOf,
+  type FrozenPrice,
+} from './frozen-price.ts';
 import type { Entitlement, Price, ReserveOption } from './prices.ts';
 import {
   entitledDiscount,
@@ -29,7 +36,7 @@ import {
   resolvePrice,
   resolveReserveOption,
   type PricedItem,
-} from './resolve.ts';
+} from './resolve-price.ts';
 
 /** What a rental would cost, hold and commit to. Pure: the same input gives the same quote. */
 

@@ -1,47 +1,46 @@
-export { terminateOwnRental } from './asked.service.ts';
+export { terminateOwnRental } from './actions/tenant-actions.service.ts';
 export {
   requireImage,
   requireMaxUsd,
   requireSshKeyIds,
   requireUserData,
   type InstanceOrder,
-} from './create.ts';
-export { acceptOrder } from './create.service.ts';
-export { serveRentalCreation, type RentalCreationRoutes } from './create.routes.ts';
+} from './order/order.ts';
+export { acceptOrder } from './order/accept-order.service.ts';
+export { serveRentalCreation, type RentalCreationRoutes } from './order/create.routes.ts';
 export {
   createConsoleRequester,
   consoleSubject,
   deleteOldConsoles,
   serveConsoles,
   type RequestConsoleRead,
-} from './console.service.ts';
-export { executeIdleRule } from './idle.service.ts';
-export { executeRequiredActions, runningWork } from './ladder.service.ts';
+} from './monitor/console.service.ts';
+export { executeIdleRule } from './monitor/idle-rules.service.ts';
+export { executeRequiredActions, runningWork } from './actions/dunning.service.ts';
 export {
   TERMINATION_LOCK_TIMEOUT_MS,
   serveRentalLifecycle,
   type RentalLifecycleRoutes,
-} from './life.routes.ts';
-export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
-export type { EndedPosition } from './listing.store.ts';
-export { createOrderRunner, type RunOrder, type OrderRunnerDeps } from './ordering.ts';
-export { defaultRentalPolicy } from './policy.ts';
-export { sshAccessOf, openPortsOf } from './provider-data.ts';
+} from './actions/lifecycle.routes.ts';
+export { serveMonitoring, type MonitoringRoutes } from './monitor/monitoring.routes.ts';
+export type { EndedPosition } from './read/rental-lists.store.ts';
+export { createOrderRunner, type RunOrder, type OrderRunnerDeps } from './order/order-runner.ts';
+export { defaultRentalPolicy } from './model/policy.ts';
+export { sshAccessOf, openPortsOf } from './read/provider-data.ts';
 export {
   getInstanceRecord,
   listRentalHistory,
   listRentalRecords,
   type HistoryEntry,
-} from './reading.service.ts';
-export { serveRentalQueries, type RentalQueryRoutes } from './reading.routes.ts';
-export { createRentalRecovery, enqueueDueRentals } from './redrive.ts';
-export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
-export { InventoryReconciler } from './rentals.reconciler.ts';
-export { quarantineNodeWithUnknownMachine } from './suspects.service.ts';
-export { allowOrphanRemoval } from './sightings.store.ts';
-export { createRentalWorkflow } from './rentals.workflow.ts';
-export { expireSamples, sampleDueShards } from './sampling.service.ts';
-export type { RentalRecord, MachineSummary } from './records.ts';
+} from './read/rental-queries.service.ts';
+export { serveRentalQueries, type RentalQueryRoutes } from './read/rental-queries.routes.ts';
+export { createRentalRecovery, enqueueDueRentals } from './reconcile/recovery.ts';
+export { dryRun, formatDryRun, type DryRun } from './inventory/dry-run.ts';
+export { InventoryReconciler } from './inventory/inventory-reconciler.ts';
+export { allowOrphanRemoval } from './inventory/comparisons.store.ts';
+export { createRentalWorkflow } from './reconcile/rentals.workflow.ts';
+export { expireSamples, sampleDueShards } from './monitor/sampling.service.ts';
+export type { RentalRecord, MachineSummary } from './read/rental-record.ts';
 export type {
   Rental,
   RentalKind,
@@ -49,4 +48,4 @@ export type {
   ProvisioningStep,
   RentalTerm,
   RentalView,
-} from './rental.ts';
+} from './model/rental.ts';

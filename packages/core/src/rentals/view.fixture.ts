@@ -1,6 +1,6 @@
 import { createIdSource } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
-import type { Rental, RentalMachine, RentalView } from './rental.ts';
+import type { Rental, RentalMachine, RentalView } from './model/rental.ts';
 
 /** Rentals and machines as values, for tests of what is decided about them. */
 

@@ -1,7 +1,7 @@
-export { confirmRestore, type ConfirmSteps } from './confirm.service.ts';
-export { lostPeriodOf, mayHaveLostRow } from './lost-time.ts';
-export { declareRestored } from './declare.service.ts';
-export { createNatsMarkStore, createValkeyMarkStore, type MarkStore } from './outside.ts';
+export { confirmRestore, type ConfirmSteps } from './confirm-restore.service.ts';
+export { lostPeriodOf, mayHaveLostRow } from './lost-period.ts';
+export { declareRestored } from './declare-restore.service.ts';
+export { createNatsMarkStore, createValkeyMarkStore, type MarkStore } from './mark-stores.ts';
 export {
   formatConfirmEffects,
   formatRestoreReport,
@@ -9,7 +9,7 @@ export {
   type LostMachine,
   type ReportSources,
   type RestoreReport,
-} from './report.ts';
+} from './restore-report.ts';
 export { createRestoreGuard, type RestoreGuard } from './restore.guard.ts';
 export {
   beginConfirming,

@@ -3,9 +3,9 @@ import type { Db, Reader } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { gauge } from '@millrace/platform/telemetry';
-import { lostPeriodOf, mayHaveLostRow, type UnknownMachine } from './lost-time.ts';
-import { isMarkAhead, newestCopy, type RestoreMark, type MarkCopy } from './mark.ts';
-import type { MarkStore } from './outside.ts';
+import { lostPeriodOf, mayHaveLostRow, type UnknownMachine } from './lost-period.ts';
+import { isMarkAhead, newestCopy, type RestoreMark, type MarkCopy } from './restore-mark.ts';
+import type { MarkStore } from './mark-stores.ts';
 import {
   advanceMark,
   recordRestored,

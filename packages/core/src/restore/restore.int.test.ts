@@ -1,10 +1,10 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { confirmRestore, type ConfirmSteps } from './confirm.service.ts';
-import { declareRestored } from './declare.service.ts';
-import type { MarkCopy } from './mark.ts';
-import type { MarkStore } from './outside.ts';
+import { confirmRestore, type ConfirmSteps } from './confirm-restore.service.ts';
+import { declareRestored } from './declare-restore.service.ts';
+import type { MarkCopy } from './restore-mark.ts';
+import type { MarkStore } from './mark-stores.ts';
 import { createRestoreGuard, type RestoreGuard } from './restore.guard.ts';
 import { beginConfirming, readRestoreState, saveRestoreReport } from './restore.store.ts';
 

@@ -1,8 +1,8 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { idsOfBlock } from '@millrace/platform/wire-ids';
 import { sql } from 'kysely';
-import type { Counters, RestoreMark, MarkCopy } from './mark.ts';
-import type { RestoreReport } from './report.ts';
+import type { Counters, RestoreMark, MarkCopy } from './restore-mark.ts';
+import type { RestoreReport } from './restore-report.ts';
 
 export type RestoreStatus = 'normal' | 'restored' | 'confirming';
 

@@ -33,7 +33,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDriverPool, FleetSync, type DriverPool } from '../fleet/index.ts';
 import { systemAuditContext } from '../identity/index.ts';
-import type { Enrolment } from './enrolment.ts';
+import type { Enrolment } from './enrolment/enrolment.ts';
 import {
   advanceEnrolment,
   JOINING_MACHINES_MAX,
@@ -41,9 +41,9 @@ import {
   claimEnrolments,
   type EnrolmentDeps,
   type JoinRequest,
-} from './enrolment.service.ts';
-import { findEnrolment } from './enrolment.store.ts';
-import { EnrolmentSweep } from './enrolment.sweep.ts';
+} from './enrolment/enrolment.service.ts';
+import { findEnrolment } from './enrolment/enrolment.store.ts';
+import { EnrolmentSweep } from './enrolment/enrolment.sweep.ts';
 
 /** Machines that ask to join and then lie: doubles of their daemons, and all of ours that is real. */
 

@@ -1,6 +1,6 @@
-export { listSharedAddresses } from './attachments.store.ts';
-export { createBackendPool, type BackendPool } from './backends.ts';
-export { createVolumeReconciler, type VolumeReconcileDeps } from './converge.ts';
+export { listSharedAddresses } from './model/attachments.store.ts';
+export { createBackendPool, type BackendPool } from './model/backend-pool.ts';
+export { createVolumeReconciler, type VolumeReconcileDeps } from './reconcile/reconcile-volume.ts';
 export {
   attachAtCreate,
   detachRental,
@@ -13,10 +13,10 @@ export {
   type AttachingRental,
   type OrderedStorage,
   type StorageChoice,
-} from './for-rentals.service.ts';
-export { readKeyRunningTotals, type KeyRunningTotals } from './key-load.store.ts';
-export { freezeUnpaid } from './ladder.service.ts';
-export { defaultVolumePolicy, type VolumePolicy } from './policy.ts';
-export { applyStorageConfig } from './storage-config.ts';
-export { serveVolumes, type VolumeRoutes } from './volumes.routes.ts';
-export { createNodeChecker, checkDueNodes } from './watch.service.ts';
+} from './actions/rental-storage.service.ts';
+export { readKeyRunningTotals, type KeyRunningTotals } from './money/key-running-totals.store.ts';
+export { freezeUnpaid } from './actions/dunning.service.ts';
+export { defaultVolumePolicy, type VolumePolicy } from './model/policy.ts';
+export { applyStorageConfig } from './model/storage-config.ts';
+export { serveVolumes, type VolumeRoutes } from './actions/volumes.routes.ts';
+export { createNodeChecker, checkDueNodes } from './reconcile/check-nodes.service.ts';

@@ -3,7 +3,7 @@ import { startLoop as startUngated, type Loop, type StartLoop } from '@millrace/
 import { createItemRunner } from '@millrace/platform/loops';
 import { msToSeconds } from '@millrace/platform/money';
 import { gauge } from '@millrace/platform/telemetry';
-import { attemptDelivery, type DeliveryDeps } from './deliver.service.ts';
+import { attemptDelivery, type DeliveryDeps } from './attempt-delivery.service.ts';
 import { webhooksLoop } from './loops.ts';
 import {
   claimWebhooks,

@@ -1,4 +1,4 @@
 export { defaultDelivererTuning, startDeliverer, type Deliverer, type DelivererTuning } from './deliverer.ts';
-export { resealWebhooks, cleanUpWebhooks } from './housekeeping.ts';
-export { createWebhookSender, type SendWebhook } from './post.ts';
+export { resealWebhooks, cleanUpWebhooks } from './webhook-cleanup.ts';
+export { createWebhookSender, type SendWebhook } from './webhook-sender.ts';
 export { serveWebhooks, type WebhookRoutes } from './webhooks.routes.ts';

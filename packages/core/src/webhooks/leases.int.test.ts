@@ -3,7 +3,7 @@ import { eventually } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { wakeQueue } from './deliveries.store.ts';
-import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './world.fixture.ts';
+import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './webhooks-harness.fixture.ts';
 
 /** What becomes of webhooks whose worker stumbles. */
 

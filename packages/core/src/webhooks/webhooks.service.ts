@@ -13,9 +13,9 @@ import {
   wakeQueue,
   type ReplayedRange,
 } from './deliveries.store.ts';
-import { sealAsPrevious, sealSecret } from './secrets.ts';
+import { sealAsPrevious, sealSecret } from './sealed-secrets.ts';
 import { mintSecret } from './signing.ts';
-import { originOf, requireDeliverableUrl } from './url.ts';
+import { originOf, requireDeliverableUrl } from './webhook-url.ts';
 import { REPLAY_MAX, WEBHOOKS_MAX, type Delivery, type DeliveryStatus, type Webhook } from './webhook.ts';
 import { countWebhooks, findWebhook, insertWebhook, updateWebhook } from './webhooks.store.ts';
 

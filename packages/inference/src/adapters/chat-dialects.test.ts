@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { TextEngineError } from './adapter.ts';
-import { chatAdapterOf, type TextEngine } from './chat-adapter.ts';
-import { chatRequest, completionRequest, upstreamBodyOf, upstreamContext } from './chat.fixture.ts';
-import { completionAdapterOf } from './completion-adapter.ts';
+import { TextEngineError } from './text/text-adapter.ts';
+import { chatAdapterOf, type TextEngine } from './text/chat-adapters.ts';
+import { chatRequest, completionRequest, upstreamBodyOf, upstreamContext } from './text/chat.fixture.ts';
+import { completionAdapterOf } from './text/completion-adapters.ts';
 
 const engines: readonly TextEngine[] = ['llama.cpp', 'vllm', 'sglang', 'openai', 'mock'];
 

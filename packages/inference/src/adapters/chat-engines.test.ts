@@ -1,8 +1,8 @@
 import { contract } from '@millrace/contract';
 import { startChatDouble, type ChatDouble, type ChatDoubleOptions } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TextEngineError, type TextAdapter } from './adapter.ts';
-import { chatAdapterOf } from './chat-adapter.ts';
+import { TextEngineError, type TextAdapter } from './text/text-adapter.ts';
+import { chatAdapterOf } from './text/chat-adapters.ts';
 import {
   answerContext,
   chatRequest,
@@ -11,8 +11,8 @@ import {
   readStream,
   textsIn,
   upstreamContext,
-} from './chat.fixture.ts';
-import { completionAdapterOf } from './completion-adapter.ts';
+} from './text/chat.fixture.ts';
+import { completionAdapterOf } from './text/completion-adapters.ts';
 
 /** Each dialect against the double of its engine; llama.cpp has the real one, in chat-llama.int.test.ts. */
 

@@ -1,8 +1,8 @@
 import { contract } from '@millrace/contract';
 import { startLlama, type TestLlama } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TextAdapter } from './adapter.ts';
-import { chatAdapterOf } from './chat-adapter.ts';
+import type { TextAdapter } from './text/text-adapter.ts';
+import { chatAdapterOf } from './text/chat-adapters.ts';
 import {
   answerContext,
   chatRequest,
@@ -11,8 +11,8 @@ import {
   eventsIn,
   readStream,
   textsIn,
-} from './chat.fixture.ts';
-import { completionAdapterOf } from './completion-adapter.ts';
+} from './text/chat.fixture.ts';
+import { completionAdapterOf } from './text/completion-adapters.ts';
 
 /** The adapter of llama.cpp against a real llama-server. */
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { mockPng } from '../adapters/image-mock.ts';
+import { mockPng } from '../adapters/media/image-mock.ts';
 import {
   createGatewayHarness,
   deploymentFixture,

@@ -9,13 +9,13 @@ import type {
   ReserveRefusal,
   ReserveRequest,
   Reservation,
-} from '@millrace/core/pots';
+} from '@millrace/core/credit-leases';
 import { systemClock } from '@millrace/platform/clock';
 import type { LeaseId } from '@millrace/platform/ids';
 import type { Limiter, PolicyState, RateDecision, RateRequest } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { testIds } from '@millrace/testing';
-import type { KeyFeed } from '../book/index.ts';
+import type { KeyFeed } from '../key-feed/index.ts';
 import { createRouter } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';

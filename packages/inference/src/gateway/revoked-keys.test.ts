@@ -2,8 +2,8 @@ import type { KeyEntry } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
 import { startChatDouble, startStopwatch, scaledLimitMs, type ChatDouble } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { mockPng } from '../adapters/image-mock.ts';
-import { silentMp3 } from '../adapters/speech-mp3.ts';
+import { mockPng } from '../adapters/media/image-mock.ts';
+import { silentMp3 } from '../adapters/media/mp3-header.ts';
 import {
   createGatewayHarness,
   deploymentFixture,

@@ -1,6 +1,6 @@
 import type { ProbeEngine } from '@millrace/core/inference';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
-import { createProber, healthPath, isHealthyStatus } from './probe.ts';
+import { createProber, healthPath, isHealthyStatus } from './prober.ts';
 
 /** Asking an engine how it is, for those who do not route: the worker that tells operators. */
 export interface EngineProbe {

@@ -1,5 +1,5 @@
 export { hashText } from './hash.ts';
-export { createProber, type Prober } from './probe.ts';
+export { createProber, type Prober } from './prober.ts';
 export { createRouter, type RouterOptions } from './router.ts';
 export type {
   DeploymentView,
@@ -9,4 +9,4 @@ export type {
   RouteRequest,
   UpstreamCall,
   UpstreamOutcome,
-} from './routing.ts';
+} from './router-types.ts';

@@ -1,6 +1,6 @@
 import type { BreakerLimits } from './breaker.ts';
-import type { ChoiceLimits } from './choose.ts';
-import type { WaitQueueLimits } from './line.ts';
+import type { ChoiceLimits } from './choose-deployment.ts';
+import type { WaitQueueLimits } from './wait-queue.ts';
 import type { RetryLimits } from './retry-budget.ts';
 
 /** Every number the router goes by. */

@@ -3,8 +3,8 @@ import { eventually, startLlama, type TestLlama } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ModelEntry } from '@millrace/core/inference';
 import { createRouter } from './router.ts';
-import { deploymentEntry, modelEntry, silentLog, routeRequest } from './routing.fixture.ts';
-import type { DeploymentView, Router } from './routing.ts';
+import { deploymentEntry, modelEntry, silentLog, routeRequest } from './router-types.fixture.ts';
+import type { DeploymentView, Router } from './router-types.ts';
 
 let llama: TestLlama;
 let router: Router;

@@ -10,8 +10,8 @@ import {
   modelEntry,
   silentLog,
   routeRequest,
-} from './routing.fixture.ts';
-import type { DeploymentView, Route, Router, RouteRequest, UpstreamCall } from './routing.ts';
+} from './router-types.fixture.ts';
+import type { DeploymentView, Route, Router, RouteRequest, UpstreamCall } from './router-types.ts';
 
 interface Ground {
   readonly clock: SimulatedClock;

@@ -1,15 +1,27 @@
 import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import { candidateOf, chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT } from './choose.ts';
-import { DeploymentState } from './deployment.ts';
+import { candidateOf, chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT } from './choose-deployment.ts';
+import { DeploymentState } from './deployment-state.ts';
 import { hashText, mix32 } from './hash.ts';
 import { clampRetryAfterMs, routerLimits, type RouterLimits } from './limits.ts';
-import { ModelState, type ModelSnapshot, type MonitoredDeployment, type QueuedRequest } from './model.ts';
-import { createProber, type Prober } from './probe.ts';
-import type { DeploymentView, NoRoute, DeploymentPriceOf, Route, Router, RouteRequest } from './routing.ts';
-import { DeploymentCall, type UpstreamCallHost } from './visit.ts';
-import { DeploymentMonitor } from './watch.ts';
+import {
+  ModelState,
+  type ModelSnapshot,
+  type MonitoredDeployment,
+  type QueuedRequest,
+} from './model-state.ts';
+import { createProber, type Prober } from './prober.ts';
+import type {
+  DeploymentView,
+  NoRoute,
+  DeploymentPriceOf,
+  Route,
+  Router,
+  RouteRequest,
+} from './router-types.ts';
+import { DeploymentCall, type UpstreamCallHost } from './upstream-call.ts';
+import { DeploymentMonitor } from './deployment-monitor.ts';
 
 export interface RouterOptions {
   readonly clock: Clock;

@@ -1,2 +1,2 @@
-export { createUsageReporter } from './reporter.ts';
-export type { UsageReporter, UsageReporterOptions } from './reporter.ts';
+export { createUsageReporter } from './usage-reporter.ts';
+export type { UsageReporter, UsageReporterOptions } from './usage-reporter.ts';

@@ -1,5 +1,5 @@
-import { audioOperations, type SpeechOperation } from './audio.ts';
-import { imageOperations, type ImageOperation, type ImageOperationOptions } from './image.ts';
+import { audioOperations, type SpeechOperation } from './audio-operations.ts';
+import { imageOperations, type ImageOperation, type ImageOperationOptions } from './image-operations.ts';
 
 export interface MediaOperations {
   readonly generateImage: ImageOperation;

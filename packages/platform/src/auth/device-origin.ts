@@ -1,6 +1,6 @@
 import type { Db } from '../db/index.ts';
-import { findDeviceOrigin, saveDeviceOrigin } from './people.store.ts';
-import { CLIENT_IP_HEADER } from './options.ts';
+import { findDeviceOrigin, saveDeviceOrigin } from './users.store.ts';
+import { CLIENT_IP_HEADER } from './better-auth-options.ts';
 
 /**
  * Adds to the library's device login where a request came from: the person who is to approve it sees an address, a program and a

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { parseId, type InvitationId } from '../ids/index.ts';
-import { isEqualConstantTime } from './same-text.ts';
+import { isEqualConstantTime } from './constant-time-equal.ts';
 
 /** What the secret of an invitation's link is bound to. Inviting again changes the end, so the link before stops working. */
 export interface InvitationLinkClaims {

@@ -14,17 +14,17 @@ import { createCookieReader } from './cookie.ts';
 import { withDeviceOrigin } from './device-origin.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
 import { createInvitationLinks, type InvitationLinks } from './invitation-link.ts';
-import { createEmailOptOuts, type EmailOptOuts } from './mail-refusal.ts';
+import { createEmailOptOuts, type EmailOptOuts } from './email-opt-out.ts';
 import { createKnownBrowsers } from './known-browser.ts';
-import { serveAuthRoutes } from './mount.ts';
-import { authOptions, type AuthOptionDeps } from './options.ts';
+import { serveAuthRoutes } from './auth-routes.ts';
+import { authOptions, type AuthOptionDeps } from './better-auth-options.ts';
 import {
   findOpenInvitation,
   deleteExpiredAuthRows,
   deleteUnconfirmedPassword,
   secureAccountAfterReset,
-} from './people.store.ts';
-import { createEmailSender } from './post.ts';
+} from './users.store.ts';
+import { createEmailSender } from './email-sender.ts';
 import type { SignInSettings } from './settings.ts';
 
 export interface SignInDeps {

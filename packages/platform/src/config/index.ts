@@ -23,7 +23,7 @@ export { consoleConfig } from './console.ts';
 export { invoicesConfig } from './invoices.ts';
 export { mailConfig } from './mail.ts';
 export { marketplaceConfig } from './marketplace.ts';
-export { caddyAddress, caddyConfig, namesConfig } from './names.ts';
+export { caddyAddress, caddyConfig, namesConfig } from './caddy.ts';
 export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
 export { stripeConfig } from './stripe.ts';
 export { webhooksConfig } from './webhooks.ts';

@@ -6,7 +6,7 @@ import { normaliseDump } from './dump.ts';
 import { literalsOf } from './generate-tables.ts';
 import { migrationsDirectory, type Db, type Tx } from './index.ts';
 import { readMigrations } from './migration-files.ts';
-import { assertOutsideTransaction, runInTransactionScope } from './scope.ts';
+import { assertOutsideTransaction, runInTransactionScope } from './transaction-scope.ts';
 
 describe('migration files', () => {
   let directory: string;

@@ -2,7 +2,7 @@ export type { Db, Isolation, Reader, TransactionOptions, Tx } from './db.ts';
 export { appRole, createDb, type DbOptions } from './create-db.ts';
 export { watchClock } from './watch-clock.ts';
 export { inSavepoint } from './savepoint.ts';
-export { assertOutsideTransaction } from './scope.ts';
+export { assertOutsideTransaction } from './transaction-scope.ts';
 export { isContended, isDataError, isStatementTimeout, isUnavailable, isUniqueViolation } from './errors.ts';
 export {
   migrate,
@@ -11,6 +11,6 @@ export {
   type AppliedMigration,
   type MigrateOptions,
 } from './migrate.ts';
-export { defineStatement, runStatement, type PreparedStatement } from './prepared.ts';
+export { defineStatement, runStatement, type PreparedStatement } from './prepared-statement.ts';
 export { migrationsDirectory } from './migration-files.ts';
 export type { Tables } from './tables.ts';

@@ -3,7 +3,7 @@ import { readEndpoints } from '@millrace/services';
 import { createTestDatabase, type TestDatabase } from '@millrace/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { snapshotMigratedSchema, schemaFile, tablesFile } from './describe.ts';
+import { snapshotMigratedSchema, schemaFile, tablesFile } from './schema-snapshot.ts';
 import { appRole } from './index.ts';
 
 const regenerate = 'regenerate with: npm run schema';

@@ -7,7 +7,7 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import type { Clock, ClockReading, RemoteClock } from '../clock/index.ts';
-import { readClockText } from './prepared.ts';
+import { readClockText } from './prepared-statement.ts';
 
 interface ClockRow {
   readonly nowMs: number;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { FaultIssue } from './fault.ts';
-import { nearestText } from './nearest.ts';
+import { nearestText } from './nearest-text.ts';
 
 type ZodIssue = z.core.$ZodIssue;
 type Location = NonNullable<FaultIssue['location']>;

@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, isFault } from '../fault/index.ts';
 import type { RateDecision, RatePolicy, RateRequest } from '../limiter/index.ts';
 import { addressBlock } from './client-ip.ts';
-import { deprecationHeaders, sunsetFault } from './deprecation.ts';
-import { identifyCaller, type CallerIdentity } from './identify.ts';
-import type { ServerContext } from './kit.ts';
-import { rateHeaders, rateLimitFault } from './rate-headers.ts';
+import { deprecationHeaders, sunsetFault } from './response/deprecation.ts';
+import { identifyCaller, type CallerIdentity } from './identify-caller.ts';
+import type { ServerContext } from './server-context.ts';
+import { rateHeaders, rateLimitFault } from './response/rate-headers.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 import type { SessionUser, Principal } from './types.ts';
 

@@ -2,7 +2,7 @@ import { trackRequestProgress, type RequestProgress } from '@millrace/testing';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fault } from '../fault/index.ts';
-import { chat, createTestServer, market, testPrincipal, type TestServer } from './test-kit.ts';
+import { chat, createTestServer, market, testPrincipal, type TestServer } from './test-server.fixture.ts';
 import type { Principal } from './types.ts';
 
 /** The memory of bodies that arrive slowly, on real connections. */

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
-import type { BodyCaller, BodyReservation } from './body-budget.ts';
+import type { BodyCaller, BodyReservation } from './body/body-budget.ts';
 import { addressBlock } from './client-ip.ts';
-import type { ServerContext } from './kit.ts';
-import { unsupportedEncodingFault } from './body-encoding.ts';
-import { readBody } from './read-body.ts';
+import type { ServerContext } from './server-context.ts';
+import { unsupportedEncodingFault } from './body/body-encoding.ts';
+import { readBody } from './body/read-body.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 
 export interface ReadTextOptions {

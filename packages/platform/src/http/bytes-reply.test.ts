@@ -4,8 +4,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { Fault } from '../fault/index.ts';
-import { bytesReply, type ReplyBytes } from './reply.ts';
-import { createTestServer, market, type TestServer } from './test-kit.ts';
+import { bytesReply, type ReplyBytes } from './response/reply.ts';
+import { createTestServer, market, type TestServer } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {

@@ -1,13 +1,17 @@
 export { createHttpServer } from './server.ts';
 export { requireSessionUser, requirePrincipal, actorOf } from './principal.ts';
-export { requireSameOrigin } from './identify.ts';
-export { bytesReply, preparedReply, reply, sse } from './reply.ts';
-export type { BytesReply, Reply, ReplyBytes, SseEvent, SseReply, SseStream } from './reply.ts';
-export { ignoredFieldsHeader } from './ignored-fields.ts';
+export { requireSameOrigin } from './identify-caller.ts';
+export { bytesReply, preparedReply, reply, sse } from './response/reply.ts';
+export type { BytesReply, Reply, ReplyBytes, SseEvent, SseReply, SseStream } from './response/reply.ts';
+export { ignoredFieldsHeader } from './input/ignored-fields.ts';
 export { decodeCursor, encodeCursor, linkNext, toPage } from './pager.ts';
 export type { Cursor, Page } from './pager.ts';
-export { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
-export type { StoredOperation } from './idempotency.store.ts';
+export {
+  deleteExpiredOperations,
+  findOperationById,
+  findOperationByKey,
+} from './idempotency/idempotency.store.ts';
+export type { StoredOperation } from './idempotency/idempotency.store.ts';
 export type { Actor, Mode } from '../envelope/index.ts';
 export { createCidrSet } from './client-ip.ts';
 export { defaultHttpLimits } from './limits.ts';

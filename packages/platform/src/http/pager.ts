@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { Fault } from '../fault/index.ts';
-import { findUnstorableValue } from './validate.ts';
+import { findUnstorableValue } from './input/validate.ts';
 
 /** A place in a list, as an opaque string that clients only ever hand back. */
 export type Cursor = string;

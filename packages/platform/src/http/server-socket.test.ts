@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { afterEach, expect, test } from 'vitest';
 import { startTelemetry } from '../telemetry/index.ts';
-import { authorizedHeaders, createTestServer, getThing, goodKey } from './test-kit.ts';
-import type { TestServer } from './test-kit.ts';
+import { authorizedHeaders, createTestServer, getThing, goodKey } from './test-server.fixture.ts';
+import type { TestServer } from './test-server.fixture.ts';
 import type { Handler, HttpServerOptions } from './types.ts';
 
 /** What only shows on a real connection. */

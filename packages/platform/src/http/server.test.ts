@@ -17,8 +17,8 @@ import {
   retired,
   testContract,
   testPrincipal,
-} from './test-kit.ts';
-import type { TestServer } from './test-kit.ts';
+} from './test-server.fixture.ts';
+import type { TestServer } from './test-server.fixture.ts';
 import type { HttpServerOptions } from './types.ts';
 
 const open: TestServer[] = [];

@@ -3,7 +3,13 @@ import { defineOperation } from '@millrace/contract';
 import { z } from 'zod';
 import { Fault } from '../fault/index.ts';
 import { actorOf, requireSessionUser, requirePrincipal } from './principal.ts';
-import { authorizedHeaders, createTestServer, ids, testContract, testPrincipal } from './test-kit.ts';
+import {
+  authorizedHeaders,
+  createTestServer,
+  ids,
+  testContract,
+  testPrincipal,
+} from './test-server.fixture.ts';
 import type { HttpLimits, SessionUser, Sessions } from './types.ts';
 
 const origin = 'https://cloud.example.com';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { createTestServer, receiveSignedEvent, market } from './test-kit.ts';
-import type { TestServer } from './test-kit.ts';
+import { createTestServer, receiveSignedEvent, market } from './test-server.fixture.ts';
+import type { TestServer } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {

@@ -8,9 +8,9 @@ import type { IdSource, KeyId, OrgId, RequestId, SessionId, UserId } from '../id
 import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
-import type { BodyBudgetLimits } from './body-budget.ts';
+import type { BodyBudgetLimits } from './body/body-budget.ts';
 import type { ReadTextOptions } from './body-text.ts';
-import type { BytesReply, Reply, SseReply } from './reply.ts';
+import type { BytesReply, Reply, SseReply } from './response/reply.ts';
 
 /** The limits that bear on each request of a principal. A key's further limits belong to the features. */
 export interface PrincipalLimits {

@@ -1,6 +1,12 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { authorizedHeaders, chat, createTestServer, createThing, type TestServer } from './test-kit.ts';
+import {
+  authorizedHeaders,
+  chat,
+  createTestServer,
+  createThing,
+  type TestServer,
+} from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {

@@ -13,4 +13,4 @@ export type {
 export { costsOf, isExactlyRepresentable, limitKey, toDecision, uncountedDecision } from './decision.ts';
 export { limitFunctions } from './script.ts';
 // The same as plain code, to hold scripts against.
-export { createReferenceLimiter } from './model.ts';
+export { createReferenceLimiter } from './reference-limiter.ts';

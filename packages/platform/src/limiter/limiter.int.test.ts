@@ -8,7 +8,7 @@ import { createLogger } from '../log/index.ts';
 import { connectValkey } from '../valkey/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
 import { createLimiter } from './limiter.ts';
-import { createReferenceLimiter } from './model.ts';
+import { createReferenceLimiter } from './reference-limiter.ts';
 import type { RefundingLimiter, RatePolicy } from './types.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });

@@ -1,4 +1,4 @@
-import { workGrowth } from '@millrace/testing/growth';
+import { workGrowth } from '@millrace/testing/work-growth';
 import { expect, test } from 'vitest';
 import { Fault } from '../fault/index.ts';
 import { createLogger, logFailure, redactText, redactValue } from './index.ts';

@@ -8,5 +8,5 @@ export {
   type ItemWork,
   type RunReport,
 } from './item-runner.ts';
-export { isItemAvailable } from './failures.store.ts';
-export { createItemCleanup } from './upkeep.ts';
+export { isItemAvailable } from './loop-items.store.ts';
+export { createItemCleanup } from './item-cleanup.ts';

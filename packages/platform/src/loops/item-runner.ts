@@ -14,8 +14,8 @@ import {
   saveFailure,
   type ClaimedItems,
   type ItemState,
-} from './failures.store.ts';
-import { runSplittingOnFailure } from './together.ts';
+} from './loop-items.store.ts';
+import { runSplittingOnFailure } from './split-batch.ts';
 
 const failures = counter(
   'millrace_loop_item_failures_total',

@@ -1,5 +1,5 @@
-export { connectNatsInBackground } from './background.ts';
-export type { BackgroundNatsClient, NatsNotifications } from './background.ts';
+export { connectNatsInBackground } from './background-client.ts';
+export type { BackgroundNatsClient, NatsNotifications } from './background-client.ts';
 export { connectNats } from './connect.ts';
 export type { Bucket, BucketEntry, BucketFollower, BucketSpec, FollowOptions } from './kv-types.ts';
 export type {

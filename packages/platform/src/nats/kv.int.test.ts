@@ -4,7 +4,7 @@ import { readEndpoints } from '@millrace/services';
 import { eventually, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock, systemClock } from '../clock/index.ts';
-import { runInTransactionScope } from '../db/scope.ts';
+import { runInTransactionScope } from '../db/transaction-scope.ts';
 import { createLogger } from '../log/index.ts';
 import { connectNats, type Bucket, type BucketEntry, type BucketSpec, type NatsClient } from './index.ts';
 

@@ -4,7 +4,7 @@ import { readEndpoints } from '@millrace/services';
 import { eventually, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
-import { runInTransactionScope } from '../db/scope.ts';
+import { runInTransactionScope } from '../db/transaction-scope.ts';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
 import {

@@ -1,7 +1,7 @@
 import { readEndpoints } from '@millrace/services';
 import { eventually, startStopwatch, startTcpProxy, testNames, scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { runInTransactionScope } from '../db/scope.ts';
+import { runInTransactionScope } from '../db/transaction-scope.ts';
 import { createLogger } from '../log/index.ts';
 import { connectValkey, defineScript, isScriptUnknown, type ValkeyClient } from './index.ts';
 

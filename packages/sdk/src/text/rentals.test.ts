@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { metricText, stepSecondsOf } from './measures.ts';
-import { createRentalSteps, typicalDurationText } from './plans.ts';
+import { metricText, stepSecondsOf } from './metric-text.ts';
+import { createRentalSteps, typicalDurationText } from './expected-steps.ts';
 import { rentalHandle, rentalStateText } from './rentals.ts';
 
 it.each([

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TLSSocket } from 'node:tls';
-import { makeCertificate, type TestCertificate } from '../certificates.ts';
+import { makeCertificate, type TestCertificate } from '../network/certificates.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import {
   okResponse,
@@ -15,7 +15,7 @@ import {
   type IncusRequest,
   type IncusResponse,
   type FakeHardware,
-} from './pretended-incus.ts';
+} from './fake-incus.ts';
 
 /**
  * A double of a hostile supplier's daemon: a real TLS server that is asked as Incus is, pretends to run machines, and lies

@@ -8,7 +8,7 @@ import {
   usageFor,
   wantsUsage,
   type DoubleChoice,
-} from './style-kit.ts';
+} from './style-helpers.ts';
 
 /** A plain OpenAI server: no running counts, fields of its own in every event, and no patience for unknown parameters. */
 export const openaiStyle: EngineStyle = {

@@ -9,7 +9,7 @@ import {
   wantsRunningCounts,
   wantsUsage,
   type DoubleChoice,
-} from './style-kit.ts';
+} from './style-helpers.ts';
 
 /** SGLang: every field of a delta in every event, nulls included; the time in every event; errors without a wrapper. */
 export const sglangStyle: EngineStyle = {

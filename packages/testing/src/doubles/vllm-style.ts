@@ -9,7 +9,7 @@ import {
   wantsRunningCounts,
   wantsUsage,
   type DoubleChoice,
-} from './style-kit.ts';
+} from './style-helpers.ts';
 
 /** vLLM: one id for all events, running counts by choice, and the last text and the end of a choice in one event. */
 export const vllmStyle: EngineStyle = {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { makeCertificate, type TestCertificate } from '../certificates.ts';
+import { makeCertificate, type TestCertificate } from '../network/certificates.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 
 /** What reached a receiver. */

@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { EventId, OrgId } from '@millrace/platform/ids';
-import { appendTestEvent } from '../events.ts';
+import { appendTestEvent } from '../rows/events.ts';
 import type { Random } from '../random.ts';
 
 /** What the writers of a feed scenario have committed: per organisation, and per writer in the order of commits. */

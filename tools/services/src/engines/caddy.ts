@@ -2,7 +2,7 @@ import path from 'node:path';
 
 import type { Engine, NodeSpec } from '../engine.ts';
 import { knownHome, nodeHome, writeAtomically, type Site } from '../site.ts';
-import { httpGet } from '../wire.ts';
+import { httpGet } from '../loopback-client.ts';
 import { caddyCommandIn, caddyFolder, isCaddyUnpacked } from './caddy-command.ts';
 
 /** It begins with nothing but its admin API: what it serves is loaded into it by whoever uses it. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { portSpan } from '../site.ts';
 import { containerCgroups } from './incus-cgroups.ts';
 import { gpusOf, renderContainerCli, simulatedGpus } from './incus-gpus.ts';
-import { memberAddress, siteBridge } from './incus-host.ts';
+import { memberAddress, siteBridge } from './incus-namespaces.ts';
 import { librariesIn } from './incus-image.ts';
 
 const members = ['incus-1', 'incus-2', 'incus-3'];

@@ -7,7 +7,7 @@ import { writeAtomically, type Site } from '../site.ts';
 import { incusStartOperation, incusCall, incusFind, type IncusAddress } from './incus-api.ts';
 import { incusFiles } from './incus-files.ts';
 import { simulationKey } from './incus-gpus.ts';
-import { memberAddress } from './incus-host.ts';
+import { memberAddress } from './incus-namespaces.ts';
 import {
   ensureImage,
   ensureNetwork,

@@ -13,7 +13,7 @@ import {
   liveNamespaceHolder,
   memberAddress,
   removeSiteBridge,
-} from './incus-host.ts';
+} from './incus-namespaces.ts';
 import { ensureImage, ensureNetwork, ensurePool, hasImage, images, setProfile } from './incus-setup.ts';
 import { incus, incusDaemon, systemPath } from './incus.ts';
 

@@ -22,7 +22,7 @@ import {
   liveNamespaceHolder,
   memberAddress,
   removeSiteBridge,
-} from './incus-host.ts';
+} from './incus-namespaces.ts';
 import { removeDaemonLeftovers } from './incus-leftovers.ts';
 import {
   ensureClientCertificate,

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
-import { httpGet } from '../wire.ts';
+import { httpGet } from '../loopback-client.ts';
 import {
   ironicLaunch,
   ironicPackages,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
-import { exchangeText, httpGet } from '../wire.ts';
+import { exchangeText, httpGet } from '../loopback-client.ts';
 
 const suite = 'forky';
 const oldest = [2, 15] as const;

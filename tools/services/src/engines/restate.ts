@@ -6,7 +6,7 @@ import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
 import { runOrThrow, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
-import { httpGet, httpPost } from '../wire.ts';
+import { httpGet, httpPost } from '../loopback-client.ts';
 
 // `import.meta.resolve` does not exist where vitest runs modules, and this tool is also called from test set-up.
 const { resolve } = createRequire(import.meta.url);

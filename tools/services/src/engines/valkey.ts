@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Engine } from '../engine.ts';
 import { isInstalled } from '../install/commands.ts';
 import { knownHome, nodeHome } from '../site.ts';
-import { exchangeText } from '../wire.ts';
+import { exchangeText } from '../loopback-client.ts';
 
 export function renderValkeyConf(home: string, port: number): string {
   return [

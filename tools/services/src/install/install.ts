@@ -16,7 +16,7 @@ import {
   type AptSource,
   type SourceFile,
 } from './apt-sources.ts';
-import type { Requirement } from './needs.ts';
+import type { Requirement } from './requirements.ts';
 import { forbidPackageStarts, restorePackageStarts } from './policy.ts';
 import { installSteps, shellLine, type Step } from './steps.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Requirement } from './needs.ts';
+import type { Requirement } from './requirements.ts';
 import { installSteps, quote, shellLine } from './steps.ts';
 
 const apt = { release: '/c/apt/bookworm', suite: (suite: string) => `/c/apt/${suite}` };

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import type { Requirement } from './needs.ts';
+import type { Requirement } from './requirements.ts';
 
 /** One command of an installation, exactly as a person would type it. */
 export interface Step {

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
 
-import { mediaModels } from '../engines/media-command.ts';
+import { mediaModels } from '../engines/inference/media-command.ts';
 import { repositoryRoot } from '../site.ts';
-import { loadImageModel } from './painter.ts';
+import { loadImageModel } from './image-model.ts';
 import { toPng } from './png.ts';
 import { BadRequest, json, numberIn, serve, textIn } from './server.ts';
 

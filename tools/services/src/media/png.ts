@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-import type { Picture } from './painter.ts';
+import type { Picture } from './image-model.ts';
 
 /** One colour all over, for whoever needs a picture and not its content. */
 export function plainPng(

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 import { createMp3Encoder } from 'wasm-media-encoders';
 
-import { mediaModels } from '../engines/media-command.ts';
+import { mediaModels } from '../engines/inference/media-command.ts';
 import { BadRequest, numberIn, serve, textIn } from './server.ts';
 
 /** Real speech behind OpenAI's `/v1/audio/speech`: flite says it, LAME makes an MP3 of it. */

@@ -1,6 +1,6 @@
 import { fleetRows } from '../../admin/fleet.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'admin fleet',

@@ -1,5 +1,5 @@
 import { auditColumns, auditFields, auditFlags, auditQuery } from '../../admin/audit-log.ts';
-import { defineCommand } from '../../frame/command.ts';
+import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 
 export const command = defineCommand({

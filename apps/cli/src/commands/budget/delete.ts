@@ -1,5 +1,5 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printResult } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printResult } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'budget delete',

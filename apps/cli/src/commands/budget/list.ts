@@ -1,4 +1,4 @@
-import { defineCommand } from '../../frame/command.ts';
+import { defineCommand } from '../../framework/command.ts';
 import { budgetColumns, budgetFields } from '../../money/budget.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 

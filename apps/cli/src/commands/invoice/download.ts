@@ -1,5 +1,5 @@
-import { defineCommand } from '../../frame/command.ts';
-import { writeFileOutput, fileFlag, readFullBody } from '../../money/file.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { writeFileOutput, fileFlag, readFullBody } from '../../money/file-output.ts';
 
 export const command = defineCommand({
   name: 'invoice download',

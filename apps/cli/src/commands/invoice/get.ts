@@ -1,5 +1,5 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printJson, printList, printRecord } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printJson, printList, printRecord } from '../../framework/output.ts';
 import { invoiceColumns, invoiceFields, invoiceLineColumns } from '../../money/invoice.ts';
 
 export const command = defineCommand({

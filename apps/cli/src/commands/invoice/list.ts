@@ -1,4 +1,4 @@
-import { defineCommand } from '../../frame/command.ts';
+import { defineCommand } from '../../framework/command.ts';
 import { invoiceColumns, invoiceFields } from '../../money/invoice.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 

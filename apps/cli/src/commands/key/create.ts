@@ -1,9 +1,9 @@
 import { keyFields } from '../../account/keys.ts';
 import { keyLimitFlags, parseKeyLimits } from '../../account/key-limits.ts';
 import { showNewKey } from '../../account/new-key.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { hasTestKey } from '../../frame/profiles.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { hasTestKey } from '../../framework/profiles.ts';
 import type { Input } from '../../sdk.ts';
 import { parseDuration } from '@millrace/sdk/text';
 

@@ -1,6 +1,6 @@
 import { keyColumns, keyFields, keyState } from '../../account/keys.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'key list',

@@ -1,9 +1,9 @@
 import { findKey, keyFields } from '../../account/keys.ts';
 import { showNewKey } from '../../account/new-key.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
 import { parseDuration } from '@millrace/sdk/text';
-import { timestampText } from '../../text/when.ts';
+import { timestampText } from '../../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'key rotate',

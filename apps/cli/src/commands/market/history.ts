@@ -1,6 +1,6 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
-import { truncatedListNote } from '../../text/shown.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
+import { truncatedListNote } from '../../text/truncated-list.ts';
 import { perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({

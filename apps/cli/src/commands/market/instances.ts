@@ -1,5 +1,5 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
 import { instanceColumns, instanceFields } from '../../market/columns.ts';
 
 export const command = defineCommand({

@@ -1,8 +1,8 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
 import { machineColumns, machineFields } from '../../market/columns.ts';
 import { defaultRegion } from '../../market/find.ts';
-import { truncatedListNote } from '../../text/shown.ts';
+import { truncatedListNote } from '../../text/truncated-list.ts';
 
 const unverified = 'GPUs are unverified: the models are what the machines report.';
 

@@ -1,7 +1,7 @@
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { printList } from '../../frame/output.ts';
-import { hasTestKey } from '../../frame/profiles.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { printList } from '../../framework/output.ts';
+import { hasTestKey } from '../../framework/profiles.ts';
 
 const kinds = ['balance', 'budgets', 'expiring', 'maintenance', 'invoices', 'webhooks', 'keys'] as const;
 type Kind = (typeof kinds)[number];

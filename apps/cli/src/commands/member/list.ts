@@ -1,6 +1,6 @@
 import { memberColumns, memberFields, resolveOrganisationId, orgFlag } from '../../account/members.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'member list',

@@ -1,7 +1,7 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printJson, printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printJson, printList } from '../../framework/output.ts';
 import { quoteTitle } from '../../rentals/money.ts';
-import { readQuoteRequest, quoteFlags } from '../../rentals/wish.ts';
+import { readQuoteRequest, quoteFlags } from '../../rentals/quote-request.ts';
 import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({

@@ -1,7 +1,7 @@
-import { keyMode } from '../../account/key-text.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
-import { readProfiles } from '../../frame/profiles.ts';
+import { keyMode } from '../../account/key-input.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
+import { readProfiles } from '../../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'profile list',

@@ -1,8 +1,8 @@
-import { defineCommand } from '../../frame/command.ts';
-import { CliError } from '../../frame/errors.ts';
-import { exitCodes } from '../../frame/exit-codes.ts';
-import { printResult } from '../../frame/output.ts';
-import { readProfiles, writeProfiles } from '../../frame/profiles.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { CliError } from '../../framework/errors.ts';
+import { exitCodes } from '../../framework/exit-codes.ts';
+import { printResult } from '../../framework/output.ts';
+import { readProfiles, writeProfiles } from '../../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'profile use',

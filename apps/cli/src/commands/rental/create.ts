@@ -1,6 +1,6 @@
-import { defineCommand } from '../../frame/command.ts';
-import type { Context } from '../../frame/context.ts';
-import { printResult } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import type { Context } from '../../framework/context.ts';
+import { printResult } from '../../framework/output.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { handleOf } from '../../rentals/find.ts';
 import {
@@ -11,9 +11,9 @@ import {
   showQuote,
   quoteTitle,
 } from '../../rentals/money.ts';
-import { createFlags, readCreateRequest, type CreateRequest } from '../../rentals/order.ts';
-import { waitUntilRunning, waitForRental, loginHint } from '../../rentals/watch.ts';
-import { readQuoteRequest, quoteFlags, type QuoteRequest } from '../../rentals/wish.ts';
+import { createFlags, readCreateRequest, type CreateRequest } from '../../rentals/create-request.ts';
+import { waitUntilRunning, waitForRental, loginHint } from '../../rentals/wait-for-rental.ts';
+import { readQuoteRequest, quoteFlags, type QuoteRequest } from '../../rentals/quote-request.ts';
 
 export const command = defineCommand({
   name: 'rental create',

@@ -1,6 +1,6 @@
 import { eventLine } from '../../events/feed.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { printJsonLine } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printJsonLine } from '../../framework/output.ts';
 import { findRentalId } from '../../rentals/find.ts';
 
 /** What is followed is waited for, however long the service is away. */

@@ -1,11 +1,11 @@
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { printResult } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { printResult } from '../../framework/output.ts';
 import { endText, rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf, type Rental } from '../../rentals/find.ts';
 import { parseDurationFlag } from '../../rentals/flags.ts';
 import { quoteLines, fetchQuote, showQuote, quoteTitle } from '../../rentals/money.ts';
-import type { QuoteRequest } from '../../rentals/wish.ts';
+import type { QuoteRequest } from '../../rentals/quote-request.ts';
 
 export const command = defineCommand({
   name: 'rental extend',

@@ -1,7 +1,7 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printList } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printList } from '../../framework/output.ts';
 import { rentalColumns, rentalJson } from '../../rentals/columns.ts';
-import { truncatedListNote } from '../../text/shown.ts';
+import { truncatedListNote } from '../../text/truncated-list.ts';
 
 export const command = defineCommand({
   name: 'rental list',

@@ -1,6 +1,6 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printResult } from '../../frame/output.ts';
-import { safeText } from '../../frame/text.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printResult } from '../../framework/output.ts';
+import { safeText } from '../../framework/text.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRentalId } from '../../rentals/find.ts';
 

@@ -1,4 +1,4 @@
-import { defineCommand } from '../../frame/command.ts';
+import { defineCommand } from '../../framework/command.ts';
 import { powerOffSteps } from '@millrace/sdk/text';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';

@@ -1,8 +1,8 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printResult } from '../../frame/output.ts';
-import { safeText } from '../../frame/text.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printResult } from '../../framework/output.ts';
+import { safeText } from '../../framework/text.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
-import { waitUntilTerminated, waitForRental } from '../../rentals/watch.ts';
+import { waitUntilTerminated, waitForRental } from '../../rentals/wait-for-rental.ts';
 import type { Output } from '../../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
 

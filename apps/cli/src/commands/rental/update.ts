@@ -1,6 +1,6 @@
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { printResult } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { printResult } from '../../framework/output.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRentalId, handleOf } from '../../rentals/find.ts';
 import { parseDurationFlag, parseTagFlags } from '../../rentals/flags.ts';

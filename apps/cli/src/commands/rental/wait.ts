@@ -1,5 +1,5 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printResult } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printResult } from '../../framework/output.ts';
 import { powerOffSteps } from '@millrace/sdk/text';
 import { rentalJson, stateOf } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
@@ -9,7 +9,7 @@ import {
   waitForRental,
   loginHint,
   type WaitOptions,
-} from '../../rentals/watch.ts';
+} from '../../rentals/wait-for-rental.ts';
 
 export const command = defineCommand({
   name: 'rental wait',

@@ -1,9 +1,9 @@
 import { usdText } from '@millrace/sdk/text';
-import { defineCommand } from '../../frame/command.ts';
+import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 import { requestFields } from '../../money/request-fields.ts';
 import type { Item } from '../../sdk.ts';
-import { timestampText } from '../../text/when.ts';
+import { timestampText } from '../../text/timestamps.ts';
 
 type RequestUsage = Item<'listBatchRequests'>;
 

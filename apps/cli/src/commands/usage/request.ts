@@ -1,9 +1,9 @@
 import type { Output } from '../../sdk.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { printRecord } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printRecord } from '../../framework/output.ts';
 import { requestFields } from '../../money/request-fields.ts';
 import { usdText } from '@millrace/sdk/text';
-import { timestampText } from '../../text/when.ts';
+import { timestampText } from '../../text/timestamps.ts';
 
 type RequestUsage = Output<'getRequestUsage'>;
 

@@ -1,7 +1,7 @@
-import { defineCommand } from '../../frame/command.ts';
-import { CliError } from '../../frame/errors.ts';
-import { printResult } from '../../frame/output.ts';
-import { localStep } from '../../progress/own-step.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { CliError } from '../../framework/errors.ts';
+import { printResult } from '../../framework/output.ts';
+import { localStep } from '../../progress/local-step.ts';
 import { createVolumeSteps } from '@millrace/sdk/text';
 import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
 import { findRentalId } from '../../rentals/find.ts';

@@ -1,7 +1,7 @@
 import type { Input } from '../../sdk.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { lostSecretError } from '../../frame/errors.ts';
-import { printJson, printRecord } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { lostSecretError } from '../../framework/errors.ts';
+import { printJson, printRecord } from '../../framework/output.ts';
 import { typesFlag, webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({

@@ -1,4 +1,4 @@
-import { defineCommand } from '../../frame/command.ts';
+import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 import { deliveryColumns, deliveryFields } from '../../webhooks/webhook.ts';
 

@@ -1,5 +1,5 @@
-import { defineCommand } from '../../frame/command.ts';
-import { printRecord } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { printRecord } from '../../framework/output.ts';
 import { webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({

@@ -1,10 +1,10 @@
 import { followEvents, readFeedHead, matchesTypes, typeFlag } from '../../events/feed.ts';
-import { defineCommand } from '../../frame/command.ts';
-import type { Context } from '../../frame/context.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { printJsonLine } from '../../frame/output.ts';
-import { nonEmpty } from '../../frame/profiles.ts';
-import { padTo, safeText } from '../../frame/text.ts';
+import { defineCommand } from '../../framework/command.ts';
+import type { Context } from '../../framework/context.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { printJsonLine } from '../../framework/output.ts';
+import { nonEmpty } from '../../framework/profiles.ts';
+import { padTo, safeText } from '../../framework/text.ts';
 import { forward, parseReceiverUrl, type ForwardResult } from '../../webhooks/forward.ts';
 import { isValidSecret, newSecret } from '../../webhooks/sign.ts';
 

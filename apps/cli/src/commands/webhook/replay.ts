@@ -1,7 +1,7 @@
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { printResult } from '../../frame/output.ts';
-import { countText } from '../../frame/text.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { printResult } from '../../framework/output.ts';
+import { countText } from '../../framework/text.ts';
 
 export const command = defineCommand({
   name: 'webhook replay',

@@ -1,6 +1,6 @@
-import { defineCommand } from '../../frame/command.ts';
-import { lostSecretError, UsageError } from '../../frame/errors.ts';
-import { printJson } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { lostSecretError, UsageError } from '../../framework/errors.ts';
+import { printJson } from '../../framework/output.ts';
 import { exactDuration, parseDuration } from '@millrace/sdk/text';
 import { webhookFields } from '../../webhooks/webhook.ts';
 

@@ -1,7 +1,7 @@
 import type { Input } from '../../sdk.ts';
-import { defineCommand } from '../../frame/command.ts';
-import { UsageError } from '../../frame/errors.ts';
-import { printRecord } from '../../frame/output.ts';
+import { defineCommand } from '../../framework/command.ts';
+import { UsageError } from '../../framework/errors.ts';
+import { printRecord } from '../../framework/output.ts';
 import { typesFlag, webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({

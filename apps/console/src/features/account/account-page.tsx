@@ -9,10 +9,10 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Problem, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
-import { NotificationSettings } from './notice-choices.tsx';
+import { NotificationSettings } from './notification-settings.tsx';
 import { Passkeys } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
-import { TwoFactorCard } from './second-step-card.tsx';
+import { TwoFactorCard } from './two-factor-card.tsx';
 
 /** What concerns the person and no organisation: name, password, second step, passkeys, where one is signed in, mail. */
 export function AccountPage() {

@@ -7,8 +7,8 @@ import { TextField } from '../../ui/field.tsx';
 import { DescriptionList } from '../../ui/page.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
-import { SingleFormPage } from './bare-page.tsx';
-import { approveOrDenyCode, findCode } from './device.ts';
+import { SingleFormPage } from './single-form-page.tsx';
+import { approveOrDenyCode, findCode } from './device-code.ts';
 import { useForm } from './use-form.ts';
 
 type Found = Awaited<ReturnType<typeof findCode>>;

@@ -4,7 +4,7 @@ import { authCall } from '../../api/auth.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { SingleFormPage } from './bare-page.tsx';
+import { SingleFormPage } from './single-form-page.tsx';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 

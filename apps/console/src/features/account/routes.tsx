@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { insideRoute, rootRoute } from '../../app/roots.tsx';
+import { insideRoute, rootRoute } from '../../app/root-routes.tsx';
 
 /** Where to go afterwards: a path of our own and nothing else, for it comes from the address. */
 function nextOf(search: Record<string, unknown>): { next?: string } {

@@ -5,12 +5,12 @@ import { useInstallation, usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { SingleFormPage } from './bare-page.tsx';
+import { SingleFormPage } from './single-form-page.tsx';
 import { canUsePasskeys, signInWithPasskey } from './passkeys.ts';
 import { PasswordField } from './password-field.tsx';
-import { TwoFactorPrompt } from './second-factor.tsx';
+import { TwoFactorPrompt } from './two-factor-prompt.tsx';
 import { useForm } from './use-form.ts';
-import { useGoTo } from './where-next.ts';
+import { useGoTo } from './use-go-to.ts';
 
 export function SignInPage() {
   const { next } = useSearch({ from: '/sign-in' });

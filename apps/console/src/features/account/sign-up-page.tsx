@@ -5,7 +5,7 @@ import { useInstallation, usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
-import { SingleFormPage } from './bare-page.tsx';
+import { SingleFormPage } from './single-form-page.tsx';
 import { storeInvitationSecret } from './invitation-secret.ts';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';

@@ -2,7 +2,7 @@ import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { usePerson } from '../../app/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Loading } from '../../ui/states.tsx';
-import { SingleFormPage } from './bare-page.tsx';
+import { SingleFormPage } from './single-form-page.tsx';
 
 /** Where the link of the mail leads. */
 export function VerifiedPage() {

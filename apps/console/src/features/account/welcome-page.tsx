@@ -10,10 +10,10 @@ import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem, QueryView } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
-import { SingleFormPage } from './bare-page.tsx';
+import { SingleFormPage } from './single-form-page.tsx';
 import { removeInvitationSecret, invitationSecretFor } from './invitation-secret.ts';
 import { useForm } from './use-form.ts';
-import { useGoTo } from './where-next.ts';
+import { useGoTo } from './use-go-to.ts';
 
 const invitationsKey = ['person', 'invitations'] as const;
 

@@ -5,7 +5,7 @@ import { CommandHint } from '../../ui/copy.tsx';
 import { PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
-import { OfferGroupCard } from './family-card.tsx';
+import { OfferGroupCard } from './offer-group-card.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { hasActiveFilters, offersCommand } from './filters.ts';
 import { Hero } from './hero.tsx';
@@ -18,7 +18,7 @@ import {
   STALE_AFTER_MS,
   type Offer,
 } from './offers.ts';
-import { SoldOutDialog } from './sold-out.tsx';
+import { SoldOutDialog } from './sold-out-dialog.tsx';
 import { isCatalogPrivate, usePublicOffers, useMemberOffers, type Offers } from './use-offers.ts';
 
 /** What can be rented now. Everybody may look; who is signed in sees their own prices. */

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { shellRoute } from '../../app/roots.tsx';
+import { shellRoute } from '../../app/root-routes.tsx';
 import { parseFilters } from './filters.ts';
 
 export const catalogRoutes = [

@@ -1,6 +1,6 @@
 import { ApiError, ConnectionError } from '@millrace/sdk';
 import { describe, expect, it } from 'vitest';
-import { attemptFor, randomBelowFrom } from './attempt.ts';
+import { attemptFor, randomBelowFrom } from './idempotency.ts';
 import {
   findBlockers,
   isRefusal,
@@ -10,7 +10,7 @@ import {
   type BlockerContext,
 } from './blockers.ts';
 import { hourlyPriceLines, summaryLines, termsFor, type SpendingLimits } from './summary.ts';
-import { mayBecomeAvailable, mainObstacle } from './why-not.ts';
+import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
 
 const quote: Quote = {
   costPerHour: 2.49,

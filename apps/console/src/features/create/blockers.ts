@@ -1,7 +1,7 @@
 import { ApiError, type Output, type Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import type { Field, Issues } from './draft.ts';
-import { countIssue, type RentalSpec } from './picks.ts';
+import { countIssue, type RentalSpec } from './selection.ts';
 
 /** Why Create cannot be pressed: everything that the service would refuse and that is known before asking it. */
 

@@ -9,7 +9,7 @@ import { PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
 import { useMemberOffers } from '../catalog/use-offers.ts';
 import { machineTypeText, type Offer } from '../catalog/offers.ts';
-import { attemptFor, randomBelowFrom, type IdempotentAttempt } from './attempt.ts';
+import { attemptFor, randomBelowFrom, type IdempotentAttempt } from './idempotency.ts';
 import { findBlockers, fixForReason } from './blockers.ts';
 import { createCommand, USER_DATA_FILE } from './command.ts';
 import {
@@ -20,15 +20,15 @@ import {
   type Draft,
   type CreateRequest,
 } from './draft.ts';
-import { FORM_ID } from './form.ts';
+import { FORM_ID } from './form-id.ts';
 import { KeysCard } from './keys-card.tsx';
 import { MachineCard } from './machine-card.tsx';
-import { AdvancedCard, NameCard } from './more-card.tsx';
-import { selectionFromSpec, resolveSpec, type RentalSelection, type RentalSpec } from './picks.ts';
+import { AdvancedCard, NameCard } from './advanced-card.tsx';
+import { selectionFromSpec, resolveSpec, type RentalSelection, type RentalSpec } from './selection.ts';
 import { SummaryPanel } from './summary-panel.tsx';
 import { termsFor } from './summary.ts';
 import { TermCard } from './term-card.tsx';
-import { quoteRequestFor, useBalanceAndBudgets, useQuote } from './use-review.ts';
+import { quoteRequestFor, useBalanceAndBudgets, useQuote } from './use-quote.ts';
 import { useVolumes, VolumeCard } from './volume-card.tsx';
 
 /** Rent a machine: choose on the left, see what it costs on the right, agree once. */

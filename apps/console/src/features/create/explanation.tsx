@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { PerHour } from '../../ui/money.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
 import { networkText } from '../catalog/offers.ts';
-import { selectionFromSpec, type RentalSpec } from './picks.ts';
-import { mayBecomeAvailable, mainObstacle } from './why-not.ts';
+import { selectionFromSpec, type RentalSpec } from './selection.ts';
+import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
 
 /** Few enough to read; the service lists the nearest first. */
 const ALTERNATIVES_SHOWN = 4;

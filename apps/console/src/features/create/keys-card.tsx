@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { CheckboxField, TextArea, TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { FORM_ID } from './form.ts';
+import { FORM_ID } from './form-id.ts';
 
 export type SshKey = Item<'listSshPublicKeys'>;
 

@@ -4,7 +4,7 @@ import { PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { filterChoices, hardwareText, isFree, networkText, type Offer } from '../catalog/offers.ts';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
-import { FORM_ID } from './form.ts';
+import { FORM_ID } from './form-id.ts';
 import {
   countIssue,
   GPUS_PER_NODE,
@@ -13,7 +13,7 @@ import {
   sizesFor,
   type RentalSelection,
   type RentalSpec,
-} from './picks.ts';
+} from './selection.ts';
 
 /** What is rented, and where. Every choice goes into the address. */
 export function MachineCard({

@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { insideRoute } from '../../app/roots.tsx';
-import { parseSelection } from './picks.ts';
+import { insideRoute } from '../../app/root-routes.tsx';
+import { parseSelection } from './selection.ts';
 
 export const createRoutes = [
   createRoute({

@@ -8,8 +8,8 @@ import { Loading, Note, Problem } from '../../ui/states.tsx';
 import { isRefusal, fixForReason, type Blocker, type Quote, type BlockerFix } from './blockers.ts';
 import { ReservationForm } from '../catalog/reservation-form.tsx';
 import { PlacementExplanation } from './explanation.tsx';
-import { FORM_ID } from './form.ts';
-import type { RentalSpec } from './picks.ts';
+import { FORM_ID } from './form-id.ts';
+import type { RentalSpec } from './selection.ts';
 import { hourlyPriceLines, summaryLines, type Line, type SpendingLimits } from './summary.ts';
 import { toProblem } from '../../api/problem.ts';
 

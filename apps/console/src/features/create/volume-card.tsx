@@ -6,8 +6,8 @@ import { Card } from '../../ui/page.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
 import type { Draft, Issues, VolumeChoice } from './draft.ts';
-import { FORM_ID } from './form.ts';
-import type { RentalSpec } from './picks.ts';
+import { FORM_ID } from './form-id.ts';
+import type { RentalSpec } from './selection.ts';
 
 export function useVolumes(enabled: boolean) {
   return useApiQuery(

@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { rotationOverlaps } from '../../ui/overlaps.ts';
+import { rotationOverlaps } from '../../ui/rotation-overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';

@@ -12,7 +12,7 @@ import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx
 import { Note, QueryView } from '../../ui/states.tsx';
 import { Timestamp, useNow } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
-import { StepList } from '../rentals/step-list.tsx';
+import { StepList } from '../rentals/detail/step-list.tsx';
 import {
   instanceBilling,
   instanceRefetchMs,

@@ -20,7 +20,7 @@ import {
   rentDisabledReason,
   type Machine,
 } from './machine.ts';
-import { priceLabels } from './order.ts';
+import { priceLabels } from './rent-form.ts';
 import { toListInput, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
 
 export function MarketplacePage() {

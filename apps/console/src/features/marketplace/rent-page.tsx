@@ -10,8 +10,8 @@ import { TextField } from '../../ui/field.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
-import { attemptFor, type IdempotentAttempt } from '../create/attempt.ts';
-import { FORM_ID } from '../create/form.ts';
+import { attemptFor, type IdempotentAttempt } from '../create/idempotency.ts';
+import { FORM_ID } from '../create/form-id.ts';
 import { KeysCard } from '../create/keys-card.tsx';
 import { freeGpus, gpuLabel, hardwareTexts, networkTexts, perHour, type Machine } from './machine.ts';
 import {
@@ -23,7 +23,7 @@ import {
   runwayWith,
   type Draft,
   type CreateInstanceRequest,
-} from './order.ts';
+} from './rent-form.ts';
 import { testRegion } from './search.ts';
 
 /** One machine of the marketplace, and what it takes to rent of it. */

@@ -1,7 +1,7 @@
 import type { Input } from '@millrace/sdk';
 import { parseUsd } from '@millrace/sdk/text';
-import { enumParam, definedParams, textParam } from '../../app/search.ts';
-import { shellQuoted } from '../playground/code.ts';
+import { enumParam, definedParams, textParam } from '../../app/search-params.ts';
+import { shellQuoted } from '../playground/snippets.ts';
 
 /** What is looked for on the marketplace, as the address of the page says it. */
 export interface MachineSearch {

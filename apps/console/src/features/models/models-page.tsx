@@ -11,7 +11,7 @@ import { Money } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { ViewCode } from '../playground/parts.tsx';
+import { ViewCode } from '../playground/panel-layout.tsx';
 import { kindForModality, type Modality } from '../playground/search.ts';
 import {
   toSnippetRequest,

@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
-import { enumParam, definedParams, textParam } from '../../app/search.ts';
-import type { SnippetRequest } from '../playground/code.ts';
+import { enumParam, definedParams, textParam } from '../../app/search-params.ts';
+import type { SnippetRequest } from '../playground/snippets.ts';
 import { kindForModality, type Modality } from '../playground/search.ts';
 
 /** Models as the open catalog lists them. */

@@ -6,7 +6,7 @@ import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { readRestores, volumesToCheck } from '../volumes/restoring.ts';
+import { readRestores, volumesToCheck } from '../volumes/restore-status.ts';
 import {
   mostExpensiveFirst,
   instanceCost,

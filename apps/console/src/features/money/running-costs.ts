@@ -1,7 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { usdToNano } from '@millrace/sdk/text';
 import { rentalBilling } from '../rentals/billing.ts';
-import type { RestoreStatus } from '../volumes/restoring.ts';
+import type { RestoreStatus } from '../volumes/restore-status.ts';
 import { volumePhase, type Phase } from '../volumes/volume.ts';
 
 /** What is there now and what each thing costs in an hour. */

@@ -1,4 +1,4 @@
-import type { FleetCluster, FleetNode } from './fleet-layout.ts';
+import type { FleetCluster, FleetNode } from './fleet/fleet-layout.ts';
 
 /** Nodes and clusters for tests, as the interface would send them. */
 

@@ -15,7 +15,7 @@ import {
   type ChatSettings,
   type Exchange,
 } from './chat.ts';
-import { TwoColumns, RequestLink, secondsText, Stats, ViewCode, type PanelProps } from './parts.tsx';
+import { TwoColumns, RequestLink, secondsText, Stats, ViewCode, type PanelProps } from './panel-layout.tsx';
 import { ModelPrice } from './model-price.tsx';
 import { useChat } from './use-chat.ts';
 

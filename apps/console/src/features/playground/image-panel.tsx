@@ -5,7 +5,7 @@ import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
-import { OutputFiles } from './made-files.tsx';
+import { OutputFiles } from './output-files.tsx';
 import {
   decodeBase64,
   imagePrice,
@@ -17,11 +17,11 @@ import {
   type ImageFields,
   type ImageRequest,
 } from './media.ts';
-import { GenerationForm } from './make-form.tsx';
+import { GenerationForm } from './generation-form.tsx';
 import { ModelPrice } from './model-price.tsx';
-import { TwoColumns, ViewCode, type PanelProps } from './parts.tsx';
+import { TwoColumns, ViewCode, type PanelProps } from './panel-layout.tsx';
 import { useModelPrice } from './use-gateway.ts';
-import { useGeneration } from './use-made.ts';
+import { useGeneration } from './use-generation.ts';
 
 const unset: ImageFields = { size: '1024x1024', steps: String(stepsDefault), count: '1', seed: '' };
 

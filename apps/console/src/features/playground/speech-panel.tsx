@@ -6,13 +6,13 @@ import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { parseNumber } from './chat.ts';
-import { OutputFiles } from './made-files.tsx';
+import { OutputFiles } from './output-files.tsx';
 import { countCharacters, speechMax, speechPrice } from './media.ts';
-import { GenerationForm } from './make-form.tsx';
+import { GenerationForm } from './generation-form.tsx';
 import { ModelPrice } from './model-price.tsx';
-import { TwoColumns, ViewCode, type PanelProps } from './parts.tsx';
+import { TwoColumns, ViewCode, type PanelProps } from './panel-layout.tsx';
 import { useModelPrice } from './use-gateway.ts';
-import { useGeneration } from './use-made.ts';
+import { useGeneration } from './use-generation.ts';
 
 export function SpeechPanel({ gateway, model, select }: PanelProps) {
   const { state, make, stop } = useGeneration(gateway);

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { insideRoute } from '../../app/roots.tsx';
+import { insideRoute } from '../../app/root-routes.tsx';
 import { parseRentalSearch, parseRentalsSearch } from './search.ts';
 
 export const rentalRoutes = [
@@ -7,12 +7,12 @@ export const rentalRoutes = [
     getParentRoute: () => insideRoute,
     path: 'rentals',
     validateSearch: parseRentalsSearch,
-    component: lazyRouteComponent(() => import('./rentals-page.tsx'), 'RentalsPage'),
+    component: lazyRouteComponent(() => import('./list/rentals-page.tsx'), 'RentalsPage'),
   }),
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'rentals/$rentalId',
     validateSearch: parseRentalSearch,
-    component: lazyRouteComponent(() => import('./rental-page.tsx'), 'RentalPage'),
+    component: lazyRouteComponent(() => import('./detail/rental-page.tsx'), 'RentalPage'),
   }),
 ] as const;

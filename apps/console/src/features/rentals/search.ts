@@ -1,5 +1,5 @@
-import { definedParams, enumParam, textParam } from '../../app/search.ts';
-import { periodNames, type Period } from './metrics.ts';
+import { definedParams, enumParam, textParam } from '../../app/search-params.ts';
+import { periodNames, type Period } from './detail/metrics.ts';
 
 /** What the URL of the rentals says. */
 

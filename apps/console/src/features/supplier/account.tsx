@@ -12,7 +12,7 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Loading, Note, Problem, QueryView } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { Timestamp } from '../../ui/time.tsx';
-import { RequireScope } from '../../app/needs.tsx';
+import { RequireScope } from '../../app/require-scope.tsx';
 
 export type Account = Output<'supplierGetAccount'>;
 

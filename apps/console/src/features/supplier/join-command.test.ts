@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clusterNameIssue, joinCommand, suggestedClusterName } from './join-command.ts';
-import { percentText } from './trust.ts';
+import { percentText } from './percent-text.ts';
 
 describe('the command that lets a host join', () => {
   const url = 'https://api.example.com';

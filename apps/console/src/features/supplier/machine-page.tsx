@@ -12,14 +12,14 @@ import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
-import { QueryPage } from '../../ui/shown-page.tsx';
+import { QueryPage } from '../../ui/query-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { RequireSupplier } from './account.tsx';
-import { MachineActions } from './machine-acts.tsx';
-import { percentText } from './trust.ts';
-import { marketStatus } from './market-standing.ts';
+import { MachineActions } from './machine-actions.tsx';
+import { percentText } from './percent-text.ts';
+import { marketStatus } from './market-status.ts';
 
 const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
 

@@ -16,7 +16,7 @@ import { EmptyState, Note, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
-import { payoutIssue } from './payout-lack.ts';
+import { payoutIssue } from './payout-issue.ts';
 
 const columns: readonly Column<Item<'supplierListPayouts'>>[] = [
   { head: 'Asked for', main: true, cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },

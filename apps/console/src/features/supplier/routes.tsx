@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { insideRoute } from '../../app/roots.tsx';
-import { withoutUndefined, enumParam, textParam } from '../../app/search.ts';
+import { insideRoute } from '../../app/root-routes.tsx';
+import { withoutUndefined, enumParam, textParam } from '../../app/search-params.ts';
 import { moneyTabs, supplierTabs } from './tabs.ts';
 
 const getParentRoute = () => insideRoute;

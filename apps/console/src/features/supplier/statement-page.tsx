@@ -6,7 +6,7 @@ import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
-import { QueryPage } from '../../ui/shown-page.tsx';
+import { QueryPage } from '../../ui/query-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { RequireSupplier } from './account.tsx';
 

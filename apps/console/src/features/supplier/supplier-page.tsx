@@ -12,8 +12,8 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { RequireSupplier, type Account } from './account.tsx';
 import { Enrolments } from './enrolments.tsx';
 import { JoinTokens } from './join-tokens.tsx';
-import { percentText } from './trust.ts';
-import { marketStatus } from './market-standing.ts';
+import { percentText } from './percent-text.ts';
+import { marketStatus } from './market-status.ts';
 
 const route = getRouteApi('/shell/inside/supplier');
 

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { insideRoute } from '../../app/roots.tsx';
+import { insideRoute } from '../../app/root-routes.tsx';
 
 export const teamRoutes = [
   createRoute({

@@ -1,4 +1,4 @@
-import { enumParam, definedParams, textParam } from '../../app/search.ts';
+import { enumParam, definedParams, textParam } from '../../app/search-params.ts';
 
 export const groupings = ['day', 'product', 'model', 'key', 'rental', 'volume'] as const;
 export type Grouping = (typeof groupings)[number];

@@ -9,7 +9,7 @@ import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
 import { AttachCard } from './attach-card.tsx';
-import { UpdateVolume } from './change-volume.tsx';
+import { UpdateVolume } from './update-volume.tsx';
 import { DeleteVolume } from './delete-volume.tsx';
 import { SnapshotsCard } from './snapshots-card.tsx';
 import {

@@ -1,7 +1,7 @@
 import type { Input } from '@millrace/sdk';
 import { useApiQuery } from '../../api/queries.ts';
 import { Money } from '../../ui/money.tsx';
-import { useDebounced } from '../../ui/settled.ts';
+import { useDebounced } from '../../ui/use-debounced.ts';
 import { QueryView } from '../../ui/states.tsx';
 
 /** What a volume of a size costs, as the service says, to the nano. */

@@ -1,7 +1,7 @@
 import { stateTables, type VolumeAction } from '@millrace/contract/states';
 import { describe, expect, it } from 'vitest';
 import { attachChoices } from './attach.ts';
-import { readRestores, volumesToCheck } from './restoring.ts';
+import { readRestores, volumesToCheck } from './restore-status.ts';
 import {
   fstabLine,
   labelIssue,

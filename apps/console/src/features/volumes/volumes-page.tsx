@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
-import { RequireScope } from '../../app/needs.tsx';
+import { RequireScope } from '../../app/require-scope.tsx';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
@@ -11,7 +11,7 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CreateVolume } from './create-volume.tsx';
-import { readRestores, volumesToCheck } from './restoring.ts';
+import { readRestores, volumesToCheck } from './restore-status.ts';
 import { volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 

@@ -21,7 +21,7 @@ import {
   type Delivery,
   type DeliveryStatus,
   type Webhook,
-} from './webhook-words.ts';
+} from './webhook-text.ts';
 
 const choices = [
   { value: '', label: 'All' },

@@ -6,7 +6,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
-import { parseSequence, type Webhook } from './webhook-words.ts';
+import { parseSequence, type Webhook } from './webhook-text.ts';
 
 /** Sends the newest event once more, to see whether it arrives, or all since a number. */
 export function ReplayCard({ webhook }: { readonly webhook: Webhook }) {

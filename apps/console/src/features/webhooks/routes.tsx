@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { insideRoute } from '../../app/roots.tsx';
-import { deliveryStatuses, type DeliveryStatus } from './webhook-words.ts';
+import { insideRoute } from '../../app/root-routes.tsx';
+import { deliveryStatuses, type DeliveryStatus } from './webhook-text.ts';
 
 export const webhookRoutes = [
   createRoute({

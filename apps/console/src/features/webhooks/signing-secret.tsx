@@ -1,6 +1,6 @@
 import { CodeBlock } from '../../ui/copy.tsx';
 import { OneTimeSecret } from '../../ui/secret.tsx';
-import { verifySnippet } from './webhook-words.ts';
+import { verifySnippet } from './webhook-text.ts';
 
 /** The secret of a webhook, this once, and what to do with it. */
 export function SigningSecret({

@@ -4,10 +4,10 @@ import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { rotationOverlaps } from '../../ui/overlaps.ts';
+import { rotationOverlaps } from '../../ui/rotation-overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
-import type { Webhook } from './webhook-words.ts';
+import type { Webhook } from './webhook-text.ts';
 
 interface Props {
   readonly webhook: Webhook;

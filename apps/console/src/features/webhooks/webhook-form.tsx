@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { TypeFields, type Types } from './type-fields.tsx';
-import { urlIssue, type Webhook } from './webhook-words.ts';
+import { urlIssue, type Webhook } from './webhook-text.ts';
 
 type CreatedWebhook = Output<'createWebhook'>;
 

@@ -14,7 +14,7 @@ import { ReplayCard } from './replay-card.tsx';
 import { SigningSecret } from './signing-secret.tsx';
 import { DeleteWebhook, DisableWebhook, RotateSecret } from './webhook-actions.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { webhookHealth, type Webhook } from './webhook-words.ts';
+import { webhookHealth, type Webhook } from './webhook-text.ts';
 
 type Open = 'edit' | 'rotate' | 'disable' | 'delete' | null;
 

@@ -14,7 +14,7 @@ import { RelativeTime } from '../../ui/time.tsx';
 import { typesText } from './event-groups.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { webhookHealth, standardSnippet, verifySnippet, type Webhook } from './webhook-words.ts';
+import { webhookHealth, standardSnippet, verifySnippet, type Webhook } from './webhook-text.ts';
 
 const columns: readonly Column<Webhook>[] = [
   {

@@ -19,11 +19,11 @@ import {
 } from '../../rentals/index.ts';
 import { findListedMachine } from '../../suppliers/index.ts';
 import { readMachineFacts } from '../listing/listing.store.ts';
-import { toListedRecord } from '../listing/machine.ts';
+import { toListedRecord } from '../listing/machine-record.ts';
 import { findInstanceWireId, insertInstance, isNameTaken, readInstances } from './instances.store.ts';
 import type { Instance, MachineSnapshot } from './instances.ts';
-import { candidateName, type RandomInt } from './name.ts';
-import { toInstanceOrder, type InstanceBody, type RentableMachine } from './order.ts';
+import { candidateName, type RandomInt } from './instance-name.ts';
+import { toInstanceOrder, type InstanceBody, type RentableMachine } from './instance-order.ts';
 
 /**
  * What tenants do with machines of the marketplace. All of it is done by rentals; what is added here is which machine is

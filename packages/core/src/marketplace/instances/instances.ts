@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
 import type { NanoUsd, Ppm } from '@millrace/platform/money';
 import type { RentalRecord } from '../../rentals/index.ts';
-import type { MachineRecord } from '../listing/machine.ts';
+import type { MachineRecord } from '../listing/machine-record.ts';
 
 /** Instances: rentals of machines that their tenants chose. What a rental knows is not kept here again. Pure. */
 

@@ -3,7 +3,7 @@ import { toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
 import { gpuVerification } from '../../fleet/index.ts';
 import { rateOf } from '../../prices/index.ts';
 import { sshAccessOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
-import { toPortMappings, sshCommandOf } from '../names/names.ts';
+import { toPortMappings, sshCommandOf } from '../hostnames/hostnames.ts';
 import type { EndedInstance, InstanceWithRental } from './instances.service.ts';
 import { instanceStateOf, type Instance } from './instances.ts';
 

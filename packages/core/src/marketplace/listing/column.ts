@@ -1,4 +1,4 @@
-import { ReusedArray } from './scratch.ts';
+import { ReusedArray } from './reused-buffers.ts';
 
 /** What a field of a machine can hold. Each field holds values of one type only. */
 export type Value = string | number | boolean;

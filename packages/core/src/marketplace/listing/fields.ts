@@ -1,6 +1,6 @@
 import { machineReadyState, marketplaceFilterFields, type MarketplaceFilterField } from '@millrace/contract';
 import type { Value } from './column.ts';
-import { gpusAvailable, type MachineRecord } from './machine.ts';
+import { gpusAvailable, type MachineRecord } from './machine-record.ts';
 
 /** What machines can be filtered and sorted by, and how it is read from a record. Pure. */
 

@@ -20,7 +20,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDriverPool, FleetSync, type DriverPool } from '../../fleet/index.ts';
 import { createListing, type Listing } from './listing.ts';
-import type { MachineRecord } from './machine.ts';
+import type { MachineRecord } from './machine-record.ts';
 
 /** The listing beside daemons that lie: whatever one of them says, everybody else's machines are shown as they are. */
 

@@ -1,6 +1,6 @@
 import { fromUuid, type NodeId } from '@millrace/platform/ids';
 import fc from 'fast-check';
-import type { ListedRecord, MachineRecord } from './machine.ts';
+import type { ListedRecord, MachineRecord } from './machine-record.ts';
 
 /** Machines for tests, with few different values, so that filters find some and sorts find equals. */
 

@@ -13,7 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { markReleasing, transitionNode, place, releaseAllocation } from '../../fleet/index.ts';
 import { createListing, readListedRecords, type Listing } from './listing.ts';
-import type { MachineRecord } from './machine.ts';
+import type { MachineRecord } from './machine-record.ts';
 
 const MOST_STEPS = 50;
 const committed = { name: 'change', isolation: 'read committed' } as const;

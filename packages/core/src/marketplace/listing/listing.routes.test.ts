@@ -4,11 +4,11 @@ import type { Clock } from '@millrace/platform/clock';
 import { testClock } from '@millrace/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LargeResponses, selectionResponse, acceptsGzip, encodeList } from './answer.ts';
+import { LargeResponses, selectionResponse, acceptsGzip, encodeList } from './list-response.ts';
 import { anyFacts, machine, nodeId } from './listing.fixture.ts';
 import { respondWithListing, type ListingResponseDeps } from './listing.routes.ts';
 import type { Listing } from './listing.ts';
-import { MachineTable } from './table.ts';
+import { MachineTable } from './machine-table.ts';
 
 function known(asOfMs: number): Pick<Listing, 'table' | 'snapshot'> {
   const table = new MachineTable();

@@ -3,7 +3,7 @@ import type { Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { bytesReply, ignoredFieldsHeader, type BytesReply, type HttpServer } from '@millrace/platform/http';
-import { LargeResponses, selectionResponse, listResponse, acceptsGzip } from './answer.ts';
+import { LargeResponses, selectionResponse, listResponse, acceptsGzip } from './list-response.ts';
 import { parseFilters, type ListingQuery, type ParsedFilters } from './filters.ts';
 import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
 

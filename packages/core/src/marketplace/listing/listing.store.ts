@@ -3,7 +3,7 @@ import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/p
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { instanceStateOf } from '../instances/instances.ts';
-import type { GpuGroup, MachineFacts, SelfTestMeasurements, Occupant } from './machine.ts';
+import type { GpuGroup, MachineFacts, SelfTestMeasurements, Occupant } from './machine-record.ts';
 
 /**
  * All SQL behind the listing. It is a projection, so it reads what other features own, of all suppliers and tenants

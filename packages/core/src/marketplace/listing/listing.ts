@@ -5,7 +5,7 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { gauge } from '@millrace/platform/telemetry';
 import { readListedMachines } from '../../suppliers/index.ts';
-import { encodeList, type EncodedList } from './answer.ts';
+import { encodeList, type EncodedList } from './list-response.ts';
 import {
   deleteSeenChanges,
   listMarketplaceNodeIds,
@@ -13,8 +13,8 @@ import {
   readMachineFacts,
   type ListingPosition,
 } from './listing.store.ts';
-import { toListedRecord, type ListedRecord } from './machine.ts';
-import { MachineTable } from './table.ts';
+import { toListedRecord, type ListedRecord } from './machine-record.ts';
+import { MachineTable } from './machine-table.ts';
 
 /** Nobody is shown what may have changed longer ago than this. */
 export const LISTING_MAX_AGE_MS = 5_000;

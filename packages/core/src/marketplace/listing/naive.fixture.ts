@@ -1,5 +1,5 @@
 import type { ListingQuery } from './filters.ts';
-import type { MachineRecord } from './machine.ts';
+import type { MachineRecord } from './machine-record.ts';
 
 /** The listing in a few lines, without columns, codes or ranks: what the fast one has to agree with. */
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anyFacts, machine, nodeId, type AnyFacts } from './listing.fixture.ts';
-import { gpusAvailable } from './machine.ts';
+import { gpusAvailable } from './machine-record.ts';
 import { summariseGpus, type GpuSummary } from './summary.ts';
-import { MachineTable } from './table.ts';
+import { MachineTable } from './machine-table.ts';
 
 function tableOf(machines: readonly AnyFacts[]): MachineTable {
   const table = new MachineTable();

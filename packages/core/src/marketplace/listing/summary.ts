@@ -1,6 +1,6 @@
 import type { Timer } from '@millrace/platform/clock';
 import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
-import type { MachineTable } from './table.ts';
+import type { MachineTable } from './machine-table.ts';
 
 /** The marketplace in a few lines: for those who look whether it is worth looking. */
 

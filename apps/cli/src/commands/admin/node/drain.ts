@@ -1,6 +1,6 @@
 import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
-import { defineCommand } from '../../../frame/command.ts';
-import { printResult } from '../../../frame/output.ts';
+import { defineCommand } from '../../../framework/command.ts';
+import { printResult } from '../../../framework/output.ts';
 import { parseDurationFlag } from '../../../rentals/flags.ts';
 
 export const command = defineCommand({

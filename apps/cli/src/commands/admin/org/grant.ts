@@ -1,9 +1,9 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
 import { parseAmount, findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
-import { defineCommand } from '../../../frame/command.ts';
-import { printResult } from '../../../frame/output.ts';
+import { defineCommand } from '../../../framework/command.ts';
+import { printResult } from '../../../framework/output.ts';
 import { usdText } from '@millrace/sdk/text';
-import { parseTimestamp } from '../../../text/when.ts';
+import { parseTimestamp } from '../../../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'admin org grant',

@@ -1,5 +1,5 @@
 import { organisationColumns, organisationFields } from '../../../admin/organisations.ts';
-import { defineCommand } from '../../../frame/command.ts';
+import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({

@@ -4,8 +4,8 @@ import {
   organisationFields,
   organisationPositional,
 } from '../../../admin/organisations.ts';
-import { defineCommand } from '../../../frame/command.ts';
-import { printResult } from '../../../frame/output.ts';
+import { defineCommand } from '../../../framework/command.ts';
+import { printResult } from '../../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'admin org suspend',

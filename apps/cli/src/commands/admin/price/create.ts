@@ -1,10 +1,10 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
 import { parseAmount } from '../../../admin/organisations.ts';
 import { priceFields, parsePriceSubject, subjectText, priceUnit } from '../../../admin/prices.ts';
-import { defineCommand } from '../../../frame/command.ts';
-import { printResult } from '../../../frame/output.ts';
+import { defineCommand } from '../../../framework/command.ts';
+import { printResult } from '../../../framework/output.ts';
 import { usdText } from '@millrace/sdk/text';
-import { parseTimestamp, timestampText } from '../../../text/when.ts';
+import { parseTimestamp, timestampText } from '../../../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'admin price create',

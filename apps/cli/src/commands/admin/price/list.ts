@@ -1,7 +1,7 @@
 import { priceColumns, priceFields } from '../../../admin/prices.ts';
-import { defineCommand } from '../../../frame/command.ts';
+import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
-import { parseTimestamp } from '../../../text/when.ts';
+import { parseTimestamp } from '../../../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'admin price list',

@@ -1,5 +1,5 @@
 import { paintNodeState, stateText } from '../../../admin/nodes.ts';
-import { defineCommand } from '../../../frame/command.ts';
+import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 import { usdText } from '@millrace/sdk/text';
 

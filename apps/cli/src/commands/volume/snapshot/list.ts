@@ -1,5 +1,5 @@
-import { defineCommand } from '../../../frame/command.ts';
-import { printList } from '../../../frame/output.ts';
+import { defineCommand } from '../../../framework/command.ts';
+import { printList } from '../../../framework/output.ts';
 import { relativeText } from '@millrace/sdk/text';
 import { perHourText } from '@millrace/sdk/text';
 import { findVolumeId } from '../../../volumes/find.ts';

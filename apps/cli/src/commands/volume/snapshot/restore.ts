@@ -1,9 +1,9 @@
 import { perHourText, restoreVolumeSteps } from '@millrace/sdk/text';
-import { defineCommand } from '../../../frame/command.ts';
-import type { Context } from '../../../frame/context.ts';
-import { CliError, UsageError } from '../../../frame/errors.ts';
-import { printResult } from '../../../frame/output.ts';
-import { localStep } from '../../../progress/own-step.ts';
+import { defineCommand } from '../../../framework/command.ts';
+import type { Context } from '../../../framework/context.ts';
+import { CliError, UsageError } from '../../../framework/errors.ts';
+import { printResult } from '../../../framework/output.ts';
+import { localStep } from '../../../progress/local-step.ts';
 import { withInterruptNotice, withProgress } from '../../../progress/watch.ts';
 import { parseTagFlags } from '../../../rentals/flags.ts';
 import { volumeDetailFields } from '../../../volumes/columns.ts';

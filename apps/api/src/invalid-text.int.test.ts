@@ -1,0 +1,84 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { insertMarketplaceProvider, insertSupplier } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator', supplies: true });
+  await insertSupplier(fixture.db, { orgId: operator.organisation.id });
+  await insertMarketplaceProvider(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+
+const publicKey = String(generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
+
+/** Text that JSON can carry and PostgreSQL cannot, or only in part. */
+const texts = [
+  'a\u0000b',
+  'a\ud800b',
+  '\udc00',
+  'é\u0301\u202e',
+  '😀'.repeat(50),
+  "'; drop table users; --",
+  '%',
+  '\\',
+];
+
+describe.each(texts)('the text %j', (text) => {
+  const encoded = encodeURIComponent(text.toWellFormed());
+
+  it.each([
+    ['POST', '/v2/api-keys', { name: text, scopes: ['rentals:read'] }],
+    ['POST', '/v2/ssh-public-keys', { name: text, publicKey }],
+    ['POST', '/v2/ssh-public-keys', { name: 'x', publicKey: text }],
+    ['PATCH', '/v2/organisations/{organisationId}', { name: text }],
+    ['POST', '/v2/admin/organisations', { name: text, owner: { email: 'a@example.com', name: text } }],
+    ['PATCH', `/v2/admin/providers/${encoded}`, { enabled: false, reason: text }],
+    [
+      'POST',
+      '/v2/admin/clusters',
+      { name: 'c', providerId: text, region: text, driver: 'mock', endpoint: text },
+    ],
+    ['POST', '/v2/supplier/join-tokens', { description: text, clusterName: 'c', region: 'us-central-1' }],
+    ['POST', '/v2/supplier/join-tokens', { clusterName: text, region: text }],
+    ['GET', `/v2/supplier/machines?cursor=${encoded}`, undefined],
+    ['GET', `/v2/admin/machines?cursor=${encoded}`, undefined],
+    ['GET', `/v2/admin/providers?cursor=${encoded}`, undefined],
+    ['GET', `/v2/admin/clusters?providerId=${encoded}`, undefined],
+    ['GET', `/v2/operations?idempotencyKey=${encoded}`, undefined],
+    ['GET', `/v2/audit-log?action=${encoded}&actorId=${encoded}&resourceId=${encoded}`, undefined],
+    ['GET', `/v2/api-keys?cursor=${encoded}`, undefined],
+    ['GET', `/v2/api-keys/${encoded}`, undefined],
+  ] as const)('is answered, never with a 5xx, by %s %s', async (method, path, body) => {
+    const answer = await fixture.call({
+      method,
+      path: path.replace('{organisationId}', operator.organisation.id),
+      key: operator.owner.key,
+      ...(body === undefined ? {} : { body }),
+    });
+    expect(answer.status, answer.text).toBeLessThan(500);
+  });
+});
+
+describe.each(texts)('the text %j as an application to supply', (text) => {
+  it('is answered, never with a 5xx', async () => {
+    const { organisation, owner } = await seedOrganisation(fixture.db);
+    const body = { name: text, about: text };
+    const path = '/v2/supplier/application';
+    const answer = await fixture.call({ method: 'POST', path, key: owner.key, body });
+    expect(answer.status, answer.text).toBeLessThan(500);
+    if (answer.status === 201)
+      expect(answer.json).toMatchObject({ organisationId: organisation.id, ...body });
+  });
+});

@@ -1,0 +1,212 @@
+import { mintKey } from '@millrace/core/identity';
+import { fromUuid, parseId, toUuid } from '@millrace/platform/ids';
+import { startStopwatch, testIds, uniqueId, scaledLimitMs } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type SeededOrganisation,
+} from './api.fixture.ts';
+import type { SignedIn } from './users.fixture.ts';
+
+// Members who are signed in, and the seats they act through.
+
+let fixture: ApiFixture;
+let acme: SeededOrganisation;
+let owner: SignedIn;
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  acme = await seedOrganisation(fixture.db);
+  owner = await fixture.signInAs(acme.owner.userId);
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const uuidOf = (userId: string) => {
+  const id = parseId('usr', userId);
+  if (id === null) throw new TypeError(userId);
+  return toUuid(id);
+};
+const seatsOf = (userId: string) =>
+  fixture.db.kysely
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('kind', '=', 'seat')
+    .where('user_id', '=', uuidOf(userId))
+    .orderBy('id')
+    .execute();
+const get = (
+  session: SignedIn,
+  path: string,
+  organisationId = acme.organisation.id,
+  mode?: 'live' | 'test',
+) => fixture.call({ method: 'GET', path, headers: session.headers(organisationId, mode) });
+const send = (session: SignedIn, method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+  fixture.call({
+    method,
+    path,
+    headers: session.headers(acme.organisation.id),
+    ...(body === undefined ? {} : { body }),
+  });
+
+describe('a seat', () => {
+  it('is taken once, however many first requests come at the same time', async () => {
+    const { userId } = await acme.addPerson('member');
+    const sessions = await Promise.all(Array.from({ length: 8 }, () => fixture.signInAs(userId)));
+    const answers = await Promise.all(
+      sessions.flatMap((session) => [get(session, '/v2/me'), get(session, '/v2/me')]),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await seatsOf(userId)).toHaveLength(1);
+    await Promise.all(sessions.map((session) => get(session, '/v2/me', acme.organisation.id, 'test')));
+    expect((await seatsOf(userId)).map(({ mode }) => mode).toSorted()).toEqual(['live', 'test']);
+  });
+
+  it('is one for each member and mode by the rule of the database, too', async () => {
+    await get(owner, '/v2/me');
+    const [seat] = await seatsOf(acme.owner.userId);
+    if (seat === undefined) throw new Error('no seat');
+    const { publicId } = mintKey('live');
+    const twin = { ...seat, id: seat.id.replace(/.{4}$/, 'ffff'), public_id: publicId, limits: '{}' };
+    await expect(fixture.db.kysely.insertInto('api_keys').values(twin).execute()).rejects.toThrow(
+      'api_keys_one_seat',
+    );
+    const limited = { ...twin, revoked_at: new Date(), revoked_reason: 'revoked' as const };
+    await expect(fixture.db.kysely.insertInto('api_keys').values(limited).execute()).rejects.toThrow(
+      'api_keys_seats_are_plain',
+    );
+  });
+
+  it('is no key: it is not listed, read, rotated, revoked, counted, put on a budget or told to gateways', async () => {
+    await get(owner, '/v2/me');
+    const [seat] = await seatsOf(acme.owner.userId);
+    if (seat === undefined) throw new Error('no seat');
+    const keyId = fromUuid('key', seat.id);
+    const listed = await get(owner, '/v2/api-keys');
+    expect(listed.text).not.toContain(keyId);
+    for (const [method, path] of [
+      ['DELETE', `/v2/api-keys/${keyId}`],
+      ['POST', `/v2/api-keys/${keyId}/rotate`],
+    ] as const) {
+      const answer = await send(owner, method, path, method === 'POST' ? {} : undefined);
+      expect([answer.status, answer.json.reason]).toEqual([404, 'API_KEY_NOT_FOUND']);
+    }
+    expect((await get(owner, `/v2/api-keys/${keyId}`)).status).toBe(404);
+    const budget = { name: 'b', keyIds: [keyId], period: 'day', limitNanoUsd: '1000000000' };
+    const refused = await send(owner, 'POST', '/v2/budgets', budget);
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    const told = await fixture.db.kysely
+      .selectFrom('book_changes')
+      .select('id')
+      .where('ref', '=', seat.public_id)
+      .execute();
+    expect(told).toEqual([]);
+  });
+
+  it('cannot be called with, whatever secret is tried', async () => {
+    await get(owner, '/v2/me');
+    const [seat] = await seatsOf(acme.owner.userId);
+    // A secret whose hash would fit, were seats looked at as keys.
+    const minted = mintKey('live');
+    await fixture.db.kysely
+      .updateTable('api_keys')
+      .set({ public_id: minted.publicId, secret_sha256: minted.secretSha256 })
+      .where('id', '=', seat?.id ?? '')
+      .execute();
+    const answer = await fixture.call({ method: 'GET', path: '/v2/me', key: minted.text });
+    expect([answer.status, answer.json.reason]).toEqual([401, 'INVALID_API_KEY']);
+  });
+
+  it('does what the person does: they are the author, and their role the bound', async () => {
+    const { userId } = await acme.addPerson('member');
+    const session = await fixture.signInAs(userId);
+    const made = await send(session, 'POST', '/v2/api-keys', { name: 'mine', scopes: ['rentals:read'] });
+    expect([made.status, made.json.createdBy]).toEqual([201, userId]);
+    const more = await send(session, 'POST', '/v2/api-keys', { name: 'more', scopes: ['members:write'] });
+    expect([more.status, more.json.reason]).toEqual([403, 'SCOPE_ESCALATION']);
+    const log = await get(owner, `/v2/audit-log?resourceId=${String(made.json.id)}`);
+    expect(log.json.items).toMatchObject([{ action: 'key.created', actor: { kind: 'user', id: userId } }]);
+  });
+
+  it('in test mode changes no people and no money, as test keys do not', async () => {
+    const headers = owner.headers(acme.organisation.id, 'test');
+    const body = { email: `guest-${uniqueId()}@example.com`, role: 'member' };
+    const path = `/v2/organisations/${acme.organisation.id}/invitations`;
+    const answer = await fixture.call({ method: 'POST', path, headers, body });
+    expect([answer.status, answer.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    const me = await fixture.call({ method: 'GET', path: '/v2/me', headers });
+    expect(me.json.mode).toBe('test');
+  });
+});
+
+describe('within a second', () => {
+  const within = async (answerOf: () => Promise<unknown>, answer: unknown) => {
+    const stopwatch = startStopwatch();
+    await expect.poll(answerOf, { interval: 20 }).toBe(answer);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
+  };
+
+  it('a removed member is refused, and one who comes back has another seat', async () => {
+    const { userId } = await acme.addPerson('admin');
+    const session = await fixture.signInAs(userId);
+    expect((await get(session, '/v2/me')).status).toBe(200);
+    const path = `/v2/organisations/${acme.organisation.id}/members/${userId}`;
+    expect((await send(owner, 'DELETE', path)).status).toBe(204);
+    await within(async () => (await get(session, '/v2/me')).json.reason, 'NOT_A_MEMBER');
+    expect(await seatsOf(userId)).toMatchObject([{ revoked_reason: 'member_removed' }]);
+    await fixture.db.kysely
+      .insertInto('members')
+      .values({
+        id: toUuid(testIds.next('mem')),
+        org_id: toUuid(acme.organisation.id),
+        user_id: uuidOf(userId),
+        role: 'viewer',
+      })
+      .execute();
+    await within(async () => (await get(session, '/v2/me')).status, 200);
+    const seats = await seatsOf(userId);
+    expect(seats.map(({ revoked_at: at }) => at === null)).toEqual([false, true]);
+  });
+
+  it('a role that was lost is lost, also without any message', async () => {
+    const { userId } = await acme.addPerson('admin');
+    const session = await fixture.signInAs(userId);
+    const path = `/v2/organisations/${acme.organisation.id}/invitations`;
+    expect((await get(session, path)).status).toBe(200);
+    await fixture.db.kysely
+      .updateTable('members')
+      .set({ role: 'billing' })
+      .where('user_id', '=', uuidOf(userId))
+      .execute();
+    const keys = () => get(session, '/v2/ssh-public-keys').then(({ json }) => json.reason as unknown);
+    await within(keys, 'INSUFFICIENT_SCOPE');
+  });
+
+  it('a suspended organisation lets nobody in, and says so to its members only', async () => {
+    const org = await seedOrganisation(fixture.db);
+    const session = await fixture.signInAs(org.owner.userId);
+    const me = (who: SignedIn) => get(who, '/v2/me', org.organisation.id);
+    expect((await me(session)).status).toBe(200);
+    await fixture.db.kysely
+      .updateTable('organisations')
+      .set({ status: 'suspended', suspended_at: new Date() })
+      .where('slug', '=', org.organisation.slug)
+      .execute();
+    await within(async () => (await me(session)).json.reason, 'ORGANISATION_SUSPENDED');
+    expect((await me(owner)).json.reason).toBe('NOT_A_MEMBER');
+  });
+});
+
+it('whoever is removed while they call for the first time leaves no seat behind', async () => {
+  for (let round = 0; round < 8; round += 1) {
+    const { userId } = await acme.addPerson('member');
+    const sessions = await Promise.all([fixture.signInAs(userId), fixture.signInAs(userId)]);
+    const path = `/v2/organisations/${acme.organisation.id}/members/${userId}`;
+    await Promise.all([
+      ...sessions.map((session) => get(session, '/v2/me')),
+      send(owner, 'DELETE', path),
+      ...sessions.map((session) => get(session, '/v2/me', acme.organisation.id, 'test')),
+    ]);
+    expect((await seatsOf(userId)).filter(({ revoked_at: at }) => at === null)).toEqual([]);
+  }
+});

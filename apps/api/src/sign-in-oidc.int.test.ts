@@ -1,0 +1,126 @@
+import { uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openBrowser, type Browser } from './browser.fixture.ts';
+import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
+import { startFakeOidcProvider, type FakeOidcProvider } from './fake-oidc.fixture.ts';
+
+// People who sign in with an outside provider.
+
+let double: FakeOidcProvider;
+let fixture: ApiFixture;
+const providers = () => [
+  {
+    ...{ id: 'example', name: 'Example', discoveryUrl: double.discoveryUrl },
+    ...{ clientId: 'millrace', clientSecret: 's', scopes: ['openid', 'email', 'profile'] },
+  },
+];
+beforeAll(async () => {
+  double = await startFakeOidcProvider('millrace');
+  fixture = await startApiFixture({ withMail: true, oidc: providers() });
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+  await double[Symbol.asyncDispose]();
+});
+
+const someone = (verified = true) => {
+  const id = uniqueId();
+  return { sub: id, email: `oidc-${id}@example.com`, verified, name: 'Grace' };
+};
+
+async function leave(browser: Browser): Promise<string> {
+  const wish = { provider: 'example', callbackURL: '/console/' };
+  const answer = await browser.post('/auth/sign-in/social', wish);
+  expect([answer.status, answer.text]).toEqual([200, answer.text]);
+  return String(answer.json.url);
+}
+
+/** The provider sends the browser back: a navigation from another site. */
+const comeBack = (browser: Browser, path: string) => browser.get(path, { 'sec-fetch-site': 'cross-site' });
+const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
+
+it('leads away and back, and makes the person the first time', async () => {
+  expect((await fixture.call({ method: 'GET', path: '/v2/installation' })).json.oidc).toEqual([
+    { id: 'example', name: 'Example' },
+  ]);
+  const grace = someone();
+  for (let round = 0; round < 2; round += 1) {
+    const browser = openBrowser(fixture);
+    const { path } = double.signIn(await leave(browser), grace);
+    const back = await comeBack(browser, path);
+    expect([back.status, back.headers['location']]).toEqual([302, '/console/']);
+    expect(await isIn(browser)).toBe(true);
+    expect((await comeBack(browser, path)).headers['location']).toContain('error');
+  }
+  const people = await fixture.db.kysely
+    .selectFrom('users')
+    .select('email_verified')
+    .where('email', '=', grace.email)
+    .execute();
+  expect(people).toEqual([{ email_verified: true }]);
+});
+
+it('takes nobody whose token is forged, whose state is another browser\u2019s, or who was sent elsewhere', async () => {
+  const browser = openBrowser(fixture);
+  const { path } = double.signIn(await leave(browser), someone());
+  const other = openBrowser(fixture);
+  await comeBack(other, path);
+  expect(await isIn(other)).toBe(false);
+  double.forge(true);
+  const forged = openBrowser(fixture);
+  await comeBack(forged, double.signIn(await leave(forged), someone()).path);
+  double.forge(false);
+  expect(await isIn(forged)).toBe(false);
+  const evil = await openBrowser(fixture).post('/auth/sign-in/social', {
+    provider: 'example',
+    callbackURL: 'https://evil.example',
+  });
+  expect(evil.status).toBe(403);
+  expect((await openBrowser(fixture).post('/auth/sign-in/social', { provider: 'unknown' })).status).toBe(404);
+});
+
+it('does not hand an account to a provider that does not vouch for its mailbox, nor one that was never confirmed', async () => {
+  const { owner } = await seedOrganisation(fixture.db);
+  await fixture.givePassword(owner.userId, 'correct horse battery');
+  const confirmed = await fixture.db.kysely
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('email_verified', '=', true)
+    .where('email', 'like', 'owner-%')
+    .executeTakeFirstOrThrow();
+  await seedOrganisation(fixture.db);
+  const unconfirmed = await fixture.db.kysely
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('email_verified', '=', false)
+    .executeTakeFirstOrThrow();
+  for (const who of [
+    { ...someone(false), email: confirmed.email },
+    { ...someone(true), email: unconfirmed.email },
+  ]) {
+    const browser = openBrowser(fixture);
+    await comeBack(browser, double.signIn(await leave(browser), who).path);
+    expect(await isIn(browser)).toBe(false);
+  }
+  const linked = openBrowser(fixture);
+  const vouched = { ...someone(true), email: confirmed.email };
+  await comeBack(linked, double.signIn(await leave(linked), vouched).path);
+  expect(await isIn(linked)).toBe(true);
+});
+
+it('does not join a provider\u2019s account by its mailbox to an account that was made without mail', async () => {
+  await using withoutMail = await startApiFixture({ signUp: 'open', oidc: providers() });
+  const grace = someone();
+  const password = 'correct horse battery';
+  const signUp = { name: 'Mallory', email: grace.email, password };
+  expect((await openBrowser(withoutMail).post('/auth/sign-up/email', signUp)).status).toBe(200);
+  // As older versions left it.
+  await withoutMail.db.kysely
+    .updateTable('users')
+    .set({ email_verified: true })
+    .where('email', '=', grace.email)
+    .execute();
+  const browser = openBrowser(withoutMail);
+  await comeBack(browser, double.signIn(await leave(browser), grace).path);
+  expect(await isIn(browser)).toBe(false);
+});

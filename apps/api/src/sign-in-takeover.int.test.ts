@@ -1,0 +1,230 @@
+import { uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findEmail, newAddress, openBrowser, linkPathIn, type Browser } from './browser.fixture.ts';
+import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
+import { startFakeOidcProvider, type FakeOidcProvider } from './fake-oidc.fixture.ts';
+
+// Ways to get into, or to stay in, an account that is somebody else's; and to learn that there is one.
+
+let double: FakeOidcProvider;
+let fixture: ApiFixture;
+beforeAll(async () => {
+  double = await startFakeOidcProvider('millrace');
+  const { discoveryUrl } = double;
+  const scopes = ['openid', 'email', 'profile'];
+  const named = { id: 'example', name: 'Example', clientId: 'millrace', clientSecret: 's' };
+  fixture = await startApiFixture({ withMail: true, oidc: [{ ...named, discoveryUrl, scopes }] });
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+  await double[Symbol.asyncDispose]();
+});
+
+const password = 'correct horse battery';
+const newMailbox = () => `taken-${uniqueId()}@example.com`;
+const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
+
+async function signUp(email: string, chosen = password): Promise<void> {
+  const wish = { name: 'Ada', email, password: chosen };
+  expect((await openBrowser(fixture).post('/auth/sign-up/email', wish)).status).toBe(200);
+}
+
+async function confirmed(): Promise<string> {
+  const email = newMailbox();
+  await signUp(email);
+  await fixture.call({ method: 'GET', path: linkPathIn(await findEmail(fixture, email, /Confirm/)) });
+  return email;
+}
+
+async function signedIn(email: string, chosen = password): Promise<Browser> {
+  const browser = openBrowser(fixture);
+  expect((await browser.post('/auth/sign-in/email', { email, password: chosen })).status).toBe(200);
+  return browser;
+}
+
+async function chooseBy(email: string, newPassword: string): Promise<void> {
+  const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));
+  const token = new URL(path, 'https://x').searchParams.get('token');
+  const chosen = await openBrowser(fixture).post('/auth/reset-password', { token, newPassword });
+  expect([chosen.status, chosen.text]).toEqual([200, chosen.text]);
+}
+
+/** Comes in by the outside provider, or tries to. */
+async function byProvider(who: {
+  readonly sub: string;
+  readonly email: string;
+  readonly verified: boolean | string;
+}): Promise<Browser> {
+  const browser = openBrowser(fixture);
+  const leaving = { provider: 'example', callbackURL: '/console/' };
+  const { json } = await browser.post('/auth/sign-in/social', leaving);
+  const { path } = double.signIn(String(json.url), { name: 'Eve', ...who });
+  await browser.get(path, { 'sec-fetch-site': 'cross-site' });
+  return browser;
+}
+
+describe('whoever named a mailbox before its owner did', () => {
+  it('is out with their password as soon as somebody else signs up, also if the owner opens the first letter', async () => {
+    const email = newMailbox();
+    await signUp(email, 'the password of Eve');
+    const first = linkPathIn(await findEmail(fixture, email, /Confirm/));
+    await signUp(email, 'the password of Ada');
+    await findEmail(fixture, email, /Choose your password/);
+    await fixture.call({ method: 'GET', path: first });
+    const eve = await openBrowser(fixture).post('/auth/sign-in/email', {
+      email,
+      password: 'the password of Eve',
+    });
+    expect(eve.status).toBe(401);
+    await chooseBy(email, password);
+    await signedIn(email);
+  });
+
+  it('is out with the outside account that they named it by', async () => {
+    const email = newMailbox();
+    const sub = uniqueId();
+    expect(await isIn(await byProvider({ sub, email, verified: false }))).toBe(false);
+    await signUp(email);
+    await chooseBy(email, password);
+    await signedIn(email);
+    expect(await isIn(await byProvider({ sub, email, verified: false }))).toBe(false);
+  });
+
+  it('is not believed by a provider that says no in words', async () => {
+    const email = await confirmed();
+    expect(await isIn(await byProvider({ sub: uniqueId(), email, verified: 'false' }))).toBe(false);
+    expect(await isIn(await byProvider({ sub: uniqueId(), email, verified: 'true' }))).toBe(true);
+  });
+});
+
+describe('a password that is chosen by a letter', () => {
+  it('ends what was under way: other letters, and terminals that were let in and had not come yet', async () => {
+    const email = await confirmed();
+    const thief = await signedIn(email);
+    const ask = { client_id: 'millrace-cli' };
+    const { json } = await openBrowser(fixture).post('/auth/device/code', ask);
+    await thief.get(`/auth/device?user_code=${String(json.user_code)}`);
+    expect((await thief.post('/auth/device/approve', { userCode: json.user_code })).status).toBe(200);
+    await openBrowser(fixture).post('/auth/request-password-reset', { email });
+    const older = linkPathIn(await findEmail(fixture, email, /Choose your password/));
+    await openBrowser(fixture).post('/auth/request-password-reset', { email });
+    await expect
+      .poll(async () => linkPathIn(await findEmail(fixture, email, /Choose your password/)))
+      .not.toBe(older);
+    await chooseBy(email, 'a new password');
+    const came = await openBrowser(fixture).post('/auth/device/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      device_code: json.device_code,
+      client_id: 'millrace-cli',
+    });
+    expect([came.status, came.json.error]).toEqual([400, 'invalid_grant']);
+    const token = new URL(older, 'https://x').searchParams.get('token');
+    const again = { token, newPassword: 'the password of Eve' };
+    expect((await openBrowser(fixture).post('/auth/reset-password', again)).status).toBe(400);
+  });
+});
+
+describe('a letter that changes the mailbox', () => {
+  it('signs nobody in who opens it: not a mail server, and not past a second factor', async () => {
+    const email = await confirmed();
+    const ada = await signedIn(email);
+    const newEmail = newMailbox();
+    await ada.post('/auth/change-email', { newEmail });
+    await openBrowser(fixture).get(linkPathIn(await findEmail(fixture, email, /Change your mailbox/)));
+    const stranger = openBrowser(fixture);
+    const landed = await stranger.get(linkPathIn(await findEmail(fixture, newEmail, /Confirm/)));
+    expect([landed.status, landed.headers['location']]).toEqual([302, '/console/verified']);
+    expect(await isIn(stranger)).toBe(false);
+    expect(await isIn(ada)).toBe(true);
+    expect((await ada.get('/v2/me/sessions')).json.items).toHaveLength(1);
+    await signedIn(newEmail);
+  });
+});
+
+describe('signing up', () => {
+  it('sends nobody a text of one\u2019s own choice', async () => {
+    const email = newMailbox();
+    const wish = { name: 'Prizes at evil.example', email, password };
+    await openBrowser(fixture).post('/auth/sign-up/email', wish);
+    await findEmail(fixture, email, /Confirm/);
+    const letter = fixture.smtp?.letters.findLast(({ to }) => to.includes(email));
+    expect(JSON.stringify(letter)).toContain(email);
+    expect(JSON.stringify(letter)).not.toContain('evil.example');
+  });
+
+  it.each([
+    ['a name that is too long', { name: 'x'.repeat(201) }],
+    ['no name', { name: ' ' }],
+    ['a name that no column takes', { name: 'a\u0000b' }],
+    ['a picture that no column takes', { image: 'a\u0000b' }],
+  ])('with %s answers alike for a mailbox that has an account', async (_what, change) => {
+    const [known, unknown] = [await confirmed(), newMailbox()];
+    const answers = [];
+    for (const email of [known, unknown]) {
+      const wish = { name: 'Eve', email, password, ...change };
+      const { status, json } = await openBrowser(fixture).post('/auth/sign-up/email', wish);
+      answers.push([status, json.code]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.[0]).toBe(400);
+  });
+
+  it('where it is closed tells nobody who has an account', async () => {
+    await using closed = await startApiFixture({ withMail: true, signUp: 'closed' });
+    await seedOrganisation(closed.db);
+    const { email: known } = await closed.db.kysely
+      .selectFrom('users')
+      .select('email')
+      .executeTakeFirstOrThrow();
+    for (const email of [known, newMailbox()]) {
+      const wish = { name: 'Eve', email, password };
+      const { status, json } = await openBrowser(closed).post('/auth/sign-up/email', wish);
+      expect([status, json.code]).toEqual([400, 'SIGN_UP_CLOSED']);
+    }
+  });
+});
+
+describe('guessing somebody\u2019s password', () => {
+  it('does not lock them out of a browser that they signed in with before', async () => {
+    const email = await confirmed();
+    const own = await signedIn(email);
+    await own.post('/auth/sign-out');
+    const guess = (browser: Browser) =>
+      browser.post('/auth/sign-in/email', { email, password: 'not the password' }, newAddress());
+    for (let attempt = 0; attempt < 11; attempt += 1) await guess(openBrowser(fixture));
+    const stranger = await openBrowser(fixture).post('/auth/sign-in/email', { email, password });
+    expect(stranger.status).toBe(429);
+    expect((await own.post('/auth/sign-in/email', { email, password })).status).toBe(200);
+    await own.post('/auth/sign-out');
+    // The browser is no way around the limit: it has its own, and for this mailbox alone.
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 12; attempt += 1) statuses.push((await guess(own)).status);
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    const other = await confirmed();
+    const eve = await signedIn(other);
+    await eve.post('/auth/sign-out');
+    expect((await guess(eve)).status).toBe(429);
+  });
+});
+
+it('a token of a provider that somebody came by lets nobody in', async () => {
+  const email = await confirmed();
+  await byProvider({ sub: uniqueId(), email, verified: true });
+  const { id_token: token } = await fixture.db.kysely
+    .selectFrom('accounts')
+    .innerJoin('users', 'users.id', 'accounts.user_id')
+    .select('id_token')
+    .where('users.email', '=', email)
+    .where('id_token', 'is not', null)
+    .executeTakeFirstOrThrow();
+  const thief = openBrowser(fixture);
+  const answer = await thief.post('/auth/sign-in/social', { provider: 'example', idToken: { token } });
+  expect(answer.status).toBe(400);
+  expect(await isIn(thief)).toBe(false);
+});
+
+it('a terminal that names a person who is not there is a mistake of the request', async () => {
+  const body = { client_id: 'millrace-cli', user_id: '0190a0a0-0000-7000-8000-000000000000' };
+  const answer = await openBrowser(fixture).post('/auth/device/code', body);
+  expect(answer.status).toBe(400);
+});

@@ -1,0 +1,139 @@
+import type { Context } from '../framework/context.ts';
+import { CliError } from '../framework/errors.ts';
+import { exitCodes } from '../framework/exit-codes.ts';
+
+/** Signing in from a terminal: a person approves a code in a browser, on whatever machine (RFC 8628). */
+
+const CLIENT_ID = 'millrace-cli';
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
+const SECOND_MS = 1_000;
+/** What the standard wants added when it is asked too often; also when nothing answered. */
+const SLOW_DOWN_MS = 5 * SECOND_MS;
+const DEFAULT_INTERVAL_S = 5;
+const MAX_INTERVAL_MS = 60 * SECOND_MS;
+/** No code is waited for longer than this, whatever was promised. */
+const MAX_WAIT_MS = 30 * 60 * SECOND_MS;
+
+interface DeviceCode {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly address: string;
+  readonly expiresMs: number;
+  readonly intervalMs: number;
+}
+
+/** Asks for a code, says where to enter it, and waits. Answers the token of the session that the person allowed. */
+export async function signInWithDeviceCode(context: Context, apiUrl: string): Promise<string> {
+  const asked = await requestDeviceCode(context, apiUrl);
+  context.note('To sign in, open this address in a browser:');
+  context.note(`  ${asked.address}`);
+  context.note(`and type this code there: ${asked.userCode}`);
+  context.note('Waiting for you … (Ctrl-C to stop)');
+  return pollForToken(context, apiUrl, asked);
+}
+
+async function requestDeviceCode(context: Context, apiUrl: string): Promise<DeviceCode> {
+  const { status, body } = await postJson(context, `${apiUrl}/auth/device/code`, { client_id: CLIENT_ID });
+  if (status === 404) {
+    throw new CliError('Nobody can sign in here.', {
+      why: `${apiUrl} has no sign-in for people, or is no Millrace.`,
+      fix: 'Log in with a key: millrace login --with-key',
+    });
+  }
+  const { device_code: deviceCode, user_code: userCode, verification_uri: address } = body;
+  const { expires_in: expires, interval } = body;
+  if (
+    status !== 200 ||
+    typeof deviceCode !== 'string' ||
+    typeof userCode !== 'string' ||
+    typeof address !== 'string'
+  ) {
+    throw unexpectedResponseError(status, body);
+  }
+  return {
+    deviceCode,
+    userCode,
+    address,
+    expiresMs: Math.min(secondsOf(expires, MAX_WAIT_MS), MAX_WAIT_MS),
+    intervalMs: secondsOf(interval, DEFAULT_INTERVAL_S * SECOND_MS),
+  };
+}
+
+/**
+ * Never sooner than the service says. Asked to be slower, or not answered at all, it waits longer each time: a service that
+ * has just come back should not find everybody at its door.
+ */
+async function pollForToken(context: Context, apiUrl: string, asked: DeviceCode): Promise<string> {
+  const { clock, signal } = context;
+  const endMs = clock.monotonicMs() + asked.expiresMs;
+  const wish = { grant_type: GRANT_TYPE, device_code: asked.deviceCode, client_id: CLIENT_ID };
+  for (let intervalMs = asked.intervalMs; ;) {
+    if (clock.monotonicMs() + intervalMs > endMs) throw codeExpiredError();
+    await clock.sleep(intervalMs, signal);
+    const answer = await postJson(context, `${apiUrl}/auth/device/token`, wish).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof TypeError) return null;
+      throw error;
+    });
+    const verdict = answer === null ? 'slower' : parsePollResponse(answer);
+    if (typeof verdict === 'object') return verdict.token;
+    if (verdict === 'slower') intervalMs = Math.min(intervalMs + SLOW_DOWN_MS, MAX_INTERVAL_MS);
+  }
+}
+
+type PollResult = 'wait' | 'slower' | { readonly token: string };
+
+function parsePollResponse({ status, body }: PostResponse): PollResult {
+  const { access_token: token, error } = body;
+  if (status === 200 && typeof token === 'string') return { token };
+  if (error === 'authorization_pending') return 'wait';
+  if (error === 'slow_down' || status === 429 || status >= 500) return 'slower';
+  if (error === 'expired_token') throw codeExpiredError();
+  if (error === 'access_denied') {
+    throw new CliError('You said no in the browser.', {
+      why: 'The code was declined, so nothing was signed in.',
+      fix: 'If that was a mistake: millrace login',
+      exitCode: exitCodes.auth,
+    });
+  }
+  throw unexpectedResponseError(status, body);
+}
+
+function codeExpiredError(): CliError {
+  return new CliError('The code has expired.', {
+    why: 'Nobody entered it in time.',
+    fix: 'Get a new one: millrace login',
+    exitCode: exitCodes.auth,
+  });
+}
+
+function unexpectedResponseError(status: number, body: PostResponse['body']): CliError {
+  const said = typeof body['error_description'] === 'string' ? ` ${body['error_description']}` : '';
+  return new CliError('The sign-in did not answer as it should.', {
+    why: `It answered ${String(status)}.${said}`,
+    fix: 'Try again, or log in with a key: millrace login --with-key',
+  });
+}
+
+interface PostResponse {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function postJson({ fetch, signal }: Context, url: string, body: object): Promise<PostResponse> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    // The codes are for this address and for no other that it may lead to.
+    redirect: 'error',
+    signal,
+  });
+  const parsed: unknown = await response.json().catch(() => ({}));
+  const isRecord = typeof parsed === 'object' && parsed !== null;
+  return { status: response.status, body: isRecord ? (parsed as PostResponse['body']) : {} };
+}
+
+function secondsOf(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && value > 0 ? value * SECOND_MS : otherwise;
+}

@@ -1,0 +1,91 @@
+import type { Millrace } from '../sdk.ts';
+import type { Context } from '../framework/context.ts';
+import { UsageError } from '../framework/errors.ts';
+import { waitForLedgerUsage, elapsedText, usdText } from '@millrace/sdk/text';
+
+/** Files that models make: where they go, and what they came to. */
+
+export interface OutputFile {
+  /** Null for standard output. */
+  readonly file: string | null;
+  readonly type: string;
+  readonly bytes: number;
+}
+
+export const outputFileFields = ['model', 'requestId', 'costNanoUsd', 'totalMs', 'files'] as const;
+
+const fileSignatures = [
+  { type: 'image/png', ending: 'png', bytes: [0x89, 0x50, 0x4e, 0x47] },
+  { type: 'image/jpeg', ending: 'jpg', bytes: [0xff, 0xd8, 0xff] },
+  { type: 'image/webp', ending: 'webp', bytes: [0x52, 0x49, 0x46, 0x46] },
+  { type: 'audio/mpeg', ending: 'mp3', bytes: [0x49, 0x44, 0x33] },
+] as const;
+
+/** What a file is, by how it begins. */
+export function detectFileType(data: Uint8Array): { readonly type: string; readonly ending: string } {
+  const known = fileSignatures.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
+  if (known !== undefined) return known;
+  // MPEG audio without a title begins with its first frame: eleven set bits.
+  const isFrame = data[0] === 0xff && ((data[1] ?? 0) & 0xe0) === 0xe0;
+  return isFrame
+    ? { type: 'audio/mpeg', ending: 'mp3' }
+    : { type: 'application/octet-stream', ending: 'bin' };
+}
+
+/** Where the nth of several goes: `sky.png`, `sky-2.png`. */
+export function numberedFileName(wanted: string, nth: number, ending: string): string {
+  const dot = wanted.lastIndexOf('.');
+  const hasEnding = dot > Math.max(wanted.lastIndexOf('/'), wanted.lastIndexOf('\\')) + 1;
+  const [stem, end] = hasEnding ? [wanted.slice(0, dot), wanted.slice(dot)] : [wanted, `.${ending}`];
+  return nth === 0 ? `${stem}${end}` : `${stem}-${nth + 1}${end}`;
+}
+
+/** Where made things go: into the file that was named, through the pipe, or into a new file that is named after now. */
+export function outputPath(
+  context: Context,
+  named: string | undefined,
+  what: string,
+  several: boolean,
+): string | null {
+  const isPiped = named === '-' || (named === undefined && !context.io.isTty);
+  if (!isPiped || context.output.format === 'json') {
+    if (named !== undefined && named !== '-') return named;
+    const now = context.clock.now().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
+    return `${what}-${now}`;
+  }
+  if (several) throw new UsageError('Several pictures do not fit through one pipe: name a file with --file.');
+  return null;
+}
+
+/** Writes what was made; nothing that is there already is written over unless it was named. */
+export async function writeOutputFiles(
+  context: Context,
+  place: string | null,
+  made: readonly Uint8Array[],
+): Promise<OutputFile[]> {
+  const kept: OutputFile[] = [];
+  for (const [nth, data] of made.entries()) {
+    const { type, ending } = detectFileType(data);
+    if (place === null) context.io.outBytes(data);
+    const file = place === null ? null : numberedFileName(place, nth, ending);
+    if (file !== null) await context.files.write(file, data);
+    kept.push({ file, type, bytes: data.length });
+  }
+  return kept;
+}
+
+/** `2.1 s · $0.01 · req_…` */
+export async function costSummary(
+  context: Context,
+  client: Millrace,
+  made: { readonly requestId: string | null; readonly totalMs: number },
+): Promise<{ readonly text: string; readonly costNanoUsd: string | null }> {
+  const booked = await waitForLedgerUsage(client, made.requestId, context);
+  const costNanoUsd = booked === null ? null : String(booked.cost_nano_usd);
+  const parts = [
+    elapsedText(made.totalMs),
+    costNanoUsd === null ? null : usdText(costNanoUsd),
+    made.requestId,
+  ];
+  return { text: parts.filter((part) => part !== null).join(' · '), costNanoUsd };
+}

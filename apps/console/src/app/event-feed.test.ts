@@ -1,0 +1,80 @@
+import { eventTypeNames } from '@millrace/contract/event-types';
+import { describe, expect, it } from 'vitest';
+import { followFeed, changedResources, type FollowOptions } from './event-feed.ts';
+
+type Opening = () => AsyncIterable<{ readonly type: string }>;
+
+async function* events(types: readonly string[], end?: Error): AsyncGenerator<{ type: string }> {
+  for (const type of types) yield { type };
+  if (end !== undefined) throw end;
+}
+
+/** Follows a feed that opens so often in the given ways, and tells what was done. */
+async function follow(
+  openings: readonly Opening[],
+  { isFinal = () => false, isLate = false }: Partial<Pick<FollowOptions, 'isFinal' | 'isLate'>> = {},
+) {
+  const leaving = new AbortController();
+  const done: string[] = [];
+  const left = [...openings];
+  await followFeed({
+    open: async () => {
+      const next = left.shift();
+      if (next === undefined) {
+        leaving.abort();
+        throw new Error('left');
+      }
+      const opened = next();
+      done.push('open');
+      return opened;
+    },
+    onNouns: (nouns) => done.push(nouns.join(' ')),
+    onGap: () => done.push('all'),
+    isFinal,
+    isLate,
+    wait: async (ms) => void done.push(`${ms} ms`),
+    signal: leaving.signal,
+  });
+  return done;
+}
+
+describe('the feed', () => {
+  it('says what of the console has changed', async () => {
+    const done = await follow([() => events(['rental.running', 'key.created', 'novel.thing'])]);
+    expect(done.slice(0, 3)).toEqual(['open', 'rentals volumes money catalog', 'keys']);
+  });
+
+  it('is opened anew when it is given up, and what was missed meanwhile is read again', async () => {
+    const done = await follow([
+      () => events(['volume.active'], new Error('gave up')),
+      () => events(['balance.low']),
+    ]);
+    expect(done.slice(0, 6)).toEqual(['open', 'volumes rentals money', '1000 ms', 'open', 'all', 'money']);
+  });
+
+  it('reads everything again only after it was opened, so that nothing falls between', async () => {
+    const late = await follow([() => events(['key.created'])], { isLate: true });
+    expect(late.slice(0, 3)).toEqual(['open', 'all', 'keys']);
+    const first = await follow([() => events(['key.created'])]);
+    expect(first.slice(0, 2)).toEqual(['open', 'keys']);
+  });
+
+  it('is asked for ever more slowly while it stays away, and promptly again once it was there', async () => {
+    const away: Opening = () => events([], new Error('away'));
+    const done = await follow([...Array.from({ length: 7 }, () => away), () => events(['key.revoked'])]);
+    const waits = done.filter((each) => each.endsWith(' ms')).map((each) => Number.parseInt(each, 10));
+    expect(waits.slice(0, 8)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 1_000]);
+  });
+
+  it('is left alone once it is of no use to ask', async () => {
+    const ended = new Error('session ended');
+    expect(await follow([() => events([], ended)], { isFinal: (error) => error === ended })).toEqual([
+      'open',
+    ]);
+  });
+
+  it('knows every kind of thing that events are about', () => {
+    const unknown = eventTypeNames.filter((type) => changedResources(type).length === 0);
+    expect(unknown).toEqual([]);
+  });
+});

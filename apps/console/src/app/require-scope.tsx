@@ -1,0 +1,50 @@
+import type { Scope } from '@millrace/contract/scopes';
+import type { ReactNode } from 'react';
+import { Button } from '../ui/button.tsx';
+import { Card, PageHeader } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { accessDeniedText } from './access-denied.ts';
+import { useSession } from './session.tsx';
+
+/** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
+export function RequireScope({
+  scope,
+  title,
+  who,
+  children,
+}: {
+  readonly scope: Scope;
+  /** The title of the page. */
+  readonly title: string;
+  /** Whose page it is and how one becomes that. */
+  readonly who: string;
+  readonly children: ReactNode;
+}) {
+  const session = useSession();
+  if (session.may(scope)) return children;
+  const { organisation, role } = session.me;
+  const isTest = session.place.mode === 'test';
+  return (
+    <>
+      <PageHeader title={title} />
+      <Card>
+        <EmptyState
+          title={isTest ? 'This page works in live mode only' : 'Your role does not include this page'}
+          action={
+            isTest && (
+              <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
+                Switch to live mode
+              </Button>
+            )
+          }
+        >
+          {accessDeniedText({ isTest, who, role, organisation: organisation.name, scope }).map((line) => (
+            <p key={line} className="mt-1">
+              {line}
+            </p>
+          ))}
+        </EmptyState>
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { approveOrDenyCode, findCode } from './device-code.ts';
+
+test.each(['approve', 'deny'] as const)(
+  'a code is looked up, with its origin, before it is decided on: %s',
+  async (decision) => {
+    const calls: unknown[] = [];
+    const requestedFrom = { ip: '203.0.113.7', userAgent: 'millrace', at: '2026-01-01T00:00:00.000Z' };
+    const call = async <Answer>(...args: unknown[]): Promise<Answer> => {
+      calls.push(args);
+      return { requestedFrom } as Answer;
+    };
+    const found = await findCode(call, ' abcd-ef23 ');
+    expect(found).toEqual({ code: 'ABCDEF23', requestedFrom });
+    await approveOrDenyCode(call, found.code, decision);
+    expect(calls).toEqual([
+      ['GET', '/device?user_code=ABCDEF23'],
+      ['POST', `/device/${decision}`, { userCode: 'ABCDEF23' }],
+    ]);
+  },
+);

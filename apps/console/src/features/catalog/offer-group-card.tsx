@@ -1,0 +1,149 @@
+import { Link } from '@tanstack/react-router';
+import { Badge } from '../../ui/badge.tsx';
+import { Money, PerHour } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { selectionForOffer } from '../create/selection.ts';
+import {
+  hardwareText,
+  isFree,
+  machineTypeText,
+  networkText,
+  type OfferGroup,
+  type Offer,
+  type OfferLocation,
+} from './offers.ts';
+
+function freeText(gpusFree: number): string {
+  return gpusFree === 1 ? '1 GPU free' : `${String(gpusFree)} GPUs free`;
+}
+
+/** One type of GPU as one type of machine: every region, every size, what it costs and how many are free. */
+export function OfferGroupCard({
+  family,
+  onSoldOut,
+}: {
+  readonly family: OfferGroup;
+  /** What cannot be had now was asked for. */
+  readonly onSoldOut: (offer: Offer) => void;
+}) {
+  const { gpuType, machineType, formFactors, lowestPerGpuNano, gpusFree, regionCount, spots } = family;
+  const form = formFactors.map((each) => each.toUpperCase()).join(', ');
+  return (
+    <Card
+      flush
+      title={`${gpuType.toUpperCase()} · ${machineTypeText(machineType)}`}
+      about={`${form} · ${regionCount === 1 ? 'one region' : `${String(regionCount)} regions`}${machineType === 'bare-metal' ? ' · whole nodes, nobody else on them' : ''}`}
+      actions={
+        <div className="flex flex-wrap items-center gap-3">
+          <span>
+            <span className="text-soft">from </span>
+            <Money nano={lowestPerGpuNano} />
+            <span className="text-soft"> per GPU and hour</span>
+          </span>
+          <Badge tone={gpusFree > 0 ? 'good' : 'warn'}>
+            {gpusFree > 0 ? freeText(gpusFree) : 'none free'}
+          </Badge>
+        </div>
+      }
+    >
+      <ul>
+        {spots.map((spot) => (
+          <li
+            key={`${spot.region} ${spot.network}`}
+            className="border-line grid gap-3 border-b px-4 py-3 last:border-b-0 md:grid-cols-[13rem_1fr]"
+          >
+            <LocationHead spot={spot} />
+            <ul className="grid grid-cols-2 gap-2 sm:grid-cols-[repeat(auto-fill,minmax(10.5rem,1fr))]">
+              {spot.sizes.map((offer) => (
+                <li key={offer.gpuCount}>
+                  {isFree(offer) ? (
+                    <FreeTile offer={offer} />
+                  ) : (
+                    <SoldOutTile offer={offer} onSoldOut={onSoldOut} />
+                  )}
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function LocationHead({ spot }: { readonly spot: OfferLocation }) {
+  const { region, network, perGpuNano, gpusFree, isOpen } = spot;
+  return (
+    <div className="min-w-0">
+      <h3 className="break-words">{region}</h3>
+      <p className="text-soft text-xs">{networkText(network)}</p>
+      <p className="mt-1">
+        <Money nano={perGpuNano} /> <span className="text-soft text-xs">per GPU and hour</span>
+      </p>
+      <p className="mt-1">
+        {gpusFree > 0 ? (
+          <Badge tone="good">{freeText(gpusFree)}</Badge>
+        ) : (
+          <Badge tone="warn">{isOpen ? 'none free' : 'closed to new work'}</Badge>
+        )}
+      </p>
+    </div>
+  );
+}
+
+const tile = 'flex h-full w-full flex-col items-start gap-0.5 rounded-md border px-3 py-2 text-left';
+
+function TileFacts({ offer }: { readonly offer: Offer }) {
+  return (
+    <>
+      <span className="font-medium">{offer.gpuCount === 1 ? '1 GPU' : `${String(offer.gpuCount)} GPUs`}</span>
+      <span className="text-base font-semibold">
+        <PerHour nano={offer.pricePerHourNanoUsd} />
+      </span>
+      <span className="text-soft text-xs">{hardwareText(offer)}</span>
+    </>
+  );
+}
+
+function FreeTile({ offer }: { readonly offer: Offer }) {
+  const { gpuCount, gpuType, region, totalAvailable } = offer;
+  return (
+    <Link
+      to="/rent"
+      search={selectionForOffer(offer)}
+      className={`${tile} border-line hover:border-accent hover:bg-accent-soft group`}
+    >
+      <span className="sr-only">
+        Rent {gpuCount} × {gpuType.toUpperCase()} in {region}:
+      </span>
+      <TileFacts offer={offer} />
+      <span className="text-good mt-auto pt-1 text-xs font-medium">
+        {totalAvailable === 1 ? '1 free now' : `${String(totalAvailable)} free now`}
+      </span>
+    </Link>
+  );
+}
+
+function SoldOutTile({
+  offer,
+  onSoldOut,
+}: {
+  readonly offer: Offer;
+  readonly onSoldOut: (offer: Offer) => void;
+}) {
+  return (
+    <button
+      type="button"
+      onClick={() => onSoldOut(offer)}
+      className={`${tile} border-line bg-raised hover:border-field border-dashed`}
+    >
+      <TileFacts offer={offer} />
+      <span className="text-warn mt-auto pt-1 text-xs font-medium">
+        {offer.enabled ? 'None free: what to do' : 'Closed: what to do'}
+      </span>
+      <span className="sr-only">
+        about {offer.gpuCount} × {offer.gpuType.toUpperCase()} in {offer.region}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,62 @@
+import { Link } from '@tanstack/react-router';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSessionIfAny } from '../../app/session.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { QueryView } from '../../ui/states.tsx';
+import { PlacementExplanation } from '../create/explanation.tsx';
+import { selectionForOffer, toQuoteRequest, resolveSpec } from '../create/selection.ts';
+import { machineTypeText, type Offer } from './offers.ts';
+import { ReservationForm } from './reservation-form.tsx';
+
+/** What can be done about something that cannot be had now. */
+export function SoldOutDialog({ offer, onClose }: { readonly offer: Offer; readonly onClose: () => void }) {
+  const session = useSessionIfAny();
+  const { gpuCount, gpuType, region, machineType } = offer;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`${String(gpuCount)} × ${gpuType.toUpperCase()}: none free in ${region}`}
+      about={machineTypeText(machineType)}
+    >
+      {session === null ? <ForVisitors /> : <ForMembers offer={offer} />}
+    </Dialog>
+  );
+}
+
+function ForVisitors() {
+  return (
+    <div className="flex flex-col gap-3">
+      <p>
+        Sign in to see why, when it is expected to be free again and what you could have instead, or to ask
+        for a reservation.
+      </p>
+      <div>
+        <Link to="/sign-in" search={{ next: '/' }} className={buttonClass('primary')}>
+          Sign in
+        </Link>
+      </div>
+    </div>
+  );
+}
+
+function ForMembers({ offer }: { readonly offer: Offer }) {
+  const wish = resolveSpec(selectionForOffer(offer), [offer]);
+  const explained = useApiQuery(
+    ['catalog', 'explain', wish],
+    async (client, signal) =>
+      wish === null ? null : client.options.explain(toQuoteRequest(wish), { signal }),
+    { refetchMs: 10_000 },
+  );
+  return (
+    <div className="flex flex-col gap-4">
+      <QueryView query={explained} what="reason">
+        {(answer) =>
+          answer === null || wish === null ? null : <PlacementExplanation wish={wish} explained={answer} />
+        }
+      </QueryView>
+      <ReservationForm gpuCount={offer.gpuCount} />
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+import { useApiQuery } from '../../api/queries.ts';
+import { toProblem } from '../../api/problem.ts';
+import { useSession } from '../../app/session.tsx';
+import { useDebounced } from '../../ui/use-debounced.ts';
+import type { Budget, QuoteState } from './blockers.ts';
+import type { Draft, ParsedDraft } from './draft.ts';
+import { countIssue, toQuoteRequest, type QuoteRequest, type RentalSpec } from './selection.ts';
+
+/** What is asked of the service while somebody chooses: the price, the room, the money. */
+
+const DEBOUNCE_MS = 250;
+const REFETCH_MS = 10_000;
+
+/** All that the price depends on. */
+export function quoteRequestFor(
+  wish: RentalSpec,
+  draft: Pick<Draft, 'cuda'>,
+  read: Pick<ParsedDraft, 'ttlSeconds' | 'newVolumeGb'>,
+): QuoteRequest {
+  return {
+    ...toQuoteRequest(wish),
+    ...(wish.type === 'bare-metal' && draft.cuda !== '' && { cudaVersion: draft.cuda }),
+    ...(read.newVolumeGb !== null && read.newVolumeGb >= 256 && { storageSizeInGb: read.newVolumeGb }),
+    ...(read.ttlSeconds !== null && wish.days === null && { durationSeconds: read.ttlSeconds }),
+  };
+}
+
+/** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
+export function useQuote(asked: QuoteRequest, wish: RentalSpec, wasRefused: boolean) {
+  const text = JSON.stringify(asked);
+  const settled = useDebounced(text, DEBOUNCE_MS);
+  const isAsked = countIssue(wish) === null;
+  const quote = useApiQuery(
+    ['catalog', 'quote', settled],
+    (client, signal) => client.options.quote(JSON.parse(settled) as QuoteRequest, { signal }),
+    { enabled: isAsked, keepPrevious: true, refetchMs: REFETCH_MS },
+  );
+  const isCurrent = settled === text && !quote.isPlaceholderData;
+  // Somebody else may have been faster than what was told a moment ago.
+  const isFull = isAsked && isCurrent && (wasRefused || quote.data?.available === false);
+  const explained = useApiQuery(
+    ['catalog', 'explain', settled],
+    (client, signal) => client.options.explain(JSON.parse(settled) as QuoteRequest, { signal }),
+    { enabled: isFull, refetchMs: REFETCH_MS },
+  );
+  return {
+    priced: toQuoteState(isCurrent, quote),
+    shown: isAsked ? quote.data : undefined,
+    isCurrent,
+    error: isCurrent ? quote.error : null,
+    retry: () => void quote.refetch(),
+    explained: isFull && explained.data?.placeable === false ? explained.data : undefined,
+  };
+}
+
+function toQuoteState(
+  isCurrent: boolean,
+  {
+    data,
+    error,
+  }: {
+    readonly data: Extract<QuoteState, { state: 'told' }>['quote'] | undefined;
+    readonly error: Error | null;
+  },
+): QuoteState {
+  if (!isCurrent) return { state: 'waiting' };
+  if (error !== null) {
+    const { title, reason } = toProblem(error);
+    return { state: 'refused', message: title, reason };
+  }
+  return data === undefined ? { state: 'waiting' } : { state: 'told', quote: data };
+}
+
+const noBudgets: readonly Budget[] = [];
+
+/** What the organisation has and what its budgets leave, for those who may see it. */
+export function useBalanceAndBudgets() {
+  const { may } = useSession();
+  const enabled = may('billing:read');
+  const balance = useApiQuery(['money', 'balance'], (client, signal) => client.balance.get({}, { signal }), {
+    enabled,
+    refetchMs: REFETCH_MS,
+  });
+  const budgets = useApiQuery(
+    ['money', 'budgets', 'all'],
+    async (client, signal) => client.budgets.list({ limit: 200 }, { signal }).all(),
+    { enabled },
+  );
+  return {
+    availableNanoUsd: balance.data?.availableNanoUsd ?? null,
+    isFrozen: balance.data?.frozen === true,
+    budgets: budgets.data ?? noBudgets,
+  };
+}

@@ -1,0 +1,146 @@
+import type { Input } from '@millrace/sdk';
+import { parseUsd, parseDuration, approximateDuration, ratio, usdText } from '@millrace/sdk/text';
+import { shellQuoted } from '../playground/snippets.ts';
+import { freeGpus, perHour, rentDisabledReason, type Machine } from './machine.ts';
+
+/** What somebody wants of one machine: as it is typed, as it is sent, and why it cannot be. */
+
+export type CreateInstanceRequest = Input<'createMarketplaceInstance'>;
+
+export interface Draft {
+  readonly gpus: string;
+  readonly image: string;
+  /** Separated by commas or blanks. */
+  readonly ports: string;
+  readonly ttl: string;
+  readonly maxUsd: string;
+  /** Null: all keys that the person has. */
+  readonly sshKeyIds: readonly string[] | null;
+}
+
+export const newDraft: Draft = { gpus: '1', image: '', ports: '', ttl: '', maxUsd: '', sshKeyIds: null };
+
+export type Issues = { readonly [Field in 'gpus' | 'ports' | 'ttl' | 'maxUsd']?: string };
+
+const MAX_PORTS = 20;
+const MIN_TTL_SECONDS = 60;
+const MAX_TTL_SECONDS = 315_360_000;
+
+function parsePorts(text: string): readonly number[] | null {
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  const ports = words.map(Number);
+  return ports.every((port) => Number.isInteger(port) && port >= 1 && port <= 65_535) ? ports : null;
+}
+
+export interface ParsedRentForm {
+  readonly issues: Issues;
+  readonly gpus: number;
+  readonly order: CreateInstanceRequest;
+}
+
+export function parseRentForm(draft: Draft, machine: Machine): ParsedRentForm {
+  const free = freeGpus(machine);
+  const gpus = /^\d{1,4}$/.test(draft.gpus.trim()) ? Number(draft.gpus) : Number.NaN;
+  const ports = parsePorts(draft.ports);
+  const ttl = draft.ttl.trim() === '' ? undefined : parseDuration(draft.ttl);
+  const max = draft.maxUsd.trim() === '' ? undefined : parseUsd(draft.maxUsd);
+  const issues: Issues = {
+    ...(!(gpus >= 1 && gpus <= free) && { gpus: `A whole number from 1 to ${String(free)}.` }),
+    ...portIssue(ports, draft.image),
+    ...((ttl === null || (ttl !== undefined && (ttl < MIN_TTL_SECONDS || ttl > MAX_TTL_SECONDS))) && {
+      ttl: 'A span of time of a minute or more, such as 90m, 8h or 3d.',
+    }),
+    ...((max === null || (max !== undefined && max <= 0n)) && {
+      maxUsd: 'An amount in dollars such as 20 or 12.50.',
+    }),
+  };
+  const count = issues.gpus === undefined ? gpus : 1;
+  return {
+    issues,
+    gpus: count,
+    order: {
+      cluster_name: machine.cluster_name,
+      node_name: machine.id,
+      gpu_count: count,
+      ...(draft.image.trim() !== '' && {
+        image: { ...parseImage(draft.image.trim()), ...(ports?.length && { ports: [...ports] }) },
+      }),
+      ...(draft.sshKeyIds !== null && { ssh_key_ids: [...draft.sshKeyIds] }),
+      ...(typeof ttl === 'number' && { ttl_seconds: ttl }),
+      ...(typeof max === 'bigint' && { max_usd: Number(usdText(max).replaceAll(/[$,]/g, '')) }),
+    },
+  };
+}
+
+function portIssue(ports: readonly number[] | null, image: string): { readonly ports?: string } {
+  if (ports === null) return { ports: 'Numbers from 1 to 65535, such as 8080, 8443.' };
+  if (ports.length > MAX_PORTS) return { ports: `At most ${String(MAX_PORTS)} ports.` };
+  return ports.length > 0 && image.trim() === ''
+    ? { ports: 'Ports come with an image: name one above.' }
+    : {};
+}
+
+/** `ubuntu:24.04` is a name and a tag. */
+export function parseImage(text: string): { readonly name: string; readonly tag?: string } {
+  const [, name, tag] = /^(.+):([^:/]+)$/.exec(text) ?? [];
+  return name === undefined || tag === undefined ? { name: text } : { name, tag };
+}
+
+export interface RentBlockerContext {
+  readonly mayNot: string | false;
+  /** How many keys get in; null: not known yet. */
+  readonly keys: number | null;
+  /** What new work may use; null: not known, or not for this person to see. */
+  readonly availableNanoUsd: string | null;
+  readonly mode: 'live' | 'test';
+}
+
+/** Everything that keeps it from being rented, the most decisive first. */
+export function findRentBlockers(
+  machine: Machine,
+  read: ParsedRentForm,
+  standing: RentBlockerContext,
+): readonly string[] {
+  const { mayNot, keys, availableNanoUsd, mode } = standing;
+  const away = rentDisabledReason(machine);
+  const hour = perHour(machine, read.gpus);
+  const isShort = mode === 'live' && availableNanoUsd !== null && BigInt(availableNanoUsd) < hour;
+  return [
+    ...(mayNot === false ? [] : [mayNot]),
+    ...(away === null ? [] : [away]),
+    ...Object.values(read.issues).filter((issue) => issue !== undefined),
+    ...(keys === 0 ? ['Choose at least one SSH key: nobody could log in without.'] : []),
+    ...(keys === null ? ['Looking up your SSH keys…'] : []),
+    ...(isShort
+      ? [`An hour costs ${usdText(hour)}, and ${usdText(availableNanoUsd)} is available. Add money first.`]
+      : []),
+  ];
+}
+
+/** How long the balance lasts with this beside everything that runs already. */
+export function runwayWith(availableNanoUsd: string, burnNanoUsd: bigint, hourNanoUsd: bigint): string {
+  const burn = burnNanoUsd + hourNanoUsd;
+  if (burn === 0n) return 'no end: it costs nothing';
+  return approximateDuration(ratio(Number(availableNanoUsd), Number(burn)) * 3_600);
+}
+
+/** The same at a terminal. */
+export function rentCommand({ order }: ParsedRentForm, draft: Draft): string {
+  const ports = order.image?.ports ?? [];
+  return [
+    `millrace market rent ${order.node_name}`,
+    `--gpus ${String(order.gpu_count)}`,
+    ...(draft.image.trim() === '' ? [] : [`--image ${shellQuoted(draft.image.trim())}`]),
+    ...ports.map((port) => `--port ${String(port)}`),
+    ...(order.ssh_key_ids ?? []).map((id) => `--ssh-key ${id}`),
+    ...(order.ttl_seconds === undefined ? [] : [`--ttl ${String(order.ttl_seconds)}s`]),
+    ...(order.max_usd === undefined ? [] : [`--max-usd ${draft.maxUsd.trim().replaceAll(/[$,]/g, '')}`]),
+  ].join(' ');
+}
+
+/** What prices of machines are called. Test mode charges nothing, so there they are the prices of live mode. */
+export function priceLabels(mode: 'live' | 'test') {
+  return mode === 'test'
+    ? ({ gpu: 'Live price of a GPU', each: 'Each GPU, in live mode', hour: 'An hour, in live mode' } as const)
+    : ({ gpu: 'Price of a GPU', each: 'Each GPU', hour: 'An hour' } as const);
+}

@@ -1,0 +1,155 @@
+import { useRouter } from '@tanstack/react-router';
+import { memo, type MouseEvent } from 'react';
+import { Badge } from '../../../ui/badge.tsx';
+import { clusterTone } from '../providers/cluster-state.ts';
+import {
+  cellStates,
+  cellLabels,
+  countsText,
+  drawLegendCell,
+  nodeText,
+  drawNode,
+  type CellState,
+  type ClusterGroup,
+  type FleetNode,
+  type NodeDrawing,
+  type RegionGroup,
+} from './fleet-layout.ts';
+
+const fills: Readonly<Record<CellState, string>> = {
+  free: 'fill-good',
+  sold: 'fill-accent',
+  draining: 'fill-warn',
+  registering: 'fill-info',
+  offline: 'fill-soft',
+  quarantined: 'fill-bad',
+  broken: 'fill-bad',
+};
+
+function Cells({ picture }: { readonly picture: NodeDrawing }) {
+  const { width, height, shapes } = picture;
+  return (
+    <svg viewBox={`0 0 ${String(width)} ${String(height)}`} width={width} height={height} aria-hidden>
+      {shapes.map(({ state, path }) => (
+        <path key={state} d={path} className={fills[state]} />
+      ))}
+    </svg>
+  );
+}
+
+/** What the shapes mean, in words. */
+export function Legend() {
+  return (
+    <ul aria-label="What the cells mean" className="text-soft flex flex-wrap gap-x-4 gap-y-1 text-xs">
+      {cellStates.map((state) => (
+        <li key={state} className="flex items-center gap-1.5">
+          <Cells picture={drawLegendCell(state)} />
+          {cellLabels[state]}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const frames: Readonly<Record<string, string>> = {
+  node_ready: 'border-line',
+  node_registering: 'border-info border-dashed',
+  node_draining: 'border-warn',
+  node_offline: 'border-field border-dashed',
+  node_quarantined: 'border-bad',
+};
+
+/** Drawn anew only when the node is another one: what was read again and is the same keeps its identity. */
+const Tile = memo(function Tile({ node, href }: { readonly node: FleetNode; readonly href: string }) {
+  const words = nodeText(node);
+  return (
+    <a
+      href={href}
+      data-node={node.id}
+      aria-label={words}
+      title={words}
+      className={`bg-surface hover:bg-raised flex flex-col gap-1 rounded-md border px-2 py-1.5 ${frames[node.status] ?? 'border-line'}`}
+    >
+      <span className="max-w-28 truncate text-xs">{node.name}</span>
+      <Cells picture={drawNode(node)} />
+    </a>
+  );
+});
+
+/**
+ * All regions with their clusters and nodes. The nodes are plain links and one listener follows them all: a thousand router
+ * links would each listen to every change of the address.
+ */
+export function FleetMap({ regions }: { readonly regions: readonly RegionGroup[] }) {
+  const router = useRouter();
+  const base = router.buildLocation({ to: '/operator/nodes/$nodeId', params: { nodeId: 'NODE' } }).href;
+  const hrefOf = (id: string): string => router.history.createHref(base.replace('NODE', id));
+  const follow = (event: MouseEvent<HTMLElement>): void => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const id = event.target instanceof Element && event.target.closest('a')?.dataset['node'];
+    if (typeof id !== 'string') return;
+    event.preventDefault();
+    void router.navigate({ to: '/operator/nodes/$nodeId', params: { nodeId: id } });
+  };
+  return (
+    // The links within can be reached by keyboard themselves; this only follows them without loading the page anew.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
+    <div onClick={follow}>
+      {regions.map(({ region, clusters, counts }) => (
+        <section key={region} aria-label={region} className="border-line bg-surface mb-4 rounded-lg border">
+          <div className="border-line flex flex-wrap items-baseline justify-between gap-2 border-b px-4 py-3">
+            <h2>{region}</h2>
+            <p className="text-soft text-xs">
+              {String(counts.nodes)} nodes, {countsText(counts)}
+            </p>
+          </div>
+          <div className="flex flex-col gap-4 p-4">
+            {clusters.map((group) => (
+              <Cluster key={group.id} group={group} hrefOf={hrefOf} />
+            ))}
+          </div>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Cluster({
+  group,
+  hrefOf,
+}: {
+  readonly group: ClusterGroup;
+  readonly hrefOf: (id: string) => string;
+}) {
+  const { name, providerId, cluster, nodes, counts } = group;
+  return (
+    // What is far below is not laid out until one gets there, where that is worth it.
+    <div
+      className={nodes.length > 100 ? '[contain-intrinsic-size:auto_40rem] [content-visibility:auto]' : ''}
+    >
+      <div className="mb-1.5 flex flex-wrap items-center gap-x-2 gap-y-1">
+        <h3>{name}</h3>
+        <span className="text-soft text-xs">
+          {providerId}
+          {cluster === null ? '' : `, ${cluster.driver}, ${cluster.offer.replaceAll('-', ' ')}`}
+        </span>
+        {cluster !== null && <Badge tone={clusterTone(cluster.status)}>{cluster.status}</Badge>}
+        <span className="text-soft text-xs">{countsText(counts)}</span>
+      </div>
+      {cluster !== null && cluster.status !== 'connected' && cluster.statusReason !== null && (
+        <p className="text-warn mb-1.5 text-xs">{cluster.statusReason}</p>
+      )}
+      {nodes.length === 0 ? (
+        <p className="text-soft text-xs">No nodes yet. They are read from the engine once it answers.</p>
+      ) : (
+        <ul className="flex flex-wrap gap-1.5">
+          {nodes.map((node) => (
+            <li key={node.id}>
+              <Tile node={node} href={hrefOf(node.id)} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

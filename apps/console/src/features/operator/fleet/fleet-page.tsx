@@ -1,0 +1,275 @@
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useDeferredValue, useMemo, useState } from 'react';
+import { useApiQuery } from '../../../api/queries.ts';
+import { StateBadge } from '../../../ui/badge.tsx';
+import { Button, buttonClass } from '../../../ui/button.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { Card, KeyFigures, PageHeader } from '../../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../../ui/states.tsx';
+import { Table, type Column } from '../../../ui/table.tsx';
+import { Tabs } from '../../../ui/tabs.tsx';
+import { FleetMap, Legend } from './fleet-map.tsx';
+import {
+  countsOf,
+  countsText,
+  filterNodes,
+  fleetChoices,
+  groupFleet,
+  refreshMs,
+  type FleetCluster,
+  type FleetFilter,
+  type FleetNode,
+} from './fleet-layout.ts';
+import { nodeStatuses } from './fleet-search.ts';
+import { RequireOperator } from '../shared/require-operator.tsx';
+
+const route = getRouteApi('/shell/inside/operator');
+
+export function FleetPage() {
+  return (
+    <RequireOperator title="Fleet">
+      <Fleet />
+    </RequireOperator>
+  );
+}
+
+function useFleet() {
+  return useApiQuery(
+    ['admin', 'fleet'],
+    async (client, signal) => {
+      const [nodes, clusters] = await Promise.all([
+        client.admin.nodes.list({ limit: 200 }, { signal }).all(),
+        client.admin.clusters.list({ limit: 200 }, { signal }).all(),
+      ]);
+      return { nodes, clusters };
+    },
+    { refetchMs: (fleet) => refreshMs(fleet?.nodes.length ?? 0) },
+  );
+}
+
+function Fleet() {
+  const fleet = useFleet();
+  return (
+    <>
+      <PageHeader
+        title="Fleet"
+        about="Every cluster and node, one cell for each GPU."
+        actions={
+          <>
+            <Link to="/operator/maintenance" className={buttonClass()}>
+              Maintenance
+            </Link>
+            <Link to="/operator/rentals" className={buttonClass()}>
+              All rentals
+            </Link>
+          </>
+        }
+      />
+      <QueryView query={fleet} what="fleet">
+        {({ nodes, clusters }) => <Loaded nodes={nodes} clusters={clusters} />}
+      </QueryView>
+      <CommandHint command="millrace admin fleet" />
+    </>
+  );
+}
+
+function Loaded({
+  nodes,
+  clusters,
+}: {
+  readonly nodes: readonly FleetNode[];
+  readonly clusters: readonly FleetCluster[];
+}) {
+  const { view = 'map', ...filter } = route.useSearch();
+  const navigate = route.useNavigate();
+  // By its text, because the router makes the object anew whenever anything of the URL is.
+  const wantedText = useDeferredValue(JSON.stringify(filter));
+  const wanted = useMemo(() => JSON.parse(wantedText) as FleetFilter, [wantedText]);
+  const shown = useMemo(() => filterNodes(nodes, wanted), [nodes, wanted]);
+  const isFiltered = Object.values(wanted).some((value) => value !== undefined);
+  if (nodes.length === 0 && clusters.length === 0) {
+    return (
+      <Card>
+        <EmptyState
+          title="There are no clusters yet"
+          action={
+            <Link to="/operator/providers" className={buttonClass('primary')}>
+              Register a cluster
+            </Link>
+          }
+        >
+          Register the endpoint of a compute engine; its nodes and GPUs are read from it.
+        </EmptyState>
+      </Card>
+    );
+  }
+  return (
+    <>
+      <Overview nodes={shown} isFiltered={isFiltered} />
+      <Filters nodes={nodes} filter={filter} />
+      <Tabs
+        label="How the fleet is shown"
+        open={view}
+        onOpen={(id) =>
+          void navigate({ search: (before) => ({ ...before, view: id === 'table' ? 'table' : undefined }) })
+        }
+        tabs={[
+          {
+            id: 'map',
+            label: 'Map',
+            content: () => <MapView nodes={shown} clusters={clusters} isFiltered={isFiltered} />,
+          },
+          { id: 'table', label: 'Table', content: () => <TableView nodes={shown} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Overview({
+  nodes,
+  isFiltered,
+}: {
+  readonly nodes: readonly FleetNode[];
+  readonly isFiltered: boolean;
+}) {
+  const counts = useMemo(() => countsOf(nodes), [nodes]);
+  const troubled = nodes.filter(
+    ({ status }) => status === 'node_offline' || status === 'node_quarantined',
+  ).length;
+  return (
+    <KeyFigures
+      items={[
+        { label: 'Nodes', value: counts.nodes, note: isFiltered ? 'that fit the filter' : 'in the fleet' },
+        { label: 'GPUs', value: counts.gpus },
+        { label: 'Sold', value: counts.rented, note: 'also on nodes that are away' },
+        { label: 'Free', value: counts.free },
+        { label: 'Nodes in trouble', value: troubled, note: 'offline or quarantined' },
+      ]}
+    />
+  );
+}
+
+function Filters({ nodes, filter }: { readonly nodes: readonly FleetNode[]; readonly filter: FleetFilter }) {
+  const navigate = route.useNavigate();
+  const { regions, providers, gpus } = useMemo(() => fleetChoices(nodes), [nodes]);
+  const set = (change: FleetFilter): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }) as typeof before, replace: true });
+  const choices = (any: string, values: readonly string[]) => [
+    { value: '', label: any },
+    ...values.map((value) => ({ value, label: value.replace(/^node_/, '') })),
+  ];
+  const select = (label: string, name: keyof FleetFilter, any: string, values: readonly string[]) => (
+    <SelectField
+      label={label}
+      value={filter[name] ?? ''}
+      choices={choices(any, values)}
+      onChange={(event) => set({ [name]: event.target.value === '' ? undefined : event.target.value })}
+    />
+  );
+  return (
+    <Card>
+      <form
+        role="search"
+        className="grid grid-cols-2 gap-3 md:grid-cols-5"
+        onSubmit={(event) => event.preventDefault()}
+      >
+        {/* What is typed is in the URL at once; the picture follows when there is time. */}
+        <TextField
+          label="Find"
+          type="search"
+          placeholder="name, id or reason"
+          value={filter.find ?? ''}
+          onChange={(event) => set({ find: event.target.value === '' ? undefined : event.target.value })}
+        />
+        {select('Region', 'region', 'All regions', regions)}
+        {select('Provider', 'provider', 'All providers', providers)}
+        {select('State', 'status', 'All states', nodeStatuses)}
+        {select('GPU', 'gpu', 'All GPUs', gpus)}
+      </form>
+    </Card>
+  );
+}
+
+function NoNodesMatch() {
+  return (
+    <Card>
+      <EmptyState
+        title="No node fits these filters"
+        action={
+          <Link to="/operator" search={{}} className={buttonClass()}>
+            Show all nodes
+          </Link>
+        }
+      />
+    </Card>
+  );
+}
+
+function MapView({
+  nodes,
+  clusters,
+  isFiltered,
+}: {
+  readonly nodes: readonly FleetNode[];
+  readonly clusters: readonly FleetCluster[];
+  readonly isFiltered: boolean;
+}) {
+  const regions = useMemo(
+    () => groupFleet(clusters, nodes, { withEmpty: !isFiltered }),
+    [clusters, nodes, isFiltered],
+  );
+  if (regions.length === 0) return <NoNodesMatch />;
+  return (
+    <>
+      <div className="mb-3">
+        <Legend />
+      </div>
+      <FleetMap regions={regions} />
+    </>
+  );
+}
+
+const columns: readonly Column<FleetNode>[] = [
+  {
+    head: 'Node',
+    main: true,
+    cell: ({ id, name }) => (
+      <Link to="/operator/nodes/$nodeId" params={{ nodeId: id }} className="underline">
+        {name}
+      </Link>
+    ),
+  },
+  { head: 'Region', cell: ({ region }) => region },
+  { head: 'Cluster', cell: ({ clusterName }) => clusterName },
+  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+  { head: 'GPUs', cell: (node) => countsText(countsOf([node])) },
+  { head: 'Why', cell: ({ statusReason }) => statusReason ?? '' },
+];
+
+const ROWS_PER_PAGE = 100;
+
+/** The same for those who do not see the picture. Rows come in portions, so that a large fleet opens at once. */
+function TableView({ nodes }: { readonly nodes: readonly FleetNode[] }) {
+  const [limit, setLimit] = useState(ROWS_PER_PAGE);
+  if (nodes.length === 0) return <NoNodesMatch />;
+  return (
+    <Card flush>
+      <Table
+        caption="Nodes of the fleet"
+        columns={columns}
+        rows={nodes.slice(0, limit)}
+        rowKey={({ id }) => id}
+      />
+      {nodes.length > limit && (
+        <div className="border-line text-soft flex items-center justify-between border-t px-4 py-2 text-xs">
+          The first {limit} of {nodes.length} nodes
+          <Button size="small" onClick={() => setLimit(limit + ROWS_PER_PAGE)}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </Card>
+  );
+}

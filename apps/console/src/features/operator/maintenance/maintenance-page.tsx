@@ -1,0 +1,129 @@
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiQuery } from '../../../api/queries.ts';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
+import { Card, PageHeader } from '../../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../../ui/states.tsx';
+import { filterNodes, statusText, type FleetNode } from '../fleet/fleet-layout.ts';
+import { AnnounceButton, WindowTable } from './maintenance-windows.tsx';
+import { RequireOperator } from '../shared/require-operator.tsx';
+import { maintenanceStatuses } from '../shared/search-params.ts';
+
+const route = getRouteApi('/shell/inside/operator/maintenance');
+
+export function MaintenancePage() {
+  return (
+    <RequireOperator title="Maintenance">
+      <Maintenance />
+    </RequireOperator>
+  );
+}
+
+function Maintenance() {
+  const { status, node } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHeader
+        title="Maintenance"
+        back={
+          <Link to="/operator" className="underline">
+            Fleet
+          </Link>
+        }
+        about="Times in which nodes are away. Tenants are told ahead, and time away is not billed."
+      />
+      <Card
+        title="Windows"
+        flush
+        actions={
+          <SelectField
+            label="State"
+            hideLabel
+            value={status ?? ''}
+            choices={[
+              { value: '', label: 'All states' },
+              ...maintenanceStatuses.map((value) => ({ value, label: value.replaceAll('_', ' ') })),
+            ]}
+            onChange={(event) =>
+              void navigate({
+                search: (before) => ({
+                  ...before,
+                  status: maintenanceStatuses.find((each) => each === event.target.value),
+                }),
+              })
+            }
+          />
+        }
+      >
+        <WindowTable
+          filter={{
+            ...(status === undefined ? {} : { status }),
+            ...(node === undefined ? {} : { nodeId: node }),
+          }}
+        />
+      </Card>
+      <NodeChoice />
+      <CommandHint command="millrace admin maintenance list" />
+    </>
+  );
+}
+
+const shownMax = 50;
+
+/** Choosing nodes to announce maintenance for, several at once. */
+function NodeChoice() {
+  const [find, setFind] = useState('');
+  const [picked, setPicked] = useState<ReadonlyMap<string, FleetNode>>(new Map());
+  const nodes = useApiQuery(['admin', 'nodes'], (client, signal) =>
+    client.admin.nodes.list({ limit: 200 }, { signal }).all(),
+  );
+  const toggle = (node: FleetNode): void => {
+    const next = new Map(picked);
+    if (!next.delete(node.id)) next.set(node.id, node);
+    setPicked(next);
+  };
+  return (
+    <Card
+      title="Announce"
+      about={`${String(picked.size)} nodes chosen`}
+      actions={<AnnounceButton nodes={[...picked.values()]} onDone={() => setPicked(new Map())} />}
+    >
+      <TextField
+        label="Find nodes"
+        type="search"
+        placeholder="name, cluster or id"
+        value={find}
+        onChange={(event) => setFind(event.target.value)}
+      />
+      <QueryView query={nodes} what="nodes">
+        {(all) => {
+          const found = filterNodes(all, { find });
+          if (found.length === 0) return <EmptyState title="No node is called so" />;
+          return (
+            <>
+              <ul className="mt-3 grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
+                {found.slice(0, shownMax).map((node) => (
+                  <li key={node.id}>
+                    <CheckboxField
+                      label={node.name}
+                      hint={`${node.region}, ${node.clusterName}, ${statusText(node.status)}`}
+                      checked={picked.has(node.id)}
+                      onChange={() => toggle(node)}
+                    />
+                  </li>
+                ))}
+              </ul>
+              {found.length > shownMax && (
+                <p className="text-soft mt-2 text-xs">
+                  The first {shownMax} of {found.length}. Type more of the name to find the others.
+                </p>
+              )}
+            </>
+          );
+        }}
+      </QueryView>
+    </Card>
+  );
+}

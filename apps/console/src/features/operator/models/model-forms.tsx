@@ -1,0 +1,225 @@
+import type { Input, Item } from '@millrace/sdk';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { parseNames, parseOptionalInteger } from './model-summary.ts';
+import { integerIssue } from '../shared/number-issues.ts';
+
+type Model = Item<'adminListModels'>;
+type Modality = Input<'adminCreateModel'>['modality'];
+
+const modalities: readonly Modality[] = ['chat', 'completion', 'image', 'audio'];
+const tokens = { min: 1, max: 1_000_000_000 };
+const changes = ['admin', 'models', 'catalog'] as const;
+
+interface Form {
+  readonly name: string;
+  readonly modality: Modality;
+  readonly mode: 'live' | 'test';
+  readonly ownedBy: string;
+  readonly contextLength: string;
+  readonly maxOutputTokens: string;
+  readonly aliases: string;
+  readonly fallbacks: string;
+  readonly visibleTo: string;
+  readonly requestsPerMinute: string;
+}
+
+const numberText = (value: number | null): string => (value === null ? '' : String(value));
+
+const formOf = (model: Model): Form => ({
+  name: model.name,
+  modality: model.modality,
+  mode: model.mode,
+  ownedBy: model.ownedBy,
+  contextLength: numberText(model.contextLength),
+  maxOutputTokens: numberText(model.maxOutputTokens),
+  aliases: model.aliases.join(', '),
+  fallbacks: model.fallbacks.join(', '),
+  visibleTo: (model.visibleTo ?? []).join(', '),
+  requestsPerMinute: numberText(model.requestsPerMinute),
+});
+
+const emptyForm: Form = {
+  name: '',
+  modality: 'chat',
+  mode: 'live',
+  ownedBy: '',
+  contextLength: '',
+  maxOutputTokens: '',
+  aliases: '',
+  fallbacks: '',
+  visibleTo: '',
+  requestsPerMinute: '',
+};
+
+function settingsOf(form: Form) {
+  const visibleTo = parseNames(form.visibleTo);
+  return {
+    ownedBy: form.ownedBy.trim(),
+    contextLength: parseOptionalInteger(form.contextLength),
+    maxOutputTokens: parseOptionalInteger(form.maxOutputTokens),
+    aliases: parseNames(form.aliases),
+    fallbacks: parseNames(form.fallbacks),
+    visibleTo: visibleTo.length === 0 ? null : visibleTo,
+    requestsPerMinute: parseOptionalInteger(form.requestsPerMinute),
+  };
+}
+
+function formIssue(form: Form): string | false {
+  const optional = (what: string, text: string, max: number): string | false =>
+    text.trim() !== '' && integerIssue(what, text, { min: 1, max });
+  return (
+    (form.name.trim() === '' && 'Give it a name.') ||
+    (form.ownedBy.trim() === '' && 'Say who made it.') ||
+    optional('The context', form.contextLength, tokens.max) ||
+    optional('The longest answer', form.maxOutputTokens, tokens.max) ||
+    optional('Requests a minute', form.requestsPerMinute, 1_000_000)
+  );
+}
+
+export function CreateModel() {
+  const [form, setForm] = useState(emptyForm);
+  return (
+    <ActionButton
+      act={(client, reason) =>
+        client.admin.models.create({
+          name: form.name.trim(),
+          modality: form.modality,
+          mode: form.mode,
+          ...settingsOf(form),
+          reason,
+        })
+      }
+      label="Add a model"
+      size="medium"
+      kind="primary"
+      title="Add a model to the catalog"
+      doing="Adding…"
+      done={(model) => `${model.name} is in the catalog.`}
+      changes={changes}
+      wait={formIssue(form)}
+      onDone={() => setForm(emptyForm)}
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Name"
+            placeholder="meta-llama/Llama-3.1-8B-Instruct"
+            value={form.name}
+            maxLength={200}
+            error={fieldIssue(error, 'name')}
+            onChange={(event) => setForm({ ...form, name: event.target.value })}
+          />
+          <div className="grid grid-cols-2 gap-3">
+            <SelectField
+              label="Kind"
+              value={form.modality}
+              choices={modalities.map((value) => ({ value, label: value }))}
+              onChange={(event) =>
+                setForm({
+                  ...form,
+                  modality: modalities.find((each) => each === event.target.value) ?? 'chat',
+                })
+              }
+            />
+            <SelectField
+              label="For"
+              value={form.mode}
+              choices={[
+                { value: 'live', label: 'live and test keys' },
+                { value: 'test', label: 'test keys alone' },
+              ]}
+              onChange={(event) =>
+                setForm({ ...form, mode: event.target.value === 'test' ? 'test' : 'live' })
+              }
+            />
+          </div>
+          <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
+          <p className="text-soft text-xs">It is sold once it has a price and an engine that serves it.</p>
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+export function EditModel({ model }: { readonly model: Model }) {
+  const [form, setForm] = useState(() => formOf(model));
+  return (
+    <ActionButton
+      label="Edit"
+      title={`Edit ${model.name}`}
+      doing="Saving…"
+      done="Saved."
+      changes={changes}
+      wait={formIssue(form)}
+      onOpen={() => setForm(formOf(model))}
+      act={(client, reason) => client.admin.models.update({ name: model.name, ...settingsOf(form), reason })}
+    >
+      {(error: unknown) => (
+        <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
+      )}
+    </ActionButton>
+  );
+}
+
+export function SwitchModel({ model }: { readonly model: Model }) {
+  const label = model.enabled ? 'Retire' : 'Offer again';
+  return (
+    <ActionButton
+      label={label}
+      title={`${label}: ${model.name}`}
+      kind={model.enabled ? 'danger' : 'plain'}
+      doing="Switching…"
+      done={model.enabled ? `${model.name} is retired.` : `${model.name} is offered.`}
+      changes={changes}
+      act={(client, reason) =>
+        client.admin.models.update({ name: model.name, enabled: !model.enabled, reason })
+      }
+    >
+      <p>
+        {model.enabled
+          ? 'New requests for it are refused within a second. What is being answered finishes and is billed. Its deployments stay.'
+          : 'Requests for it are answered again.'}
+      </p>
+    </ActionButton>
+  );
+}
+
+function SettingFields({
+  form,
+  set,
+  error,
+}: {
+  readonly form: Form;
+  readonly set: (change: Partial<Form>) => void;
+  readonly error: unknown;
+}) {
+  const field = (label: string, name: keyof Form, hint?: string) => (
+    <TextField
+      label={label}
+      {...(hint === undefined ? {} : { hint })}
+      value={form[name]}
+      error={fieldIssue(error, name)}
+      onChange={(event) => set({ [name]: event.target.value })}
+    />
+  );
+  return (
+    <>
+      {field('Made by', 'ownedBy')}
+      <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
+        {field('Context in tokens (optional)', 'contextLength')}
+        {field('Longest answer in tokens (optional)', 'maxOutputTokens')}
+      </div>
+      {field('Other names (optional)', 'aliases', 'Apart by commas.')}
+      {field(
+        'Instead of it (optional)',
+        'fallbacks',
+        'Models to take when no deployment of this one can, in order.',
+      )}
+      {field('Organisations (optional)', 'visibleTo', 'Ids of those for whom it exists. Empty: everybody.')}
+      {field('Requests a minute of each organisation (optional)', 'requestsPerMinute')}
+    </>
+  );
+}

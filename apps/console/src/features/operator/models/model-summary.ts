@@ -1,0 +1,54 @@
+import type { Item } from '@millrace/sdk';
+import type { Price } from '../prices/price-form.ts';
+
+type Deployment = Item<'adminListDeployments'>;
+
+/** How a model runs, told by its deployments. */
+export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | 'health' | 'weight'>[]): {
+  readonly tone: 'good' | 'warn' | 'bad' | 'plain';
+  readonly words: string;
+} {
+  const used = deployments.filter(({ enabled, weight }) => enabled && weight > 0);
+  if (used.length === 0) {
+    return deployments.length === 0
+      ? { tone: 'bad', words: 'nowhere' }
+      : { tone: 'bad', words: 'all deployments are off' };
+  }
+  const healthy = used.filter(({ health }) => health === 'healthy').length;
+  const down = used.filter(({ health }) => health === 'down').length;
+  const words = `${String(healthy)} of ${String(used.length)} healthy`;
+  if (healthy === used.length) return { tone: 'good', words };
+  return { tone: down === used.length ? 'bad' : 'warn', words };
+}
+
+/** What part of a model's requests a deployment gets while all are well: `25 %`. */
+export function requestShareText(
+  deployment: Pick<Deployment, 'enabled' | 'weight'>,
+  all: readonly Pick<Deployment, 'enabled' | 'weight'>[],
+  percentOf: (value: bigint, most: bigint) => number,
+): string {
+  if (!deployment.enabled) return 'off';
+  const sum = all.reduce((total, { enabled, weight }) => total + (enabled ? weight : 0), 0);
+  return sum === 0 ? '0 %' : `about ${String(percentOf(BigInt(deployment.weight), BigInt(sum)))} %`;
+}
+
+/** The list prices of a model. */
+export function modelPrices(prices: readonly Price[], model: string): readonly Price[] {
+  return prices.filter(
+    ({ subject, organisationId }) =>
+      organisationId === null && subject.kind === 'model' && subject.model === model,
+  );
+}
+
+/** Names that were typed, one by one or by commas. */
+export function parseNames(text: string): string[] {
+  return text
+    .split(/[\s,]+/)
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+/** A number of tokens or requests that may be left out. */
+export function parseOptionalInteger(text: string): number | null {
+  return text.trim() === '' ? null : Number(text);
+}

@@ -1,0 +1,204 @@
+import type { Item } from '@millrace/sdk';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { nowMs } from '../../../api/clock.ts';
+import { useApiQuery } from '../../../api/queries.ts';
+import { Badge } from '../../../ui/badge.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { Card, DescriptionList, PageHeader } from '../../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
+import { Table, type Column } from '../../../ui/table.tsx';
+import { Deployments } from './deployments.tsx';
+import { CreateModel, EditModel, SwitchModel } from './model-forms.tsx';
+import { modelHealth, modelPrices } from './model-summary.ts';
+import { RequireOperator } from '../shared/require-operator.tsx';
+import { unitText, type Price } from '../prices/price-form.ts';
+
+const route = getRouteApi('/shell/inside/operator/models');
+
+type Model = Item<'adminListModels'>;
+type Deployment = Item<'adminListDeployments'>;
+
+export function ModelCatalogPage() {
+  return (
+    <RequireOperator title="Model catalog">
+      <ModelCatalog />
+    </RequireOperator>
+  );
+}
+
+/** Models, where they run and what they cost: read together, because each is judged by the others. */
+function useCatalog() {
+  return useApiQuery(
+    ['admin', 'model-catalog'],
+    async (client, signal) => {
+      const [models, deployments, prices] = await Promise.all([
+        client.admin.models.list({ limit: 200 }, { signal }).all(),
+        client.admin.deployments.list({ limit: 200 }, { signal }).all(),
+        client.admin.prices.list({ at: new Date(nowMs()).toISOString(), limit: 200 }, { signal }).all(),
+      ]);
+      return { models, deployments, prices };
+    },
+    { refetchMs: 5_000 },
+  );
+}
+
+function ModelCatalog() {
+  const catalog = useCatalog();
+  const { model: open } = route.useSearch();
+  return (
+    <>
+      <PageHeader
+        title="Model catalog"
+        about="Which models are offered, what they cost and where they run."
+        actions={<CreateModel />}
+      />
+      <QueryView query={catalog} what="model catalog">
+        {({ models, deployments, prices }) => {
+          const chosen = models.find(({ name }) => name === open);
+          return (
+            <>
+              <Card flush>
+                <ModelTable models={models} deployments={deployments} prices={prices} />
+              </Card>
+              {chosen !== undefined && (
+                <ModelDetail model={chosen} prices={modelPrices(prices, chosen.name)} />
+              )}
+              {open !== undefined && chosen === undefined && (
+                <Note tone="warn">There is no model called {open}.</Note>
+              )}
+              <Deployments
+                models={models}
+                deployments={
+                  chosen === undefined
+                    ? deployments
+                    : deployments.filter(({ model }) => model === chosen.name)
+                }
+                of={chosen?.name}
+              />
+            </>
+          );
+        }}
+      </QueryView>
+      <CommandHint command="millrace admin model list" />
+    </>
+  );
+}
+
+function ModelTable({
+  models,
+  deployments,
+  prices,
+}: {
+  readonly models: readonly Model[];
+  readonly deployments: readonly Deployment[];
+  readonly prices: readonly Price[];
+}) {
+  if (models.length === 0) {
+    return (
+      <EmptyState title="No models are offered yet">
+        Add one, then an engine that serves it and a price.
+      </EmptyState>
+    );
+  }
+  const columns: readonly Column<Model>[] = [
+    {
+      head: 'Model',
+      main: true,
+      cell: ({ name, mode, ownedBy }) => (
+        <>
+          <Link to="/operator/models" search={{ model: name }} className="break-all underline">
+            {name}
+          </Link>{' '}
+          {mode === 'test' && <Badge>test</Badge>}
+          <span className="text-soft block text-xs font-normal">{ownedBy}</span>
+        </>
+      ),
+    },
+    { head: 'Kind', cell: ({ modality }) => modality },
+    {
+      head: 'Offered',
+      cell: ({ enabled, visibleTo }) => (
+        <>
+          <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'yes' : 'retired'}</Badge>
+          {visibleTo !== null && (
+            <span className="text-soft block text-xs">to {visibleTo.length} organisations</span>
+          )}
+        </>
+      ),
+    },
+    {
+      head: 'Runs',
+      cell: ({ name }) => {
+        const { tone, words } = modelHealth(deployments.filter(({ model }) => model === name));
+        return <Badge tone={tone}>{words}</Badge>;
+      },
+    },
+    { head: 'Price', cell: ({ name }) => <PriceLines prices={modelPrices(prices, name)} /> },
+    { head: 'Act', cell: (model) => <SwitchModel model={model} /> },
+  ];
+  return (
+    <Table caption="Models of the catalog" columns={columns} rows={models} rowKey={({ name }) => name} />
+  );
+}
+
+function PriceLines({ prices }: { readonly prices: readonly Price[] }) {
+  if (prices.length === 0) return <Badge tone="warn">no price: not sold</Badge>;
+  return (
+    <>
+      {prices.map(({ id, subject, priceNanoUsd, unit }) => (
+        <span key={id} className="block">
+          <Money nano={priceNanoUsd} />{' '}
+          <span className="text-soft text-xs">
+            {subject.kind === 'model' ? subject.unit.replaceAll('_', ' ') : ''} {unitText(unit)}
+          </span>
+        </span>
+      ))}
+    </>
+  );
+}
+
+function ModelDetail({ model, prices }: { readonly model: Model; readonly prices: readonly Price[] }) {
+  return (
+    <Card
+      title={model.name}
+      actions={
+        <>
+          <EditModel key={model.updatedAt} model={model} />
+          <Link to="/operator/models" search={{}} className="self-center underline">
+            Close
+          </Link>
+        </>
+      }
+    >
+      <DescriptionList
+        items={[
+          ['Context', model.contextLength === null ? 'not said' : `${String(model.contextLength)} tokens`],
+          [
+            'Longest answer',
+            model.maxOutputTokens === null ? 'not said' : `${String(model.maxOutputTokens)} tokens`,
+          ],
+          ['Takes', model.inputModalities.join(', ')],
+          ['Other names', model.aliases.length === 0 ? 'none' : model.aliases.join(', ')],
+          ['Instead of it', model.fallbacks.length === 0 ? 'nothing' : model.fallbacks.join(', then ')],
+          [
+            'Requests a minute',
+            model.requestsPerMinute === null
+              ? 'no limit of its own'
+              : `${String(model.requestsPerMinute)} of each organisation`,
+          ],
+          [
+            'Seen by',
+            model.visibleTo === null ? 'everybody' : <code key="orgs">{model.visibleTo.join(', ')}</code>,
+          ],
+          ['Price', <PriceLines key="price" prices={prices} />],
+        ]}
+      />
+      <p className="mt-3">
+        <Link to="/operator/prices" className="underline">
+          Set its price in the price book
+        </Link>
+      </p>
+    </Card>
+  );
+}

@@ -1,0 +1,251 @@
+import type { Output, Item } from '@millrace/sdk';
+import { usdText } from '@millrace/sdk/text';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { TextField } from '../../../ui/field.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { localToInstant } from '../shared/local-time.ts';
+import { balanceChange, overdraftChange, parseAmount, parseRefund } from './balance-changes.ts';
+import { BalanceChangeNote } from './balance-change-note.tsx';
+
+type Organisation = Output<'adminGetOrganisation'>;
+type Balance = Output<'adminGetBalance'>;
+type Transfer = Item<'adminListTransfers'>;
+
+interface MoneyProps {
+  readonly organisation: Organisation;
+  readonly balance: Balance;
+}
+
+const changes = ['admin', 'money'] as const;
+
+/** Credit as a present; with an end it is promotional and spent first. */
+export function GrantButton({ organisation, balance }: MoneyProps) {
+  const [amount, setAmount] = useState('');
+  const [expires, setExpires] = useState('');
+  const read = parseAmount(amount);
+  const expiresAt = localToInstant(expires);
+  return (
+    <ActionButton
+      act={(client, reason) =>
+        client.admin.organisations.grant({
+          organisationId: organisation.id,
+          amountNanoUsd: 'nano' in read ? read.nano.toString() : '',
+          ...(expiresAt == null ? {} : { expiresAt }),
+          reason,
+        })
+      }
+      label="Grant credit"
+      title={`Grant credit to ${organisation.name}`}
+      needs="admin:money"
+      doing="Granting…"
+      done={(transfer) => `Granted ${usdText(transfer.amountNanoUsd)}.`}
+      changes={changes}
+      wait={('lack' in read && read.lack) || (expiresAt === undefined && 'The end is no moment.')}
+      onDone={() => setAmount('')}
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Amount in dollars"
+            inputMode="decimal"
+            placeholder="25"
+            value={amount}
+            error={fieldIssue(error, 'amountNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          <TextField
+            label="Expires (optional)"
+            hint="With an end it is promotional: spent before paid credit, and gone then."
+            type="datetime-local"
+            value={expires}
+            error={fieldIssue(error, 'expiresAt')}
+            onChange={(event) => setExpires(event.target.value)}
+          />
+          {'nano' in read && (
+            <BalanceChangeNote change={balanceChange(balance, read.nano)} whose={organisation.name} />
+          )}
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+/** A correction, up or down. */
+export function AdjustButton({ organisation, balance }: MoneyProps) {
+  const [amount, setAmount] = useState('');
+  const read = parseAmount(amount, { signed: true });
+  const change = 'nano' in read ? balanceChange(balance, read.nano) : null;
+  return (
+    <ActionButton
+      act={(client, reason) =>
+        client.admin.organisations.adjust({
+          organisationId: organisation.id,
+          amountNanoUsd: 'nano' in read ? read.nano.toString() : '',
+          reason,
+        })
+      }
+      label="Correct"
+      title={`Correct the balance of ${organisation.name}`}
+      needs="admin:money"
+      doing="Correcting…"
+      done={(transfer) => `Corrected by ${usdText(transfer.amountNanoUsd)}.`}
+      changes={changes}
+      wait={('lack' in read && read.lack) || change?.lack}
+      onDone={() => setAmount('')}
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Amount in dollars"
+            hint="With a minus it is taken away. A balance is never taken below its floor."
+            placeholder="-12.50"
+            value={amount}
+            error={fieldIssue(error, 'amountNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {change !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+export function OverdraftButton({ organisation, balance }: MoneyProps) {
+  const [amount, setAmount] = useState('');
+  const change = overdraftChange(balance, amount);
+  return (
+    <ActionButton
+      label="Set overdraft"
+      title={`How far below zero ${organisation.name} may go`}
+      needs="admin:money"
+      doing="Setting…"
+      done="The overdraft is set."
+      changes={changes}
+      wait={change.lack}
+      onOpen={() => setAmount(usdText(balance.maxOverdraftNanoUsd).slice(1))}
+      act={(client, reason) =>
+        client.admin.organisations.setOverdraft({
+          organisationId: organisation.id,
+          maxOverdraftNanoUsd: (change.nano ?? 0n).toString(),
+          reason,
+        })
+      }
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Overdraft in dollars"
+            hint={`Now ${usdText(balance.maxOverdraftNanoUsd)}. 0 takes it away.`}
+            inputMode="decimal"
+            value={amount}
+            error={fieldIssue(error, 'maxOverdraftNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {change.nano !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+/** Gives back a charge, or a part of it. */
+export function RefundButton({
+  organisation,
+  balance,
+  transfer,
+}: MoneyProps & { readonly transfer: Transfer }) {
+  const [amount, setAmount] = useState('');
+  const read = parseRefund(transfer.amountNanoUsd, amount);
+  const isWhole = amount.trim() === '';
+  return (
+    <ActionButton
+      act={(client, reason) =>
+        client.admin.organisations.refund({
+          organisationId: organisation.id,
+          transferId: transfer.id,
+          ...(isWhole || 'lack' in read ? {} : { amountNanoUsd: read.nano.toString() }),
+          reason,
+        })
+      }
+      label="Refund"
+      title={`Refund ${transfer.description} to ${organisation.name}`}
+      needs="admin:money"
+      doing="Refunding…"
+      done={(made) => `Refunded ${usdText(made.amountNanoUsd)}.`}
+      changes={changes}
+      wait={'lack' in read && read.lack}
+    >
+      {(error: unknown) => (
+        <>
+          <p>
+            The charge was <Money nano={-BigInt(transfer.amountNanoUsd)} />. All refunds of it together never
+            exceed it.
+          </p>
+          <TextField
+            label="Amount in dollars (optional)"
+            hint="Empty: all that was not refunded yet."
+            inputMode="decimal"
+            value={amount}
+            error={fieldIssue(error, 'amountNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {'nano' in read && (
+            <BalanceChangeNote
+              change={balanceChange(balance, read.nano)}
+              whose={
+                isWhole ? `${organisation.name}, if nothing of it was refunded before` : organisation.name
+              }
+            />
+          )}
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+export function ReverseButton({
+  organisation,
+  balance,
+  transfer,
+}: MoneyProps & { readonly transfer: Transfer }) {
+  const change = balanceChange(balance, -BigInt(transfer.amountNanoUsd));
+  return (
+    <ActionButton
+      label="Reverse"
+      title={`Reverse: ${transfer.description}`}
+      kind="danger"
+      needs="admin:money"
+      doing="Reversing…"
+      done="Reversed."
+      off={transfer.reverses !== null && 'It undoes another movement itself.'}
+      changes={changes}
+      act={(client, reason) => client.admin.transfers.reverse({ transferId: transfer.id, reason })}
+    >
+      <p>
+        The exact opposite of this movement is booked: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />
+        . Both stay in the ledger.
+      </p>
+      <BalanceChangeNote change={change} whose={organisation.name} />
+    </ActionButton>
+  );
+}
+
+export function UnfreezeButton({ organisation }: { readonly organisation: Organisation }) {
+  return (
+    <ActionButton
+      label="Unfreeze"
+      title={`Unfreeze the account of ${organisation.name}`}
+      needs="admin:money"
+      doing="Unfreezing…"
+      done={`${organisation.name} can begin new work again.`}
+      changes={changes}
+      act={(client, reason) =>
+        client.admin.organisations.unfreeze({ organisationId: organisation.id, reason })
+      }
+    >
+      <p>New work is admitted again. Do this once the disputed payment is settled.</p>
+    </ActionButton>
+  );
+}

@@ -1,0 +1,55 @@
+import { Money } from '../../../ui/money.tsx';
+import { Note } from '../../../ui/states.tsx';
+import type { BalanceChange } from './balance-changes.ts';
+
+/** What a balance is before an act and after it, to the nano-dollar. */
+export function BalanceChangeNote({
+  change,
+  whose,
+}: {
+  readonly change: BalanceChange;
+  readonly whose: string;
+}) {
+  const rows = [
+    ['Balance', change.balance],
+    ['Available', change.available],
+  ] as const;
+  return (
+    <Note tone={change.lack === false ? 'info' : 'warn'}>
+      <table className="w-full text-left">
+        <caption className="text-soft text-left text-xs">
+          {whose}, unless something is charged meanwhile
+        </caption>
+        <thead className="text-soft text-xs">
+          <tr>
+            <th scope="col">
+              <span className="sr-only">Figure</span>
+            </th>
+            <th scope="col" className="font-normal">
+              before
+            </th>
+            <th scope="col" className="font-normal">
+              after
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, { before, after }]) => (
+            <tr key={name}>
+              <th scope="row" className="font-normal">
+                {name}
+              </th>
+              <td>
+                <Money nano={before} />
+              </td>
+              <td className="font-medium">
+                <Money nano={after} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {change.lack !== false && <p className="mt-1">{change.lack}</p>}
+    </Note>
+  );
+}

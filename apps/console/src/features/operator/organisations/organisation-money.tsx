@@ -1,0 +1,140 @@
+import type { Output, Item } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { useApiQuery } from '../../../api/queries.ts';
+import { Badge } from '../../../ui/badge.tsx';
+import { buttonClass } from '../../../ui/button.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { Card, KeyFigures } from '../../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import {
+  AdjustButton,
+  GrantButton,
+  OverdraftButton,
+  RefundButton,
+  ReverseButton,
+  UnfreezeButton,
+} from './balance-actions.tsx';
+
+type Organisation = Output<'adminGetOrganisation'>;
+type Balance = Output<'adminGetBalance'>;
+type Transfer = Item<'adminListTransfers'>;
+
+/** What an organisation has, every movement of it, and what an operator can do about it. */
+export function OrganisationMoney({ organisation }: { readonly organisation: Organisation }) {
+  const { id: organisationId } = organisation;
+  const balance = useApiQuery(
+    ['admin', 'organisation', organisationId, 'balance'],
+    (client, signal) => client.admin.organisations.getBalance({ organisationId }, { signal }),
+    { refetchMs: 5_000 },
+  );
+  return (
+    <QueryView query={balance} what="balance">
+      {(loaded) => (
+        <>
+          <BalanceFigures organisation={organisation} balance={loaded} />
+          <Transfers organisation={organisation} balance={loaded} />
+        </>
+      )}
+    </QueryView>
+  );
+}
+
+function BalanceFigures({
+  organisation,
+  balance,
+}: {
+  readonly organisation: Organisation;
+  readonly balance: Balance;
+}) {
+  return (
+    <>
+      {balance.frozen && (
+        <div className="mb-4">
+          <Note tone="bad">
+            <div className="flex flex-wrap items-center justify-between gap-2">
+              <span>The account is frozen after a disputed payment: no new work is admitted.</span>
+              <UnfreezeButton organisation={organisation} />
+            </div>
+          </Note>
+        </div>
+      )}
+      <KeyFigures
+        items={[
+          { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} /> },
+          { label: 'Held', value: <Money nano={balance.heldNanoUsd} />, note: 'for what runs' },
+          { label: 'Available', value: <Money nano={balance.availableNanoUsd} />, note: 'for new work' },
+          { label: 'Overdraft', value: <Money nano={balance.maxOverdraftNanoUsd} />, note: 'allowed' },
+        ]}
+      />
+      <div className="mb-4 flex flex-wrap gap-2">
+        <GrantButton organisation={organisation} balance={balance} />
+        <AdjustButton organisation={organisation} balance={balance} />
+        <OverdraftButton organisation={organisation} balance={balance} />
+        <Link
+          to="/operator/prices"
+          search={{ organisation: organisation.id, tab: 'all' }}
+          className={buttonClass('plain', 'small')}
+        >
+          Contract prices
+        </Link>
+      </div>
+    </>
+  );
+}
+
+function Transfers({
+  organisation,
+  balance,
+}: {
+  readonly organisation: Organisation;
+  readonly balance: Balance;
+}) {
+  const { id: organisationId, name } = organisation;
+  const pages = usePages(['admin', 'organisation', organisationId, 'transfers'], (client, signal) =>
+    client.admin.transfers.list({ organisationId, limit: 50 }, { signal }),
+  );
+  const columns: readonly Column<Transfer>[] = [
+    { head: 'When', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+    { head: 'Kind', cell: ({ kind }) => <Badge>{kind.replaceAll('_', ' ')}</Badge> },
+    {
+      head: 'What',
+      cell: ({ description, reason, cause }) => (
+        <>
+          {description}
+          <span className="text-soft block text-xs">
+            {cause.kind} {cause.id}
+            {reason !== null && <>. Reason: {reason}</>}
+          </span>
+        </>
+      ),
+    },
+    { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} signed /> },
+    { head: 'Balance after', right: true, cell: (row) => <Money nano={row.balanceAfterNanoUsd} /> },
+    {
+      head: 'Act',
+      cell: (transfer) => (
+        <span className="flex flex-wrap justify-end gap-1 md:justify-start">
+          {transfer.kind === 'charge' && (
+            <RefundButton organisation={organisation} balance={balance} transfer={transfer} />
+          )}
+          <ReverseButton organisation={organisation} balance={balance} transfer={transfer} />
+        </span>
+      ),
+    },
+  ];
+  return (
+    <Card title="Movements" about="Every line of the ledger, newest first." flush>
+      <PagedTable
+        pages={pages}
+        what="movements"
+        caption={`Movements of money of ${name}`}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="No money has moved yet">Grant credit to let it begin.</EmptyState>}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,282 @@
+import type { Output, Item } from '@millrace/sdk';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { useApiQuery } from '../../../api/queries.ts';
+import { useSession } from '../../../app/session.tsx';
+import { Badge, StateBadge } from '../../../ui/badge.tsx';
+import { CommandHint, Id } from '../../../ui/copy.tsx';
+import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Card, PageHeader } from '../../../ui/page.tsx';
+import { EmptyState, Note } from '../../../ui/states.tsx';
+import { QueryPage } from '../../../ui/query-page.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { Tabs } from '../../../ui/tabs.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { Discounts } from './discounts.tsx';
+import { RequireOperator } from '../shared/require-operator.tsx';
+import { OrganisationMoney } from './organisation-money.tsx';
+import { RentalTable } from '../rentals/rental-table.tsx';
+import { organisationTabs } from '../shared/search-params.ts';
+
+const route = getRouteApi('/shell/inside/operator/organisations/$organisationId');
+
+type Organisation = Output<'adminGetOrganisation'>;
+
+export function OrganisationPage() {
+  return (
+    <RequireOperator title="Organisation">
+      <Loaded />
+    </RequireOperator>
+  );
+}
+
+function Loaded() {
+  const { organisationId } = route.useParams();
+  const organisation = useApiQuery(
+    ['admin', 'organisation', organisationId],
+    (client, signal) => client.admin.organisations.get({ organisationId }, { signal }),
+    { refetchMs: 10_000 },
+  );
+  return (
+    <QueryPage
+      query={organisation}
+      title="Organisation"
+      what="organisation"
+      back={
+        <Link to="/operator/organisations" className="underline">
+          Organisations
+        </Link>
+      }
+    >
+      {(loaded) => <Detail organisation={loaded} />}
+    </QueryPage>
+  );
+}
+
+function Detail({ organisation }: { readonly organisation: Organisation }) {
+  const { id, name, status, suspendedReason, suspendedAt } = organisation;
+  const { tab = 'money' } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHeader
+        title={name}
+        back={
+          <Link to="/operator/organisations" className="underline">
+            Organisations
+          </Link>
+        }
+        about={
+          <span className="flex flex-wrap items-center gap-2">
+            <StateBadge state={status} /> {organisation.slug} <Id value={id} what="organisation id" />
+          </span>
+        }
+        actions={<StatusAction organisation={organisation} />}
+      />
+      {status === 'suspended' && (
+        <div className="mb-4">
+          <Note tone="bad">
+            Suspended
+            {suspendedAt !== null && (
+              <>
+                {' '}
+                since <Timestamp at={suspendedAt} />
+              </>
+            )}
+            : {suspendedReason}. Its keys and people are refused.
+          </Note>
+        </div>
+      )}
+      <Tabs
+        label="Sides of the organisation"
+        open={tab}
+        onOpen={(next) => {
+          const to = organisationTabs.find((each) => each === next);
+          void navigate({ search: to === undefined || to === 'money' ? {} : { tab: to } });
+        }}
+        tabs={[
+          { id: 'money', label: 'Money', content: () => <OrganisationMoney organisation={organisation} /> },
+          { id: 'members', label: 'Members', content: () => <Members organisation={organisation} /> },
+          {
+            id: 'rentals',
+            label: 'Rentals',
+            content: () => (
+              <Card flush>
+                <RentalTable
+                  filter={{ organisationId: id }}
+                  empty={<EmptyState title={`${name} has nothing rented`} />}
+                />
+              </Card>
+            ),
+          },
+          { id: 'discounts', label: 'Discounts', content: () => <Discounts organisation={organisation} /> },
+          { id: 'audit', label: 'Audit log', content: () => <AuditLog organisationId={id} /> },
+        ]}
+      />
+      <CommandHint command={`millrace admin org get ${id}`} />
+    </>
+  );
+}
+
+function StatusAction({ organisation }: { readonly organisation: Organisation }) {
+  const { place } = useSession();
+  const { id: organisationId, name, status } = organisation;
+  const [endsWork, setEndsWork] = useState(false);
+  if (status === 'suspended') {
+    return (
+      <ActionButton
+        label="Lift the suspension"
+        size="medium"
+        title={`Lift the suspension of ${name}`}
+        doing="Lifting…"
+        done={`${name} is active again.`}
+        act={(client, reason) => client.admin.organisations.resume({ organisationId, reason })}
+      >
+        <p>Its keys and people are admitted again within a second.</p>
+      </ActionButton>
+    );
+  }
+  return (
+    <ActionButton
+      label="Suspend"
+      size="medium"
+      kind="danger"
+      title={`Suspend ${name}`}
+      doing="Suspending…"
+      done={`${name} is suspended.`}
+      off={
+        place.organisationId === organisationId &&
+        'You act for this organisation now: suspending it would lock you out.'
+      }
+      act={(client, reason) =>
+        client.admin.organisations.suspend({
+          organisationId,
+          reason,
+          runningWork: endsWork ? 'stop' : 'keep',
+        })
+      }
+    >
+      <p>Its API keys and its people are refused within a second, for everything.</p>
+      <p>Members see the reason.</p>
+      <CheckboxField
+        label="End its rentals too"
+        hint="All of them, within seconds and for good; volumes are kept. Otherwise what runs goes on and goes on being billed."
+        checked={endsWork}
+        onChange={(event) => setEndsWork(event.target.checked)}
+      />
+    </ActionButton>
+  );
+}
+
+const memberColumns: readonly Column<Item<'adminListMembers'>>[] = [
+  {
+    head: 'Person',
+    main: true,
+    cell: ({ name, email }) => (
+      <>
+        {name ?? email}
+        <span className="text-soft block text-xs font-normal">{email}</span>
+      </>
+    ),
+  },
+  { head: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
+  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  { head: 'Id', cell: ({ userId }) => <Id value={userId} what="user id" /> },
+];
+
+const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const;
+
+function Members({ organisation }: { readonly organisation: Organisation }) {
+  const { id: organisationId, name } = organisation;
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<(typeof roles)[number]>('member');
+  const pages = usePages(['admin', 'organisation', organisationId, 'members'], (client, signal) =>
+    client.admin.organisations.listMembers({ organisationId, limit: 50 }, { signal }),
+  );
+  return (
+    <Card
+      title="Members"
+      flush
+      actions={
+        <ActionButton
+          label="Add a person"
+          title={`Add a person to ${name}`}
+          doing="Adding…"
+          done="Added."
+          wait={email.trim() === '' && 'Say who.'}
+          act={(client, reason) =>
+            client.admin.organisations.addMember({ organisationId, email: email.trim(), role, reason })
+          }
+        >
+          {(error: unknown) => (
+            <>
+              <TextField
+                label="Email address"
+                type="email"
+                value={email}
+                error={fieldIssue(error, 'email')}
+                onChange={(event) => setEmail(event.target.value)}
+              />
+              <SelectField
+                label="Role"
+                value={role}
+                choices={roles.map((value) => ({ value, label: value }))}
+                onChange={(event) => setRole(roles.find((each) => each === event.target.value) ?? 'member')}
+              />
+            </>
+          )}
+        </ActionButton>
+      }
+    >
+      <PagedTable
+        pages={pages}
+        what="members"
+        caption={`Members of ${name}`}
+        columns={memberColumns}
+        rowKey={({ id }) => id}
+        empty={
+          <EmptyState title="Nobody is in it">Add an owner, so that somebody can act for it.</EmptyState>
+        }
+      />
+    </Card>
+  );
+}
+
+const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
+  { head: 'When', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+  { head: 'What', cell: ({ action }) => <code>{action}</code> },
+  {
+    head: 'Who',
+    cell: ({ actor }) => (
+      <>
+        {actor.kind} <code className="break-all">{actor.id}</code>
+      </>
+    ),
+  },
+  {
+    head: 'On',
+    cell: ({ resource }) => (resource === null ? '' : `${resource.kind} ${resource.id}`),
+  },
+  { head: 'Reason', cell: ({ reason }) => reason ?? '' },
+];
+
+function AuditLog({ organisationId }: { readonly organisationId: string }) {
+  const pages = usePages(['admin', 'audit', organisationId], (client, signal) =>
+    client.admin.auditLog.list({ organisationId, limit: 50 }, { signal }),
+  );
+  return (
+    <Card flush>
+      <PagedTable
+        pages={pages}
+        what="entries"
+        caption="Audit log of the organisation"
+        columns={auditColumns}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="Nothing has been done yet" />}
+      />
+    </Card>
+  );
+}

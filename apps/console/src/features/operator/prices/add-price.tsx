@@ -1,0 +1,195 @@
+import { useState } from 'react';
+import { nowMs } from '../../../api/clock.ts';
+import { fieldIssue } from '../../../api/problem.ts';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { Note } from '../../../ui/states.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { localToInstant, instantToLocal } from '../shared/local-time.ts';
+import {
+  emptyPriceForm,
+  modelUnits,
+  currentPrice,
+  priceText,
+  parsePrice,
+  toPriceSubject,
+  subjectText,
+  priceUnit,
+  unitText,
+  type Price,
+  type PriceForm,
+  type PriceKind,
+} from './price-form.ts';
+
+const kinds: readonly { readonly value: PriceKind; readonly label: string }[] = [
+  { value: 'gpu', label: 'GPU of a rental' },
+  { value: 'volume', label: 'Volume storage' },
+  { value: 'disk', label: 'Disk while a rental is stopped' },
+  { value: 'model', label: 'Model' },
+];
+
+/** Sets a price from a moment on; the current one stands beside it. */
+export function AddPrice({
+  now,
+  organisationId,
+}: {
+  readonly now: readonly Price[];
+  /** Null: a list price, for everybody. */
+  readonly organisationId: string | null;
+}) {
+  const [form, setForm] = useState(emptyPriceForm);
+  const [from, setFrom] = useState('');
+  const [until, setUntil] = useState('');
+  const [validFrom, validUntil] = [localToInstant(from), localToInstant(until)];
+  const read = parsePrice(form);
+  const set = (change: Partial<PriceForm>): void => setForm({ ...form, ...change });
+  const before = currentPrice(now, form);
+  const after = 'nano' in read ? { priceNanoUsd: read.nano.toString(), unit: priceUnit(form) } : null;
+  return (
+    <ActionButton
+      act={(client, reason) =>
+        client.admin.prices.create({
+          subject: toPriceSubject(form),
+          unit: priceUnit(form),
+          priceNanoUsd: after?.priceNanoUsd ?? '',
+          validFrom: validFrom ?? '',
+          ...(validUntil == null ? {} : { validUntil }),
+          ...(organisationId === null ? {} : { organisationId }),
+          reason,
+        })
+      }
+      label="Set a price"
+      size="medium"
+      kind="primary"
+      title={organisationId === null ? 'Set a price' : 'Set a contract price'}
+      doing="Setting…"
+      done={(price) => `Set: ${priceText(price)}.`}
+      changes={['admin', 'catalog', 'models']}
+      wait={
+        ('lack' in read && read.lack) ||
+        (validFrom == null && 'Say from when it counts.') ||
+        (validUntil === undefined && 'The end is no moment.')
+      }
+      onOpen={() => setFrom(instantToLocal(nowMs()))}
+    >
+      {(error: unknown) => (
+        <>
+          <SelectField
+            label="Of what"
+            value={form.kind}
+            choices={[...kinds]}
+            onChange={(event) =>
+              set({ kind: kinds.find(({ value }) => value === event.target.value)?.value ?? 'gpu' })
+            }
+          />
+          <SubjectFields form={form} set={set} />
+          <TextField
+            label={`Price in dollars, ${unitText(priceUnit(form))}`}
+            inputMode="decimal"
+            placeholder="2.49"
+            value={form.amount}
+            error={fieldIssue(error, 'priceNanoUsd')}
+            onChange={(event) => set({ amount: event.target.value })}
+          />
+          <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+            <TextField
+              label="From"
+              type="datetime-local"
+              value={from}
+              error={fieldIssue(error, 'validFrom')}
+              onChange={(event) => setFrom(event.target.value)}
+            />
+            <TextField
+              label="Until (optional)"
+              type="datetime-local"
+              value={until}
+              error={fieldIssue(error, 'validUntil')}
+              onChange={(event) => setUntil(event.target.value)}
+            />
+          </div>
+          <Note>
+            {organisationId === null
+              ? before === undefined
+                ? 'There is no price for exactly this now.'
+                : `Now: ${priceText(before)}.`
+              : 'For this organisation alone; it beats every list price.'}{' '}
+            {after !== null && `Then: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} What runs
+            keeps the price it began with.
+          </Note>
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+function SubjectFields({
+  form,
+  set,
+}: {
+  readonly form: PriceForm;
+  readonly set: (change: Partial<PriceForm>) => void;
+}) {
+  if (form.kind === 'model') {
+    return (
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+        <TextField
+          label="Model"
+          placeholder="its name in the catalog"
+          value={form.model}
+          onChange={(event) => set({ model: event.target.value })}
+        />
+        <SelectField
+          label="What of it"
+          value={form.modelUnit}
+          choices={modelUnits.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+          onChange={(event) =>
+            set({ modelUnit: modelUnits.find((each) => each === event.target.value) ?? 'prompt_token' })
+          }
+        />
+      </div>
+    );
+  }
+  const region = (
+    <TextField
+      label="Region"
+      hint="Empty: every region."
+      value={form.region}
+      onChange={(event) => set({ region: event.target.value })}
+    />
+  );
+  if (form.kind !== 'gpu') return region;
+  return (
+    <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
+      <TextField
+        label="GPU"
+        placeholder="h100"
+        value={form.gpuType}
+        onChange={(event) => set({ gpuType: event.target.value })}
+      />
+      <SelectField
+        label="Machine"
+        value={form.machineType}
+        choices={[
+          { value: 'virtual-machine', label: 'virtual machine' },
+          { value: 'bare-metal', label: 'bare metal' },
+        ]}
+        onChange={(event) =>
+          set({ machineType: event.target.value === 'bare-metal' ? 'bare-metal' : 'virtual-machine' })
+        }
+      />
+      {region}
+      <SelectField
+        label="Network"
+        value={form.networkType}
+        choices={[
+          { value: '', label: 'every network' },
+          { value: 'ethernet', label: 'ethernet' },
+          { value: 'infiniband', label: 'infiniband' },
+        ]}
+        onChange={(event) => {
+          const { value } = event.target;
+          set({ networkType: value === 'ethernet' || value === 'infiniband' ? value : '' });
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,199 @@
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { nowMs } from '../../../api/clock.ts';
+import { useApiQuery } from '../../../api/queries.ts';
+import { Badge } from '../../../ui/badge.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { Card, PageHeader } from '../../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
+import { Table, type Column } from '../../../ui/table.tsx';
+import { Tabs } from '../../../ui/tabs.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { AddPrice } from './add-price.tsx';
+import { RequireOperator } from '../shared/require-operator.tsx';
+import { priceText, subjectText, unitText, type Price } from './price-form.ts';
+import { ReserveOptions } from './reserve-options.tsx';
+
+const route = getRouteApi('/shell/inside/operator/prices');
+const tabs = ['now', 'coming', 'all', 'reserve'] as const;
+
+export function PricesPage() {
+  return (
+    <RequireOperator title="Price book">
+      <Prices />
+    </RequireOperator>
+  );
+}
+
+/** As the book stands now. Asked for anew every minute, and whenever something was changed. */
+function usePricesNow() {
+  return useApiQuery(
+    ['admin', 'prices', 'now'],
+    (client, signal) =>
+      client.admin.prices.list({ at: new Date(nowMs()).toISOString(), limit: 200 }, { signal }).all(),
+    { refetchMs: 60_000 },
+  );
+}
+
+function Prices() {
+  const { tab = 'now', organisation } = route.useSearch();
+  const navigate = route.useNavigate();
+  const now = usePricesNow();
+  return (
+    <>
+      <PageHeader
+        title="Price book"
+        about="It only grows: what runs keeps the price that was frozen when it began."
+        actions={<AddPrice now={now.data ?? []} organisationId={organisation ?? null} />}
+      />
+      {organisation !== undefined && (
+        <div className="mb-4">
+          <Note>
+            Contract prices of <code>{organisation}</code> only.{' '}
+            <Link to="/operator/prices" search={{}} className="underline">
+              Show all
+            </Link>
+          </Note>
+        </div>
+      )}
+      <Tabs
+        label="Parts of the price book"
+        open={tab}
+        onOpen={(id) => {
+          const next = tabs.find((each) => each === id);
+          void navigate({ search: (before) => ({ ...before, tab: next }) });
+        }}
+        tabs={[
+          {
+            id: 'now',
+            label: 'Now',
+            content: () => (
+              <Card flush>
+                <QueryView query={now} what="prices">
+                  {(prices) => (
+                    <PriceTable prices={ofOrganisation(prices, organisation)} none="Nothing is priced now" />
+                  )}
+                </QueryView>
+              </Card>
+            ),
+          },
+          { id: 'coming', label: 'To come', content: () => <UpcomingPrices organisation={organisation} /> },
+          { id: 'all', label: 'All entries', content: () => <AllPrices organisation={organisation} /> },
+          { id: 'reserve', label: 'Reserve options', content: () => <ReserveOptions /> },
+        ]}
+      />
+      <CommandHint command="millrace admin price list" />
+    </>
+  );
+}
+
+const ofOrganisation = (prices: readonly Price[], organisation: string | undefined): readonly Price[] =>
+  organisation === undefined ? prices : prices.filter((price) => price.organisationId === organisation);
+
+function EndPrice({ price }: { readonly price: Price }) {
+  const isOver = price.validUntil !== null && Date.parse(price.validUntil) <= nowMs();
+  return (
+    <ActionButton
+      label="End"
+      title={`End the price of ${subjectText(price.subject)}`}
+      kind="danger"
+      doing="Ending…"
+      done="The price is ended."
+      off={isOver && 'It has ended already.'}
+      changes={['admin', 'catalog']}
+      act={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
+    >
+      <p>
+        Nothing new is sold at {priceText(price)}. The price that it covered counts again: an older one for
+        the same, or one that is less specific. Without any it is not sold. What runs keeps its price.
+      </p>
+    </ActionButton>
+  );
+}
+
+const columns: readonly Column<Price>[] = [
+  {
+    head: 'For',
+    main: true,
+    cell: ({ subject, organisationId }) => (
+      <>
+        {subjectText(subject)}{' '}
+        {organisationId !== null && (
+          <Link to="/operator/organisations/$organisationId" params={{ organisationId }}>
+            <Badge tone="info">contract</Badge>
+          </Link>
+        )}
+      </>
+    ),
+  },
+  {
+    head: 'Price',
+    right: true,
+    cell: ({ priceNanoUsd, unit }) => (
+      <>
+        <Money nano={priceNanoUsd} />
+        <span className="text-soft block text-xs">{unitText(unit)}</span>
+      </>
+    ),
+  },
+  { head: 'From', cell: ({ validFrom }) => <Timestamp at={validFrom} /> },
+  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <Timestamp at={validUntil} />) },
+  { head: 'Act', cell: (price) => <EndPrice price={price} /> },
+];
+
+function PriceTable({ prices, none }: { readonly prices: readonly Price[]; readonly none: string }) {
+  if (prices.length === 0) {
+    return (
+      <EmptyState title={none}>Set a price with the button above; it is exact to the nano-dollar.</EmptyState>
+    );
+  }
+  return <Table caption="Prices" columns={columns} rows={prices} rowKey={({ id }) => id} />;
+}
+
+function UpcomingPrices({ organisation }: { readonly organisation: string | undefined }) {
+  const all = useApiQuery(['admin', 'prices', 'all', organisation], (client, signal) =>
+    client.admin.prices
+      .list(
+        { limit: 200, ...(organisation === undefined ? {} : { organisationId: organisation }) },
+        { signal },
+      )
+      .all(),
+  );
+  return (
+    <Card flush>
+      <QueryView query={all} what="prices">
+        {(prices) => (
+          <PriceTable
+            prices={prices
+              .filter(({ validFrom }) => Date.parse(validFrom) > nowMs())
+              .toSorted((a, b) => a.validFrom.localeCompare(b.validFrom))}
+            none="No change of price is to come"
+          />
+        )}
+      </QueryView>
+    </Card>
+  );
+}
+
+function AllPrices({ organisation }: { readonly organisation: string | undefined }) {
+  const pages = usePages(['admin', 'prices', 'pages', organisation], (client, signal) =>
+    client.admin.prices.list(
+      { limit: 50, ...(organisation === undefined ? {} : { organisationId: organisation }) },
+      { signal },
+    ),
+  );
+  return (
+    <Card flush>
+      <PagedTable
+        pages={pages}
+        what="entries"
+        caption="All entries of the price book"
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="The price book is empty">Set a price with the button above.</EmptyState>}
+      />
+    </Card>
+  );
+}

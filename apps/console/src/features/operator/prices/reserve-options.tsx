@@ -1,0 +1,144 @@
+import type { Item } from '@millrace/sdk';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Card } from '../../../ui/page.tsx';
+import { EmptyState } from '../../../ui/states.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { percentIssue, integerIssue } from '../shared/number-issues.ts';
+
+const columns: readonly Column<Item<'adminListReserveOptions'>>[] = [
+  {
+    head: 'For',
+    main: true,
+    cell: ({ gpuType, machineType, region }) =>
+      `${gpuType}, ${machineType.replaceAll('-', ' ')}, ${region ?? 'every region'}`,
+  },
+  { head: 'Term', right: true, cell: ({ termPeriodDays }) => `${String(termPeriodDays)} days` },
+  { head: 'Discount', right: true, cell: ({ discountPercentage }) => `${String(discountPercentage)} %` },
+  {
+    head: 'Refund when ended early',
+    right: true,
+    cell: ({ earlyTerminationRefundPercentage }) => `${String(earlyTerminationRefundPercentage)} %`,
+  },
+  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+];
+
+export function ReserveOptions() {
+  const pages = usePages(['admin', 'reserve-options'], (client, signal) =>
+    client.admin.reserveOptions.list({ limit: 50 }, { signal }),
+  );
+  return (
+    <Card
+      title="Reserve options"
+      about="Terms that tenants can commit to, for a discount."
+      flush
+      actions={<AddReserveOption />}
+    >
+      <PagedTable
+        pages={pages}
+        what="reserve options"
+        caption="Reserve options"
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={
+          <EmptyState title="No reserved terms are on offer">Offer one with the button above.</EmptyState>
+        }
+      />
+    </Card>
+  );
+}
+
+function AddReserveOption() {
+  const [machineType, setMachine] = useState<'virtual-machine' | 'bare-metal'>('virtual-machine');
+  const [gpuType, setGpu] = useState('h100');
+  const [region, setRegion] = useState('');
+  const [days, setDays] = useState('30');
+  const [discount, setDiscount] = useState('10');
+  const [refund, setRefund] = useState('0');
+  return (
+    <ActionButton
+      label="Offer a term"
+      title="Offer a reserved term"
+      doing="Offering…"
+      done="The term is on offer."
+      changes={['admin', 'catalog']}
+      wait={
+        (gpuType.trim() === '' && 'Say which GPU.') ||
+        integerIssue('The term in days', days, { min: 1, max: 3_650 }) ||
+        percentIssue('The discount', discount) ||
+        percentIssue('The refund', refund)
+      }
+      act={(client, reason) =>
+        client.admin.reserveOptions.create({
+          machineType,
+          gpuType: gpuType.trim(),
+          region: region.trim() === '' ? null : region.trim(),
+          termPeriodDays: Number(days),
+          discountPercentage: Number(discount),
+          earlyTerminationRefundPercentage: Number(refund),
+          reason,
+        })
+      }
+    >
+      {(error: unknown) => (
+        <>
+          <p>
+            It replaces the option on offer for the same machine, GPU, region and term. Terms that run keep
+            what was agreed.
+          </p>
+          <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
+            <TextField
+              label="GPU"
+              value={gpuType}
+              error={fieldIssue(error, 'gpuType')}
+              onChange={(event) => setGpu(event.target.value)}
+            />
+            <SelectField
+              label="Machine"
+              value={machineType}
+              choices={[
+                { value: 'virtual-machine', label: 'virtual machine' },
+                { value: 'bare-metal', label: 'bare metal' },
+              ]}
+              onChange={(event) =>
+                setMachine(event.target.value === 'bare-metal' ? 'bare-metal' : 'virtual-machine')
+              }
+            />
+            <TextField
+              label="Region"
+              hint="Empty: every region."
+              value={region}
+              error={fieldIssue(error, 'region')}
+              onChange={(event) => setRegion(event.target.value)}
+            />
+            <TextField
+              label="Term in days"
+              inputMode="numeric"
+              value={days}
+              error={fieldIssue(error, 'termPeriodDays')}
+              onChange={(event) => setDays(event.target.value)}
+            />
+            <TextField
+              label="Discount in percent"
+              inputMode="decimal"
+              value={discount}
+              error={fieldIssue(error, 'discountPercentage')}
+              onChange={(event) => setDiscount(event.target.value)}
+            />
+            <TextField
+              label="Refund in percent when ended early"
+              inputMode="decimal"
+              value={refund}
+              error={fieldIssue(error, 'earlyTerminationRefundPercentage')}
+              onChange={(event) => setRefund(event.target.value)}
+            />
+          </div>
+        </>
+      )}
+    </ActionButton>
+  );
+}

@@ -1,0 +1,145 @@
+import type { Input, Item } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Badge, StateBadge } from '../../../ui/badge.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { RelativeTime } from '../../../ui/time.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { WriteOffButton } from '../shared/write-off-button.tsx';
+
+type AnyRental = Item<'adminListRentals'>;
+type Filter = Omit<Input<'adminListRentals'>, 'limit' | 'cursor'>;
+
+function Terminate({ rental }: { readonly rental: AnyRental }) {
+  const name = rental.name ?? `rental ${String(rental.id)}`;
+  return (
+    <ActionButton
+      label="Terminate"
+      title={`Terminate ${name} of ${rental.organisationName}`}
+      kind="danger"
+      doing="Terminating…"
+      done={`${name} is being terminated.`}
+      off={
+        (rental.status === 'Terminated' && 'It has ended.') ||
+        (rental.status === 'Terminating' && 'It is being terminated already.')
+      }
+      act={(client, reason) => client.admin.rentals.terminate({ rentalId: rental.id, reason })}
+    >
+      <p>
+        Its machines and their local disks are destroyed, and {rental.organisationName} is told. It stops
+        costing at once, and what a reserved term still owes is waived. Volumes stay and go on costing.
+      </p>
+    </ActionButton>
+  );
+}
+
+/** Offered only where the host may be lost: the rental is Unknown, has failed or cannot be removed. */
+function WriteOff({ rental }: { readonly rental: AnyRental }) {
+  if (rental.status !== 'Unknown' && rental.status !== 'Failed' && rental.status !== 'Terminating')
+    return null;
+  return (
+    <WriteOffButton
+      name={rental.name ?? `rental ${String(rental.id)}`}
+      off={false}
+      act={(client, request) => client.admin.rentals.writeOff({ rentalId: rental.id, ...request })}
+    >
+      <p>
+        For a rental whose host never returns. Its machines and data are declared lost, it ends, and{' '}
+        {rental.organisationName} is told. Nothing is charged after its host was last seen. The nodes of its
+        machines are quarantined.
+      </p>
+    </WriteOffButton>
+  );
+}
+
+const kinds: Readonly<Record<AnyRental['kind'], string>> = {
+  'virtual-machine': 'virtual machine',
+  'bare-metal': 'bare metal',
+  instance: 'marketplace instance',
+};
+
+const columns: readonly Column<AnyRental>[] = [
+  {
+    head: 'Rental',
+    main: true,
+    cell: ({ id, name, mode }) => (
+      <>
+        {name ?? 'unnamed'} <span className="text-soft font-normal">{id}</span>{' '}
+        {mode === 'test' && <Badge>test</Badge>}
+      </>
+    ),
+  },
+  {
+    head: 'Organisation',
+    cell: ({ organisationId, organisationName }) => (
+      <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+        {organisationName}
+      </Link>
+    ),
+  },
+  {
+    head: 'What',
+    cell: ({ kind, gpuCount, gpuType, region }) => (
+      <>
+        {gpuCount} × {gpuType}
+        <span className="text-soft block text-xs">
+          {kinds[kind]}, {region}
+        </span>
+      </>
+    ),
+  },
+  {
+    head: 'State',
+    cell: ({ status, statusReason }) => (
+      <>
+        <StateBadge state={status} />
+        {statusReason !== null && <span className="text-soft block text-xs">{statusReason}</span>}
+      </>
+    ),
+  },
+  {
+    head: 'Nodes',
+    cell: ({ nodeIds }) =>
+      nodeIds.length === 0 ? (
+        'none'
+      ) : (
+        <span className="flex flex-wrap justify-end gap-x-2 md:justify-start">
+          {nodeIds.map((nodeId, index) => (
+            <Link key={nodeId} to="/operator/nodes/$nodeId" params={{ nodeId }} className="underline">
+              {nodeIds.length === 1 ? 'its node' : `node ${String(index + 1)}`}
+            </Link>
+          ))}
+        </span>
+      ),
+  },
+  { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  {
+    head: 'Act',
+    cell: (rental) => (
+      <span className="inline-flex flex-wrap gap-1">
+        <Terminate rental={rental} />
+        <WriteOff rental={rental} />
+      </span>
+    ),
+  },
+];
+
+/** Rentals and instances of whoever has them. */
+export function RentalTable({ filter, empty }: { readonly filter: Filter; readonly empty: ReactNode }) {
+  const pages = usePages(
+    ['admin', 'rentals', filter],
+    (client, signal) => client.admin.rentals.list({ ...filter, limit: 50 }, { signal }),
+    { refetchMs: 5_000 },
+  );
+  return (
+    <PagedTable
+      pages={pages}
+      what="rentals"
+      caption="Rentals and instances"
+      columns={columns}
+      rowKey={({ id }) => String(id)}
+      empty={empty}
+    />
+  );
+}

@@ -1,0 +1,127 @@
+import type { Millrace } from '@millrace/sdk';
+import { useState, type ReactNode } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { useApiMutation, type ResourceName } from '../../../api/queries.ts';
+import { useSession } from '../../../app/session.tsx';
+import { Button, type ButtonKind } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { TextField } from '../../../ui/field.tsx';
+import { Problem } from '../../../ui/states.tsx';
+import { useToast } from '../../../ui/toast.tsx';
+import { reasonIssue, REASON_MAX_LENGTH } from './reason.ts';
+
+export interface ActionProps<Answer> {
+  /** The word on the button, such as `Drain`; also on the one that does it. */
+  readonly label: string;
+  /** Names the thing, such as `Drain gpu-17`. */
+  readonly title: string;
+  /** The word while it is being done, such as `Draining…`. */
+  readonly doing: string;
+  /** What is said when it is done. */
+  readonly done: string | ((answer: Answer) => string);
+  readonly needs?: 'admin:write' | 'admin:money';
+  readonly kind?: ButtonKind;
+  readonly size?: 'small' | 'medium';
+  /** Why it cannot be done at all. */
+  readonly off?: string | false | undefined;
+  /** What is still missing in the fields. */
+  readonly wait?: string | false | undefined;
+  readonly act: (client: Millrace, reason: string) => Promise<Answer>;
+  readonly changes?: readonly ResourceName[];
+  /** Told when it was done, before the dialog closes. */
+  readonly onDone?: (answer: Answer) => void;
+  readonly onOpen?: () => void;
+  /** False where a field of the act is the reason itself. */
+  readonly asksReason?: boolean;
+  /** What happens and what does not; fields, where there are any, which are told of the last refusal. */
+  readonly children?: ReactNode | ((error: unknown) => ReactNode);
+}
+
+/**
+ * One act of an operator: a button that says why it is off, and a dialog that says what will happen and asks for the reason
+ * that goes to the audit log.
+ */
+export function ActionButton<Answer>(props: ActionProps<Answer>) {
+  const { mayNot } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  const off = mayNot(props.needs ?? 'admin:write') || props.off;
+  const { kind = 'plain', size = 'small', onOpen } = props;
+  return (
+    <>
+      <Button
+        kind={kind}
+        size={size}
+        off={off}
+        onClick={() => {
+          onOpen?.();
+          setOpen(true);
+        }}
+      >
+        {props.label}
+      </Button>
+      <Dialog title={props.title} open={isOpen} onClose={() => setOpen(false)}>
+        {isOpen && <ActionForm {...props} onClose={() => setOpen(false)} />}
+      </Dialog>
+    </>
+  );
+}
+
+function ActionForm<Answer>({
+  label,
+  doing,
+  done,
+  kind,
+  wait,
+  act,
+  changes = ['admin'],
+  onDone,
+  onClose,
+  asksReason = true,
+  children,
+}: ActionProps<Answer> & { readonly onClose: () => void }) {
+  const say = useToast();
+  const [reason, setReason] = useState('');
+  const doIt = useApiMutation((client, why: string) => act(client, why), {
+    changes,
+    onSuccess: (answer) => {
+      say(typeof done === 'string' ? done : done(answer));
+      onDone?.(answer);
+      onClose();
+    },
+  });
+  const lack = wait || (asksReason && reasonIssue(reason));
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (lack === false && !doIt.isPending) doIt.mutate(reason.trim());
+      }}
+    >
+      {typeof children === 'function' ? children(doIt.error) : children}
+      {asksReason && (
+        <TextField
+          label="Reason"
+          hint="Kept in the audit log with your name."
+          value={reason}
+          maxLength={REASON_MAX_LENGTH}
+          autoComplete="off"
+          error={fieldIssue(doIt.error, 'reason')}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      )}
+      {doIt.error !== null && <Problem error={doIt.error} />}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          kind={kind === 'danger' ? 'danger' : 'primary'}
+          busy={doIt.isPending && doing}
+          off={lack}
+        >
+          {label}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,41 @@
+import type { Millrace } from '@millrace/sdk';
+import { useState, type ReactNode } from 'react';
+import { CheckboxField } from '../../../ui/field.tsx';
+import { ActionButton } from './action-button.tsx';
+
+export interface WriteOffProps {
+  /** Names the node, rental or volume. */
+  readonly name: string;
+  readonly off: string | false;
+  readonly act: (
+    client: Millrace,
+    request: { readonly reason: string; readonly hostIsOff: true },
+  ) => Promise<unknown>;
+  /** The effect on tenants, money and capacity. */
+  readonly children: ReactNode;
+}
+
+/** Writes off a resource whose host never returns. The operator confirms that the host is off. */
+export function WriteOffButton({ name, off, act, children }: WriteOffProps) {
+  const [isOff, setIsOff] = useState(false);
+  return (
+    <ActionButton
+      label="Write off"
+      title={`Write off ${name}`}
+      kind="danger"
+      doing="Writing off…"
+      done={`${name} is written off.`}
+      off={off}
+      wait={!isOff && 'Confirm that the host is off.'}
+      onOpen={() => setIsOff(false)}
+      act={(client, reason) => act(client, { reason, hostIsOff: true })}
+    >
+      {children}
+      <CheckboxField
+        label="The host is switched off or disconnected for good"
+        checked={isOff}
+        onChange={(event) => setIsOff(event.target.checked)}
+      />
+    </ActionButton>
+  );
+}

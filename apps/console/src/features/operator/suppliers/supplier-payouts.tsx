@@ -1,0 +1,145 @@
+import type { Item } from '@millrace/sdk';
+import { usdText } from '@millrace/sdk/text';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { StateBadge } from '../../../ui/badge.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { Card } from '../../../ui/page.tsx';
+import { EmptyState } from '../../../ui/states.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { payoutStatuses } from '../shared/search-params.ts';
+
+type Payout = Item<'adminListPayouts'>;
+
+function Settle({ payout }: { readonly payout: Payout }) {
+  const { id: payoutId, supplierName, amountNanoUsd, status } = payout;
+  const [reference, setReference] = useState('');
+  const settled = status !== 'requested' && `It is ${status} already.`;
+  return (
+    <span className="flex flex-wrap justify-end gap-1 md:justify-start">
+      <ActionButton
+        label="Mark as paid"
+        title={`Paid ${usdText(amountNanoUsd)} to ${supplierName}`}
+        needs="admin:money"
+        doing="Recording…"
+        done="Recorded as paid."
+        off={settled}
+        wait={reference.trim() === '' && 'Say by which reference the money can be found.'}
+        act={(client, reason) =>
+          client.admin.payouts.settle({ payoutId, outcome: 'paid', reference: reference.trim(), reason })
+        }
+      >
+        {(error: unknown) => (
+          <>
+            <p>
+              Pay <Money nano={amountNanoUsd} /> first; this records it, once and for good.
+            </p>
+            <TextField
+              label="Reference"
+              hint="Such as the number of the bank transfer. The supplier sees it."
+              value={reference}
+              maxLength={255}
+              error={fieldIssue(error, 'reference')}
+              onChange={(event) => setReference(event.target.value)}
+            />
+          </>
+        )}
+      </ActionButton>
+      <ActionButton
+        label="Reject"
+        title={`Reject the payout of ${usdText(amountNanoUsd)} to ${supplierName}`}
+        kind="danger"
+        needs="admin:money"
+        doing="Rejecting…"
+        done="Rejected. The money is payable again."
+        off={settled}
+        act={(client, reason) => client.admin.payouts.settle({ payoutId, outcome: 'rejected', reason })}
+      >
+        <p>
+          <Money nano={amountNanoUsd} /> becomes payable again. The supplier reads the reason.
+        </p>
+      </ActionButton>
+    </span>
+  );
+}
+
+const columns: readonly Column<Payout>[] = [
+  {
+    head: 'Supplier',
+    main: true,
+    cell: ({ supplierName, organisationId }) => (
+      <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+        {supplierName}
+      </Link>
+    ),
+  },
+  { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
+  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+  { head: 'Asked for', cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
+  {
+    head: 'Settled',
+    cell: ({ settledAt, reference, reason }) =>
+      settledAt === null ? (
+        'not yet'
+      ) : (
+        <>
+          <Timestamp at={settledAt} />
+          <span className="text-soft block text-xs">{[reference, reason].filter(Boolean).join('. ')}</span>
+        </>
+      ),
+  },
+  { head: 'Act', cell: (payout) => <Settle payout={payout} /> },
+];
+
+export function SupplierPayouts({
+  status,
+  onStatus,
+}: {
+  readonly status: Payout['status'] | undefined;
+  readonly onStatus: (status: Payout['status'] | undefined) => void;
+}) {
+  const filter = status === undefined ? {} : { status };
+  const pages = usePages(['admin', 'payouts', filter], (client, signal) =>
+    client.admin.payouts.list({ ...filter, limit: 50 }, { signal }),
+  );
+  return (
+    <>
+      <Card
+        title="Payouts"
+        flush
+        actions={
+          <SelectField
+            label="State"
+            hideLabel
+            value={status ?? ''}
+            choices={[
+              { value: '', label: 'All' },
+              ...payoutStatuses.map((value) => ({ value, label: value })),
+            ]}
+            onChange={(event) => onStatus(payoutStatuses.find((each) => each === event.target.value))}
+          />
+        }
+      >
+        <PagedTable
+          pages={pages}
+          what="payouts"
+          caption="Payouts of suppliers"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <EmptyState title="No payout fits">
+              Suppliers ask for what they earned under “Earnings”.
+            </EmptyState>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace admin payout list" />
+    </>
+  );
+}

@@ -1,0 +1,224 @@
+import type { Item } from '@millrace/sdk';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { StateBadge } from '../../../ui/badge.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Card, PageHeader } from '../../../ui/page.tsx';
+import { EmptyState } from '../../../ui/states.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { Tabs } from '../../../ui/tabs.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { ActionButton } from '../shared/action-button.tsx';
+import { percentIssue } from '../shared/number-issues.ts';
+import { RequireOperator } from '../shared/require-operator.tsx';
+import { supplierStatuses } from '../shared/search-params.ts';
+import { SupplierMachines } from './supplier-machines.tsx';
+import { SupplierPayouts } from './supplier-payouts.tsx';
+
+const route = getRouteApi('/shell/inside/operator/suppliers');
+const tabs = ['suppliers', 'machines', 'payouts'] as const;
+
+type Supplier = Item<'adminListSuppliers'>;
+
+export function SuppliersPage() {
+  return (
+    <RequireOperator title="Suppliers">
+      <Suppliers />
+    </RequireOperator>
+  );
+}
+
+function Suppliers() {
+  const { tab = 'suppliers', ...search } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHeader
+        title="Suppliers"
+        about="Who may put machines on the marketplace, which machines, and what is to be paid out."
+      />
+      <Tabs
+        label="What is shown"
+        open={tab}
+        onOpen={(id) => void navigate({ search: { tab: tabs.find((each) => each === id) } })}
+        tabs={[
+          { id: 'suppliers', label: 'Suppliers', content: () => <SupplierList /> },
+          {
+            id: 'machines',
+            label: 'Machines',
+            content: () => (
+              <SupplierMachines
+                approval={search.approval}
+                supplierId={search.supplier}
+                onApproval={(approval) => void navigate({ search: (before) => ({ ...before, approval }) })}
+              />
+            ),
+          },
+          {
+            id: 'payouts',
+            label: 'Payouts',
+            content: () => (
+              <SupplierPayouts
+                status={search.payout}
+                onStatus={(payout) => void navigate({ search: (before) => ({ ...before, payout }) })}
+              />
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+function Approve({ supplier }: { readonly supplier: Supplier }) {
+  const { id: supplierId, name, status } = supplier;
+  const [fee, setFee] = useState(String(supplier.feePercentage));
+  const label = status === 'approved' ? 'Change the fee' : 'Approve';
+  return (
+    <ActionButton
+      label={label}
+      title={`${label}: ${name}`}
+      doing="Approving…"
+      done={`${name} is approved with a fee of ${fee} %.`}
+      changes={['admin', 'marketplace']}
+      wait={percentIssue('The fee', fee)}
+      act={(client, reason) =>
+        client.admin.suppliers.approve({ supplierId, feePercentage: Number(fee), reason })
+      }
+    >
+      {(error: unknown) => (
+        <>
+          <p>
+            {status === 'suspended'
+              ? 'Its suspension ends and its machines are shown again.'
+              : 'Its owners and admins may then let machines join and price them.'}
+          </p>
+          <TextField
+            label="Fee in percent"
+            hint="What the installation keeps of each charge. It counts for what is rented from now on."
+            inputMode="decimal"
+            value={fee}
+            error={fieldIssue(error, 'feePercentage')}
+            onChange={(event) => setFee(event.target.value)}
+          />
+        </>
+      )}
+    </ActionButton>
+  );
+}
+
+function Reject({ supplier }: { readonly supplier: Supplier }) {
+  const { id: supplierId, name, status } = supplier;
+  const label = status === 'approved' ? 'Suspend' : 'Refuse';
+  return (
+    <ActionButton
+      label={label}
+      title={`${label}: ${name}`}
+      kind="danger"
+      doing={`${label}ing…`.replace('Refuseing', 'Refusing')}
+      done={`${name} is ${status === 'approved' ? 'suspended' : 'refused'}.`}
+      off={(status === 'rejected' || status === 'suspended') && `It is ${status} already.`}
+      changes={['admin', 'marketplace']}
+      act={(client, reason) => client.admin.suppliers.reject({ supplierId, reason })}
+    >
+      <p>
+        {status === 'approved'
+          ? 'Nothing of it is shown or rented anew. What is rented goes on, and goes on earning.'
+          : 'The application is refused.'}{' '}
+        The supplier reads the reason.
+      </p>
+    </ActionButton>
+  );
+}
+
+const columns: readonly Column<Supplier>[] = [
+  {
+    head: 'Supplier',
+    main: true,
+    cell: ({ name, organisationId, about }) => (
+      <>
+        <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+          {name}
+        </Link>
+        {about !== '' && <span className="text-soft block text-xs font-normal">{about}</span>}
+      </>
+    ),
+  },
+  {
+    head: 'State',
+    cell: ({ status, statusReason }) => (
+      <>
+        <StateBadge state={status} />
+        {statusReason !== null && <span className="text-soft block text-xs">{statusReason}</span>}
+      </>
+    ),
+  },
+  { head: 'Fee', right: true, cell: ({ feePercentage }) => `${String(feePercentage)} %` },
+  { head: 'Applied', cell: ({ appliedAt }) => <Timestamp at={appliedAt} /> },
+  {
+    head: 'Machines',
+    cell: ({ id }) => (
+      <Link to="/operator/suppliers" search={{ tab: 'machines', supplier: id }} className="underline">
+        its machines
+      </Link>
+    ),
+  },
+  {
+    head: 'Act',
+    cell: (supplier) => (
+      <span className="flex flex-wrap justify-end gap-1 md:justify-start">
+        <Approve supplier={supplier} />
+        <Reject supplier={supplier} />
+      </span>
+    ),
+  },
+];
+
+function SupplierList() {
+  const { status } = route.useSearch();
+  const navigate = route.useNavigate();
+  const filter = status === undefined ? {} : { status };
+  const pages = usePages(['admin', 'suppliers', filter], (client, signal) =>
+    client.admin.suppliers.list({ ...filter, limit: 50 }, { signal }),
+  );
+  return (
+    <>
+      <Card
+        title="Suppliers and applications"
+        flush
+        actions={
+          <SelectField
+            label="State"
+            hideLabel
+            value={status ?? ''}
+            choices={[
+              { value: '', label: 'All' },
+              ...supplierStatuses.map((value) => ({ value, label: value })),
+            ]}
+            onChange={(event) => {
+              const next = supplierStatuses.find((each) => each === event.target.value);
+              void navigate({ search: (before) => ({ ...before, status: next }) });
+            }}
+          />
+        }
+      >
+        <PagedTable
+          pages={pages}
+          what="suppliers"
+          caption="Suppliers and applications"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <EmptyState title="Nobody has applied">
+              Owners of an organisation apply under “Supplier” in their console.
+            </EmptyState>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace admin supplier list" />
+    </>
+  );
+}

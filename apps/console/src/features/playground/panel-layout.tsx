@@ -1,0 +1,112 @@
+import type { Millrace } from '@millrace/sdk';
+import type { ReactNode } from 'react';
+import { Link } from '@tanstack/react-router';
+import { Code } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, Id } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { buildSnippets, type SnippetRequest } from './snippets.ts';
+import type { Gateway } from './gateway.ts';
+import type { CallableModel } from './playground-page.tsx';
+import { useInferenceUrl } from './use-gateway.ts';
+
+/** What each side of the playground is given. */
+export interface PanelProps {
+  readonly gateway: Gateway<Millrace>;
+  readonly model: CallableModel;
+  /** The field that chooses the model. */
+  readonly select: ReactNode;
+}
+
+/** The work on the left, settings on the right; below each other where there is little room. */
+export function TwoColumns({ main, side }: { readonly main: ReactNode; readonly side: ReactNode }) {
+  return (
+    <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_17rem]">
+      <div className="min-w-0">{main}</div>
+      <aside aria-label="Settings" className="flex min-w-0 flex-col gap-3">
+        {side}
+      </aside>
+    </div>
+  );
+}
+
+/** The same in a program, with what is filled in now. */
+export function ViewCode({
+  wish,
+  size = 'medium',
+}: {
+  readonly wish: SnippetRequest;
+  readonly size?: 'small' | 'medium';
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const [language, setLanguage] = useState('curl');
+  const inferenceUrl = useInferenceUrl() ?? globalThis.location.origin;
+  const snippets = isOpen ? buildSnippets(wish, { apiUrl: globalThis.location.origin, inferenceUrl }) : [];
+  return (
+    <>
+      <Button size={size} icon={<Code aria-hidden className="size-4" />} onClick={() => setOpen(true)}>
+        View code
+      </Button>
+      <Dialog
+        title="The same in your program"
+        about={
+          <>
+            With the model and settings of this page. Put a key of yours into <code>MILLRACE_API_KEY</code>:{' '}
+            <Link to="/keys" className="underline">
+              make one
+            </Link>
+            .
+          </>
+        }
+        open={isOpen}
+        onClose={() => setOpen(false)}
+      >
+        <Tabs
+          label="Language"
+          open={language}
+          onOpen={setLanguage}
+          tabs={snippets.map(({ id, label, code }) => ({
+            id,
+            label,
+            content: () => <CodeBlock code={code} what={`${label} code`} />,
+          }))}
+        />
+      </Dialog>
+    </>
+  );
+}
+
+/** Names of figures and what they are, in one line that wraps. */
+export function Stats({
+  items,
+}: {
+  readonly items: readonly (readonly [name: string, value: ReactNode] | null)[];
+}) {
+  return (
+    <dl className="text-soft flex flex-wrap gap-x-4 gap-y-1 text-xs">
+      {items
+        .filter((item) => item !== null)
+        .map(([name, value]) => (
+          <div key={name} className="flex gap-1">
+            <dt>{name}</dt>
+            <dd className="text-ink tabular-nums">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export function RequestLink({ requestId }: { readonly requestId: string }) {
+  return (
+    <span className="text-soft flex flex-wrap items-center gap-x-2 text-xs">
+      <Id value={requestId} what="request id" />
+      <Link to="/usage" search={{ request: requestId }} className="underline">
+        How it ran
+      </Link>
+    </span>
+  );
+}
+
+export const secondsText = (ms: number): string => `${(ms * 0.001).toFixed(2)} s`;

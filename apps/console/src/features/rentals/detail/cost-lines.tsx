@@ -1,0 +1,50 @@
+import { Link } from '@tanstack/react-router';
+import { Money } from '../../../ui/money.tsx';
+import { Table } from '../../../ui/table.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { durationText, meterLabel, type CostLine } from '../receipt.ts';
+import type { RentalCost } from '../rental.ts';
+
+/** The lines that add up to what a rental cost, each with its entries of the ledger. */
+export function CostLines({ cost, rentalId }: { readonly cost: RentalCost; readonly rentalId: number }) {
+  return (
+    <div className="border-line -mx-4 border-y">
+      <Table<CostLine>
+        caption="What it cost, line by line"
+        rows={cost.lines}
+        rowKey={({ meter, from, amountNanoUsd }) => `${meter} ${from} ${amountNanoUsd}`}
+        columns={[
+          { head: 'For', main: true, cell: ({ meter }) => meterLabel(meter) },
+          { head: 'From', cell: ({ from }) => <Timestamp at={from} /> },
+          { head: 'Until', cell: ({ until }) => (until === null ? 'goes on' : <Timestamp at={until} />) },
+          { head: 'Time', right: true, cell: durationText },
+          {
+            head: 'Per hour',
+            right: true,
+            cell: ({ costPerHourNanoUsd }) => <Money nano={costPerHourNanoUsd} />,
+          },
+          { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
+          { head: 'Ledger', cell: (line) => <Entries line={line} rentalId={rentalId} /> },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Entries({ line, rentalId }: { readonly line: CostLine; readonly rentalId: number }) {
+  const ids = line.transferIds;
+  if (ids.length === 0) {
+    const isFree = BigInt(line.amountNanoUsd) === 0n;
+    return <span className="text-soft">{isFree ? 'nothing to post' : 'not posted yet'}</span>;
+  }
+  return (
+    <Link
+      to="/ledger"
+      search={{ causeKind: 'rental', causeId: String(rentalId) }}
+      className="text-accent underline"
+      title={ids.join(', ')}
+    >
+      {ids.length === 1 ? '1 entry' : `${String(ids.length)} entries`}
+    </Link>
+  );
+}

@@ -1,0 +1,65 @@
+import { eventDescriptions, isEventType } from '@millrace/contract/event-types';
+import { useApiQuery } from '../../../api/queries.ts';
+import { Card } from '../../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../../ui/states.tsx';
+import { Table } from '../../../ui/table.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { hasEnded, type Rental } from '../rental.ts';
+
+const MAX_EVENTS = 500;
+
+/** What happened to it, the newest first. */
+export function EventsTab({ rental }: { readonly rental: Rental }) {
+  const { id: rentalId } = rental;
+  const query = useApiQuery(
+    ['rentals', 'one', rentalId, 'events'],
+    (client, signal) =>
+      client.rentals.listEvents({ rentalId, limit: 200 }, { signal }).all({ max: MAX_EVENTS }),
+    { refetchMs: hasEnded(rental) ? 10_000 : 5_000 },
+  );
+  return (
+    <Card title="Events" flush>
+      <QueryView query={query} what="events">
+        {(events) =>
+          events.length === 0 ? (
+            <EmptyState title="Nothing has happened yet.">Events appear here as they happen.</EmptyState>
+          ) : (
+            <Table
+              caption="Events of this rental, newest first"
+              rows={events.toReversed()}
+              rowKey={({ id }) => id}
+              columns={[
+                {
+                  head: 'What',
+                  main: true,
+                  cell: ({ type }) => (
+                    <>
+                      <code>{type}</code>
+                      {isEventType(type) && (
+                        <span className="text-soft block text-xs font-normal">{eventDescriptions[type]}</span>
+                      )}
+                    </>
+                  ),
+                },
+                { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+                { head: 'By', cell: ({ actor }) => actor.kind },
+                { head: 'Details', cell: ({ data }) => <Details data={data} /> },
+              ]}
+            />
+          )
+        }
+      </QueryView>
+    </Card>
+  );
+}
+
+function Details({ data }: { readonly data: unknown }) {
+  return (
+    <details className="text-left">
+      <summary className="text-soft text-xs">Show</summary>
+      <pre className="bg-raised mt-1 max-w-full overflow-x-auto rounded p-2 whitespace-pre-wrap break-words">
+        {JSON.stringify(data, null, 2)}
+      </pre>
+    </details>
+  );
+}

@@ -1,0 +1,87 @@
+import { useMemo } from 'react';
+import { nowMs } from '../../../api/clock.ts';
+import { useApiQuery } from '../../../api/queries.ts';
+import { Chart } from '../../../ui/chart.tsx';
+import { SelectField } from '../../../ui/field.tsx';
+import { Card } from '../../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../../ui/states.tsx';
+import {
+  metricsQuery,
+  scaleBase,
+  buildCharts,
+  formatFor,
+  periodNames,
+  periods,
+  noMetricsReason,
+  type Metrics,
+  type Period,
+} from './metrics.ts';
+import { hasEnded, type Rental } from '../rental.ts';
+
+/** What its GPUs, CPUs and memory do. */
+export function MetricsTab({
+  rental,
+  period,
+  onPeriod,
+}: {
+  readonly rental: Rental;
+  readonly period: Period;
+  readonly onPeriod: (period: Period) => void;
+}) {
+  const { id: rentalId, startedAt } = rental;
+  const machineCount = rental.nodes.length;
+  const query = useApiQuery<Metrics>(
+    ['rentals', 'metrics', rentalId, period, machineCount],
+    (client, signal) =>
+      client.rentals.getMetrics(
+        { rentalId, ...metricsQuery(period, { machineCount, startedAt }, nowMs()) },
+        { signal },
+      ),
+    { refetchMs: hasEnded(rental) ? false : 30_000, keepPrevious: true },
+  );
+  return (
+    <>
+      <div className="mb-4 w-48">
+        <SelectField
+          label="Period"
+          value={period}
+          onChange={({ target }) => onPeriod(periodNames.find((name) => name === target.value) ?? '1h')}
+          choices={periodNames.map((value) => ({ value, label: periods[value].label }))}
+        />
+      </div>
+      <QueryView query={query} what="measurements">
+        {(metrics) => <Charts metrics={metrics} rental={rental} />}
+      </QueryView>
+    </>
+  );
+}
+
+function Charts({ metrics, rental }: { readonly metrics: Metrics; readonly rental: Rental }) {
+  const charts = useMemo(
+    () =>
+      buildCharts(metrics).map((chart) => ({
+        ...chart,
+        format: formatFor(chart.unit),
+        base: scaleBase(chart.unit),
+      })),
+    [metrics],
+  );
+  if (charts.length === 0) {
+    const isMonitored = rental.meta?.monitoring_enabled !== false;
+    const { title, text } = noMetricsReason({ isMonitored, isOver: hasEnded(rental) });
+    return (
+      <Card>
+        <EmptyState title={title}>{text}</EmptyState>
+      </Card>
+    );
+  }
+  return (
+    <div className="grid gap-x-4 lg:grid-cols-2">
+      {charts.map(({ name, title, seconds, lines, format, base }) => (
+        <Card key={name} title={title}>
+          <Chart label={title} seconds={seconds} series={lines} format={format} base={base} />
+        </Card>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+import type { Output } from '@millrace/sdk';
+import type { ScaleBase } from '../../../ui/chart-scale.ts';
+import { metricText, splitBy, stepSecondsOf, type MetricUnit } from '@millrace/sdk/text';
+
+/** What a rental does, as charts: one for each thing that is measured, with a line for each device. */
+
+export type Metrics = Output<'getRentalMetrics'>;
+
+export interface MetricChart {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: MetricUnit;
+  readonly seconds: readonly number[];
+  readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[];
+}
+
+export const periods = {
+  '1h': { label: 'Last hour', seconds: 3_600 },
+  '6h': { label: 'Last 6 hours', seconds: 21_600 },
+  '24h': { label: 'Last day', seconds: 86_400 },
+  '7d': { label: 'Last week', seconds: 604_800 },
+} as const;
+
+export type Period = keyof typeof periods;
+export const periodNames = Object.keys(periods) as readonly Period[];
+
+/** Machines of a rental share what the API gives at once. */
+const MAX_POINTS = 1_900;
+/** How often a machine is asked; closer points would be invented. */
+const SAMPLE_INTERVAL_SECONDS = 30;
+
+/** Shorter would be a picture of a few points. */
+const MIN_PERIOD_SECONDS = 600;
+
+/** The period up to now, and no further back than there was a machine to measure. */
+export function metricsQuery(
+  period: Period,
+  { machineCount, startedAt }: { readonly machineCount: number; readonly startedAt: string | null },
+  nowMs: number,
+): { readonly from: string; readonly until: string; readonly stepSeconds: number } {
+  const aliveSeconds = startedAt === null ? 0 : Math.ceil((nowMs - Date.parse(startedAt)) * 0.001);
+  const seconds = Math.min(periods[period].seconds, Math.max(MIN_PERIOD_SECONDS, aliveSeconds));
+  const [points] = splitBy(MAX_POINTS, Math.max(1, machineCount));
+  const stepSeconds = Math.max(SAMPLE_INTERVAL_SECONDS, stepSecondsOf(seconds, points));
+  return {
+    from: new Date(nowMs - seconds * 1_000).toISOString(),
+    until: new Date(nowMs).toISOString(),
+    stepSeconds,
+  };
+}
+
+const titles: Readonly<Record<string, string>> = {
+  'gpu.utilisation': 'GPU',
+  'gpu.memory_used': 'GPU memory',
+  'cpu.utilisation': 'CPU',
+  'memory.used': 'Memory',
+  'disk.used': 'Disk',
+  'network.received': 'Network, received',
+  'network.sent': 'Network, sent',
+};
+/** What one looks for first stands first. */
+const order = Object.keys(titles);
+
+/** Only what was measured at all; of several machines each has its line. */
+export function buildCharts(metrics: Metrics): readonly MetricChart[] {
+  const byName = new Map<string, Metrics['series'][number][]>();
+  for (const series of metrics.series) {
+    if (series.points.every(({ value }) => value === null)) continue;
+    const group = byName.get(series.name);
+    if (group === undefined) byName.set(series.name, [series]);
+    else group.push(series);
+  }
+  const labelOf = deviceLabels(metrics);
+  const charts = [...byName].map(([name, group]) => chartOf(name, group, labelOf));
+  return charts.toSorted((one, other) => chartOrder(one.name) - chartOrder(other.name));
+}
+
+function chartOrder(name: string): number {
+  const index = order.indexOf(name);
+  return index < 0 ? order.length : index;
+}
+
+/** GPUs are numbered in the order of their addresses, on each machine by itself; other devices keep their name. */
+function deviceLabels({ series }: Metrics): (device: string) => string {
+  const gpus = new Set(
+    series.flatMap(({ name, device }) => (name.startsWith('gpu.') && device !== null ? [device] : [])),
+  );
+  const byMachine = new Map<string, string[]>();
+  for (const device of [...gpus].toSorted()) {
+    const [machine] = splitDevice(device);
+    byMachine.set(machine, [...(byMachine.get(machine) ?? []), device]);
+  }
+  return (device) => {
+    const [machine] = splitDevice(device);
+    const index = byMachine.get(machine)?.indexOf(device) ?? -1;
+    if (index < 0) return device;
+    return machine === '' ? `GPU ${String(index)}` : `${machine} GPU ${String(index)}`;
+  };
+}
+
+/** `node-1/0000:01:00.0` of a rental with several machines; the address alone otherwise. */
+function splitDevice(device: string): readonly [machine: string, address: string] {
+  const at = device.indexOf('/');
+  return at < 0 ? ['', device] : [device.slice(0, at), device.slice(at + 1)];
+}
+
+/** The points of all series of an answer stand on one grid. */
+function chartOf(
+  name: string,
+  group: readonly Metrics['series'][number][],
+  labelOf: (device: string) => string,
+): MetricChart {
+  const [first] = group;
+  const title = titles[name] ?? name;
+  return {
+    name,
+    title,
+    unit: first?.unit ?? 'count',
+    seconds: (first?.points ?? []).map(({ at }) => Math.floor(Date.parse(at) * 0.001)),
+    lines: group.map(({ device, points }) => ({
+      label: device === null ? title : labelOf(device),
+      values: points.map(({ value }) => value),
+    })),
+  };
+}
+
+export function formatFor(unit: MetricUnit): (value: number) => string {
+  return (value) => metricText(value, unit);
+}
+
+export function scaleBase(unit: MetricUnit): ScaleBase {
+  if (unit === 'percent') return 'percent';
+  return unit === 'bytes' || unit === 'bytes_per_second' ? 'binary' : 'decimal';
+}
+
+/** Why there is nothing to show. */
+export function noMetricsReason(rental: { readonly isMonitored: boolean; readonly isOver: boolean }): {
+  readonly title: string;
+  readonly text: string;
+} {
+  if (!rental.isMonitored) {
+    return {
+      title: 'Monitoring is off for this rental',
+      text: 'It was created without monitoring, which cannot be enabled later.',
+    };
+  }
+  return {
+    title: 'No measurements in this period',
+    text: rental.isOver
+      ? 'Measurements are kept for seven days.'
+      : 'A machine is measured every 30 seconds while it runs. Look again in a minute.',
+  };
+}

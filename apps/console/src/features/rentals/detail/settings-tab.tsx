@@ -1,0 +1,174 @@
+import { parseDuration } from '@millrace/sdk/text';
+import { useState } from 'react';
+import { fieldIssue } from '../../../api/problem.ts';
+import { useApiMutation } from '../../../api/queries.ts';
+import { useSession } from '../../../app/session.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { CheckboxField, TextArea, TextField } from '../../../ui/field.tsx';
+import { Card } from '../../../ui/page.tsx';
+import { Problem } from '../../../ui/states.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { useToast } from '../../../ui/toast.tsx';
+import { rentalActionDisabledReason } from '../actions.ts';
+import type { Rental } from '../rental.ts';
+import { tagLines, parseTags } from '../tags.ts';
+
+interface Changes {
+  readonly name?: string | null;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly ttlSeconds?: number | null;
+  readonly maxUsd?: number | null;
+  readonly convertToOnDemandOnExpiry?: boolean;
+}
+
+function useUpdate(rental: Rental) {
+  const say = useToast();
+  return useApiMutation(
+    (client, changes: Changes) => client.rentals.update({ rentalId: rental.id, ...changes }),
+    { changes: ['rentals'], onSuccess: () => say('Saved') },
+  );
+}
+
+/** What may be changed about a rental while it lives. */
+export function SettingsTab({ rental }: { readonly rental: Rental }) {
+  const off = rentalActionDisabledReason('update', rental, useSession().mayNot('rentals:write'));
+  return (
+    <>
+      <NameCard rental={rental} off={off} />
+      <EndCard rental={rental} off={off} />
+      {rental.currentTerm.termType === 'reserved' && <TermCard rental={rental} off={off} />}
+    </>
+  );
+}
+
+interface CardProps {
+  readonly rental: Rental;
+  readonly off: string | false;
+}
+
+function NameCard({ rental, off }: CardProps) {
+  const update = useUpdate(rental);
+  const [name, setName] = useState(rental.name ?? '');
+  const [tags, setTags] = useState(tagLines(rental.tags));
+  const read = parseTags(tags);
+  const problem = 'problem' in read ? read.problem : undefined;
+  return (
+    <Card title="Name and tags">
+      <form
+        className="flex max-w-lg flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if ('tags' in read)
+            update.mutate({ name: name.trim() === '' ? null : name.trim(), tags: read.tags });
+        }}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          maxLength={255}
+          onChange={({ target }) => setName(target.value)}
+          error={fieldIssue(update.error, 'name')}
+        />
+        <TextArea
+          label="Tags"
+          hint="name=value, one a line. They are yours to sort costs and machines by."
+          rows={3}
+          value={tags}
+          onChange={({ target }) => setTags(target.value)}
+          error={problem ?? fieldIssue(update.error, 'tags')}
+        />
+        {update.error !== null && <Problem error={update.error} doing="save it" />}
+        <div>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={update.isPending && 'Saving…'}
+            off={off || (problem ?? false)}
+          >
+            Save
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function EndCard({ rental, off }: CardProps) {
+  const update = useUpdate(rental);
+  const [ttl, setTtl] = useState('');
+  const [maxUsd, setMaxUsd] = useState(rental.maxUsd === null ? '' : String(rental.maxUsd));
+  const seconds = ttl.trim() === '' ? null : parseDuration(ttl);
+  const isTtlWrong = ttl.trim() !== '' && seconds === null;
+  const most = maxUsd.trim() === '' ? null : Number(maxUsd);
+  const isMostWrong = most !== null && !(most > 0);
+  return (
+    <Card title="When it ends by itself" about="Nothing is billed after that, however late it is noticed.">
+      <form
+        className="flex max-w-lg flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isTtlWrong || isMostWrong) return;
+          update.mutate({ ...(seconds === null ? {} : { ttlSeconds: seconds }), maxUsd: most });
+        }}
+      >
+        <p>
+          {rental.expiresAt === null ? (
+            'It has no time to live.'
+          ) : (
+            <>
+              Its time to live ends at <Timestamp at={rental.expiresAt} />.
+            </>
+          )}
+        </p>
+        <TextField
+          label="End it after"
+          hint="From now on, such as 90m, 8h or 3d. Leave it empty to change nothing."
+          value={ttl}
+          onChange={({ target }) => setTtl(target.value)}
+          error={
+            isTtlWrong
+              ? 'This is no span of time. Write 90m, 8h or 3d.'
+              : fieldIssue(update.error, 'ttlSeconds')
+          }
+        />
+        <TextField
+          label="End it before it costs more than (USD)"
+          hint="Empty: no limit."
+          inputMode="decimal"
+          value={maxUsd}
+          onChange={({ target }) => setMaxUsd(target.value)}
+          error={isMostWrong ? 'Write an amount such as 50 or 12.50.' : fieldIssue(update.error, 'maxUsd')}
+        />
+        {update.error !== null && <Problem error={update.error} doing="save it" />}
+        <div className="flex flex-wrap gap-2">
+          <Button type="submit" kind="primary" busy={update.isPending && 'Saving…'} off={off}>
+            Save
+          </Button>
+          <Button
+            off={off || (rental.expiresAt === null && 'It has no time to live.')}
+            onClick={() => update.mutate({ ttlSeconds: null })}
+          >
+            Lift the time to live
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function TermCard({ rental, off }: CardProps) {
+  const update = useUpdate(rental);
+  return (
+    <Card title="After its term">
+      <CheckboxField
+        label="Go on, on demand"
+        hint="Otherwise it ends with its term, and its disk with it."
+        checked={rental.convertToOnDemandOnExpiry === true}
+        disabled={off !== false || update.isPending}
+        onChange={({ target }) => update.mutate({ convertToOnDemandOnExpiry: target.checked })}
+      />
+      {off !== false && <p className="text-soft mt-1 text-xs">{off}</p>}
+      {update.error !== null && <Problem error={update.error} doing="save it" />}
+    </Card>
+  );
+}

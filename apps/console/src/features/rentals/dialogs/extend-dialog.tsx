@@ -1,0 +1,110 @@
+import { useState } from 'react';
+import { rentalHandle } from '@millrace/sdk/text';
+import { useApiMutation, useApiQuery } from '../../../api/queries.ts';
+import { fieldIssue } from '../../../api/problem.ts';
+import { Button } from '../../../ui/button.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { TextField } from '../../../ui/field.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { useDebounced } from '../../../ui/use-debounced.ts';
+import { Problem, QueryView } from '../../../ui/states.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { useToast } from '../../../ui/toast.tsx';
+import { rentalTitle, type Rental } from '../rental.ts';
+
+const hourSeconds = 3_600;
+
+/** A reserved term goes on from its old end; a time to live ends later. */
+export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; readonly onClose: () => void }) {
+  const isReserved = rental.currentTerm.termType === 'reserved';
+  const [text, setText] = useState(isReserved ? String(rental.currentTerm.termPeriodDays ?? 30) : '4');
+  const say = useToast();
+  const count = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  const extend = useApiMutation(
+    (client, much: number) =>
+      isReserved
+        ? client.rentals.extend({ rentalId: rental.id, termPeriodDays: much })
+        : client.rentals.extend({ rentalId: rental.id, ttlSeconds: much * hourSeconds }),
+    {
+      changes: ['rentals', 'money'],
+      onSuccess: () => {
+        say(`${rentalTitle(rental)} lasts longer now`);
+        onClose();
+      },
+    },
+  );
+  const end = rental.currentTerm.reservationEndsAt ?? rental.currentTerm.reservedUntil ?? rental.expiresAt;
+  const how = isReserved ? `--days ${String(count)}` : `--by ${String(count)}h`;
+  return (
+    <Dialog
+      title={`Extend ${rentalTitle(rental)}`}
+      about={
+        end === null ? undefined : (
+          <>
+            It ends at <Timestamp at={end} />.
+          </>
+        )
+      }
+      open
+      onClose={onClose}
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          extend.mutate(count);
+        }}
+      >
+        <TextField
+          label={isReserved ? 'Days more' : 'Hours more'}
+          hint={isReserved ? 'From the end of its term, at the price of today.' : 'Added to its present end.'}
+          inputMode="numeric"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          error={fieldIssue(extend.error, isReserved ? 'termPeriodDays' : 'ttlSeconds')}
+        />
+        {isReserved && count > 0 && <TermPrice rental={rental} days={count} />}
+        {extend.error !== null && <Problem error={extend.error} doing="extend it" />}
+        <CommandHint command={`millrace rental extend ${rentalHandle(rental)} ${how}`} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Leave it</Button>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={extend.isPending && 'Extending…'}
+            off={count < 1 && 'Say how much longer, as a whole number.'}
+          >
+            Extend
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the service asks for another term today. */
+function TermPrice({ rental, days }: { readonly rental: Rental; readonly days: number }) {
+  const termPeriodDays = useDebounced(days, 300);
+  const { rentalType, gpuCount, gpuType, region, connectionType: networkType } = rental;
+  const wish = { rentalType, gpuCount, gpuType, region, networkType, termType: 'reserved' } as const;
+  const quote = useApiQuery(['catalog', 'quote', wish, termPeriodDays], (client, signal) =>
+    client.options.quote({ ...wish, termPeriodDays }, { signal }),
+  );
+  return (
+    <QueryView query={quote} what="price">
+      {({ costPerHourNanoUsd, term }) => (
+        <p>
+          <Money nano={costPerHourNanoUsd} />
+          <span className="text-soft">/h</span>
+          {term !== null && (
+            <>
+              , <Money nano={term.committedNanoUsd} /> in all, which is set aside now
+            </>
+          )}
+          .
+        </p>
+      )}
+    </QueryView>
+  );
+}

@@ -1,0 +1,72 @@
+import { useState } from 'react';
+import { useApiMutation } from '../../../api/queries.ts';
+import { toProblem } from '../../../api/problem.ts';
+import { useSession } from '../../../app/session.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { useToast } from '../../../ui/toast.tsx';
+import { rentalActionDisabledReason } from '../actions.ts';
+import { ExtendDialog } from './extend-dialog.tsx';
+import { RebootDialog, StopDialog } from './power-dialogs.tsx';
+import { rentalTitle, type Rental } from '../rental.ts';
+import { TerminateDialog } from './terminate-dialog.tsx';
+
+type OpenDialog = 'stop' | 'reboot' | 'extend' | 'terminate';
+
+/** What can be done with a rental. What cannot be done now stays in its place and says why. */
+export function RentalActions({ rental, isSmall }: { readonly rental: Rental; readonly isSmall?: boolean }) {
+  const [asking, setAsking] = useState<OpenDialog | null>(null);
+  const say = useToast();
+  const lacks = useSession().mayNot('rentals:write');
+  const start = useApiMutation((client, rentalId: number) => client.rentals.start({ rentalId }), {
+    changes: ['rentals', 'money'],
+    onSuccess: () => say(`${rentalTitle(rental)} is being switched on`),
+  });
+  const size = isSmall === true ? 'small' : 'medium';
+  const close = (): void => setAsking(null);
+  const isOff = rental.power === 'off';
+  const of = (verb: Parameters<typeof rentalActionDisabledReason>[0]) =>
+    rentalActionDisabledReason(verb, rental, lacks);
+  return (
+    <div className={`flex flex-wrap gap-2 ${isSmall === true ? 'justify-end md:justify-start' : ''}`}>
+      {(isOff || isSmall !== true) && (
+        <Button
+          size={size}
+          off={of('start')}
+          busy={start.isPending && 'Starting…'}
+          onClick={() =>
+            start.mutate(rental.id, {
+              onError: (error) => {
+                const { title, advice } = toProblem(error);
+                say(`Could not start ${rentalTitle(rental)}`, [title, advice].filter(Boolean).join(' '));
+              },
+            })
+          }
+        >
+          Start
+        </Button>
+      )}
+      {(!isOff || isSmall !== true) && (
+        <Button size={size} off={of('stop')} onClick={() => setAsking('stop')}>
+          Stop
+        </Button>
+      )}
+      {isSmall !== true && (
+        <>
+          <Button size={size} off={of('reboot')} onClick={() => setAsking('reboot')}>
+            Reboot
+          </Button>
+          <Button size={size} off={of('extend')} onClick={() => setAsking('extend')}>
+            Extend
+          </Button>
+        </>
+      )}
+      <Button size={size} kind="danger" off={of('terminate')} onClick={() => setAsking('terminate')}>
+        Terminate
+      </Button>
+      <StopDialog rental={rental} open={asking === 'stop'} onClose={close} />
+      <RebootDialog rental={rental} open={asking === 'reboot'} onClose={close} />
+      {asking === 'extend' && <ExtendDialog rental={rental} onClose={close} />}
+      <TerminateDialog rental={rental} open={asking === 'terminate'} onClose={close} />
+    </div>
+  );
+}

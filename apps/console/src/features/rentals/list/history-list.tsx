@@ -1,0 +1,84 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Button } from '../../../ui/button.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Money } from '../../../ui/money.tsx';
+import { Card } from '../../../ui/page.tsx';
+import { EmptyState } from '../../../ui/states.tsx';
+import { Timestamp } from '../../../ui/time.tsx';
+import { RentalFilters } from './filters.tsx';
+import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts';
+import { rentalsPeriod, type RentalsSearch } from '../search.ts';
+
+/** Those that have ended, the last first, with what each came to. */
+export function HistoryList({ search }: { readonly search: RentalsSearch }) {
+  const navigate = useNavigate();
+  const { type, from, until } = search;
+  const pages = usePages<EndedRental>(['rentals', 'history', { type, from, until }], (client, signal) =>
+    client.rentals.listHistory(
+      { limit: 50, ...rentalsPeriod(search), ...(type === undefined ? {} : { rentalType: type }) },
+      { signal },
+    ),
+  );
+  const isFiltered = type !== undefined || from !== undefined || until !== undefined;
+  return (
+    <>
+      <RentalFilters search={search} />
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="rentals"
+          caption="Rentals that have ended"
+          rowKey={({ rentalId }) => String(rentalId)}
+          empty={
+            <EmptyState
+              title={isFiltered ? 'No rental ended in this time.' : 'No rental has ended yet.'}
+              action={
+                isFiltered && (
+                  <Button onClick={() => void navigate({ to: '/rentals', search: { view: 'history' } })}>
+                    Show all that ended
+                  </Button>
+                )
+              }
+            >
+              {isFiltered ? undefined : 'Once you end one, what it cost stays here.'}
+            </EmptyState>
+          }
+          columns={[
+            { head: 'Name', main: true, cell: (ended) => <Name ended={ended} /> },
+            { head: 'Where', cell: ({ region }) => region ?? 'nowhere yet' },
+            {
+              head: 'Ran from',
+              cell: ({ startedAt }) => (startedAt === null ? 'never ran' : <Timestamp at={startedAt} />),
+            },
+            {
+              head: 'Ended',
+              cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <Timestamp at={terminatedAt} />),
+            },
+            { head: 'Why', cell: ({ terminationReason }) => terminationReason ?? '' },
+            {
+              head: 'Cost',
+              right: true,
+              cell: ({ finalCost }) => <Money nano={finalCost.nanoUsd} />,
+            },
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+function Name({ ended }: { readonly ended: EndedRental }) {
+  const { rentalId, name, label } = ended;
+  return (
+    <>
+      <Link
+        to="/rentals/$rentalId"
+        params={{ rentalId: String(rentalId) }}
+        className="text-accent font-medium underline underline-offset-2"
+      >
+        {rentalTitle({ id: rentalId, name, label })}
+      </Link>
+      <span className="text-soft block text-xs font-normal">{rentalHardwareText(ended)}</span>
+    </>
+  );
+}

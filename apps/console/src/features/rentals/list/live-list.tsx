@@ -1,0 +1,103 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Button, buttonClass } from '../../../ui/button.tsx';
+import { PagedTable, usePages } from '../../../ui/list.tsx';
+import { Money, PerHour } from '../../../ui/money.tsx';
+import { Card } from '../../../ui/page.tsx';
+import { EmptyState } from '../../../ui/states.tsx';
+import { RelativeTime } from '../../../ui/time.tsx';
+import { RentalFilters } from './filters.tsx';
+import { isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
+import { RentalActions } from '../dialogs/rental-actions.tsx';
+import { RentalState } from '../rental-state.tsx';
+import type { RentalsSearch } from '../search.ts';
+
+const CHANGING_REFETCH_MS = 2_000;
+const IDLE_REFETCH_MS = 15_000;
+
+/** Those that have not ended, both types in one list. */
+export function LiveList({ search }: { readonly search: RentalsSearch }) {
+  const { status, type } = search;
+  const pages = usePages<Rental>(
+    ['rentals', 'live', { status, type }],
+    (client, signal) =>
+      client.rentals.list(
+        {
+          limit: 50,
+          ...(status === undefined ? {} : { status }),
+          ...(type === undefined ? {} : { rentalType: type }),
+        },
+        { signal },
+      ),
+    { refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS) },
+  );
+  return (
+    <>
+      <RentalFilters search={search} />
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="rentals"
+          caption="Rentals that have not ended"
+          rowKey={({ id }) => String(id)}
+          empty={<NoRentals isFiltered={status !== undefined || type !== undefined} />}
+          columns={[
+            { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
+            { head: 'State', cell: (rental) => <RentalState rental={rental} /> },
+            { head: 'Where', cell: ({ region }) => region },
+            {
+              head: 'Price',
+              right: true,
+              cell: ({ currentTerm }) => <PerHour usd={currentTerm.costPerHour} />,
+            },
+            {
+              head: 'Spent so far',
+              right: true,
+              cell: ({ costSoFarNanoUsd }) => <Money nano={costSoFarNanoUsd} />,
+            },
+            { head: 'Made', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+            { head: 'Actions', cell: (rental) => <RentalActions rental={rental} isSmall /> },
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+function Name({ rental }: { readonly rental: Rental }) {
+  return (
+    <>
+      <Link
+        to="/rentals/$rentalId"
+        params={{ rentalId: String(rental.id) }}
+        className="text-accent font-medium underline underline-offset-2"
+      >
+        {rentalTitle(rental)}
+      </Link>
+      <span className="text-soft block text-xs font-normal">{rentalHardwareText(rental)}</span>
+    </>
+  );
+}
+
+function NoRentals({ isFiltered }: { readonly isFiltered: boolean }) {
+  const navigate = useNavigate();
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title="No rental fits these filters."
+        action={<Button onClick={() => void navigate({ to: '/rentals' })}>Show all that run</Button>}
+      />
+    );
+  }
+  return (
+    <EmptyState
+      title="You have no rentals yet."
+      action={
+        <Link to="/" className={buttonClass('primary')}>
+          Pick a machine from the catalog
+        </Link>
+      }
+    >
+      A machine is ready in a minute or so, and is billed by the second from then on.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,58 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { RequireScope } from '../../../app/require-scope.tsx';
+import { buttonClass } from '../../../ui/button.tsx';
+import { CommandHint } from '../../../ui/copy.tsx';
+import { PageHeader } from '../../../ui/page.tsx';
+import { Tabs } from '../../../ui/tabs.tsx';
+import { HistoryList } from './history-list.tsx';
+import { LiveList } from './live-list.tsx';
+
+/** All rentals of the organisation: those that live, and those that have ended. */
+export function RentalsPage() {
+  return (
+    <RequireScope
+      scope="rentals:read"
+      title="Rentals"
+      who="Whoever may see rentals has a role that includes it."
+    >
+      <Rentals />
+    </RequireScope>
+  );
+}
+
+function Rentals() {
+  const search = useSearch({ from: '/shell/inside/rentals' });
+  const navigate = useNavigate();
+  const isHistory = search.view === 'history';
+  return (
+    <>
+      <PageHeader
+        title="Rentals"
+        about="Your virtual machines and bare metal: what runs, what it costs, and what ran before."
+        actions={
+          <Link to="/" className={buttonClass('primary')}>
+            Rent a machine
+          </Link>
+        }
+      />
+      <Tabs
+        label="Which rentals"
+        open={isHistory ? 'history' : 'live'}
+        onOpen={(id) =>
+          void navigate({
+            to: '/rentals',
+            search: {
+              ...(id === 'history' ? { view: 'history' } : {}),
+              ...(search.type === undefined ? {} : { type: search.type }),
+            },
+          })
+        }
+        tabs={[
+          { id: 'live', label: 'Now', content: () => <LiveList search={search} /> },
+          { id: 'history', label: 'History', content: () => <HistoryList search={search} /> },
+        ]}
+      />
+      <CommandHint command={isHistory ? 'millrace rental history' : 'millrace rental list'} />
+    </>
+  );
+}

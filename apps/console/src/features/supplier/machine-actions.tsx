@@ -1,0 +1,94 @@
+import type { Output } from '@millrace/sdk';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { machineActionDisabledReason } from './machine-action-reason.ts';
+
+type Machine = Output<'supplierGetMachine'>;
+
+/** What suppliers do with a machine of theirs. */
+export function MachineActions({ machine }: { readonly machine: Machine }) {
+  const { mayNot } = useSession();
+  const say = useToast();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<'drain' | 'withdraw' | null>(null);
+  const { id, name } = machine;
+  const changes = ['supplier', 'marketplace'] as const;
+  const drain = useApiMutation((client, machineId: string) => client.supplier.machines.drain({ machineId }), {
+    changes,
+    onSuccess: () => say(`${name} takes nothing new`),
+  });
+  const resume = useApiMutation(
+    (client, machineId: string) => client.supplier.machines.resume({ machineId }),
+    {
+      changes,
+      onSuccess: () => say(`${name} is back in use`),
+    },
+  );
+  const withdraw = useApiMutation(
+    (client, machineId: string) => client.supplier.machines.withdraw({ machineId }),
+    {
+      changes,
+      onSuccess: () => {
+        say(`${name} is withdrawn`);
+        void navigate({ to: '/supplier' });
+      },
+    },
+  );
+  const noWrite = mayNot('supplier:write');
+  const close = (): void => setAsked(null);
+  return (
+    <>
+      <Button
+        off={noWrite || machineActionDisabledReason('drain', machine)}
+        onClick={() => setAsked('drain')}
+      >
+        Drain
+      </Button>
+      <Button
+        busy={resume.isPending && 'Putting it back…'}
+        off={noWrite || machineActionDisabledReason('resume', machine)}
+        onClick={() =>
+          resume.mutate(id, { onError: (error) => say('It could not be put back', error.message) })
+        }
+      >
+        Resume
+      </Button>
+      <Button
+        kind="danger"
+        off={noWrite || machineActionDisabledReason('withdraw', machine)}
+        onClick={() => setAsked('withdraw')}
+      >
+        Withdraw
+      </Button>
+      <ConfirmDialog
+        title={`Drain ${name}?`}
+        open={asked === 'drain'}
+        onClose={close}
+        action="Drain"
+        doing="Draining…"
+        onConfirm={() => drain.mutateAsync(id)}
+      >
+        <p>
+          Nobody rents it anew. {machine.gpusRented} GPUs are rented now; they go on and go on earning until
+          their tenants end it.
+        </p>
+      </ConfirmDialog>
+      <ConfirmDialog
+        title={`Withdraw ${name}?`}
+        open={asked === 'withdraw'}
+        onClose={close}
+        action="Withdraw"
+        doing="Withdrawing…"
+        onConfirm={() => withdraw.mutateAsync(id)}
+      >
+        <p>It leaves the marketplace for good, with its history. What it earned stays yours.</p>
+        <p>To bring the host back you let it join anew. On the host, remove Millrace’s certificate.</p>
+      </ConfirmDialog>
+    </>
+  );
+}

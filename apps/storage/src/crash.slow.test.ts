@@ -1,0 +1,278 @@
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { exportPath, type VolumeSpec } from '@millrace/storage';
+import { eventually } from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  outcomeOf,
+  neverAborted,
+  openIn,
+  openStorageHarness,
+  type StorageHarness,
+} from './storage-node.fixture.ts';
+
+// What dies, and what does not die with it.
+
+const run = promisify(execFile);
+let stage: StorageHarness;
+
+beforeAll(async () => {
+  stage = await openStorageHarness({ poolGb: 40, leaseSeconds: 4 });
+});
+
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+});
+
+const pidOf = ({ externalId }: VolumeSpec): number => {
+  const pid = stage.node.serverPid(externalId);
+  if (pid === null) throw new Error('Nobody serves the volume.');
+  return pid;
+};
+
+test('kill -9 of a server loses nothing, and what was open is claimed back', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0), node.client(1)] });
+  await stage.ensure(wish);
+  const identity = { owner: 'machine-1', verifier: Buffer.from('boot0001') };
+  const before = await stage.machine(wish.vip, node.client(0), identity);
+  const file = await openIn(before, 'held');
+  await before.write(file, 0, 'before');
+  const killed = pidOf(wish);
+  process.kill(killed, 'SIGKILL');
+  const after = await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () =>
+    stage.machine(wish.vip, node.client(0), identity),
+  );
+  expect(pidOf(wish)).not.toBe(killed);
+  const again = await after.reclaim(file.handle);
+  expect(again.handle.equals(file.handle)).toBe(true);
+  await after.write(again, 6, ' and after');
+  expect(String(await after.read(again, 0, 50))).toBe('before and after');
+  await after.reclaimComplete();
+  const other = await stage.machine(wish.vip, node.client(1));
+  expect(String(await other.read(await openIn(other, 'held'), 0, 50))).toBe('before and after');
+  const stranger = await stage.machine(wish.vip, node.client(2));
+  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
+  await eventually({ what: 'the agent to call it served' }, async () =>
+    (await stage.backend.list(neverAborted)).some(
+      (view) => view.externalId === wish.externalId && view.isServed,
+    ),
+  );
+});
+
+test('what a server said that it has written is there, however often it is killed', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const identity = { owner: 'writer', verifier: Buffer.from('boot0001') };
+  const record = (at: number): string => `record ${at}`.padEnd(512, '.');
+  const first = await stage.machine(wish.vip, node.client(0), identity);
+  const opened = await openIn(first, 'log');
+  let [client, file, written] = [first, opened, 0];
+  for (let life = 0; life < 3; life += 1) {
+    const killed = pidOf(wish);
+    // It dies somewhere within the writing.
+    const until = written + 20;
+    for (; written < until; written += 1) await client.write(file, written * 512, record(written));
+    const last = client.write(file, written * 512, record(written)).then(
+      () => 1,
+      () => 0,
+    );
+    process.kill(killed, 'SIGKILL');
+    written += await last;
+    client = await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () =>
+      stage.machine(wish.vip, node.client(0), identity),
+    );
+    file = await client.reclaim(opened.handle);
+    await client.reclaimComplete();
+  }
+  const text = String(await client.read(file, 0, written * 512));
+  expect(text).toBe(Array.from({ length: written }, (_, at) => record(at)).join(''));
+});
+
+test('kill -9 of the agent disturbs nobody, and the next one takes over what runs', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const pid = pidOf(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'file');
+  await node.agent().crash();
+  expect(await client.write(file, 0, 'without an agent')).toBe(16);
+  await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'unavailable' });
+  await node.restart();
+  expect(pidOf(wish)).toBe(pid);
+  expect(await stage.backend.list(neverAborted)).toContainEqual({
+    ...{ externalId: wish.externalId, sizeGb: 1, vip: wish.vip, clients: wish.clients },
+    ...{ isServed: true, detail: null, snapshots: [] },
+  });
+  await stage.ensure({ ...wish, clients: [node.client(1)] });
+  expect(pidOf(wish)).toBe(pid);
+  expect(await outcomeOf(client.write(file, 0, 'no longer'))).not.toBe('ok');
+  // A server that the agent did not start itself is watched, too.
+  process.kill(pid, 'SIGKILL');
+  await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () => pidOf(wish) !== pid);
+});
+
+test('after a loss of power everything is back, with the same handles', async () => {
+  const { node } = stage;
+  const wishes = [stage.wish({ clients: [node.client(0)] }), stage.wish({ clients: [node.client(0)] })];
+  for (const wish of wishes) await stage.ensure(wish);
+  const kept = await Promise.all(
+    wishes.map(async (wish) => {
+      const client = await stage.machine(wish.vip, node.client(0));
+      const file = await openIn(client, 'file');
+      await client.write(file, 0, wish.externalId);
+      return { wish, file };
+    }),
+  );
+  await node.losePower();
+  expect(node.serverPid(wishes[0]?.externalId ?? '')).toBeNull();
+  await node.restart();
+  // In the other order, so that a volume gets another device than it had.
+  for (const { wish, file } of kept.toReversed()) {
+    await stage.ensure(wish);
+    const client = await stage.machine(wish.vip, node.client(0));
+    expect(String(await client.read(await openIn(client, 'file'), 0, 100))).toBe(wish.externalId);
+    expect((await client.lookup(`${exportPath}/file`)).equals(file.handle)).toBe(true);
+  }
+});
+
+test('handles are of the file system, also on a device that was of another a moment ago', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  await backend.remove(wish.externalId, neverAborted);
+  const next = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(next);
+  const { stdout } = await run('xfs_admin', [
+    '-u',
+    path.join(node.pool, 'volumes', next.externalId, 'volume.img'),
+  ]);
+  const identity = stdout.replaceAll(/UUID = |[-\s]/g, '');
+  const handle = await (await stage.machine(next.vip, node.client(0))).lookup(exportPath);
+  expect(handle.toString('hex')).toContain(identity);
+});
+
+test('a snapshot is the volume at one instant, is taken once, and goes with the volume', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'file');
+  await client.write(file, 0, 'then');
+  const taken = await backend.snapshot(wish.externalId, 'monday', neverAborted);
+  expect(taken.sizeBytes).toBeGreaterThan(0);
+  await client.write(file, 0, 'now!');
+  expect((await backend.snapshot(wish.externalId, 'monday', neverAborted)).sizeBytes).toBeGreaterThan(0);
+  expect((await stage.ensure(wish)).snapshots).toEqual(['monday']);
+  expect(await readSnapshot(wish.externalId, 'monday')).toBe('then');
+  expect(String(await client.read(file, 0, 10))).toBe('now!');
+  await backend.removeSnapshot(wish.externalId, 'monday', neverAborted);
+  await backend.removeSnapshot(wish.externalId, 'monday', neverAborted);
+  expect((await stage.ensure(wish)).snapshots).toEqual([]);
+  await expect(backend.snapshot('no-such-volume', 'monday', neverAborted)).rejects.toMatchObject({
+    kind: 'not_found',
+  });
+});
+
+/** The snapshot's `file`, as somebody reads it who was given its image. */
+async function readSnapshot(volumeId: string, snapshotId: string): Promise<string> {
+  const { folder, pool } = stage.node;
+  const mount = path.join(folder, 'snapshot');
+  await mkdir(mount, { recursive: true });
+  const image = path.join(pool, 'volumes', volumeId, 'snapshots', `${snapshotId}.img`);
+  // It was frozen, so there is nothing to recover; its volume, which has the same identity, is mounted beside it.
+  await run('mount', ['-o', 'loop,ro,norecovery,nouuid', image, mount]);
+  try {
+    return await readFile(path.join(mount, 'file'), 'utf8');
+  } finally {
+    await run('umount', [mount]);
+  }
+}
+
+test('an agent that died during a snapshot leaves no volume frozen and no half a snapshot', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'file');
+  await backend.snapshot(wish.externalId, 'whole', neverAborted);
+  await node.agent().crash();
+  const folder = path.join(node.pool, 'volumes', wish.externalId);
+  await writeFile(path.join(folder, 'snapshots', 'half.img.new'), 'half');
+  await run('fsfreeze', ['--freeze', path.join(folder, 'mount')]);
+  const written = client.write(file, 0, 'waits');
+  await node.restart();
+  expect(await written).toBe(5);
+  expect((await stage.ensure(wish)).snapshots).toEqual(['whole']);
+});
+
+test('a configuration that somebody destroyed is written again, and the server follows it', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  await writeFile(path.join(node.pool, 'volumes', wish.externalId, 'ganesha.conf'), 'EXPORT { Export_Id = ');
+  process.kill(pidOf(wish), 'SIGHUP');
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
+  const stranger = await stage.machine(wish.vip, node.client(1));
+  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
+});
+
+test('what a server says has an end, however much it is made to say, and it goes on', async () => {
+  const { node } = stage;
+  const wish = stage.wish();
+  await stage.ensure(wish);
+  const log = path.join(node.pool, 'volumes', wish.externalId, 'ganesha.log');
+  await appendFile(log, 'noise\n'.repeat(1_500_000));
+  const what = 'the log to be put aside';
+  const isShort = async (): Promise<true | undefined> =>
+    (await stat(log).catch(() => ({ size: 0 }))).size < 1_048_576 ? true : undefined;
+  await eventually({ what, timeoutMs: 20_000 }, isShort);
+  await stage.ensure({ ...wish, clients: [node.client(0)] });
+  expect(await readFile(log, 'utf8')).toContain('SIGHUP');
+});
+
+test('a volume that is removed is gone with its data, address and devices, and can be removed again', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  await backend.snapshot(wish.externalId, 'last', neverAborted);
+  const client = await stage.machine(wish.vip, node.client(0));
+  await openIn(client, 'file');
+  await backend.remove(wish.externalId, neverAborted);
+  await backend.remove(wish.externalId, neverAborted);
+  expect((await backend.list(neverAborted)).map(({ externalId }) => externalId)).not.toContain(
+    wish.externalId,
+  );
+  expect(node.serverPid(wish.externalId)).toBeNull();
+  const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'AUTOCLEAR,BACK-FILE']);
+  // One that was told to go may wait for somebody who looks at it in a namespace of its own.
+  const kept = stdout.split('\n').filter((line) => line.trim().startsWith('0'));
+  expect(kept.join('\n')).not.toContain(wish.externalId);
+  await expect(stage.machine(wish.vip, node.client(0))).rejects.toThrow();
+  // Its address is free, and what is made there is empty.
+  const next = { ...stage.wish({ clients: [node.client(0)] }), vip: wish.vip };
+  await stage.ensure(next);
+  const newcomer = await stage.machine(next.vip, node.client(0));
+  expect(await outcomeOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
+});
+
+test('a removal that was cut short goes on with the next agent', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish();
+  await stage.ensure(wish);
+  await node.agent().crash();
+  const file = path.join(node.pool, 'volumes', wish.externalId, 'volume.json');
+  const record = JSON.parse(await readFile(file, 'utf8')) as object;
+  await writeFile(file, JSON.stringify({ ...record, isLeaving: true }));
+  await node.restart();
+  await eventually({ what: 'the volume to be gone' }, async () =>
+    (await backend.list(neverAborted)).every(({ externalId }) => externalId !== wish.externalId),
+  );
+  expect(node.serverPid(wish.externalId)).toBeNull();
+});

@@ -1,0 +1,83 @@
+import { chargeCheckpoints } from '@millrace/core/inference';
+import type { RecallCredit } from '@millrace/core/ledger';
+import { createRecallRequester, serveCreditLeases } from '@millrace/core/credit-leases';
+import type { RestoreGuard } from '@millrace/core/restore';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion } from '@millrace/platform/envelope';
+import type { Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
+import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
+import type { WorkerConfig } from './config.ts';
+
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** The Valkey that gateways spend from; null if it is not configured for this worker. */
+export async function connectLeaseValkey(
+  config: WorkerConfig,
+  { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Logger },
+): Promise<ValkeyClient | null> {
+  const { potValkeyUrl: url } = config.worker;
+  if (url === null) {
+    log.info({}, 'without a pot Valkey this worker lends no credit for inference');
+    return null;
+  }
+  const valkey = await connectValkey({ url, name: 'millrace-worker', log });
+  lifecycle.onDrain('pools', 'pot valkey', () => valkey.close());
+  // Not required: without it gateways spend nothing either, and everything else goes on.
+  lifecycle.addCheck({
+    name: 'pot valkey',
+    required: false,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: () => valkey.ping(),
+  });
+  return valkey;
+}
+
+/** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
+export function startCreditLeases(
+  config: WorkerConfig,
+  parts: {
+    readonly db: Db;
+    readonly nats: BackgroundNatsClient;
+    readonly valkey: ValkeyClient | null;
+    readonly guard: RestoreGuard;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+  },
+): void {
+  const { db, nats, valkey, guard, lifecycle, log } = parts;
+  const { potOutageMs, potLongestRequestMs } = config.worker;
+  if (valkey === null) return;
+  const pots = serveCreditLeases({
+    db,
+    valkey,
+    nats,
+    prefix: config.nats.prefix,
+    cell: config.cell.id,
+    clock: systemClock,
+    log,
+    outageMs: potOutageMs,
+    longestRequestMs: potLongestRequestMs,
+    chargeUnfinished: chargeCheckpoints,
+    mayLend: (reader) => guard.mayLend(reader),
+  });
+  lifecycle.onDrain('consumers', 'pots', () => pots.stop());
+}
+
+const RECALL_TIMEOUT_MS = 2_000;
+
+/** Asks a worker that knows the Valkey of the pots, which may be another one. */
+export function createCreditRecall(config: WorkerConfig, nats: BackgroundNatsClient): RecallCredit {
+  const { id: cell } = config.cell;
+  return createRecallRequester(nats, {
+    prefix: config.nats.prefix,
+    homeCell: cell,
+    timeoutMs: RECALL_TIMEOUT_MS,
+    envelope: {
+      ...{ cell, mode: 'live', actor: { kind: 'system', id: 'worker' } },
+      ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
+    },
+  });
+}

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost, type BenchAssertion, type BenchRun } from '@millrace/runners';
+import type { RawClient, RawResponse } from './raw-client.ts';
+import type { Gateway } from './gateways.ts';
+
+/** Many streams at once, each slow as a real one: what they cost in memory, and that it does not grow. */
+
+const STREAMS = 1_000;
+/** So many come at once, until all are there. */
+const STEP = 50;
+const STEP_MS = 100;
+
+export interface OpenStreamsReport {
+  readonly figures: Readonly<Record<string, number>>;
+  readonly bars: readonly BenchAssertion[];
+}
+
+function residentMib(pid: number): number {
+  const kib = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  return Math.round(kib / 102.4) / 10;
+}
+
+const middle = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** `clientOf` gives a client whose streams have so many chunks, 100 ms apart. */
+export async function measureOpenStreams(
+  run: BenchRun,
+  gateway: Gateway,
+  clientOf: (chunks: number) => RawClient,
+): Promise<OpenStreamsReport> {
+  const seconds = run.quick ? 6 : 40;
+  const idle = residentMib(gateway.pid);
+  const client = clientOf(seconds * 10);
+  const streams: Promise<RawResponse>[] = [];
+  while (streams.length < STREAMS) {
+    for (let nth = 0; nth < STEP; nth += 1) streams.push(client.ask());
+    await sleep(STEP_MS);
+  }
+  const samples: number[] = [];
+  for (let second = 0; second < seconds; second += 1) {
+    await sleep(1_000);
+    samples.push(residentMib(gateway.pid));
+  }
+  const answers = await Promise.all(streams);
+  client.close();
+  const refused = answers.filter(({ status }) => status !== 200).length;
+  const whole = answers.filter(({ status, bytes }) => status === 200 && bytes > seconds * 10 * 100).length;
+  // The first third is the filling of heaps and buffers; then the middle of the next against that of the last.
+  const third = Math.floor(samples.length / 3);
+  const early = middle(samples.slice(third, 2 * third));
+  const late = middle(samples.slice(2 * third));
+  return {
+    figures: {
+      [`${STREAMS} streams held for ${seconds} s: refused`]: refused,
+      [`${STREAMS} streams held for ${seconds} s: whole`]: whole,
+      [`${STREAMS} streams: MiB before`]: idle,
+      [`${STREAMS} streams: MiB in the second third`]: early,
+      [`${STREAMS} streams: MiB in the last third`]: late,
+    },
+    bars: [
+      atMost(`streams of ${STREAMS} that broke`, 0, STREAMS - whole),
+      atMost(
+        `${STREAMS} streams: memory, last third against second`,
+        1.1,
+        Math.round((late / early) * 100) / 100,
+      ),
+    ],
+  };
+}

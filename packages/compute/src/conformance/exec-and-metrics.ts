@@ -1,0 +1,134 @@
+import { systemClock } from '@millrace/platform/clock';
+import { expect, it } from 'vitest';
+import type { ExecResult, MachineRef } from '../driver.ts';
+import { expectFailure, type SuiteContext } from './suite-context.ts';
+
+const execLimits = { timeoutMs: 10_000, maxBytes: 65_536 };
+const defaultGpuListing = { argv: ['ls', '/dev'], pattern: /^nvidia\d+$/ };
+
+/** A command of the suite, once the machine is up far enough to run one. */
+function exec(stage: SuiteContext, machine: MachineRef, argv: readonly string[]): Promise<ExecResult> {
+  return stage.until(`an answer of ${argv[0]}`, stage.facts.bounds.bootMs, () =>
+    stage.whileTimePasses(stage.driver.exec(machine, { argv, ...execLimits }, stage.signal())),
+  );
+}
+
+/** What is seen inside the machine: its devices, its console, its figures, and commands. */
+export function describeExecAndMetrics(stage: SuiteContext): void {
+  if (stage.world.abilities.exec) describeExec(stage);
+  else describeNoExec(stage);
+  if (stage.world.abilities.exec && stage.world.runsPrograms) describeIsolation(stage);
+  if (stage.world.abilities.consoleLog) describeConsole(stage);
+  if (stage.world.abilities.metrics) describeMetrics(stage);
+}
+
+function describeIsolation(stage: SuiteContext): void {
+  it('machines on one node do not reach each other, whosever they are', async () => {
+    const [one, other] = [await stage.make(), await stage.make({ orgId: stage.otherOrgId })];
+    const addressOf = (machine: MachineRef): Promise<string> =>
+      stage.until('an address', stage.facts.bounds.bootMs, async () =>
+        (await stage.view(machine)).privateIps.find((address) => address.includes('.')),
+      );
+    const ping = async (address: string): Promise<number | null> =>
+      (await exec(stage, one, ['ping', '-c', '1', '-W', '2', address])).exitCode;
+    // Its own address shows that the question is a good one.
+    expect(await ping(await addressOf(one))).toBe(0);
+    expect(await ping(await addressOf(other))).not.toBe(0);
+  });
+}
+
+function describeNoExec(stage: SuiteContext): void {
+  it('exec says that this engine cannot', async () => {
+    const command = { argv: ['true'], ...execLimits };
+    await expectFailure(stage.driver.exec(stage.nobody(), command, stage.signal()), ['unsupported']);
+  });
+}
+
+function describeConsole(stage: SuiteContext): void {
+  it('consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off', async () => {
+    const wish = await stage.make();
+    const whole = await stage.until('something on the console', stage.facts.bounds.bootMs, async () => {
+      const text = await stage.driver.consoleLog(wish, { maxBytes: 65_536 }, stage.signal());
+      return text.length > 8 && text;
+    });
+    expect(Buffer.byteLength(whole)).toBeLessThanOrEqual(65_536);
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    const read = (maxBytes: number): Promise<string> =>
+      stage.driver.consoleLog(wish, { maxBytes }, stage.signal());
+    const [before, some, after] = [await read(65_536), await read(8), await read(65_536)];
+    expect(after).toBe(before);
+    expect(before.endsWith(some)).toBe(true);
+    expect(some).not.toBe('');
+    expect(Buffer.byteLength(some)).toBeLessThanOrEqual(8);
+  });
+}
+
+function describeMetrics(stage: SuiteContext): void {
+  it('metrics are figures of a machine that runs or null, and never a 0 that nobody measured', async () => {
+    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    (await stage.login(wish)).end();
+    const { at, gpus, ...figures } = await stage.driver.metrics(wish, stage.signal());
+    expect(Number.isFinite(at.getTime())).toBe(true);
+    for (const [name, figure] of Object.entries(figures)) {
+      if (figure !== null) expect(figure, name).toBeGreaterThanOrEqual(0);
+    }
+    // A machine that has booted has used memory and time: 0 would be an invention.
+    expect(figures.ramUsedBytes).not.toBe(0);
+    expect(figures.cpuSeconds).not.toBe(0);
+    for (const gpu of gpus ?? []) {
+      expect(wish.gpuPciAddresses).toContain(gpu.pciAddress);
+      if (gpu.utilisationPercent !== null) expect(gpu.utilisationPercent).toBeLessThanOrEqual(100);
+    }
+  });
+
+  it('metrics of a machine that is off measure nothing instead of zero', async () => {
+    const wish = await stage.make();
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    const figures = await stage.driver.metrics(wish, stage.signal());
+    expect([figures.ramUsedBytes, figures.cpuSeconds]).toEqual([null, null]);
+  });
+}
+
+function describeExec(stage: SuiteContext): void {
+  it('a machine sees exactly the GPUs that it was given, and one without sees none', async () => {
+    const node = stage.node(1);
+    const { argv, pattern } = stage.world.gpuDevices ?? defaultGpuListing;
+    for (const gpuPciAddresses of [[stage.gpu(node, 0), stage.gpu(node, 1)], []]) {
+      const wish = await stage.make({ nodeName: node.name, gpuPciAddresses });
+      const { stdout } = await exec(stage, wish, argv);
+      const seen = stdout.split(/\s+/).filter((name) => pattern.test(name));
+      expect(seen).toHaveLength(gpuPciAddresses.length);
+      expect((await stage.view(wish)).gpuPciAddresses.toSorted()).toEqual(gpuPciAddresses.toSorted());
+    }
+  });
+
+  it('exec runs a command without a shell, and gives its output, its exit code, and no more than asked for', async () => {
+    const wish = await stage.make();
+    const literal = '$HOME; id | cat > /tmp/x `id`';
+    expect(await exec(stage, wish, ['echo', literal])).toEqual({
+      exitCode: 0,
+      stdout: `${literal}\n`,
+      stderr: '',
+    });
+    expect((await exec(stage, wish, ['false'])).exitCode).not.toBe(0);
+    const missing = await exec(stage, wish, ['ls', '/no/such/folder']);
+    expect(missing.exitCode).not.toBe(0);
+    expect(missing.stderr).not.toBe('');
+    const long = { argv: ['seq', '1', '20000'], timeoutMs: 10_000, maxBytes: 100 };
+    const { stdout } = await stage.driver.exec(wish, long, stage.signal());
+    expect(Buffer.byteLength(stdout)).toBeLessThanOrEqual(100);
+    expect(stdout.startsWith('1\n2\n3\n')).toBe(true);
+  });
+
+  it('exec ends at its timeout, and says so', async () => {
+    const wish = await stage.make();
+    await exec(stage, wish, ['true']);
+    const startedMs = systemClock.monotonicMs();
+    const slow = { argv: ['sleep', '600'], timeoutMs: 500, maxBytes: 100 };
+    await expectFailure(stage.whileTimePasses(stage.bare.exec(wish, slow, stage.signal())), [
+      'unavailable',
+      'failed',
+    ]);
+    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(stage.facts.bounds.callMs);
+  });
+}

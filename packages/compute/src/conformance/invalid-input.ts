@@ -1,0 +1,119 @@
+import { systemClock } from '@millrace/platform/clock';
+import { expect, it } from 'vitest';
+import type { MachineSpec } from '../driver.ts';
+import { expectFailure, immediateMs, type SuiteContext } from './suite-context.ts';
+
+// Each could be a path, a line of a configuration file, or a number that wraps, if it were passed on.
+const invalidIds = [
+  '../../1.0/projects',
+  'a/b',
+  'a?project=default',
+  'a%2fb',
+  '',
+  'a\nb',
+  '.',
+  'a'.repeat(300),
+];
+const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
+  ['a hostname with a slash', { hostname: '../etc/passwd' }],
+  ['a hostname with a line break', { hostname: 'a\nuser.root=1' }],
+  ['an empty hostname', { hostname: '' }],
+  ['a label with a line break', { labels: { team: 'a\nsecurity.privileged=true' } }],
+  ['a label whose key is a setting', { labels: { 'Security=Privileged': 'true' } }],
+  ['a node that is a path', { nodeName: '../other' }],
+  ['an image that is a path', { image: '../../images' }],
+  ['no CPU', { cpuCount: 0 }],
+  ['half a CPU', { cpuCount: 0.5 }],
+  ['a number that is none', { cpuCount: Number.NaN }],
+  ['less than no memory', { ramMb: -1 }],
+  ['memory beyond all bounds', { ramMb: Number.MAX_SAFE_INTEGER }],
+  ['a disk beyond all bounds', { diskGb: 1e15 }],
+  ['a GPU that is a path', { gpuPciAddresses: ['../../0000:17:00.0'] }],
+  ['a GPU twice', { gpuPciAddresses: ['0000:17:00.0', '0000:17:00.0'] }],
+  ['a key of two lines', { sshKeys: ['ssh-ed25519 AAAA a\nssh-ed25519 AAAA b'] }],
+  ['a port that is none', { ports: [{ internalPort: 22, externalPort: 70_000, protocol: 'tcp' }] }],
+];
+
+/** Input that a tenant chose, and callers that give up. */
+export function describeInvalidInput(stage: SuiteContext): void {
+  it('an external id that is not one is refused by every method, and reaches the engine as no path', async () => {
+    const { driver } = stage;
+    const wish = await stage.wish({ ports: [] });
+    for (const externalId of invalidIds) {
+      const machine = { externalId, orgId: stage.orgId };
+      const calls = {
+        create: () => driver.create({ ...wish, ...machine }, stage.signal()),
+        describe: () => driver.describe(machine, stage.signal()),
+        start: () => driver.start(machine, stage.signal()),
+        stop: () => driver.stop(machine, { graceMs: 0 }, stage.signal()),
+        reboot: () => driver.reboot(machine, { graceMs: 0 }, stage.signal()),
+        setPorts: () => driver.setPorts(machine, [], stage.signal()),
+        cutAccess: () => driver.cutAccess(machine, stage.signal()),
+        terminate: () => driver.terminate(machine, stage.signal()),
+        setKeys: () => driver.setKeys(machine, [], stage.signal()),
+        setGpus: () => driver.setGpus(machine, [], stage.signal()),
+        runUserData: () => driver.runUserData(machine, '#!/bin/sh\n', stage.signal()),
+        consoleLog: () => driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
+        metrics: () => driver.metrics(machine, stage.signal()),
+        exec: () => driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),
+      };
+      for (const [method, call] of Object.entries(calls)) {
+        const kind = stage.can(method) ? 'refused' : 'unsupported';
+        await expectFailure(call(), [kind], `${method} of ${JSON.stringify(externalId.slice(0, 30))}`);
+      }
+    }
+  });
+
+  it('a wish that no machine can be made of is refused, and leaves nothing behind', async () => {
+    for (const [title, changes] of invalidSpecs) {
+      const wish = await stage.wish({ ports: [], ...changes });
+      await expectFailure(stage.driver.create(wish, stage.signal()), ['refused'], title);
+      expect(await stage.driver.describe(wish, stage.signal()), title).toBeNull();
+    }
+  });
+
+  it('a caller that gives up gets its answer at once, before and while the call is under way', async () => {
+    const wish = await stage.wish({ ports: [] });
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const early = await measureMs(async () => {
+        await expectFailure(
+          stage.driver.create(wish, AbortSignal.abort()),
+          ['unavailable'],
+          'aborted before',
+        );
+        await expectFailure(stage.driver.listOwned(AbortSignal.abort()), ['unavailable'], 'aborted before');
+      });
+      if (attempt === 0) expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+      const late = await measureMs(async () => {
+        const abort = new AbortController();
+        const call = stage.driver.create(wish, abort.signal);
+        abort.abort();
+        await expectFailure(call, ['unavailable'], 'aborted while under way');
+      });
+      waits.push(early + late);
+    }
+    // The fastest attempt counts, since a stall of the machine may delay the others.
+    expect(Math.min(...waits)).toBeLessThan(immediateMs);
+    // Nothing is known about what was done; asking again makes it so.
+    await stage.until('create after giving up', stage.facts.bounds.callMs, async () => {
+      await stage.driver.create(wish, stage.signal());
+      return true;
+    });
+    expect(await stage.settled(wish)).toMatchObject({ power: 'on' });
+  });
+
+  it('a connection that was closed fails every call as unavailable', async () => {
+    const driver = await stage.world.connect();
+    await driver.close();
+    await driver.close();
+    await expectFailure(driver.describe(stage.nobody(), stage.signal()), ['unavailable'], 'describe');
+    await expectFailure(driver.readInventory(stage.signal()), ['unavailable'], 'readInventory');
+  });
+}
+
+async function measureMs(work: () => Promise<void>): Promise<number> {
+  const startedMs = systemClock.monotonicMs();
+  await work();
+  return systemClock.monotonicMs() - startedMs;
+}

@@ -1,0 +1,119 @@
+import { expect, it } from 'vitest';
+import {
+  handOverOverSsh,
+  isKeyRejected,
+  loginAndCountGpus,
+  newReadinessKey,
+  replaceKeysOverSsh,
+  type ReadinessResult,
+} from '../readiness/index.ts';
+import type { MachineRef } from '../driver.ts';
+import { userDataLog } from '../user-data.ts';
+import type { SuiteContext } from './suite-context.ts';
+
+/** That a machine of this engine can be proven the way in which rentals prove theirs. */
+export function describeReadiness(stage: SuiteContext): void {
+  if (stage.hasInside) describeHostKey(stage);
+  if (stage.world.abilities.setKeys) describeOneTimeKey(stage);
+  if (stage.world.runsPrograms === true) describeKeysOverSsh(stage);
+}
+
+function waitUntilReady(
+  stage: SuiteContext,
+  machine: MachineRef,
+  privateKey: string,
+): Promise<Extract<ReadinessResult, { outcome: 'in' }>> {
+  return stage.until('the machine to let us in', stage.facts.bounds.bootMs, async () => {
+    const look = await loginAndCountGpus(await stage.sshTarget(machine, privateKey), stage.signal());
+    return look.outcome === 'in' && look;
+  });
+}
+
+function describeHostKey(stage: SuiteContext): void {
+  it('a machine identifies itself by the host key that it was given, and a login that expects another is not made', async () => {
+    const [given, other] = [newReadinessKey(), newReadinessKey()];
+    const wish = await stage.make({ sshKeys: [given.publicKey], hostKey: given.hostKey });
+    const { hostKey } = await waitUntilReady(stage, wish, given.privateKey);
+    expect(hostKey).toBe(given.hostKey.fingerprint);
+    const target = { ...(await stage.sshTarget(wish, given.privateKey)), hostKey: other.hostKey.fingerprint };
+    expect(await loginAndCountGpus(target, stage.signal())).toMatchObject({ outcome: 'wrong-host-key' });
+    expect(await isKeyRejected(target, stage.signal())).toBe('unreachable');
+  });
+}
+
+function describeOneTimeKey(stage: SuiteContext): void {
+  it('a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys', async () => {
+    const node = stage.node(0);
+    const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
+    const gpuPciAddresses = [stage.gpu(node, 0), stage.gpu(node, 1)];
+    const wish = await stage.make({ gpuPciAddresses, sshKeys: [platform.publicKey] });
+    const { gpuCount, hostKey } = await waitUntilReady(stage, wish, platform.privateKey);
+    expect(gpuCount).toBe(2);
+    const target = { ...(await stage.sshTarget(wish, platform.privateKey)), hostKey };
+    expect(await isKeyRejected(target, stage.signal())).toBe('accepted');
+    await stage.driver.setKeys(wish, [], stage.signal());
+    expect(await isKeyRejected(target, stage.signal())).toBe('refused');
+    await stage.driver.setKeys(wish, [tenant.publicKey], stage.signal());
+    expect(await isKeyRejected(target, stage.signal())).toBe('refused');
+    const asTenant = { ...target, privateKey: tenant.privateKey };
+    expect(await loginAndCountGpus(asTenant, stage.signal())).toEqual({ outcome: 'in', hostKey, gpuCount });
+  });
+}
+
+function describeKeysOverSsh(stage: SuiteContext): void {
+  if (stage.world.abilities.exec) describeKeyHandOver(stage);
+  it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
+    const [first, second, third] = [newReadinessKey(), newReadinessKey(), newReadinessKey()];
+    const wish = await stage.make({ sshKeys: [first.publicKey] });
+    const { hostKey } = await waitUntilReady(stage, wish, first.privateKey);
+    const target = { ...(await stage.sshTarget(wish, first.privateKey)), hostKey };
+    const keys = [second.publicKey, third.publicKey];
+    expect(await replaceKeysOverSsh(target, keys, stage.signal())).toEqual({ outcome: 'replaced' });
+    expect(await isKeyRejected(target, stage.signal())).toBe('refused');
+    expect(await replaceKeysOverSsh(target, [], stage.signal())).toMatchObject({ outcome: 'refused' });
+    for (const { privateKey } of [second, third]) {
+      expect(await isKeyRejected({ ...target, privateKey }, stage.signal())).toBe('accepted');
+    }
+  });
+}
+
+/** As root, since not every image lets its user become root without a password. */
+function describeKeyHandOver(stage: SuiteContext): void {
+  it('keys and user data are handed over in one session, and the text is started after what must come first', async () => {
+    const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
+    const wish = await stage.make({ sshKeys: [platform.publicKey] });
+    const { hostKey } = await waitUntilReady(stage, wish, platform.privateKey);
+    const inside = async (line: string): Promise<string> => {
+      const command = { argv: ['sh', '-c', line], timeoutMs: 10_000, maxBytes: 4_096 };
+      return (await stage.driver.exec(wish, command, stage.signal())).stdout.trim();
+    };
+    await inside(
+      'mkdir -p /root/.ssh && cp /home/*/.ssh/authorized_keys /root/.ssh/ && chown -R 0:0 /root/.ssh',
+    );
+    const target = {
+      ...(await stage.sshTarget(wish, platform.privateKey)),
+      user: 'root',
+      hostKey,
+    };
+    const seen: string[] = [];
+    const handOver = {
+      keys: [tenant.publicKey],
+      userData: '#!/bin/sh\necho "it\'s $(id -u)"\n',
+      first: async () => {
+        seen.push(await isKeyRejected(target, stage.signal()), await inside(`cat ${userDataLog} || true`));
+      },
+    };
+    expect(await handOverOverSsh(target, handOver, stage.signal())).toEqual({
+      outcome: 'replaced',
+      hasStarted: true,
+    });
+    expect(seen).toEqual(['refused', '']);
+    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+      return (await inside(`cat ${userDataLog}`)) === "it's 0";
+    });
+    expect(await handOverOverSsh(target, handOver, stage.signal())).toMatchObject({ outcome: 'refused' });
+    expect(await isKeyRejected({ ...target, privateKey: tenant.privateKey }, stage.signal())).toBe(
+      'accepted',
+    );
+  });
+}

@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { makeCertificate, startProtocolRecorder } from '@millrace/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { DriverErrorKind } from '../../driver-error.ts';
+import { IncusClient } from './incus-client.ts';
+import { IncusError } from './incus-errors.ts';
+
+// A daemon that misbehaves, on a socket of its own. What the real one does is in the conformance suite.
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+async function daemon(
+  answer: Answer,
+  clock: Clock = systemClock,
+): Promise<{ client: IncusClient; asked: string[] }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+  const socketPath = path.join(folder, 's');
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(socketPath, resolve);
+  });
+  const client = new IncusClient({ socketPath }, clock, { operationMs: 30_000 });
+  onTestFinished(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+  return { client, asked };
+}
+
+const never = new AbortController().signal;
+const question = { what: 'look', path: '/1.0/instances/x', query: { project: 'mr-1' } };
+const deed = { what: 'do it', method: 'POST', path: '/1.0/instances', body: {} } as const;
+const operation = '/1.0/operations/75f4d2df-c8a4-4a9c-bab0-42bcf979b96a';
+
+const text =
+  (body: string, status = 200): Answer =>
+  (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  };
+const sync = (metadata: unknown): string => JSON.stringify({ type: 'sync', status_code: 200, metadata });
+const failure = (code: number, error: string): string =>
+  JSON.stringify({ type: 'error', error_code: code, error, metadata: null });
+
+async function kindOf(call: Promise<unknown>): Promise<DriverErrorKind | 'no failure'> {
+  return call.then(
+    () => 'no failure',
+    (error: unknown) => (error instanceof IncusError ? error.kind : expect.fail(`threw ${String(error)}`)),
+  );
+}
+
+describe('a look', () => {
+  it.each([
+    ['no JSON', '<html>'],
+    ['nothing', ''],
+    ['another shape', '{"type":"sync","metadata":{"name":7}}'],
+    ['no envelope', '[]'],
+    ['an unknown kind of answer', '{"type":"maybe"}'],
+  ])('that is answered with %s is no answer', async (_title, body) => {
+    const { client } = await daemon(text(body));
+    const schema = z.object({ name: z.string() });
+    expect(await kindOf(client.find(question, schema, never))).toBe('unavailable');
+  });
+
+  it('that is answered without end is ended, and is no answer', async () => {
+    const { client } = await daemon((_request, response) => {
+      response.writeHead(200);
+      const chunk = Buffer.alloc(65_536, 'x');
+      const send = (): void => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once('drain', send);
+      };
+      send();
+    });
+    expect(await kindOf(client.read(question, z.unknown(), never))).toBe('unavailable');
+  });
+
+  it('that is answered with silence ends at its time', async () => {
+    const clock = new SimulatedClock(0);
+    const { client, asked } = await daemon(() => undefined, clock);
+    const outcome = kindOf(client.read(question, z.unknown(), never));
+    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(12_000);
+    expect(await outcome).toBe('unavailable');
+  });
+
+  it('finds nothing only where the daemon says 404', async () => {
+    const { client } = await daemon(text(failure(404, 'Instance not found'), 404));
+    expect(await client.find(question, z.unknown(), never)).toBeNull();
+    const { client: broken } = await daemon(text(failure(500, 'Instance lost'), 500));
+    expect(await kindOf(broken.find(question, z.unknown(), never))).toBe('unavailable');
+  });
+
+  it('ignores what it does not know, and gives the tag for a guarded change', async () => {
+    const { client, asked } = await daemon((_request, response) => {
+      response.writeHead(200, { etag: '"1"' }).end(sync({ name: 'x', brand_new: { a: 1 } }));
+    });
+    const found = await client.find(question, z.object({ name: z.string() }), never);
+    expect(found).toEqual({ value: { name: 'x' }, etag: '"1"' });
+    expect(asked).toEqual(['GET /1.0/instances/x?project=mr-1']);
+  });
+});
+
+describe('a deed', () => {
+  it('that goes on in the background is waited for, however long it takes', async () => {
+    let waits = 0;
+    const { client, asked } = await daemon((request, response) => {
+      if (request.method === 'POST') {
+        response
+          .writeHead(202)
+          .end(JSON.stringify({ type: 'async', operation: `${operation}?project=p`, metadata: {} }));
+        return;
+      }
+      waits += 1;
+      response.end(sync({ status_code: waits < 3 ? 103 : 200, err: '' }));
+    });
+    await client.write(deed, never);
+    expect(asked).toEqual([
+      'POST /1.0/instances',
+      ...Array.from({ length: 3 }, () => `GET ${operation}/wait?project=p&timeout=10`),
+    ]);
+  });
+
+  it.each([
+    ['by its own state', sync({ status_code: 400, err: 'no space left on device' }), 'no_capacity'],
+    ['by an error with status 200', failure(500, 'UNIQUE constraint failed: instances.name'), 'conflict'],
+    ['by a daemon that forgot it', failure(404, 'Operation not found'), 'unavailable'],
+    ['by an absence inside', failure(404, 'Instance not found'), 'not_found'],
+  ] as const)('that failed is known %s', async (_title, body, kind) => {
+    const { client } = await daemon((request, response) => {
+      response.end(
+        request.method === 'POST' ? JSON.stringify({ type: 'async', operation, metadata: {} }) : body,
+      );
+    });
+    expect(await kindOf(client.write(deed, never))).toBe(kind);
+  });
+
+  it('whose operation is named like another path is not followed', async () => {
+    for (const evil of ['/1.0/instances', `${operation}/../../certificates`, 'http://elsewhere/x', '']) {
+      const { client, asked } = await daemon(
+        text(JSON.stringify({ type: 'async', operation: evil, metadata: {} })),
+      );
+      expect(await kindOf(client.write(deed, never))).toBe('unavailable');
+      expect(asked).toHaveLength(1);
+    }
+  });
+
+  it('is given up at once when its caller gives up, or the driver is closed', async () => {
+    const { client, asked } = await daemon(() => undefined);
+    const abort = new AbortController();
+    const given = kindOf(client.write(deed, abort.signal));
+    const closed = kindOf(client.write(deed, never));
+    while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    abort.abort();
+    expect(await given).toBe('unavailable');
+    await client.close();
+    expect(await closed).toBe('unavailable');
+    expect(await kindOf(client.read(question, z.unknown(), never))).toBe('unavailable');
+  });
+});
+
+it('reads and begins other operations while 300 operations are waited for', async () => {
+  const abort = new AbortController();
+  const { client, asked } = await daemon((request, response) => {
+    if (request.url?.includes('/wait') === true) return;
+    if (request.method === 'POST') response.end(JSON.stringify({ type: 'async', operation, metadata: {} }));
+    else response.end(sync({ name: 'x' }));
+  });
+  const waits = Array.from({ length: 300 }, () => client.waitFor(operation, 'wait', abort.signal));
+  const ended = Promise.allSettled(waits);
+  while (asked.length < 300) await new Promise((resolve) => setImmediate(resolve));
+  expect(await client.read(question, z.object({ name: z.string() }), never)).toEqual({ name: 'x' });
+  expect(await client.begin(deed, never)).toMatchObject({ path: operation });
+  abort.abort();
+  expect((await ended).map(({ status }) => status)).not.toContain('fulfilled');
+});
+
+it('no daemon at all is unavailable, for looks and deeds alike', async () => {
+  const client = new IncusClient({ socketPath: '/no/such/socket' }, systemClock);
+  expect(await kindOf(client.find(question, z.unknown(), never))).toBe('unavailable');
+  expect(await kindOf(client.write(deed, never))).toBe('unavailable');
+  await client.close();
+});
+
+it('offers a daemon HTTP/1.1 alone', async () => {
+  const [recorder, worker] = [await startProtocolRecorder(), await makeCertificate('worker')];
+  const tls = {
+    clientCertificate: worker.certificate,
+    clientKey: worker.key,
+    serverCertificate: recorder.certificate.certificate,
+  };
+  const client = new IncusClient({ endpoints: [recorder.url], tls }, systemClock, { operationMs: 30_000 });
+  await expect(client.read(question, z.unknown(), never)).rejects.toThrow();
+  expect(await recorder.offered).toEqual(['http/1.1']);
+  await client.close();
+  recorder.close();
+});

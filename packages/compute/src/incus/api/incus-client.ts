@@ -1,0 +1,286 @@
+import type { Clock } from '@millrace/platform/clock';
+import { msToSecondsRoundUp } from '@millrace/platform/money';
+import type { WebSocket } from 'ws';
+import type { z } from 'zod';
+import { isDriverError } from '../../driver-error.ts';
+import { responseSchema, operationSchema, type Operation } from './incus-schemas.ts';
+import { invalidResponseError, errorFromResponse, IncusError } from './incus-errors.ts';
+import {
+  IncusTransport,
+  type TransportRequest,
+  type IncusConnectionOptions,
+  type TransportResponse,
+} from './incus-transport.ts';
+
+const mebibyte = 1_048_576;
+
+/** Bounds of one exchange. A list of everything may be long and slow; nothing else is. */
+const bounds = {
+  read: { timeoutMs: 12_000, maxBytes: 4 * mebibyte },
+  list: { timeoutMs: 60_000, maxBytes: 256 * mebibyte },
+  write: { timeoutMs: 30_000, maxBytes: 4 * mebibyte },
+};
+
+/** How long one question for an operation's end is held open by the daemon. */
+const waitSliceMs = 10_000;
+const operationPattern = /^\/1\.0\/operations\/[0-9a-f-]{36}(?:\?[A-Za-z0-9=&%_.-]*)?$/;
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export type ProjectScope = { readonly project: string } | { readonly 'all-projects': 'true' };
+
+export interface WithEtag<T> {
+  readonly value: T;
+  readonly etag: string | null;
+}
+
+export function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (given.length === 0) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(given).toString()}`;
+}
+
+interface ReadRequest {
+  /** For people: "read the instance". */
+  readonly what: string;
+  readonly path: string;
+  readonly query?: Query;
+}
+
+interface WriteRequest extends ReadRequest {
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly body?: unknown;
+  readonly etag?: string | null;
+}
+
+/** Incus's REST interface, as far as we use it. Every failure is a `DriverError`; every answer is checked. */
+export class IncusClient {
+  readonly #transport: IncusTransport;
+  readonly #operationMs: number;
+
+  constructor(
+    reach: IncusConnectionOptions,
+    clock: Clock,
+    options: { readonly operationMs?: number; readonly project?: string | null } = {},
+  ) {
+    this.#transport = new IncusTransport(reach, clock);
+    this.#operationMs = options.operationMs ?? 600_000;
+    this.project = options.project ?? null;
+    this.clock = clock;
+  }
+
+  readonly clock: Clock;
+  /** The one project that our certificate is good for; null if it is good for all. */
+  readonly project: string | null;
+
+  /** Where to look for all that is ours. */
+  get everywhere(): ProjectScope {
+    return this.project === null ? { 'all-projects': 'true' } : { project: this.project };
+  }
+
+  /** Where things are that machines of all organisations share: images, networks. */
+  get shared(): Query {
+    return this.project === null ? {} : { project: this.project };
+  }
+
+  async read<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    return (await this.#read(asked, schema, bounds.read, signal)).value;
+  }
+
+  async readList<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    return (await this.#read(asked, schema, bounds.list, signal)).value;
+  }
+
+  /** Null only when the daemon itself says that there is no such thing. */
+  async find<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<WithEtag<T> | null> {
+    try {
+      return await this.#read(asked, schema, bounds.read, signal);
+    } catch (error) {
+      if (isDriverError(error, 'not_found')) return null;
+      throw error;
+    }
+  }
+
+  /** Does it and waits until it is done. */
+  async write(written: WriteRequest, signal: AbortSignal): Promise<void> {
+    const begun = await this.begin(written, signal);
+    if (begun !== null) await this.waitFor(begun.path, written.what, signal);
+  }
+
+  /** Does it; where the daemon goes on in the background, says where to wait for the end. */
+  async begin(
+    written: WriteRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly path: string; readonly metadata: unknown } | null> {
+    const { what, method, body, etag } = written;
+    const received = await this.#transport.exchange(
+      {
+        ...bounds.write,
+        what,
+        method,
+        path: withQuery(written.path, written.query ?? {}),
+        headers: {
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(etag && { 'if-match': etag }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      },
+      signal,
+    );
+    const answer = this.#answerOf(what, received, false);
+    if (answer.type === 'sync') return null;
+    const path = answer.operation ?? '';
+    if (!operationPattern.test(path)) throw invalidResponseError(what, 'the operation has no usable name');
+    return { path, metadata: answer.metadata };
+  }
+
+  /** The end of an operation, as long as the signal and our own bound allow. */
+  async waitFor(path: string, what: string, signal: AbortSignal): Promise<Operation> {
+    const startedMs = this.clock.monotonicMs();
+    const [base = '', query] = path.split('?');
+    const target = withQuery(`${base}/wait${query === undefined ? '' : `?${query}`}`, {
+      timeout: String(msToSecondsRoundUp(waitSliceMs)),
+    });
+    while (this.clock.monotonicMs() - startedMs < this.#operationMs) {
+      const operation = await this.#waitOnce(target, what, signal);
+      if (operation.status_code === 200) return operation;
+      if (operation.status_code > 200) {
+        throw errorFromResponse(
+          what,
+          operation.status_code === 400 ? 500 : operation.status_code,
+          operation.err ?? '',
+          false,
+        );
+      }
+    }
+    throw new IncusError('unavailable', `Incus is still busy to ${what} after ${this.#operationMs} ms.`);
+  }
+
+  async #waitOnce(target: string, what: string, signal: AbortSignal): Promise<Operation> {
+    const received = await this.#transport.exchange(
+      {
+        ...bounds.read,
+        timeoutMs: waitSliceMs + bounds.read.timeoutMs,
+        isLongPoll: true,
+        what,
+        method: 'GET',
+        path: target,
+      },
+      signal,
+    );
+    let metadata: unknown;
+    try {
+      // What went wrong in an operation is a failed deed, although it is learned by reading.
+      ({ metadata } = this.#answerOf(what, received, false));
+    } catch (error) {
+      // An operation that nobody knows was lost with its daemon, or ended and was forgotten: its outcome is unknown.
+      if (error instanceof IncusError && error.code === 404 && isOperationMissing(error)) {
+        throw new IncusError('unavailable', `Incus lost track of what it did to ${what}.`, { cause: error });
+      }
+      throw error;
+    }
+    return parse(operationSchema, metadata, what);
+  }
+
+  /** A file or a log: bytes as they are, not an answer in an envelope. */
+  async readBytes(
+    asked: ReadRequest & { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<TransportResponse> {
+    const received = await this.#transport.exchange(
+      {
+        ...bounds.read,
+        what: asked.what,
+        method: 'GET',
+        path: withQuery(asked.path, asked.query ?? {}),
+        maxBytes: asked.maxBytes,
+      },
+      signal,
+    );
+    if (received.status !== 200) this.#answerOf(asked.what, received, true);
+    return received;
+  }
+
+  async pushBytes(
+    asked: ReadRequest & { readonly headers?: Readonly<Record<string, string>>; readonly bytes?: Buffer },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const request: TransportRequest = {
+      ...bounds.write,
+      what: asked.what,
+      method: 'POST',
+      path: withQuery(asked.path, asked.query ?? {}),
+      // Without a type of its own the daemon reads the body as a form and writes an empty file.
+      headers: { 'content-type': 'application/octet-stream', ...asked.headers },
+      ...(asked.bytes !== undefined && { body: asked.bytes }),
+    };
+    this.#answerOf(asked.what, await this.#transport.exchange(request, signal), false);
+  }
+
+  openSocket(
+    asked: ReadRequest & { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
+    signal: AbortSignal,
+  ): Promise<WebSocket> {
+    const path = withQuery(asked.path, asked.query ?? {});
+    return this.#transport.openSocket(asked.what, path, asked, signal);
+  }
+
+  get closing(): AbortSignal {
+    return this.#transport.closing;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #read<T>(
+    asked: ReadRequest,
+    schema: z.ZodType<T>,
+    limit: { readonly timeoutMs: number; readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<WithEtag<T>> {
+    const path = withQuery(asked.path, asked.query ?? {});
+    const request: TransportRequest = { ...limit, what: asked.what, method: 'GET', path };
+    for (let round = 1; ; round += 1) {
+      const received = await this.#transport.exchange(request, signal);
+      try {
+        const answer = this.#answerOf(asked.what, received, true);
+        const { etag } = received.headers;
+        return {
+          value: parse(schema, answer.metadata, asked.what),
+          etag: typeof etag === 'string' ? etag : null,
+        };
+      } catch (error) {
+        // A member that lost its cluster, or is starting, says so at once; another one may know.
+        if (!isDriverError(error, 'unavailable') || round >= this.#transport.endpointCount) throw error;
+        this.#transport.turnAway();
+      }
+    }
+  }
+
+  #answerOf(what: string, received: TransportResponse, isRead: boolean): z.infer<typeof responseSchema> {
+    let answer: z.infer<typeof responseSchema>;
+    try {
+      answer = responseSchema.parse(JSON.parse(received.body.toString('utf8')));
+    } catch (error) {
+      throw invalidResponseError(what, error);
+    }
+    // The body decides, not the status: a forwarded failure can arrive with 200.
+    if (answer.type !== 'error') return answer;
+    throw errorFromResponse(what, answer.error_code ?? received.status, answer.error ?? '', isRead);
+  }
+}
+
+function isOperationMissing(error: IncusError): boolean {
+  return /operation/i.test(error.message);
+}
+
+export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [first] = result.error.issues;
+  throw invalidResponseError(
+    what,
+    new Error(`${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`),
+  );
+}

@@ -1,0 +1,169 @@
+import type { WebSocket } from 'ws';
+import type { EngineEvent } from '../../driver.ts';
+import { eventSchema } from './incus-schemas.ts';
+import type { IncusClient } from './incus-client.ts';
+import { noResponseError } from './incus-errors.ts';
+import { externalIdFrom } from './incus-names.ts';
+
+const heartbeatMs = 5_000;
+const eventBytes = 1_048_576;
+/** A reader this far behind reads everything anew instead. */
+const maxBufferedEvents = 10_000;
+const readEventsAction = 'tell what happens';
+/** Those after which a look shows something else; commands, files and logs are not among them. */
+const machineActions =
+  /^instance-(?:created|updated|renamed|started|ready|stopped|shutdown|restarted|paused|resumed|deleted)$/;
+
+/** What a message of Incus hints at; null for what is of no interest, not ours, or makes no sense. */
+export function parseEvent(text: string, project: string | null = null): EngineEvent | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const parsed = eventSchema.safeParse(value);
+  if (!parsed.success || parsed.data.type !== 'lifecycle') return null;
+  const { action, source, name, project: named } = parsed.data.metadata;
+  if (machineActions.test(action)) {
+    const place = parseEventSource(source ?? '', name ?? '', named ?? '');
+    const externalId = place === null ? null : externalIdFrom(place, project);
+    return externalId === null ? null : { kind: 'machine', externalId, what: action };
+  }
+  if (!action.startsWith('cluster-member-')) return null;
+  const node = /^\/1\.0\/cluster\/members\/([^/?]+)/.exec(source ?? '')?.[1] ?? name ?? '';
+  return node === '' ? null : { kind: 'node', nodeName: node, what: action };
+}
+
+/** The URL names the machine also where the fields, which came later, are missing. */
+function parseEventSource(
+  source: string,
+  name: string,
+  project: string,
+): { name: string; project: string } | null {
+  const named = /^\/1\.0\/(?:instances|containers|virtual-machines)\/([^/?]+)/.exec(source)?.[1] ?? name;
+  const owned = /[?&]project=([^&]+)/.exec(source)?.[1] ?? project;
+  return named === '' || owned === '' ? null : { name: named, project: owned };
+}
+
+/** Hints for as long as the connection holds. Any member tells of all. */
+export async function* readEvents(client: IncusClient, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+  if (signal.aborted) return;
+  const inbox = new EventBuffer(client, signal);
+  try {
+    const query = { type: 'lifecycle', ...client.everywhere };
+    const asked = {
+      what: readEventsAction,
+      path: '/1.0/events',
+      query,
+      maxBytes: eventBytes,
+      attach: inbox.attach,
+    };
+    await client.openSocket(asked, signal);
+    inbox.beat();
+    yield* inbox.drain();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    inbox.end();
+  }
+}
+
+/** What has arrived and was not yet read, and why nothing more will. */
+class EventBuffer {
+  readonly #client: IncusClient;
+  #socket: WebSocket | null = null;
+  readonly #signal: AbortSignal;
+  readonly #waiting: EngineEvent[] = [];
+  #failure: unknown = null;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+  #cancelBeat: () => void = () => undefined;
+  /** True until the daemon shows a sign of life: a connection that is cut somewhere on the way never closes. */
+  #isSilent = false;
+
+  constructor(client: IncusClient, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#abort, { once: true });
+    client.closing.addEventListener('abort', this.#close, { once: true });
+  }
+
+  /** To the latest attempt to connect: what earlier ones say no longer counts. */
+  readonly attach = (socket: WebSocket): void => {
+    this.#socket = socket;
+    const stop = (failure: unknown): void => {
+      if (this.#socket === socket && socket.readyState !== socket.CONNECTING) this.#stop(failure);
+    };
+    socket.on('message', (data) => this.#take(data));
+    socket.on('pong', () => this.#hear());
+    socket.on('ping', () => this.#hear());
+    socket.on('error', stop);
+    socket.on('close', () => stop(new Error('the connection was closed')));
+  };
+
+  async *drain(): AsyncGenerator<EngineEvent> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) {
+        yield next;
+        continue;
+      }
+      if (this.#signal.aborted) return;
+      if (this.#isOver) throw noResponseError(readEventsAction, this.#failure);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  end(): void {
+    this.#stop(null);
+    this.#cancelBeat();
+    this.#signal.removeEventListener('abort', this.#abort);
+    this.#client.closing.removeEventListener('abort', this.#close);
+    this.#socket?.terminate();
+  }
+
+  readonly #abort = (): void => this.#stop(null);
+  readonly #close = (): void => this.#stop(new Error('the driver was closed'));
+
+  #take(data: WebSocket.RawData): void {
+    this.#hear();
+    const event = parseEvent(Buffer.isBuffer(data) ? data.toString('utf8') : '', this.#client.project);
+    if (event === null) return;
+    if (this.#waiting.length >= maxBufferedEvents) {
+      this.#stop(new Error('more happened than was read'));
+      this.#socket?.terminate();
+      return;
+    }
+    this.#waiting.push(event);
+    this.#wake();
+  }
+
+  #hear(): void {
+    this.#isSilent = false;
+  }
+
+  beat(): void {
+    this.#cancelBeat = this.#client.clock.after(heartbeatMs, () => {
+      if (this.#isOver) return;
+      if (this.#isSilent) {
+        this.#stop(new Error(`nothing was heard for ${heartbeatMs} ms`));
+        this.#socket?.terminate();
+        return;
+      }
+      this.#isSilent = true;
+      if (this.#socket?.readyState === this.#socket?.OPEN) this.#socket?.ping();
+      this.beat();
+    });
+  }
+
+  #stop(failure: unknown): void {
+    if (!this.#isOver) {
+      this.#isOver = true;
+      this.#failure = failure;
+    }
+    this.#wake();
+  }
+}

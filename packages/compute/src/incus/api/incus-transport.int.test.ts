@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { systemClock } from '@millrace/platform/clock';
+import { startStopwatch, startTcpProxy, useIncusCluster, scaledLimitMs } from '@millrace/testing';
+import { expect, it } from 'vitest';
+import { isDriverError } from '../../driver-error.ts';
+import { serverSchema } from './incus-schemas.ts';
+import { IncusClient } from './incus-client.ts';
+import type { IncusTls } from './incus-transport.ts';
+
+// Which member answers, and whom it believes, against the cluster that test files share. Nothing is changed there.
+
+async function reach(): Promise<{ endpoints: string[]; tls: IncusTls }> {
+  const cluster = await useIncusCluster();
+  return {
+    endpoints: cluster.members.map(({ url }) => url),
+    tls: {
+      clientCertificate: readFileSync(cluster.clientCertificateFile, 'utf8'),
+      clientKey: readFileSync(cluster.clientKeyFile, 'utf8'),
+      serverCertificate: readFileSync(cluster.serverCertificateFile, 'utf8'),
+    },
+  };
+}
+
+const who = { what: 'say who it is', path: '/1.0' };
+const soon = (): AbortSignal => AbortSignal.timeout(300_000);
+
+async function nameOf(client: IncusClient): Promise<string> {
+  const { environment } = await client.read(who, serverSchema, soon());
+  return environment.server_name;
+}
+
+it('a member that is gone is passed over, and the one that answered is asked first from then on', async () => {
+  const { endpoints, tls } = await reach();
+  // Nothing listens at port 1.
+  const client = new IncusClient(
+    { endpoints: ['https://127.0.0.1:1', ...endpoints.slice(1)], tls },
+    systemClock,
+  );
+  expect([await nameOf(client), await nameOf(client)]).toEqual(['incus-2', 'incus-2']);
+  // A write that surely was not sent goes on as well: here it is refused by a daemon, not by the dead address.
+  const again = new IncusClient(
+    { endpoints: ['https://127.0.0.1:1', ...endpoints.slice(1)], tls },
+    systemClock,
+  );
+  const wrong = again.write({ what: 'x', method: 'PUT', path: '/1.0/projects/no-such', body: {} }, soon());
+  await expect(wrong).rejects.toSatisfy((error) => isDriverError(error, 'not_found'));
+  await Promise.all([client.close(), again.close()]);
+});
+
+it('a member that accepts and then is silent costs one bounded wait, and is then asked last', async () => {
+  const { endpoints, tls } = await reach();
+  await using silent = await startTcpProxy(endpoints[0] ?? '');
+  silent.pause();
+  const client = new IncusClient(
+    { endpoints: [silent.rewrite(endpoints[0] ?? ''), ...endpoints.slice(1)], tls },
+    systemClock,
+  );
+  expect(await nameOf(client)).toBe('incus-2');
+  const stopwatch = startStopwatch();
+  expect(await nameOf(client)).toBe('incus-2');
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(3_000));
+  await client.close();
+});
+
+it('a daemon that shows another certificate than the pinned one is told nothing', async () => {
+  const { endpoints, tls } = await reach();
+  const pinnedWrong = { ...tls, serverCertificate: tls.clientCertificate };
+  const client = new IncusClient({ endpoints, tls: pinnedWrong }, systemClock);
+  await expect(nameOf(client)).rejects.toSatisfy((error) => isDriverError(error, 'unavailable'));
+  const asked = { what: 'listen', path: '/1.0/events', maxBytes: 1_024, attach: () => undefined };
+  await expect(client.openSocket(asked, soon())).rejects.toSatisfy((error) =>
+    isDriverError(error, 'unavailable'),
+  );
+  await client.close();
+});

@@ -1,0 +1,158 @@
+import { X509Certificate } from 'node:crypto';
+import type { Clock } from '@millrace/platform/clock';
+import { z } from 'zod';
+import { isDriverError } from '../../driver-error.ts';
+import { IncusClient } from './incus-client.ts';
+import { IncusError } from './incus-errors.ts';
+import type { IncusConnectionOptions } from './incus-transport.ts';
+
+// How a daemon of somebody else comes to trust us, and how far. Nothing here is done with its machines.
+
+/** A project that was given to us, as the daemon tells it. */
+export interface GrantedProject {
+  readonly name: string;
+  readonly config: Readonly<Record<string, string>>;
+}
+
+/** How far the daemon lets us go, by its own word and by what it answers. */
+export interface TrustLimits {
+  /** Whether it lets us see what is not ours to see: all instances, or the project that every daemon has. */
+  readonly seesOthers: boolean;
+  /** Whether it keeps our certificate as a restricted one. */
+  readonly isRestricted: boolean;
+  /** The projects that it lets us into. */
+  readonly projects: readonly GrantedProject[];
+  /** Whether it is one of several daemons, which would all trust us. */
+  readonly isClustered: boolean;
+  readonly serverName: string;
+}
+
+export interface IncusTrust {
+  /** Whether it knows our certificate already. */
+  isTrusted(signal: AbortSignal): Promise<boolean>;
+  /** Hands over the token that its owner made for us. It is good once: `refused` from then on. */
+  redeem(token: string, signal: AbortSignal): Promise<void>;
+  readLimits(signal: AbortSignal): Promise<TrustLimits>;
+  /** Has it forget our certificate, which only a daemon does that trusts us with everything. */
+  leave(signal: AbortSignal): Promise<void>;
+  /** The names of the images in a project, at most a hundred. */
+  readImages(project: string, signal: AbortSignal): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+type TrustConnectionOptions = Extract<IncusConnectionOptions, { readonly endpoints: readonly string[] }>;
+
+const text = z.string().max(256);
+const serverSchema = z.object({
+  auth: text,
+  environment: z.object({ server_name: text.min(1), server_clustered: z.boolean() }).nullish(),
+});
+const certificateSchema = z.object({
+  restricted: z.boolean(),
+  projects: z.array(text).max(10_000).nullish(),
+});
+const projectsSchema = z
+  .array(z.object({ name: text, config: z.record(text, z.string().max(4_096)).nullish() }))
+  .max(1_000);
+const instancesSchema = z.array(z.object({ project: text })).max(10_000);
+const aliasesSchema = z.array(z.object({ name: z.string().min(1).max(255) })).max(10_000);
+const maxImages = 100;
+
+export function openIncusTrust(reach: TrustConnectionOptions, clock: Clock): IncusTrust {
+  return new Trust(reach, clock);
+}
+
+class Trust implements IncusTrust {
+  readonly #client: IncusClient;
+  readonly #fingerprint: string;
+
+  constructor(reach: TrustConnectionOptions, clock: Clock) {
+    this.#client = new IncusClient(reach, clock);
+    const { fingerprint256 } = new X509Certificate(reach.tls.clientCertificate);
+    this.#fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
+  }
+
+  async isTrusted(signal: AbortSignal): Promise<boolean> {
+    return (await this.#server(signal)).auth === 'trusted';
+  }
+
+  async redeem(token: string, signal: AbortSignal): Promise<void> {
+    const body = { type: 'client', trust_token: token };
+    const what = 'take our certificate for its token';
+    await this.#client.write({ what, method: 'POST', path: '/1.0/certificates', body }, signal);
+  }
+
+  async readLimits(signal: AbortSignal): Promise<TrustLimits> {
+    const { environment } = await this.#server(signal);
+    if (environment === null || environment === undefined) {
+      throw new IncusError('refused', 'Incus does not trust our certificate.');
+    }
+    const asked = {
+      what: 'say how far we are trusted',
+      path: `/1.0/certificates/${this.#fingerprint}`,
+    };
+    const { restricted, projects: named } = await this.#client.read(asked, certificateSchema, signal);
+    const query = { recursion: '1' };
+    const all = { what: 'list the projects', path: '/1.0/projects', query };
+    const projects = await this.#client.read(all, projectsSchema, signal);
+    const seesOthers = await this.#seesOthers(projects, signal);
+    const names = new Set([...(named ?? []), ...projects.map(({ name }) => name)]);
+    const configs = new Map(projects.map(({ name, config }) => [name, config ?? {}]));
+    return {
+      seesOthers,
+      isRestricted: restricted,
+      projects: [...names].map((name) => ({ name, config: configs.get(name) ?? {} })),
+      isClustered: environment.server_clustered,
+      serverName: environment.server_name,
+    };
+  }
+
+  async leave(signal: AbortSignal): Promise<void> {
+    const path = `/1.0/certificates/${this.#fingerprint}`;
+    await this.#client.write({ what: 'forget our certificate', method: 'DELETE', path }, signal);
+  }
+
+  async readImages(project: string, signal: AbortSignal): Promise<readonly string[]> {
+    const asked = {
+      what: 'list the images',
+      path: '/1.0/images/aliases',
+      query: { project, recursion: '1' },
+    };
+    const aliases = await this.#client.read(asked, aliasesSchema, signal);
+    return aliases.map(({ name }) => name).slice(0, maxImages);
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  #server(signal: AbortSignal): Promise<z.infer<typeof serverSchema>> {
+    return this.#client.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
+  }
+
+  /**
+   * Whether it shows us what is not ours. Of instances in all projects Incus lists those that one may see: none of them may
+   * be elsewhere. The project that every daemon has it must refuse. Silence proves nothing.
+   */
+  async #seesOthers(projects: readonly { readonly name: string }[], signal: AbortSignal): Promise<boolean> {
+    const ours = new Set(projects.map(({ name }) => name));
+    const everywhere = { path: '/1.0/instances', query: { 'all-projects': 'true', recursion: '1' } };
+    const instances = await this.#unlessRefused(everywhere, instancesSchema, signal);
+    if (instances?.some(({ project }) => !ours.has(project)) === true) return true;
+    const everybodys = { path: '/1.0/projects/default' };
+    return (await this.#unlessRefused(everybodys, z.object({}), signal)) !== null;
+  }
+
+  async #unlessRefused<T>(
+    question: { readonly path: string; readonly query?: Readonly<Record<string, string>> },
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+  ): Promise<T | null> {
+    try {
+      return await this.#client.read({ what: 'show what is not ours', ...question }, schema, signal);
+    } catch (error) {
+      if (isDriverError(error, 'refused') || isDriverError(error, 'not_found')) return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import { isDriverError } from '../driver-error.ts';
+import type { MachineSpec } from '../driver.ts';
+import type { IncusNics } from './incus-nics.ts';
+import type { IncusClient } from './api/incus-client.ts';
+import type { IncusCluster } from './incus-cluster.ts';
+import { IncusError } from './api/incus-errors.ts';
+import type { IncusFiles } from './incus-files.ts';
+import type { IncusImages, PreparedImage } from './incus-images.ts';
+import {
+  differenceFromSpec,
+  instanceBody,
+  isReady,
+  isNeverStarted,
+  configKeys,
+  assertAccessNotCut,
+} from './incus-instance.ts';
+import { instanceLocation, type IncusInstances } from './incus-instances.ts';
+import { isPort, portDevices } from './incus-ports.ts';
+import { ensureProject } from './incus-project.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+/**
+ * How long an instance that is not marked as ready, and with no operation under way, may stand before it is taken for
+ * what a crash left. Its maker, if alive, writes its files and sets the mark within a tenth of a second.
+ */
+const abandonedAfterMs = 2_500;
+const maxAttempts = 6;
+const maxPolls = 100;
+
+interface ProvisionerDeps {
+  readonly client: IncusClient;
+  readonly cluster: IncusCluster;
+  readonly instances: IncusInstances;
+  readonly files: IncusFiles;
+  readonly images: IncusImages;
+  readonly nics: IncusNics;
+  readonly settings: IncusSettings;
+}
+
+/** What a look at a machine came to: it stands and was there before, it stands and is ours to start, or look again. */
+type CreateState = 'there' | 'new' | 'again';
+
+/**
+ * Makes a machine in steps, each of which looks before it acts: row and disk, files, mark `ready`, power. Whoever dies,
+ * the next call makes anew what has no mark, and goes on with what has one; of those who race one makes it.
+ */
+export class IncusProvisioner {
+  readonly #parts: ProvisionerDeps;
+
+  constructor(parts: ProvisionerDeps) {
+    this.#parts = parts;
+  }
+
+  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { client, settings, instances } = this.#parts;
+    await this.#refuseUnknownNode(wish, signal);
+    const project = ensureProject(client, settings, wish.orgId, signal);
+    for (let round = 1; ; round += 1) {
+      try {
+        const found = await this.#find(wish, project, signal);
+        if (found === 'new') return await this.#firstStart(wish, signal);
+        if (found === 'there') return await this.#startAgain(wish, signal);
+        if (round >= maxPolls)
+          throw new IncusError('busy', 'Others make and delete this machine all the time.');
+      } catch (error) {
+        // Another call removed the machine between two of our steps because it looked half-made. Begin again.
+        const isLost = error instanceof IncusError && error.code === 404;
+        if (!isLost || round >= maxAttempts || (await instances.find(wish, signal)) !== null) throw error;
+      }
+    }
+  }
+
+  /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
+  async #find(wish: MachineSpec, project: Promise<unknown>, signal: AbortSignal): Promise<CreateState> {
+    const { instances, images, cluster } = this.#parts;
+    const image = images.prepare(wish.nodeName, wish.image, signal);
+    // A machine that is there needs no image any more.
+    image.catch(() => undefined);
+    const [found] = await Promise.all([instances.find(wish, signal), project]);
+    if (found === null) return this.#make(wish, await image, signal);
+    const instance = found.value;
+    assertAccessNotCut(instance.config);
+    const difference = differenceFromSpec(instance, wish, await cluster.nodeNameOf(instance, signal));
+    if (difference !== null) {
+      throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
+    }
+    if (isReady(instance)) return 'there';
+    await this.#outlive(wish, signal);
+    return 'again';
+  }
+
+  async #make(wish: MachineSpec, image: PreparedImage, signal: AbortSignal): Promise<CreateState> {
+    const { instances, images } = this.#parts;
+    try {
+      await this.#post(wish, image.fingerprint, signal);
+    } catch (error) {
+      // Another call was first, and its instance is found by the next look.
+      const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
+      if (!isSecond) throw isDriverError(error, 'not_found') ? missingDependencyError(error) : error;
+      await instances.refuseTaken(wish, signal);
+      await instances.pause(signal);
+      return 'again';
+    }
+    await Promise.all([
+      image.isWhole ? undefined : images.confirm(wish.nodeName, image.fingerprint, signal),
+      this.#fill(wish, image.fingerprint, signal),
+    ]);
+    await instances.patchConfig(wish, { [configKeys.ready]: '1' }, signal);
+    return 'new';
+  }
+
+  async #post(wish: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const { client, cluster, nics, settings } = this.#parts;
+    const place = {
+      fingerprint,
+      listenAddress: await this.#listenAddress(wish.nodeName, signal),
+      addresses: await nics.firstAddresses(wish.externalId, signal),
+    };
+    const query = {
+      project: instanceLocation(client, wish).project,
+      target: await cluster.target(wish.nodeName, signal),
+    };
+    const body = instanceBody(wish, place, settings);
+    await client.write(
+      { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
+      signal,
+    );
+  }
+
+  /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
+  async #fill(wish: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const { instances, files, settings } = this.#parts;
+    if (settings.instanceType !== 'container') return;
+    await instances.patiently(signal, () => files.prepare(wish, settings.sshUser, fingerprint, signal));
+  }
+
+  /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
+  async #outlive(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { instances, client } = this.#parts;
+    let idleSinceMs = client.clock.monotonicMs();
+    for (;;) {
+      const found = await instances.find(wish, signal);
+      if (found === null || isReady(found.value)) return;
+      if (await instances.isUnderWay(wish, signal)) idleSinceMs = client.clock.monotonicMs();
+      if (client.clock.monotonicMs() - idleSinceMs >= abandonedAfterMs) {
+        if (!isNeverStarted(found.value)) {
+          throw new IncusError('conflict', 'A machine of this id has run, but was not made to the end.');
+        }
+        await instances.delete(wish, signal);
+        return;
+      }
+      await instances.pause(signal);
+    }
+  }
+
+  /**
+   * A container is on long before Incus has ended its start, which looks for each port's helper once a second: nobody
+   * waits for that. An address that another machine has is told only by a start that has failed: a VM's start is waited for,
+   * and a container is then off, so that whoever looks at it starts it again (`start`).
+   */
+  async #firstStart(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { instances, nics, settings } = this.#parts;
+    try {
+      if (settings.instanceType === 'container') await instances.orderStart(wish, signal);
+      else await nics.start(wish, signal);
+    } catch (error) {
+      // What could not be started even once is of no use to anybody, and the refusal must leave nothing behind.
+      const isFinal = isDriverError(error) && error.isFinal && error.kind !== 'not_found';
+      if (isFinal) await instances.delete(wish, signal);
+      throw error;
+    }
+  }
+
+  async #startAgain(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    await this.#parts.nics.start(wish, signal);
+    await this.setPorts(wish, wish.ports, signal);
+  }
+
+  /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */
+  async setPorts(
+    machine: Pick<MachineSpec, 'externalId' | 'orgId'>,
+    ports: MachineSpec['ports'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { instances, cluster, settings } = this.#parts;
+    const instance = await instances.get(machine, signal);
+    const nodeName = await cluster.nodeNameOf(instance, signal);
+    const address = await this.#listenAddress(nodeName, signal);
+    await instances.edit(
+      machine,
+      ({ config, devices }) => {
+        if (ports.length > 0) assertAccessNotCut(config);
+        const current = devices ?? {};
+        const others = Object.entries(current).filter(([, device]) => !isPort(device));
+        const opened = portDevices(current, ports, address, settings.instanceType);
+        const next = { ...Object.fromEntries(others), ...opened };
+        return isSame(current, next) ? null : { config: config ?? {}, devices: next };
+      },
+      signal,
+    );
+  }
+
+  async #listenAddress(nodeName: string, signal: AbortSignal): Promise<string> {
+    const { cluster, settings } = this.#parts;
+    const address = settings.listenAddress ?? (await cluster.addressOf(nodeName, signal));
+    if (address !== null) return address;
+    throw new IncusError('not_found', `The cluster has no member ${nodeName} with an address.`);
+  }
+
+  async #refuseUnknownNode(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    await this.#parts.cluster.target(wish.nodeName, signal);
+    await this.#listenAddress(wish.nodeName, signal);
+  }
+}
+
+/** What a machine is made of is not there, which no further round would change. */
+function missingDependencyError(error: Error): IncusError {
+  return new IncusError('not_found', error.message, { cause: error });
+}
+
+function isSame(
+  left: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  right: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): boolean {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => {
+    const [a, b] = [left[name] ?? {}, right[name] ?? {}];
+    const parts = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...parts].every((part) => a[part] === b[part]);
+  });
+}

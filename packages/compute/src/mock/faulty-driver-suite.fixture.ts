@@ -1,0 +1,23 @@
+import { describeDriver } from '../conformance/index.ts';
+import { createInMemoryStore } from './index.ts';
+import {
+  makeFaultyDriver,
+  faultyDriverCases,
+  untouched,
+  type FaultyDriverCase,
+} from './faulty-driver.fixture.ts';
+import { mockHarness } from './mock-harness.fixture.ts';
+
+// Run by conformance.test.ts in a process of its own, where tests fail without failing anything else.
+const good: FaultyDriverCase['break'] = () => ({});
+const all = Object.entries(faultyDriverCases).map(([name, sabotage]) => [name, sabotage.break] as const);
+for (const [name, broken] of [...all, [untouched, good] as const]) {
+  const world = mockHarness(async () => createInMemoryStore());
+  describeDriver(name, {
+    ...world,
+    async connect() {
+      const driver = await world.connect();
+      return makeFaultyDriver(driver, broken(driver));
+    },
+  });
+}

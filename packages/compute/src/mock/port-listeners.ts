@@ -1,0 +1,208 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Clock } from '@millrace/platform/clock';
+import type { MachineRef, PortMapping } from '../driver.ts';
+import type { CommandContext } from './commands.ts';
+import { hostKeyOf } from './host-key.ts';
+import type { MockNode } from './layout.ts';
+import type { StoredMachine, MachineStore } from './machine-store.ts';
+import { stateAt, type MockMachine } from './mock-machine.ts';
+import { destroyAfter, serveSsh } from './ssh-server.ts';
+import { CoalescingRunner } from './coalescing-runner.ts';
+
+export interface PortListenersOptions {
+  readonly memory: MachineStore;
+  readonly clock: Clock;
+  readonly seed: string;
+  readonly nodes: ReadonlyMap<string, MockNode>;
+  /** The address to listen at instead of each node's own. */
+  readonly bind: string | null;
+}
+
+interface PortListener {
+  readonly mapping: PortMapping;
+  readonly server: Server;
+  readonly sockets: Set<Socket>;
+}
+
+/** What is behind a door. */
+type ListenerContext = Omit<CommandContext, 'maxBytes'>;
+
+interface MachineListeners {
+  readonly ref: MachineRef;
+  readonly doors: Map<string, PortListener>;
+  /** The boot that the open connections belong to: none outlives it. */
+  boots: number;
+  /** Looks at the memory. However many stand at the doors, there is one look at a time. */
+  readonly looks: CoalescingRunner<StoredMachine | null>;
+  /** Brings the doors in line with what a look finds. */
+  readonly work: CoalescingRunner<void>;
+}
+
+const sshPort = 22;
+const watchMs = 1_000;
+/** Of one machine, through all of its ports. */
+const maxSockets = 64;
+/** How long someone who was told the one line there is may take to hang up. */
+const hangUpMs = 5_000;
+const nameOf = ({ internalPort, externalPort }: PortMapping): string => `${externalPort}:${internalPort}`;
+
+/**
+ * The ports of mock machines, listened at for real by this process. They are brought in line with the machine whenever
+ * this process looks at it, and every connection asks the memory anew: a machine that another process cut off is cut
+ * off here too, at its next word and within a second. A port that is taken, as by another process that serves the same
+ * machine, is left alone. UDP is shown and not served.
+ */
+export class PortListeners {
+  readonly #options: PortListenersOptions;
+  readonly #doorways = new Map<string, MachineListeners>();
+  #stopWatching: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(options: PortListenersOptions) {
+    this.#options = options;
+  }
+
+  /** Opens and closes what this machine, as it was just seen, needs opened and closed. */
+  async sync(ref: MachineRef, machine: MockMachine | null): Promise<void> {
+    const key = `${ref.orgId} ${ref.externalId}`;
+    const known = this.#doorways.get(key);
+    const wanted = this.#wantedOf(machine);
+    if (known === undefined && wanted.length === 0) return;
+    const isInLine =
+      known?.work.isIdle === true &&
+      known.boots === machine?.boots &&
+      known.doors.size === wanted.length &&
+      wanted.every((port) => known.doors.has(nameOf(port)));
+    if (this.#isClosed || isInLine) return;
+    // One after the other, each by what the memory says then: the last one to run has seen the newest record.
+    await (known ?? this.#add(key, ref, machine?.boots ?? 0)).work.run();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopWatching?.();
+    const doorways = [...this.#doorways.values()];
+    await Promise.all(doorways.map(({ work }) => work.settled()));
+    await Promise.all(doorways.flatMap(({ doors }) => [...doors.values()].map(closeListener)));
+    this.#doorways.clear();
+  }
+
+  #add(key: string, ref: MachineRef, boots: number): MachineListeners {
+    const doorway: MachineListeners = {
+      ref,
+      boots,
+      doors: new Map(),
+      looks: new CoalescingRunner(() => this.#options.memory.read(ref)),
+      work: new CoalescingRunner(() => this.#apply(key, doorway)),
+    };
+    this.#doorways.set(key, doorway);
+    return doorway;
+  }
+
+  #wantedOf(machine: MockMachine | null): readonly PortMapping[] {
+    if (machine === null) return [];
+    const { isWired } = stateAt(machine, this.#options.seed, this.#options.clock.nowMs());
+    return isWired ? machine.ports.filter(({ protocol }) => protocol === 'tcp') : [];
+  }
+
+  async #apply(key: string, doorway: MachineListeners): Promise<void> {
+    const kept = await doorway.looks.run().catch(() => undefined);
+    if (this.#isClosed || kept === undefined) return;
+    const machine = kept?.machine ?? null;
+    const wanted = new Map(this.#wantedOf(machine).map((port) => [nameOf(port), port]));
+    if (machine === null || machine.boots !== doorway.boots) {
+      for (const { sockets } of doorway.doors.values()) for (const socket of sockets) socket.destroy();
+      doorway.boots = machine?.boots ?? 0;
+    }
+    const surplus = [...doorway.doors].filter(([name]) => !wanted.has(name));
+    for (const [name] of surplus) doorway.doors.delete(name);
+    await Promise.all(surplus.map(([, door]) => closeListener(door)));
+    const node = machine === null ? undefined : this.#options.nodes.get(machine.nodeName);
+    for (const [name, mapping] of wanted) {
+      if (doorway.doors.has(name) || node === undefined) continue;
+      const door = await this.#open(doorway, mapping, this.#options.bind ?? node.address);
+      if (door !== null) doorway.doors.set(name, door);
+    }
+    // Whoever asks from now on begins anew; a run that waits already would open doors that nobody knows of.
+    if (wanted.size === 0 && !doorway.work.hasWaiting) this.#doorways.delete(key);
+  }
+
+  async #open(doorway: MachineListeners, mapping: PortMapping, host: string): Promise<PortListener | null> {
+    const sockets = new Set<Socket>();
+    // A conversation of small packets, each of which would otherwise wait for the last one to be acknowledged.
+    const server = createServer({ noDelay: true }, (socket) => {
+      socket.on('error', () => socket.destroy());
+      if (socketsOf(doorway) >= maxSockets) {
+        socket.destroy();
+        return;
+      }
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      this.#watch();
+      void this.#welcome(socket, doorway, mapping);
+    });
+    const isOpen = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen({ host, port: mapping.externalPort }, () => resolve(true));
+    });
+    // A listener that fails later has no port any more; the next look at the machine opens it again.
+    server.on('error', () => doorway.doors.delete(nameOf(mapping)));
+    return isOpen ? { mapping, server, sockets } : null;
+  }
+
+  async #welcome(socket: Socket, doorway: MachineListeners, mapping: PortMapping): Promise<void> {
+    const { seed, clock } = this.#options;
+    const look = (): Promise<ListenerContext | null> => this.#look(doorway, mapping);
+    const isSsh = mapping.internalPort === sshPort;
+    // What nobody reads would keep the connection open after its other end has closed it.
+    if (!isSsh) socket.resume();
+    const inside = await look().catch(() => null);
+    if (inside === null || socket.destroyed) socket.destroy();
+    else if (isSsh) serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine), clock, look });
+    else {
+      destroyAfter(hangUpMs, socket, clock);
+      socket.end(`millrace mock: port ${mapping.internalPort} of ${inside.machine.hostname}\r\n`);
+    }
+  }
+
+  /** What is behind the door now; null when it should not be open. */
+  async #look(doorway: MachineListeners, mapping: PortMapping): Promise<ListenerContext | null> {
+    const { seed, clock, nodes } = this.#options;
+    const machine = (await doorway.looks.run())?.machine;
+    const node = nodes.get(machine?.nodeName ?? '');
+    const nowMs = clock.nowMs();
+    if (machine === undefined || node === undefined || machine.boots !== doorway.boots) return null;
+    const isOpen = machine.ports.some((port) => nameOf(port) === nameOf(mapping));
+    return isOpen && stateAt(machine, seed, nowMs).isUp ? { machine, node, seed, nowMs } : null;
+  }
+
+  /** While someone is connected, looks whether the machine still lets them. */
+  #watch(): void {
+    if (this.#isClosed || this.#stopWatching !== null) return;
+    this.#stopWatching = this.#options.clock.after(watchMs, () => {
+      this.#stopWatching = null;
+      void this.#patrol();
+    });
+  }
+
+  async #patrol(): Promise<void> {
+    const visited = [...this.#doorways.values()].filter((doorway) => socketsOf(doorway) > 0);
+    for (const doorway of visited) {
+      const kept = await doorway.looks.run().catch(() => undefined);
+      if (kept !== undefined) await this.sync(doorway.ref, kept?.machine ?? null);
+    }
+    if (visited.length > 0) this.#watch();
+  }
+}
+
+function socketsOf({ doors }: MachineListeners): number {
+  return [...doors.values()].reduce((sum, { sockets }) => sum + sockets.size, 0);
+}
+
+/** Breaks what is open and gives the port back. */
+async function closeListener({ server, sockets }: PortListener): Promise<void> {
+  for (const socket of sockets) socket.destroy();
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+}

@@ -1,0 +1,78 @@
+import { freePort } from '@millrace/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ComputeDriver } from '../driver.ts';
+import { isKeyRejected, loginAndCountGpus, newReadinessKey } from '../readiness/index.ts';
+import { mockEngine, longTimeout, machineSpecFor } from './mock-engine.fixture.ts';
+
+const { privateKey, publicKey } = newReadinessKey();
+
+let open: ComputeDriver[] = [];
+afterEach(async () => {
+  const left = open;
+  open = [];
+  for (const driver of left) await driver.close();
+});
+
+async function mockMachine(changes: Parameters<typeof machineSpecFor>[0] = {}) {
+  const engine = mockEngine();
+  const host = '127.0.0.1';
+  const driver = engine.connect({ bind: host });
+  open.push(driver);
+  const port = await freePort();
+  const ports = [{ internalPort: 22, externalPort: port, protocol: 'tcp' as const }];
+  const wish = machineSpecFor({ ports, sshKeys: [publicKey], ...changes });
+  await driver.create(wish, longTimeout());
+  return {
+    ...engine,
+    driver,
+    wish,
+    target: { host, port, user: 'ubuntu', privateKey, hostKey: null as string | null },
+  };
+}
+
+describe('the proof of a mock machine', () => {
+  it('comes in once the machine has booted, counts its GPUs and shows its host key', async () => {
+    const { clock, target } = await mockMachine();
+    expect(await loginAndCountGpus(target, longTimeout())).toMatchObject({ outcome: 'not-yet' });
+    await clock.advance(10_000);
+    const look = await loginAndCountGpus(target, longTimeout());
+    expect(look).toMatchObject({ outcome: 'in', gpuCount: 2 });
+    const hostKey = look.outcome === 'in' ? look.hostKey : null;
+    expect(hostKey).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+    expect(await loginAndCountGpus({ ...target, hostKey }, longTimeout())).toEqual(look);
+  });
+
+  it('counts none where there are none, and as many as the system inside sees', async () => {
+    const bare = await mockMachine({ gpuPciAddresses: [] });
+    const short = await mockMachine({ labels: { 'millrace.fault': 'wrong-gpu-count' } });
+    for (const [{ clock, target }, gpuCount] of [[bare, 0] as const, [short, 1] as const]) {
+      await clock.advance(10_000);
+      expect(await loginAndCountGpus(target, longTimeout())).toMatchObject({ outcome: 'in', gpuCount });
+    }
+  });
+
+  it('a key that was taken away is refused, one that is there is accepted, and a machine that is off is neither', async () => {
+    const { clock, driver, wish, target } = await mockMachine();
+    await clock.advance(10_000);
+    expect(await isKeyRejected(target, longTimeout())).toBe('accepted');
+    await driver.setKeys(wish, [newReadinessKey().publicKey], longTimeout());
+    expect(await isKeyRejected(target, longTimeout())).toBe('refused');
+    expect(await loginAndCountGpus(target, longTimeout())).toMatchObject({ outcome: 'refused' });
+    await driver.stop(wish, { graceMs: 0 }, longTimeout());
+    expect(await isKeyRejected(target, longTimeout())).toBe('unreachable');
+  });
+
+  it('another machine at the same place is not mistaken for it, and its refusal proves nothing', async () => {
+    const { clock, driver, wish, target } = await mockMachine();
+    await clock.advance(10_000);
+    const look = await loginAndCountGpus(target, longTimeout());
+    const pinned = { ...target, hostKey: look.outcome === 'in' ? look.hostKey : null };
+    await driver.terminate(wish, longTimeout());
+    const other = machineSpecFor({ ports: wish.ports });
+    await driver.create(other, longTimeout());
+    await clock.advance(10_000);
+    expect(await loginAndCountGpus(pinned, longTimeout())).toMatchObject({ outcome: 'wrong-host-key' });
+    expect(await isKeyRejected(pinned, longTimeout())).toBe('unreachable');
+    expect(await isKeyRejected(target, longTimeout())).toBe('refused');
+  });
+});

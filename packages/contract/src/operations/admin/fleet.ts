@@ -1,0 +1,394 @@
+import { z } from 'zod';
+import {
+  adminOperation,
+  auditReason,
+  mode,
+  noContent,
+  organisationId,
+  pageOf,
+  pageQuery,
+  prefixedId,
+  reasonQuery,
+  timestamp,
+  userId,
+} from '../operation-builders.ts';
+import { adminMaintenanceOperations } from './maintenance.ts';
+import { nodeId, nodeStatus } from '../node-schemas.ts';
+
+/** Operators: the fleet. Hardware is read from the engines; nobody types it in. */
+
+const providerId = z.string().min(1).max(64);
+const clusterId = prefixedId('cls', 'a cluster');
+const gpuId = prefixedId('gpu', 'a GPU');
+const offer = z.enum(['virtual-machine', 'bare-metal', 'marketplace']);
+const connectionType = z.enum(['ethernet', 'infiniband']);
+
+const provider = z
+  .object({
+    id: providerId,
+    variant: z.string(),
+    driver: z.string(),
+    mode: mode.meta({ description: '`test` for what test keys reach; `live` for everything else.' }),
+    enabled: z.boolean(),
+    configured: z.boolean().meta({
+      description:
+        'False once the configuration no longer names it: it sells nothing, and stays for the record.',
+    }),
+    regions: z.array(
+      z.object({
+        region: z.string(),
+        enabled: z.boolean(),
+        configured: z.boolean(),
+        customPorts: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'Provider' });
+
+const clusterStatus = z.enum(['connecting', 'connected', 'silent', 'removed']);
+
+const clusterSettings = z
+  .record(z.string().min(1).max(100), z.unknown())
+  .refine((value) => Object.keys(value).length <= 50, 'at most 50 settings')
+  .meta({
+    description: 'What the driver needs to know beyond the endpoint. Nothing secret.',
+    maxProperties: 50,
+  });
+
+const cluster = z
+  .object({
+    id: clusterId,
+    name: z.string(),
+    providerId,
+    region: z.string(),
+    driver: z.string(),
+    endpoint: z.string(),
+    credentialRef: z.string().nullable().meta({
+      description: 'The name of a secret known to the installation, never the secret.',
+    }),
+    settings: z.record(z.string(), z.unknown()),
+    offer: offer.meta({ description: 'What its nodes are sold as.' }),
+    connectionType: connectionType.meta({
+      description: 'How its nodes are connected, unless the engine says otherwise of a node.',
+    }),
+    origin: z.enum(['configuration', 'operator', 'supplier']).meta({ description: 'Who registered it.' }),
+    status: clusterStatus,
+    statusReason: z.string().nullable(),
+    statusSince: timestamp,
+    engine: z.string().nullable().meta({ description: 'What the engine says it is, once it has answered.' }),
+    lastSeenAt: timestamp.nullable(),
+    nodeCount: z.int().nonnegative(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Cluster' });
+
+const gpu = z.object({
+  id: z.string(),
+  model: z.string(),
+  gpuType: z
+    .string()
+    .meta({ description: 'What it is sold as; `unknown` for a model that rentals do not offer.' }),
+  ramMb: z.int().nonnegative().meta({ description: '0 where the engine does not say.' }),
+  pciAddress: z.string(),
+  numaNode: z.int().nullable(),
+  allocatedTo: z.string().nullable().meta({ description: 'The external id of the rental or instance.' }),
+});
+
+/** More ways of proof may follow. */
+export const gpuVerification = z.enum(['unverified']).meta({
+  id: 'GpuVerification',
+  'x-extensible': true,
+  description:
+    'unverified: the engine of its host reports the GPU, and no computation has proven that it is one of this model.',
+});
+
+export const nodeGpu = gpu.extend({
+  verification: gpuVerification,
+  deviceUuid: z.string().nullable().meta({ description: 'The id that its maker gave it.' }),
+  state: z.enum(['present', 'missing', 'faulty', 'replaced']).meta({
+    description:
+      'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out. replaced: another ' +
+      'device is at its address.',
+  }),
+  stateReason: z.string().nullable(),
+});
+
+export const node = z
+  .object({
+    id: nodeId,
+    name: z.string(),
+    clusterId,
+    clusterName: z.string(),
+    providerId,
+    region: z.string(),
+    supplierId: z.string().nullable(),
+    status: nodeStatus,
+    statusReason: z.string().nullable(),
+    statusSince: timestamp,
+    drainDeadlineAt: timestamp.nullable().meta({ description: 'By when whoever drained it wants it empty.' }),
+    address: z.string().nullable().meta({ description: 'Where ports of machines on it are opened.' }),
+    hardwareReadAt: timestamp.nullable().meta({
+      description: 'Null: nothing is known of it yet, and its figures are `unknown` and 0.',
+    }),
+    cpuModel: z.string(),
+    cpuCount: z.int().nonnegative(),
+    ramGb: z.int().nonnegative(),
+    storageGb: z.int().nonnegative(),
+    driverVersion: z.string().nullable(),
+    cudaVersion: z.string().nullable().meta({ description: 'The newest CUDA that its driver supports.' }),
+    gpus: z.array(nodeGpu),
+    liveRentalCount: z.int().nonnegative().meta({
+      description: 'Rentals and instances that hold GPUs of it, also those that are being released.',
+    }),
+    lastSeenAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Node' });
+
+const providerOperations = {
+  adminListProviders: adminOperation({
+    id: 'adminListProviders',
+    method: 'GET',
+    path: '/v2/admin/providers',
+    scope: 'admin:read',
+    summary: 'List the configured providers and their regions',
+    tags: ['fleet'],
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(provider) },
+    idempotency: 'none',
+  }),
+  adminUpdateProvider: adminOperation({
+    id: 'adminUpdateProvider',
+    method: 'PATCH',
+    path: '/v2/admin/providers/{providerId}',
+    scope: 'admin:write',
+    summary: 'Switch a provider or some of its regions on or off',
+    description: 'Switching off stops new rentals only.',
+    tags: ['fleet'],
+    params: z.object({ providerId }),
+    body: z
+      .object({
+        enabled: z.boolean().optional(),
+        regions: z
+          .array(z.object({ region: z.string().min(1).max(64), enabled: z.boolean() }))
+          .max(100)
+          .optional(),
+        reason: auditReason,
+      })
+      .meta({ id: 'ProviderUpdate' }),
+    response: { status: 200, schema: provider },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'PROVIDER_NOT_FOUND',
+  }),
+  adminListClusters: adminOperation({
+    id: 'adminListClusters',
+    method: 'GET',
+    path: '/v2/admin/clusters',
+    scope: 'admin:read',
+    summary: 'List clusters',
+    description: 'Removed ones are listed only when asked for by their status.',
+    tags: ['fleet'],
+    query: pageQuery.extend({ providerId: providerId.optional(), status: clusterStatus.optional() }),
+    response: { status: 200, schema: pageOf(cluster) },
+    idempotency: 'none',
+  }),
+  adminCreateCluster: adminOperation({
+    id: 'adminCreateCluster',
+    method: 'POST',
+    path: '/v2/admin/clusters',
+    scope: 'admin:write',
+    summary: 'Register the endpoint of a compute engine',
+    description: 'Its nodes and GPUs are read from the engine as soon as a worker reaches it.',
+    tags: ['fleet'],
+    body: z
+      .object({
+        name: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/),
+        providerId,
+        region: z.string().min(1).max(64),
+        driver: z.enum(['incus', 'ironic', 'mock']),
+        endpoint: z.string().min(1).max(2048),
+        credentialRef: z.string().min(1).max(255).nullable().default(null).meta({
+          description: 'The name of a secret known to the installation, never the secret.',
+        }),
+        offer: offer.default('virtual-machine').meta({ description: 'What its nodes are sold as.' }),
+        connectionType: connectionType.default('ethernet').meta({
+          description: 'How its nodes are connected, unless the engine says otherwise of a node.',
+        }),
+        settings: clusterSettings.default({}),
+        reason: auditReason.optional(),
+      })
+      .meta({ id: 'ClusterCreate' }),
+    response: { status: 201, schema: cluster },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'PROVIDER_NOT_FOUND',
+  }),
+  adminRemoveCluster: adminOperation({
+    id: 'adminRemoveCluster',
+    method: 'DELETE',
+    path: '/v2/admin/clusters/{clusterId}',
+    scope: 'admin:write',
+    summary: 'Forget a cluster on which nothing runs any more',
+    tags: ['fleet'],
+    params: z.object({ clusterId }),
+    query: reasonQuery,
+    response: noContent,
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'CLUSTER_NOT_FOUND',
+  }),
+} as const;
+
+const nodeTransition = z
+  .object({
+    seq: z.int().positive().meta({ description: 'Counts from 1 within the node, without holes.' }),
+    from: nodeStatus.nullable(),
+    to: nodeStatus,
+    reason: z.string(),
+    actor: z.string().meta({ description: 'Who did it: an operator by user id, or a part of the platform.' }),
+    at: timestamp,
+  })
+  .meta({ id: 'NodeTransition' });
+
+const nodeParams = z.object({ nodeId });
+const nodeActionBody = z.object({ reason: auditReason }).meta({ id: 'NodeAction' });
+
+const nodeAction = {
+  method: 'POST',
+  scope: 'admin:write',
+  tags: ['fleet'],
+  params: nodeParams,
+  body: nodeActionBody,
+  response: { status: 200, schema: node },
+  refuses: [404, 409],
+  idempotency: 'key',
+  notFoundReason: 'NODE_NOT_FOUND',
+} as const;
+
+const nodeOperations = {
+  adminListNodes: adminOperation({
+    id: 'adminListNodes',
+    method: 'GET',
+    path: '/v2/admin/nodes',
+    scope: 'admin:read',
+    summary: 'List nodes with their GPUs',
+    description: 'Removed ones are listed only when asked for by their status.',
+    tags: ['fleet'],
+    query: pageQuery.extend({ clusterId: clusterId.optional(), status: nodeStatus.optional() }),
+    response: { status: 200, schema: pageOf(node) },
+    idempotency: 'none',
+  }),
+  adminGetNode: adminOperation({
+    id: 'adminGetNode',
+    method: 'GET',
+    path: '/v2/admin/nodes/{nodeId}',
+    scope: 'admin:read',
+    summary: 'Read a node',
+    tags: ['fleet'],
+    params: nodeParams,
+    response: { status: 200, schema: node },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'NODE_NOT_FOUND',
+  }),
+  adminDrainNode: adminOperation({
+    ...nodeAction,
+    id: 'adminDrainNode',
+    path: '/v2/admin/nodes/{nodeId}/drain',
+    summary: 'Place nothing new on a node; what runs stays',
+    body: nodeActionBody
+      .extend({
+        deadlineAt: timestamp.optional().meta({
+          description: 'By when it should be empty. It is shown with the node; nothing is ended then.',
+        }),
+      })
+      .meta({ id: 'NodeDrain' }),
+  }),
+  adminResumeNode: adminOperation({
+    ...nodeAction,
+    id: 'adminResumeNode',
+    path: '/v2/admin/nodes/{nodeId}/resume',
+    summary: 'Put a drained or quarantined node back into use',
+  }),
+  adminQuarantineNode: adminOperation({
+    ...nodeAction,
+    id: 'adminQuarantineNode',
+    path: '/v2/admin/nodes/{nodeId}/quarantine',
+    summary: 'Take a node out of use until somebody has looked at it',
+  }),
+  adminRemoveNode: adminOperation({
+    id: 'adminRemoveNode',
+    method: 'DELETE',
+    path: '/v2/admin/nodes/{nodeId}',
+    scope: 'admin:write',
+    summary: 'Remove an empty node from the fleet',
+    description: 'Drain it first. Its name is free for a new node once the engine has stopped listing it.',
+    tags: ['fleet'],
+    params: nodeParams,
+    query: reasonQuery,
+    response: noContent,
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'NODE_NOT_FOUND',
+  }),
+  adminListNodeTransitions: adminOperation({
+    id: 'adminListNodeTransitions',
+    method: 'GET',
+    path: '/v2/admin/nodes/{nodeId}/transitions',
+    scope: 'admin:read',
+    summary: 'List what happened to a node, newest first',
+    tags: ['fleet'],
+    params: nodeParams,
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(nodeTransition) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'NODE_NOT_FOUND',
+  }),
+  adminMarkGpu: adminOperation({
+    id: 'adminMarkGpu',
+    method: 'PATCH',
+    path: '/v2/admin/nodes/{nodeId}/gpus/{gpuId}',
+    scope: 'admin:write',
+    summary: 'Take a single GPU out of use, or put it back',
+    description: 'Whoever rents it keeps it; it is not sold again until it is put back.',
+    tags: ['fleet'],
+    params: nodeParams.extend({ gpuId }),
+    body: z.object({ faulty: z.boolean(), reason: auditReason }).meta({ id: 'GpuMark' }),
+    response: { status: 200, schema: node },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'NODE_NOT_FOUND',
+  }),
+} as const;
+
+const reservationRequest = z
+  .object({
+    id: prefixedId('rrq', 'a reservation request'),
+    organisationId,
+    requestedBy: userId,
+    gpuCount: z.number().min(1),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'ReservationRequest' });
+
+const reservationRequestOperations = {
+  adminListReservationRequests: adminOperation({
+    id: 'adminListReservationRequests',
+    method: 'GET',
+    path: '/v2/admin/reservation-requests',
+    scope: 'admin:read',
+    summary: 'List requests for large reservations, newest first',
+    tags: ['fleet'],
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(reservationRequest) },
+    idempotency: 'none',
+  }),
+} as const;
+
+export const adminFleetOperations = {
+  ...providerOperations,
+  ...nodeOperations,
+  ...adminMaintenanceOperations,
+  ...reservationRequestOperations,
+} as const;

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { withoutBidiControls } from '../../bidi-text.ts';
+import { member, organisation, organisationName, organisationStatus, role } from '../v2/organisations.ts';
+import { auditEntry, auditQuery } from '../v2/audit-log.ts';
+import { adminOperation, auditReason, organisationId, pageOf, pageQuery } from '../operation-builders.ts';
+
+/** Operators: organisations and the people in them. */
+
+export const adminOrganisation = z
+  .object({
+    ...organisation.shape,
+    homeCell: z.int().min(0).max(1023).meta({ description: 'The cell that keeps its money.' }),
+    suspendedAt: z.iso.datetime().nullable(),
+    suspendedReason: z.string().nullable(),
+  })
+  .meta({ id: 'AdminOrganisation' });
+
+const email = z.email().max(255);
+const userName = withoutBidiControls(z.string().trim().min(1).max(255));
+
+export const adminOrganisationParams = z.object({ organisationId });
+
+const slug = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be lower-case letters, digits and inner hyphens, 1 to 63',
+  );
+
+export const adminOrganisationOperations = {
+  adminListOrganisations: adminOperation({
+    id: 'adminListOrganisations',
+    method: 'GET',
+    path: '/v2/admin/organisations',
+    scope: 'admin:read',
+    summary: 'List every organisation',
+    tags: ['organisations'],
+    query: pageQuery.extend({
+      status: organisationStatus.optional(),
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(100)
+        .optional()
+        .meta({ description: 'Only those whose name or slug contains this, in whatever case.' }),
+    }),
+    response: { status: 200, schema: pageOf(adminOrganisation) },
+    idempotency: 'none',
+  }),
+  adminCreateOrganisation: adminOperation({
+    id: 'adminCreateOrganisation',
+    method: 'POST',
+    path: '/v2/admin/organisations',
+    scope: 'admin:write',
+    summary: 'Create an organisation with its first owner',
+    description: 'A person with that email address becomes the owner; one who is not known yet is created.',
+    tags: ['organisations'],
+    body: z
+      .object({
+        name: withoutBidiControls(organisationName),
+        slug: slug.optional().meta({ description: 'Left out: made from the name.' }),
+        owner: z.object({ email, name: userName.optional() }),
+        reason: auditReason.optional(),
+      })
+      .meta({ id: 'AdminOrganisationCreate' }),
+    response: { status: 201, schema: adminOrganisation },
+    refuses: [409],
+    idempotency: 'key',
+  }),
+  adminGetOrganisation: adminOperation({
+    id: 'adminGetOrganisation',
+    method: 'GET',
+    path: '/v2/admin/organisations/{organisationId}',
+    scope: 'admin:read',
+    summary: 'Read any organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    response: { status: 200, schema: adminOrganisation },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminListMembers: adminOperation({
+    id: 'adminListMembers',
+    method: 'GET',
+    path: '/v2/admin/organisations/{organisationId}/members',
+    scope: 'admin:read',
+    summary: 'List the people in any organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(member) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminAddMember: adminOperation({
+    id: 'adminAddMember',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/members',
+    scope: 'admin:write',
+    summary: 'Put a person into an organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    body: z
+      .object({ email, name: userName.optional(), role, reason: auditReason.optional() })
+      .meta({ id: 'AdminMemberAdd' }),
+    response: { status: 201, schema: member },
+    refuses: [404, 409],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminSuspendOrganisation: adminOperation({
+    id: 'adminSuspendOrganisation',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/suspend',
+    scope: 'admin:write',
+    summary: 'Suspend an organisation: its keys are refused within a second',
+    description:
+      'Suspending twice answers the same. `runningWork: stop` ends its rentals and instances, within seconds and without any rest of a term being owed; volumes are kept. What `keep` left running is ended by suspending again with `stop`.',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    body: z
+      .object({ reason: auditReason, runningWork: z.enum(['keep', 'stop']).default('keep') })
+      .meta({ id: 'AdminSuspend' }),
+    response: { status: 200, schema: adminOrganisation },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminResumeOrganisation: adminOperation({
+    id: 'adminResumeOrganisation',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/resume',
+    scope: 'admin:write',
+    summary: 'Lift the suspension of an organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    body: z.object({ reason: auditReason }).meta({ id: 'AdminResume' }),
+    response: { status: 200, schema: adminOrganisation },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminListAuditLog: adminOperation({
+    id: 'adminListAuditLog',
+    method: 'GET',
+    path: '/v2/admin/audit-log',
+    scope: 'admin:read',
+    summary: 'Read the audit log of every organisation, newest first',
+    tags: ['audit-log'],
+    query: auditQuery.extend({ organisationId: organisationId.optional() }),
+    response: { status: 200, schema: pageOf(auditEntry) },
+    idempotency: 'none',
+  }),
+} as const;

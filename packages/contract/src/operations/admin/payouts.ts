@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import {
+  adminOperation,
+  auditReason,
+  organisationId,
+  pageOf,
+  pageQuery,
+  prefixedId,
+} from '../operation-builders.ts';
+import { payout } from '../supplier/earnings.ts';
+
+/** Operators: what suppliers asked to be paid. */
+
+const adminPayout = payout
+  .extend({ supplierId: prefixedId('sup', 'a supplier'), organisationId, supplierName: z.string() })
+  .meta({ id: 'AdminPayout' });
+
+export const adminPayoutOperations = {
+  adminListPayouts: adminOperation({
+    id: 'adminListPayouts',
+    method: 'GET',
+    path: '/v2/admin/payouts',
+    scope: 'admin:read',
+    summary: 'List payouts of all suppliers, newest first',
+    tags: ['suppliers'],
+    query: pageQuery.extend({ status: payout.shape.status.optional() }),
+    response: { status: 200, schema: pageOf(adminPayout) },
+    idempotency: 'none',
+  }),
+  adminSettlePayout: adminOperation({
+    id: 'adminSettlePayout',
+    method: 'POST',
+    path: '/v2/admin/payouts/{payoutId}/settle',
+    scope: 'admin:money',
+    summary: 'Record a payout as paid, or reject it',
+    description:
+      'Once: the same outcome again answers the payout as it is, the other one 409. The reason of a rejection is shown to the supplier.',
+    tags: ['suppliers'],
+    params: z.object({ payoutId: payout.shape.id }),
+    body: z
+      .object({
+        outcome: z.enum(['paid', 'rejected']),
+        reference: z.string().trim().min(1).max(255).nullable().default(null),
+        reason: auditReason,
+      })
+      .meta({ id: 'PayoutSettlement' }),
+    response: { status: 200, schema: adminPayout },
+    refuses: [404, 409],
+    idempotency: 'key',
+    notFoundReason: 'PAYOUT_NOT_FOUND',
+  }),
+} as const;

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { defineOperation } from '../../operation.ts';
+
+/** The documents, served to anybody where the operator wants that. */
+
+export const documentOperations = {
+  getOpenDocument: defineOperation({
+    id: 'getOpenDocument',
+    method: 'GET',
+    path: '/openapi/{file}',
+    document: 'v1',
+    source: 'own',
+    errorFamily: 'v2',
+    auth: 'none',
+    scope: null,
+    summary: 'One of the OpenAPI documents, without a key',
+    description: 'Served only where the operator has switched it on; elsewhere 404.',
+    tags: ['documents'],
+    params: z.object({ file: z.enum(['v1.json', 'v2.json', 'admin.json', 'supplier.json']) }),
+    response: { status: 200, schema: z.record(z.string(), z.unknown()), revalidates: true },
+    errors: [400, 404, 429, 500, 503],
+    idempotency: 'none',
+  }),
+} as const;

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { defineOperation } from '../../operation.ts';
+import {
+  currentBalance,
+  marketplaceFilters,
+  marketplaceHistoryEntry,
+  marketplaceInstance,
+  marketplaceMachine,
+  marketplaceSort,
+} from '../../records/marketplace.ts';
+import { instanceAdditions, listHeaders, listQuery, marketplaceErrorStatuses } from '../baseline-schemas.ts';
+
+/** Marketplace machines and instances, and the balance. */
+
+const common = {
+  document: 'v1',
+  source: 'interface',
+  errorFamily: 'marketplace',
+  tags: ['marketplace'],
+} as const;
+
+const port = z.int().min(1).max(65_535);
+
+const instanceImage = z
+  .object({
+    name: z.string().max(1_000),
+    tag: z.string().max(1_000).optional(),
+    port: port.optional(),
+    ports: z.array(port).max(20).optional(),
+  })
+  .meta({ id: 'InstanceImage' });
+
+const instanceList = z.strictObject({ instances: z.array(marketplaceInstance) });
+
+const listInstances = {
+  ...common,
+  path: '/v1/marketplace/instances',
+  auth: 'key',
+  scope: 'marketplace:read',
+  summary: 'List marketplace instances',
+  response: { status: 200, schema: instanceList },
+  errors: marketplaceErrorStatuses,
+  idempotency: 'none',
+} as const;
+
+export function marketplaceOperations() {
+  return {
+    listMarketplaceMachines: defineOperation({
+      ...common,
+      id: 'listMarketplaceMachines',
+      method: 'POST',
+      path: '/v1/marketplace',
+      auth: 'none',
+      scope: null,
+      summary: 'List all available machines',
+      description:
+        'Without a limit the whole list is answered, compressed for those who take gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, where test keys work, are shown only to those who filter by that region.',
+      body: z.object({
+        filters: marketplaceFilters.default({}),
+        sort: marketplaceSort.optional(),
+        limit: z.int().min(1).max(1000).nullish(),
+        cursor: z.string().min(1).max(8_192).nullish(),
+      }),
+      response: {
+        status: 200,
+        schema: z.strictObject({
+          instances: z.array(marketplaceMachine),
+          next_cursor: z.string().nullable().optional(),
+        }),
+        revalidates: true,
+        headers: {
+          'X-Ignored-Filters': 'Filter keys that were not understood, separated by commas.',
+          'X-Listing-Age-Ms':
+            'How long ago the list was last compared with what is true, in milliseconds: at most 5000.',
+        },
+      },
+      errors: [400, 429, 500, 503],
+      idempotency: 'none',
+    }),
+    createMarketplaceInstance: defineOperation({
+      ...common,
+      id: 'createMarketplaceInstance',
+      method: 'POST',
+      path: '/v1/marketplace/instances/create',
+      auth: 'key',
+      scope: 'marketplace:write',
+      summary: 'Create a marketplace instance',
+      body: z
+        .object({
+          cluster_name: z.string().max(1_000),
+          node_name: z.string().max(1_000),
+          gpu_count: z.int().min(1),
+          image: instanceImage.optional(),
+          ...instanceAdditions,
+        })
+        .meta({ id: 'CreateMarketplaceInstance' }),
+      response: {
+        status: 200,
+        schema: z.strictObject({
+          status: z.literal('success'),
+          instance_name: z.string(),
+          instance_id: z.string(),
+          message: z.string(),
+        }),
+      },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'key',
+      notFoundReason: 'MACHINE_NOT_FOUND',
+      // Clients are known that terminate by sending the id to this path.
+      misdirected: { fields: ['id'], reason: 'WRONG_MARKETPLACE_PATH' },
+    }),
+    listMarketplaceInstances: defineOperation({
+      ...listInstances,
+      id: 'listMarketplaceInstances',
+      method: 'GET',
+    }),
+    listMarketplaceInstancesByPost: defineOperation({
+      ...listInstances,
+      id: 'listMarketplaceInstancesByPost',
+      method: 'POST',
+    }),
+    listMarketplaceInstanceHistory: defineOperation({
+      ...common,
+      id: 'listMarketplaceInstanceHistory',
+      method: 'GET',
+      path: '/v1/marketplace/instances/history',
+      auth: 'key',
+      scope: 'marketplace:read',
+      summary: 'List marketplace instances that have ended',
+      description: 'The last to end first, 1000 at a time unless fewer are asked for.',
+      query: listQuery,
+      response: {
+        status: 200,
+        schema: z.strictObject({ instance_history: z.array(marketplaceHistoryEntry) }),
+        headers: listHeaders,
+      },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'none',
+    }),
+    terminateMarketplaceInstance: defineOperation({
+      ...common,
+      id: 'terminateMarketplaceInstance',
+      method: 'POST',
+      path: '/v1/marketplace/instances/terminate',
+      auth: 'key',
+      scope: 'marketplace:write',
+      summary: 'Terminate a marketplace instance',
+      description: 'Terminating again answers success again.',
+      body: z.object({ id: z.string().max(1_000) }),
+      response: {
+        status: 200,
+        schema: z.strictObject({ status: z.literal('success'), message: z.string() }),
+      },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'key',
+      notFoundReason: 'INSTANCE_NOT_FOUND',
+    }),
+    getCurrentBalance: defineOperation({
+      ...common,
+      id: 'getCurrentBalance',
+      method: 'GET',
+      path: '/billing/get_current_balance',
+      aliases: ['/v1/billing/get_current_balance'],
+      auth: 'key',
+      scope: 'billing:read',
+      summary: 'The current balance',
+      tags: ['billing'],
+      response: { status: 200, schema: currentBalance },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'none',
+    }),
+  } as const;
+}

@@ -1,0 +1,288 @@
+import { z } from 'zod';
+import { withoutBidiControls } from '../../bidi-text.ts';
+import { resourceRef } from './audit-log.ts';
+import {
+  keyId,
+  nanoUsd,
+  noContent,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  positiveNanoUsd,
+  prefixedId,
+  timestamp,
+} from '../operation-builders.ts';
+
+/** Money as the customer sees it: balance, ledger, usage, budgets and limits. */
+
+export const transferId = prefixedId('trf', 'a transfer');
+const budgetId = prefixedId('bdg', 'a budget');
+
+const balance = z
+  .object({
+    balanceCents: z.int().meta({ description: 'The balance in whole cents, rounded down.' }),
+    maxOverdraftCents: z.int().nonnegative(),
+    balanceNanoUsd: nanoUsd,
+    heldNanoUsd: nanoUsd,
+    availableNanoUsd: nanoUsd.meta({ description: 'What new work can still use: balance less holds.' }),
+    burnRateUsdPerHour: z.number().nonnegative(),
+    runwaySeconds: z.int().nonnegative().nullable().meta({
+      description:
+        'How long everything can run on at the present rate, with what running things hold already; null when nothing is being spent.',
+    }),
+    frozen: z.boolean().meta({
+      description:
+        'Whether the money cannot be spent for now, as after a disputed payment; only the operator can change that.',
+    }),
+  })
+  .meta({ id: 'Balance' });
+
+export const ledgerKind = z
+  .enum([
+    'top_up',
+    'grant',
+    'adjustment',
+    'refund',
+    'reversal',
+    'charge',
+    'credit',
+    'payout',
+    'clawback',
+    'expiry',
+  ])
+  .meta({ id: 'LedgerEntryKind', 'x-extensible': true });
+
+export const ledgerEntry = z
+  .object({
+    id: transferId,
+    occurredAt: timestamp,
+    kind: ledgerKind,
+    amountNanoUsd: nanoUsd.meta({ description: 'Signed: what the balance changed by.' }),
+    balanceAfterNanoUsd: nanoUsd,
+    cause: resourceRef.meta({
+      description:
+        'The rental, volume, batch of inference requests or act that this is for. A batch opens into its requests by `GET /v2/usage/batches/{batchId}/requests`.',
+    }),
+    description: z.string(),
+    reverses: transferId.nullable(),
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const periodQuery = {
+  from: timestamp.optional().meta({ description: 'From this moment on.' }),
+  until: timestamp.optional().meta({ description: 'Before this moment.' }),
+};
+
+const usageRow = z
+  .object({
+    group: z.string().meta({ description: 'The day, rental, volume, model or key that the row sums up.' }),
+    amountNanoUsd: nanoUsd,
+    products: z
+      .object({
+        rentals: nanoUsd,
+        volumes: nanoUsd,
+        instances: nanoUsd,
+        inference: nanoUsd,
+        other: nanoUsd,
+      })
+      .meta({ description: 'The amount by what was sold; together they come to `amountNanoUsd`.' }),
+    gpuSeconds: z.int().nonnegative(),
+    volumeGbSeconds: z.int().nonnegative(),
+    requestCount: z.int().nonnegative(),
+    tokensPrompt: z.int().nonnegative(),
+    tokensCompletion: z.int().nonnegative(),
+  })
+  .meta({ id: 'UsageRow' });
+
+const budgetName = z.string().trim().min(1).max(100);
+const budgetPeriod = z.enum(['hour', 'day', 'week', 'month', 'total']);
+const thresholdsPercent = z.array(z.int().min(1).max(100)).max(10).meta({
+  description: 'Shares of the budget at which `budget.threshold` is sent.',
+});
+const onExceeded = z.enum(['notify', 'stop_new_work', 'stop_everything']).meta({
+  description:
+    '`notify` only tells; `stop_new_work` also refuses to begin anything; `stop_everything` also refuses to prolong what runs.',
+});
+
+/** How many budgets an organisation may have. */
+export const budgetsMax = 50;
+
+/** What the limits of an organisation's budgets may come to, those of its keys included, in each mode. */
+export const budgetLimitsMaxUsd = 100_000_000;
+
+const budget = z
+  .object({
+    id: budgetId,
+    name: budgetName,
+    keyId: keyId.nullable().meta({
+      description:
+        'The API key it counts, the newest where a key was rotated; null counts the whole organisation.',
+    }),
+    period: budgetPeriod,
+    limitNanoUsd: nanoUsd,
+    spentNanoUsd: nanoUsd.meta({
+      description: 'Charged in this period, with what is held for work under way.',
+    }),
+    periodStart: timestamp,
+    periodEnd: timestamp.nullable(),
+    thresholdsPercent,
+    onExceeded,
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Budget' });
+
+const limits = z
+  .object({
+    fundedAt: timestamp.nullable().meta({
+      description: 'When the first deposits lifted the rate limit of the organisation; null before.',
+    }),
+    rateLimits: z.array(
+      z.object({
+        name: z.string(),
+        limit: z.int().positive(),
+        windowSeconds: z.int().positive(),
+        unit: z.enum(['requests', 'tokens']),
+        model: z.string().nullable(),
+      }),
+    ),
+    quotas: z.array(
+      z.object({
+        name: z.string().meta({ examples: ['api-keys', 'budgets', 'live-rentals'] }),
+        limit: z.int().nonnegative().nullable().meta({ description: 'Null: no limit.' }),
+        used: z.int().nonnegative(),
+      }),
+    ),
+  })
+  .meta({ id: 'Limits' });
+
+const budgetParams = z.object({ budgetId });
+
+const balanceOperations = {
+  getBalance: v2Operation({
+    id: 'getBalance',
+    method: 'GET',
+    path: '/v2/customer/balance',
+    scope: 'billing:read',
+    summary: 'The balance, what is held of it and how long it lasts',
+    tags: ['customer'],
+    response: { status: 200, schema: balance },
+    idempotency: 'none',
+  }),
+  listLedgerEntries: v2Operation({
+    id: 'listLedgerEntries',
+    method: 'GET',
+    path: '/v2/customer/ledger',
+    scope: 'billing:read',
+    summary: 'Every change of the balance with its cause, newest first',
+    tags: ['customer'],
+    query: pageQuery.extend({
+      ...periodQuery,
+      kind: ledgerKind.optional(),
+      causeKind: z.string().min(1).max(64).optional(),
+      causeId: z.string().min(1).max(100).optional(),
+    }),
+    response: { status: 200, schema: pageOf(ledgerEntry) },
+    idempotency: 'none',
+  }),
+  getUsage: v2Operation({
+    id: 'getUsage',
+    method: 'GET',
+    path: '/v2/customer/usage',
+    scope: 'billing:read',
+    summary: 'What was used and what it cost, summed up',
+    description:
+      'Days are days in UTC and come newest first; the other groups come in the order of their names. Without `from`, the 31 days before `until` are summed up, and never more than 366 days.',
+    tags: ['customer'],
+    query: pageQuery.extend({
+      ...periodQuery,
+      groupBy: z.enum(['day', 'rental', 'volume', 'model', 'key']).default('day'),
+    }),
+    response: { status: 200, schema: pageOf(usageRow) },
+    idempotency: 'none',
+  }),
+  getLimits: v2Operation({
+    id: 'getLimits',
+    method: 'GET',
+    path: '/v2/customer/limits',
+    scope: 'billing:read',
+    summary: 'Rate limits and quotas of the organisation, and how much of each is used',
+    tags: ['customer'],
+    response: { status: 200, schema: limits },
+    idempotency: 'none',
+  }),
+} as const;
+
+const budgetOperations = {
+  listBudgets: v2Operation({
+    id: 'listBudgets',
+    method: 'GET',
+    path: '/v2/customer/budgets',
+    scope: 'billing:read',
+    summary: 'List budgets',
+    tags: ['customer'],
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(budget) },
+    idempotency: 'none',
+  }),
+  createBudget: v2Operation({
+    id: 'createBudget',
+    method: 'POST',
+    path: '/v2/customer/budgets',
+    scope: 'billing:write',
+    summary: 'Create a budget',
+    description: `An organisation has at most ${budgetsMax} budgets, and with the limits of its keys they come to at most ${budgetLimitsMaxUsd} USD. Periods are those of UTC: whole hours, days, weeks from Monday and months.`,
+    tags: ['customer'],
+    body: z
+      .object({
+        name: withoutBidiControls(budgetName),
+        keyId: keyId.optional().meta({
+          description: 'Counts the work of this API key alone, and of the keys it is rotated to.',
+        }),
+        period: budgetPeriod,
+        limitNanoUsd: positiveNanoUsd,
+        thresholdsPercent: thresholdsPercent.default([50, 75, 100]),
+        onExceeded: onExceeded.default('notify'),
+      })
+      .meta({ id: 'BudgetCreate' }),
+    response: { status: 201, schema: budget },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'API_KEY_NOT_FOUND',
+  }),
+  updateBudget: v2Operation({
+    id: 'updateBudget',
+    method: 'PATCH',
+    path: '/v2/customer/budgets/{budgetId}',
+    scope: 'billing:write',
+    summary: 'Change a budget',
+    tags: ['customer'],
+    params: budgetParams,
+    body: z
+      .object({
+        name: withoutBidiControls(budgetName).optional(),
+        limitNanoUsd: positiveNanoUsd.optional(),
+        thresholdsPercent: thresholdsPercent.optional(),
+        onExceeded: onExceeded.optional(),
+      })
+      .meta({ id: 'BudgetUpdate' }),
+    response: { status: 200, schema: budget },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'BUDGET_NOT_FOUND',
+  }),
+  deleteBudget: v2Operation({
+    id: 'deleteBudget',
+    method: 'DELETE',
+    path: '/v2/customer/budgets/{budgetId}',
+    scope: 'billing:write',
+    summary: 'Delete a budget',
+    tags: ['customer'],
+    params: budgetParams,
+    response: noContent,
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'BUDGET_NOT_FOUND',
+  }),
+} as const;
+
+export const billingOperations = { ...balanceOperations, ...budgetOperations } as const;

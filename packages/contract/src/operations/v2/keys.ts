@@ -1,0 +1,270 @@
+import { z } from 'zod';
+import { withoutBidiControls } from '../../bidi-text.ts';
+import { gpuType, region } from '../../records/vocabulary.ts';
+import { scopeNames } from '../../scopes.ts';
+import {
+  keyId,
+  mode,
+  noContent,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  sshKeyId,
+  timestamp,
+  userId,
+} from '../operation-builders.ts';
+
+/** API keys and SSH public keys. */
+
+/** The part of a key that is no secret, in Crockford's base32: it names the key in lists, logs and audit entries. */
+export const keyPublicId = z
+  .string()
+  .regex(/^[0-9A-HJKMNP-TV-Z]{12}$/)
+  .meta({ description: 'The public part of the key.', examples: ['4T2M9V6B3N5C'] });
+
+/** The public start of a key, as a person would recognise it and a secret scanner would report it. */
+export const keyPrefix = z
+  .string()
+  .regex(/^mr_(live|test)_[0-9A-HJKMNP-TV-Z]{12}$/)
+  .meta({ description: 'The start of the key, safe to show.', examples: ['mr_live_4T2M9V6B3N5C'] });
+
+export const scope = z.enum(scopeNames).meta({ id: 'Scope', 'x-extensible': true });
+
+/** A model name, or a prefix of one followed by `*`. */
+const modelPattern = z
+  .string()
+  .max(201)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}\*?$|^\*$/, 'must be a model name, optionally ending in *');
+
+const budget = z.object({
+  usd: z.number().positive().max(1_000_000_000),
+  period: z.enum(['hour', 'day', 'week', 'month', 'total']),
+});
+
+/** What a key may do at most, on top of the limits of its organisation. Null or left out: no limit of its own. */
+export const apiKeyLimits = z
+  .object({
+    maxUsdPerHour: z.number().nonnegative().max(1_000_000_000).nullable().default(null),
+    maxLiveRentals: z.number().int().nonnegative().max(1_000_000).nullable().default(null),
+    maxRentalSeconds: z.number().int().min(60).max(315_360_000).nullable().default(null),
+    budget: budget.nullable().default(null),
+    rpm: z.number().int().min(1).max(10_000_000).nullable().default(null),
+    tpm: z.number().int().min(1).max(1_000_000_000_000).nullable().default(null),
+    models: z.array(modelPattern).max(100).nullable().default(null),
+    regions: z.array(region).max(100).nullable().default(null),
+    gpuTypes: z.array(gpuType).max(100).nullable().default(null),
+  })
+  .meta({ id: 'ApiKeyLimits' });
+
+export type ApiKeyLimits = z.output<typeof apiKeyLimits>;
+
+/** An address or a network, either family. Prefix lengths are bounded by the address. */
+const ipOrNetwork = z.union([z.ipv4().max(64), z.ipv6().max(64), z.cidrv4().max(64), z.cidrv6().max(64)], {
+  error: 'must be an IP address or a network such as 10.0.0.0/8',
+});
+
+export const apiKeyName = z.string().trim().min(1).max(100);
+
+const apiKeyFields = {
+  id: keyId,
+  publicId: keyPublicId,
+  prefix: keyPrefix,
+  name: apiKeyName,
+  mode,
+  scopes: z.array(scope),
+  limits: apiKeyLimits,
+  allowedIps: z.array(z.string()),
+  createdBy: userId,
+  createdAt: timestamp,
+  expiresAt: timestamp.nullable(),
+  lastUsedAt: timestamp.nullable().meta({ description: 'To within a minute.' }),
+  revokedAt: timestamp.nullable(),
+  rotatedFrom: keyId.nullable().meta({ description: 'The key that this one replaced.' }),
+};
+
+export const apiKey = z.object(apiKeyFields).meta({ id: 'ApiKey' });
+
+const newApiKey = z
+  .object({
+    ...apiKeyFields,
+    key: z.string().nullable().meta({
+      description: 'The key itself, shown this once. A replay answers null: secrets are not stored.',
+    }),
+  })
+  .meta({ id: 'NewApiKey' });
+
+const rotatedApiKey = z
+  .object({
+    ...newApiKey.shape,
+    previous: z.object({ id: keyId, expiresAt: timestamp }).meta({
+      description: 'The replaced key and the moment it stops working.',
+    }),
+  })
+  .meta({ id: 'RotatedApiKey' });
+
+const createApiKeyBody = z
+  .object({
+    name: withoutBidiControls(apiKeyName),
+    scopes: z.array(scope).min(1).max(scopeNames.length).meta({
+      description: 'A subset of what the creator may do.',
+    }),
+    expiresAt: timestamp.nullable().default(null),
+    limits: apiKeyLimits.prefault({}),
+    allowedIps: z.array(ipOrNetwork).max(100).default([]).meta({
+      description: 'Addresses and networks the key may be used from. Empty: anywhere.',
+    }),
+    mode: mode.default('live').meta({
+      description: 'A `test` key reaches only the mock provider in mock-region: free and deterministic.',
+    }),
+  })
+  .meta({ id: 'ApiKeyCreate' });
+
+export const rotationOverlapSecondsMax = 7 * 24 * 3600;
+
+const keyParams = z.object({ keyId });
+
+const apiKeyOperations = {
+  createApiKey: v2Operation({
+    id: 'createApiKey',
+    method: 'POST',
+    path: '/v2/api-keys',
+    scope: 'api-keys:write',
+    summary: 'Create an API key',
+    description:
+      'The key is in the answer and nowhere else, ever after. Nobody creates a key stronger than itself.',
+    tags: ['api-keys'],
+    body: createApiKeyBody,
+    response: { status: 201, schema: newApiKey },
+    idempotency: 'key',
+    redactForReplay: ['key'],
+  }),
+  listApiKeys: v2Operation({
+    id: 'listApiKeys',
+    method: 'GET',
+    path: '/v2/api-keys',
+    scope: 'api-keys:read',
+    summary: 'List API keys, newest first',
+    tags: ['api-keys'],
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(apiKey) },
+    idempotency: 'none',
+  }),
+  getApiKey: v2Operation({
+    id: 'getApiKey',
+    method: 'GET',
+    path: '/v2/api-keys/{keyId}',
+    scope: 'api-keys:read',
+    summary: 'Read an API key, never its secret',
+    tags: ['api-keys'],
+    params: keyParams,
+    response: { status: 200, schema: apiKey },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'API_KEY_NOT_FOUND',
+  }),
+  revokeApiKey: v2Operation({
+    id: 'revokeApiKey',
+    method: 'DELETE',
+    path: '/v2/api-keys/{keyId}',
+    scope: 'api-keys:write',
+    summary: 'Revoke an API key',
+    description: 'Refused everywhere within a second. Revoking twice answers the same.',
+    tags: ['api-keys'],
+    params: keyParams,
+    response: { status: 200, schema: apiKey },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'API_KEY_NOT_FOUND',
+  }),
+  rotateApiKey: v2Operation({
+    id: 'rotateApiKey',
+    method: 'POST',
+    path: '/v2/api-keys/{keyId}/rotate',
+    scope: 'api-keys:write',
+    summary: 'Replace an API key by a new one with the same rights',
+    description: 'The replaced key keeps working for `overlapSeconds`, so that callers can be moved over.',
+    tags: ['api-keys'],
+    params: keyParams,
+    body: z
+      .object({ overlapSeconds: z.number().int().min(0).max(rotationOverlapSecondsMax).default(0) })
+      .meta({ id: 'ApiKeyRotate' }),
+    response: { status: 201, schema: rotatedApiKey },
+    refuses: [404, 409],
+    idempotency: 'key',
+    notFoundReason: 'API_KEY_NOT_FOUND',
+    redactForReplay: ['key'],
+  }),
+} as const;
+
+export const sshAlgorithms = [
+  'ssh-ed25519',
+  'ssh-rsa',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'sk-ssh-ed25519@openssh.com',
+  'sk-ecdsa-sha2-nistp256@openssh.com',
+] as const;
+
+const sshPublicKey = z
+  .object({
+    id: sshKeyId,
+    name: z.string().max(100),
+    publicKey: z.string().meta({ description: 'In OpenSSH form, whatever form it was given in.' }),
+    fingerprint: z
+      .string()
+      .regex(/^SHA256:[A-Za-z0-9+/]{43}$/)
+      .meta({ description: 'As `ssh-keygen -l` prints it.' }),
+    algorithm: z.enum(sshAlgorithms),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'SshPublicKey' });
+
+const sshKeyOperations = {
+  createSshPublicKey: v2Operation({
+    id: 'createSshPublicKey',
+    method: 'POST',
+    path: '/v2/ssh-public-keys',
+    scope: 'ssh-keys:write',
+    summary: 'Add an SSH public key',
+    description:
+      'OpenSSH, PEM and PuTTY (PPK) forms are read. A private key is refused and not kept; so is a weak or damaged key, with the reason.',
+    tags: ['ssh-public-keys'],
+    body: z
+      .object({
+        name: withoutBidiControls(z.string().trim().min(1).max(100)),
+        publicKey: z.string().min(1).max(16_384),
+      })
+      .meta({ id: 'SshPublicKeyCreate' }),
+    response: { status: 201, schema: sshPublicKey },
+    refuses: [409, 422],
+    idempotency: 'key',
+  }),
+  listSshPublicKeys: v2Operation({
+    id: 'listSshPublicKeys',
+    method: 'GET',
+    path: '/v2/ssh-public-keys',
+    scope: 'ssh-keys:read',
+    summary: "List the caller's SSH public keys",
+    tags: ['ssh-public-keys'],
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(sshPublicKey) },
+    idempotency: 'none',
+  }),
+  deleteSshPublicKey: v2Operation({
+    id: 'deleteSshPublicKey',
+    method: 'DELETE',
+    path: '/v2/ssh-public-keys/{sshKeyId}',
+    scope: 'ssh-keys:write',
+    summary: 'Remove an SSH public key',
+    description: 'Machines that run already keep it; new ones no longer get it.',
+    tags: ['ssh-public-keys'],
+    params: z.object({ sshKeyId }),
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'SSH_KEY_NOT_FOUND',
+  }),
+} as const;
+
+export const keyOperations = { ...apiKeyOperations, ...sshKeyOperations } as const;

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { defineOperation } from '../../operation.ts';
+import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from '../operation-builders.ts';
+
+/** Paying money in: Stripe Checkout for people, and the door at which Stripe tells what became of it. */
+
+const paymentId = prefixedId('pay', 'a top-up');
+
+export const topUpMinCents = 500;
+export const topUpMaxCents = 1_000_000;
+
+/** Where a person is sent back to. Only https, and no credentials: the address is shown and stored as it is. */
+const returnUrl = z
+  .url({ protocol: /^https$/, hostname: z.regexes.domain })
+  .max(2_000)
+  .refine((text) => !/^https:\/\/[^/?#]*@/.test(text), 'must not hold a user name or password');
+
+const topUpState = z
+  .enum([
+    'created',
+    'open',
+    'processing',
+    'paid',
+    'expired',
+    'failed',
+    'mismatch',
+    'refunded',
+    'disputed',
+    'charged_back',
+  ])
+  .meta({ id: 'TopUpState', 'x-extensible': true });
+
+const topUp = z
+  .object({
+    paymentId,
+    state: topUpState,
+    amountCents: z.int().positive(),
+    amountNanoUsd: nanoUsd,
+    refundedNanoUsd: nanoUsd.meta({ description: 'What was paid back to the card so far.' }),
+    checkoutUrl: z.url().nullable().meta({
+      description: 'Where to pay. Null before the payment page exists and once it can no longer be used.',
+    }),
+    createdAt: timestamp,
+    paidAt: timestamp.nullable(),
+  })
+  .meta({ id: 'TopUp' });
+
+export const paymentOperations = {
+  createTopUp: v2Operation({
+    id: 'createTopUp',
+    method: 'POST',
+    path: '/v2/customer/top-ups',
+    scope: 'billing:write',
+    summary: 'Start a top-up and get the page to pay on',
+    description:
+      'The balance changes when the payment is confirmed, which `balance.topped_up` announces; coming back to ' +
+      '`successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.',
+    tags: ['customer'],
+    body: z
+      .object({
+        amountCents: z
+          .int()
+          .min(topUpMinCents)
+          .max(topUpMaxCents)
+          .meta({ description: 'In US cents: from 5 to 10 000 USD.', examples: [2_500] }),
+        successUrl: returnUrl.optional().meta({
+          description: 'Where to go after paying. The console, unless said.',
+        }),
+        cancelUrl: returnUrl.optional().meta({
+          description: 'Where to go after giving up. The same as successUrl, unless said.',
+        }),
+      })
+      .meta({ id: 'TopUpCreate' }),
+    response: { status: 201, schema: topUp },
+    refuses: [404, 409, 422],
+    idempotency: 'key',
+  }),
+  listTopUps: v2Operation({
+    id: 'listTopUps',
+    method: 'GET',
+    path: '/v2/customer/top-ups',
+    scope: 'billing:read',
+    summary: 'List top-ups, newest first',
+    tags: ['customer'],
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(topUp) },
+    idempotency: 'none',
+  }),
+  getTopUp: v2Operation({
+    id: 'getTopUp',
+    method: 'GET',
+    path: '/v2/customer/top-ups/{paymentId}',
+    scope: 'billing:read',
+    summary: 'Read a top-up',
+    tags: ['customer'],
+    params: z.object({ paymentId }),
+    response: { status: 200, schema: topUp },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'TOP_UP_NOT_FOUND',
+  }),
+  receiveStripeEvent: defineOperation({
+    id: 'receiveStripeEvent',
+    method: 'POST',
+    path: '/v2/payments/stripe/webhook',
+    document: 'v2',
+    source: 'own',
+    errorFamily: 'v2',
+    auth: 'none',
+    scope: null,
+    summary: 'Where Stripe reports what became of payments',
+    description:
+      'For Stripe alone: the header `Stripe-Signature` must sign the very bytes of the body. A success means ' +
+      'that the event is stored and its effect on the ledger committed; anything else asks Stripe to repeat it.',
+    tags: ['payments'],
+    signedBody: true,
+    body: z.looseObject({ id: z.string().max(255), type: z.string().max(255) }).meta({ id: 'StripeEvent' }),
+    response: { status: 200, schema: z.object({ received: z.literal(true) }) },
+    errors: [400, 404, 413, 429, 500, 503],
+    idempotency: 'none',
+  }),
+} as const;

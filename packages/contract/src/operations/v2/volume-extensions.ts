@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../../records/vocabulary.ts';
+import { storageVolume } from '../../records/volume.ts';
+import {
+  withAlphaPath,
+  nanoUsd,
+  noContent,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  prefixedId,
+  tags,
+  timestamp,
+} from '../operation-builders.ts';
+import { volumeAdditions } from '../baseline-schemas.ts';
+import { wireId } from './rental-extensions.ts';
+
+/** Storage volumes beyond the interface's own operations. */
+
+const volumeParams = z.object({ storageVolumeId: wireId });
+
+const snapshotId = prefixedId('snp', 'a snapshot');
+
+/** A volume as our own operations show it: the interface's record and more, open to additions. */
+const volumeDetail = z
+  .object({
+    ...storageVolume.shape,
+    tags,
+    purgeAt: timestamp.nullable().meta({ description: 'When the data of an inactive volume is deleted.' }),
+    name: z.string().nullable(),
+    statusReason: z.string().nullable().meta({ description: 'Why it is what `status` says, for people.' }),
+    growingToGb: positiveInt.nullable().meta({
+      description: 'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.',
+    }),
+    restoring: z
+      .object({
+        snapshotId,
+        storageVolumeId: positiveInt.meta({ description: 'The volume that the snapshot was taken of.' }),
+        deadline: timestamp.meta({ description: 'The restore is given up if it is not done by then.' }),
+      })
+      .nullable()
+      .meta({ description: 'The snapshot that is being restored into this volume; else null.' }),
+  })
+  .meta({ id: 'StorageVolumeDetail' });
+
+const snapshot = z
+  .object({
+    id: snapshotId,
+    storageVolumeId: positiveInt,
+    label: z.string(),
+    status: z.enum(['creating', 'ready', 'failed', 'deleting']),
+    sizeInGb: z.int().nonnegative(),
+    volumeSizeInGb: positiveInt.meta({
+      description: 'The size that the volume had. A new volume restored from it is at least as large.',
+    }),
+    costPerHour: z.number().nonnegative(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Snapshot' });
+
+const volumeQuote = z
+  .object({
+    costPerHour: z.number().nonnegative(),
+    costPerHourNanoUsd: nanoUsd.meta({ description: 'The same to the nano-USD: what its meter goes by.' }),
+    costPer30DaysNanoUsd: nanoUsd,
+    holdNanoUsd: nanoUsd.meta({ description: 'What create takes out of the available balance at once.' }),
+  })
+  .meta({ id: 'StorageVolumeQuote' });
+
+export const volumeExtensions = {
+  quoteStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/quote'),
+    id: 'quoteStorageVolume',
+    method: 'GET',
+    scope: 'catalog:read',
+    summary: 'What a volume of a size costs',
+    description: 'As the price book stands now. Nothing is reserved by asking.',
+    tags: ['volumes'],
+    query: z.object({
+      region: volumeRegion,
+      sizeInGb: z.coerce.number().int().min(256).max(64_000).multipleOf(256),
+    }),
+    response: { status: 200, schema: volumeQuote },
+    idempotency: 'none',
+  }),
+  detachStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/detach'),
+    id: 'detachStorageVolume',
+    method: 'POST',
+    scope: 'volumes:write',
+    summary: 'Detach a volume from rentals',
+    tags: ['volumes'],
+    body: z
+      .object({ storageVolumeId: positiveInt, rentalIds: z.array(z.int()).min(1).max(1000) })
+      .meta({ id: 'StorageVolumeDetach' }),
+    response: {
+      status: 200,
+      schema: z
+        .object({
+          storageVolumeId: positiveInt,
+          detachedRentalIds: z.array(positiveInt),
+          message: z.string(),
+        })
+        .meta({ id: 'StorageVolumeDetached' }),
+    },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  getStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+    id: 'getStorageVolume',
+    method: 'GET',
+    scope: 'volumes:read',
+    summary: 'Read a volume',
+    description: 'Also one that was deleted, for as long as its data is kept.',
+    tags: ['volumes'],
+    params: volumeParams,
+    response: { status: 200, schema: volumeDetail },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  updateStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+    id: 'updateStorageVolume',
+    method: 'PATCH',
+    scope: 'volumes:write',
+    summary: 'Relabel a volume or let it grow',
+    tags: ['volumes'],
+    params: volumeParams,
+    body: z
+      .object({
+        label: volumeLabel.optional(),
+        sizeInGb: volumeSizeInGb
+          .multipleOf(256)
+          .optional()
+          .meta({ description: 'Never smaller than it is.' }),
+        tags: tags.optional(),
+      })
+      .meta({ id: 'StorageVolumeUpdate' }),
+    response: { status: 200, schema: volumeDetail },
+    refuses: [402, 404, 409, 422],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  deleteStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+    id: 'deleteStorageVolume',
+    method: 'DELETE',
+    scope: 'volumes:write',
+    summary: 'Delete a volume; its data is kept for the retention window',
+    description: 'Deleting twice answers the same. A volume that is attached answers 409.',
+    tags: ['volumes'],
+    params: volumeParams,
+    response: { status: 202, schema: volumeDetail },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  createStorageVolumeSnapshot: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
+    id: 'createStorageVolumeSnapshot',
+    method: 'POST',
+    scope: 'volumes:write',
+    summary: 'Take a snapshot of a volume',
+    tags: ['volumes'],
+    params: volumeParams,
+    body: z.object({ label: volumeLabel.optional() }).meta({ id: 'SnapshotCreate' }),
+    response: { status: 202, schema: snapshot },
+    refuses: [402, 404],
+    idempotency: 'key',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  listStorageVolumeSnapshots: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
+    id: 'listStorageVolumeSnapshots',
+    method: 'GET',
+    scope: 'volumes:read',
+    summary: 'List the snapshots of a volume, newest first',
+    tags: ['volumes'],
+    params: volumeParams,
+    query: pageQuery,
+    response: { status: 200, schema: pageOf(snapshot) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  deleteStorageVolumeSnapshot: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}'),
+    id: 'deleteStorageVolumeSnapshot',
+    method: 'DELETE',
+    scope: 'volumes:write',
+    summary: 'Delete a snapshot',
+    tags: ['volumes'],
+    params: z.object({ storageVolumeId: wireId, snapshotId }),
+    response: noContent,
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'SNAPSHOT_NOT_FOUND',
+  }),
+  restoreStorageVolumeSnapshot: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore'),
+    id: 'restoreStorageVolumeSnapshot',
+    method: 'POST',
+    scope: 'volumes:write',
+    summary: 'Restore a snapshot into a new volume, or into its own volume while nothing is attached',
+    description:
+      'Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.',
+    tags: ['volumes'],
+    params: z.object({ storageVolumeId: wireId, snapshotId }),
+    body: z
+      .object({
+        into: z.enum(['new-volume', 'same-volume']),
+        label: volumeLabel.optional().meta({ description: 'Of the new volume, which needs one.' }),
+        sizeInGb: volumeSizeInGb.multipleOf(256).optional().meta({
+          description: 'Of the new volume. Not below `volumeSizeInGb` of the snapshot, which is the default.',
+        }),
+        ...volumeAdditions,
+      })
+      .meta({ id: 'SnapshotRestore' }),
+    response: { status: 202, schema: volumeDetail },
+    refuses: [402, 404, 409],
+    idempotency: 'key',
+    notFoundReason: 'SNAPSHOT_NOT_FOUND',
+  }),
+} as const;

@@ -1,0 +1,158 @@
+import { sql } from 'kysely';
+import type { Probe } from './run-probe.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
+
+/**
+ * Charges for usage against the requests they are for. A charge is one of these if it is from the hold of a lease, or if
+ * a request names it; what it took is what its entries outside budgets received.
+ */
+export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
+  return {
+    rows: sql`
+      with used as (
+        select u.transfer_id, sum(u.amount_nano_usd + u.borne_nano_usd) as amount,
+               count(*) filter (where (u.org_id, u.mode) <> (t.org_id, t.mode)
+                                   or u.key_id is distinct from t.key_id) as strangers
+          from usage_charges u join ledger_transfers t on t.id = u.transfer_id
+         where ${inIdRange(sql`u.transfer_id`, range)}
+         group by u.transfer_id
+      ),
+      picked as materialized (
+        select t.id, t.org_id, coalesce(used.amount, 0) as used, coalesce(used.strangers, 0) as strangers
+          from ledger_transfers t
+          left join pot_leases l on l.hold_id = t.hold_id
+          left join used on used.transfer_id = t.id
+         where t.kind = 'charge' and ${inIdRange(sql`t.id`, range)} and ${organisationCondition(orgUuid)}
+           and (l.id is not null or used.transfer_id is not null)
+      ),
+      taken as (
+        select e.transfer_id, sum(e.amount_nano_usd) as amount
+          from picked
+          join ledger_entries e on e.transfer_id = picked.id
+          join ledger_accounts a on a.id = e.account_id
+         where a.kind in ('revenue', 'platform_fee', 'supplier_payable')
+         group by e.transfer_id
+      )
+      select picked.id as subject, picked.org_id, coalesce(taken.amount, 0) as taken, picked.used, picked.strangers
+        from picked left join taken on taken.transfer_id = picked.id`,
+    checks: [
+      {
+        name: 'usage_charge',
+        about: 'transfer',
+        wrong: sql`q.taken <> q.used`,
+        expected: sql`q.used`,
+        actual: sql`q.taken`,
+      },
+      {
+        name: 'usage_owner',
+        about: 'transfer',
+        wrong: sql`q.strangers > 0`,
+        expected: sql`'requests of its organisation, mode and key'`,
+        actual: sql`q.strangers || ' requests of others'`,
+      },
+    ],
+  };
+}
+
+/** Every request that was charged has its transfer and its row. Reads all requests, so only a full audit does. */
+export function requestProbe(orgUuid: string | null): Probe {
+  const ofOwner = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
+  return {
+    rows: sql`
+      select u.request_id as subject, u.org_id, u.amount_nano_usd as amount, t.id is not null as is_charged,
+             r.id is not null as is_recorded
+        from usage_charges u
+        left join ledger_transfers t on t.id = u.transfer_id
+        left join inference_requests r on r.id = u.request_id
+       where u.outcome = 'charged' and ${ofOwner}`,
+    checks: [
+      {
+        name: 'usage_has_transfer',
+        about: 'usage',
+        wrong: sql`q.amount > 0 and not q.is_charged`,
+        expected: sql`'a charge of ' || q.amount`,
+        actual: sql`'none'`,
+      },
+      {
+        name: 'usage_has_request',
+        about: 'usage',
+        wrong: sql`not q.is_recorded`,
+        expected: sql`'a request of ' || q.amount`,
+        actual: sql`'none'`,
+      },
+    ],
+  };
+}
+
+/** Leases, and the parts of budgets lent with them, against their holds and against what was used of them. */
+export function leaseProbe(basis: {
+  /** Judge all leases and add up all usage, or only the leases that are not closed, by their holds. */
+  readonly everything: boolean;
+  readonly orgUuid: string | null;
+}): Probe {
+  const { everything, orgUuid } = basis;
+  const ofOwner = orgUuid === null ? sql`true` : sql`l.org_id = ${orgUuid}::uuid`;
+  const which = everything ? sql`true` : sql`l.state in ('open', 'closing')`;
+  return {
+    rows: sql`
+      with judged as materialized (select l.* from pot_leases l where ${which} and ${ofOwner}),
+      used as (
+        select u.lease_id, sum(u.amount_nano_usd) as amount
+          from usage_charges u
+         where u.outcome = 'charged' and u.lease_id is not null and ${everything ? sql`true` : sql`false`}
+         group by u.lease_id
+      ),
+      lent as (
+        select id, org_id, mode, state, hold_id, granted_nano_usd as granted, recalled_nano_usd as recalled,
+               settled_nano_usd as settled, true as is_money from judged
+        union all
+        select l.id, l.org_id, l.mode, l.state, b.hold_id, b.granted_nano_usd, b.recalled_nano_usd,
+               b.settled_nano_usd, false
+          from judged l join pot_lease_budgets b on b.lease_id = l.id
+      )
+      select lent.id as subject, lent.org_id, lent.state = 'closed' as is_closed, lent.is_money,
+             lent.granted, lent.settled, greatest(0, lent.granted - lent.recalled - lent.settled) as owed,
+             coalesce(used.amount, 0) as used,
+             h.id is not null and (h.org_id, h.mode) = (lent.org_id, lent.mode) as has_hold,
+             h.closed_at is not null as hold_closed, h.held_nano_usd as held
+        from lent
+        left join ledger_holds h on h.id = lent.hold_id
+        left join used on used.lease_id = lent.id`,
+    checks: [
+      {
+        name: 'lease_hold',
+        about: 'lease',
+        judges: sql`not q.is_closed`,
+        wrong: sql`(q.has_hold and not q.hold_closed
+                    and (q.held = q.owed or (q.held > q.owed and not q.is_money))) is not true`,
+        expected: sql`case when q.is_money then 'an open hold of ' else 'an open hold of at least ' end || q.owed`,
+        actual: sql`case when not q.has_hold then 'none' when q.hold_closed then 'a closed hold'
+                         else 'an open hold of ' || q.held end`,
+      },
+      {
+        name: 'lease_closed',
+        about: 'lease',
+        judges: sql`q.is_closed`,
+        wrong: sql`(q.has_hold and q.hold_closed) is not true`,
+        expected: sql`'a closed hold'`,
+        actual: sql`case when q.has_hold then 'an open hold of ' || q.held else 'none' end`,
+      },
+      {
+        name: 'lease_settled',
+        about: 'lease',
+        judges: everything ? sql`q.is_money` : sql`false`,
+        wrong: sql`q.settled <> q.used`,
+        expected: sql`q.used`,
+        actual: sql`q.settled`,
+      },
+      {
+        name: 'lease_overspent',
+        about: 'lease',
+        judges: sql`q.is_money`,
+        wrong: sql`q.settled > q.granted`,
+        expected: sql`'at most ' || q.granted`,
+        actual: sql`q.settled`,
+      },
+    ],
+  };
+}

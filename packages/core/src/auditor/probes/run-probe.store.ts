@@ -1,0 +1,110 @@
+import type { Tx } from '@millrace/platform/db';
+import { fromUuid, type AnyId, type IdKind } from '@millrace/platform/ids';
+import { sql, type RawBuilder } from 'kysely';
+import type { CheckOutcome, Finding, SubjectKind } from '../audit-report.ts';
+import { auditChecks, type CheckName } from '../checks/checks.ts';
+
+type Sql = RawBuilder<unknown>;
+
+/** Rows to judge, read once, and the checks that judge them. */
+export interface Probe {
+  /** A select with at least `subject` and `org_id`. The checks see it as `q`. */
+  readonly rows: Sql;
+  readonly checks: readonly ProbeCheck[];
+}
+
+export interface ProbeCheck {
+  readonly name: CheckName;
+  readonly about: SubjectKind;
+  /** True of a row that is wrong. Null counts as right, so compare with `is distinct from` where null is wrong. */
+  readonly wrong: Sql;
+  readonly expected: Sql;
+  readonly actual: Sql;
+  /** Rows that this check has no opinion on; all are judged unless said. */
+  readonly judges?: Sql;
+  /** The column that names the subject; `q.subject` unless said. */
+  readonly subject?: Sql;
+}
+
+interface FoundRow {
+  subject: string;
+  org_id: string | null;
+  expected: string | null;
+  actual: string | null;
+}
+
+/** One pass that counts; only a check that found something is asked again for the rows, up to `cap`. */
+export async function runProbe(tx: Tx, probe: Probe, cap: number): Promise<readonly CheckOutcome[]> {
+  const counts = probe.checks.flatMap((check, index) => {
+    const judges = check.judges ?? sql`true`;
+    return [
+      sql`count(*) filter (where ${judges}) as ${sql.id(`looked_${index}`)}`,
+      sql`count(*) filter (where (${judges}) and (${check.wrong})) as ${sql.id(`wrong_${index}`)}`,
+    ];
+  });
+  const { rows } = await sql<Record<string, bigint>>`
+    select ${sql.join(counts)} from (${probe.rows}) as q`.execute(tx.kysely);
+  const outcomes: CheckOutcome[] = [];
+  for (const [index, check] of probe.checks.entries()) {
+    const found = Number(rows[0]?.[`wrong_${index}`] ?? 0n);
+    outcomes.push({
+      check: check.name,
+      lookedAt: Number(rows[0]?.[`looked_${index}`] ?? 0n),
+      found,
+      findings: found === 0 ? [] : await readFindings(tx, probe, check, cap),
+    });
+  }
+  return outcomes;
+}
+
+async function readFindings(tx: Tx, probe: Probe, check: ProbeCheck, cap: number): Promise<Finding[]> {
+  const { rows } = await sql<FoundRow>`
+    select (${check.subject ?? sql`q.subject`})::text as subject, q.org_id::text as org_id,
+           (${check.expected})::text as expected, (${check.actual})::text as actual
+      from (${probe.rows}) as q
+     where (${check.judges ?? sql`true`}) and (${check.wrong})
+     order by 1 limit ${cap}`.execute(tx.kysely);
+  const { severity, says } = auditChecks[check.name];
+  return rows.map((row) => {
+    const subject = { kind: check.about, id: toPublicId(check.about, row.subject) };
+    const expected = row.expected ?? 'nothing';
+    const actual = row.actual ?? 'nothing';
+    return {
+      check: check.name,
+      severity,
+      subject,
+      orgId: row.org_id === null ? null : fromUuid('org', row.org_id),
+      expected,
+      actual,
+      sentence: says({ id: subject.id, expected, actual }),
+    };
+  });
+}
+
+const idKinds: Readonly<Record<SubjectKind, IdKind | null>> = {
+  transfer: 'trf',
+  account: 'lac',
+  hold: 'hld',
+  budget: 'bdg',
+  organisation: 'org',
+  meter: 'mtr',
+  thing: null,
+  payment: 'pay',
+  lease: 'lse',
+  usage: 'req',
+  payout: 'pyo',
+  statement: 'stm',
+  invoice: 'ivc',
+  allocation: 'alc',
+};
+
+/** The id as people know it. A row so broken that its id is not one of ours is named by what stands there. */
+function toPublicId(kind: SubjectKind, text: string): AnyId | string {
+  const prefix = idKinds[kind];
+  if (prefix === null) return text;
+  try {
+    return fromUuid(prefix, text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,138 @@
+import type { Timer } from '@millrace/platform/clock';
+import { createLimiter, uncountedDecision } from '@millrace/platform/limiter';
+import { createItemRunner } from '@millrace/platform/loops';
+import { createHeldLease, type HeldLease, type HeldLeaseOptions } from './held-lease.ts';
+import { maintainLeases } from '../shared/loops.ts';
+import { maxPerLease, toAdmissionRefusalReason } from '../shared/lease-model.ts';
+import type { LeaseOwner } from '../shared/valkey-leases.ts';
+import type { CreditLeaseClient } from './client-types.ts';
+import { costsFor, withCosts } from '../shared/request-limits.ts';
+import { checkReserveRequest, requireAmount, reserveFromLease, type LimitCounter } from './reserve.ts';
+import { createSettlementBatcher, type SettlementBatcher } from './settlement-batcher.ts';
+import { createTestModeReserver } from './test-mode-reserver.ts';
+
+export interface CreditLeaseClientOptions extends HeldLeaseOptions {
+  /** Of this run of this process, and never used again: a host's name and something random. */
+  readonly gatewayId: string;
+}
+
+/** While Valkey stays away it is said once in this time, not once for every request. */
+const warningIntervalMs = 1_000;
+/** Leases whose worker does not answer are tended beside the next round of the others. */
+const maintenanceTimeoutMs = 1_000;
+/** How often Valkey is asked whether it still has a pot. */
+const lossCheckIntervalMs = 5_000;
+
+interface OwnerLease {
+  readonly held: HeldLease;
+  readonly settling: SettlementBatcher;
+  readonly endLost: () => Promise<void>;
+}
+
+/**
+ * Ends a lease whose pot Valkey has lost: no request can spend from it, and its hold keeps the money from all other uses.
+ * A request notices the loss by itself, but an idle gateway has no requests.
+ */
+function createLossCheck(
+  name: LeaseOwner,
+  held: HeldLease,
+  { clock, complain: warnRarely }: { readonly clock: Timer; readonly complain: (error: unknown) => void },
+): OwnerLease['endLost'] {
+  let checkAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const holding = held.current();
+    const nowMs = clock.monotonicMs();
+    if (holding === null || nowMs < checkAtMs) return;
+    checkAtMs = nowMs + lossCheckIntervalMs;
+    const { epoch } = holding.lease;
+    try {
+      if (!(await holding.pots.hasForgotten(name, epoch))) return;
+    } catch (error) {
+      // If Valkey does not answer, it may still have the pot.
+      warnRarely(error);
+      return;
+    }
+    // Meanwhile a request may have noticed the loss and borrowed another lease.
+    if (held.current()?.lease.epoch !== epoch) return;
+    held.drop();
+    await held.epochs.report();
+  };
+}
+
+export function createCreditLeaseClient(options: CreditLeaseClientOptions): CreditLeaseClient {
+  const { log, clock } = options;
+  const purses = new Map<string, OwnerLease>();
+  const limiter = createLimiter({ valkey: options.valkey, log, clock });
+  const testPurse = createTestModeReserver({ limiter, clock, gatewayId: options.gatewayId });
+  const runner = createItemRunner(maintainLeases, { clock, log });
+  let lives = 0;
+
+  function ownerLeaseOf({ orgId, mode }: LeaseOwner): OwnerLease {
+    const key = `${orgId} ${mode}`;
+    const found = purses.get(key);
+    if (found !== undefined) return found;
+    const name = { orgId, mode };
+    const held = createHeldLease(options, name, () => `${options.gatewayId}.${(lives += 1)}`);
+    const settling = createSettlementBatcher(name, held, options);
+    const made = { held, settling, endLost: createLossCheck(name, held, { clock, complain: warnRarely }) };
+    purses.set(key, made);
+    return made;
+  }
+
+  let silentUntilMs = Number.NEGATIVE_INFINITY;
+  function warnRarely(error: unknown): void {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < silentUntilMs) return;
+    silentUntilMs = nowMs + warningIntervalMs;
+    log.warn({ err: error }, 'the pot Valkey could not be asked');
+  }
+
+  const counter: LimitCounter = {
+    clock,
+    peek: ({ orgId, set, costs }) => limiter.peek({ tag: orgId, policies: withCosts(set, costs) }),
+    count: ({ orgId, set }) => limiter.consume({ tag: orgId, policies: withCosts(set, costsFor(set, 0)) }),
+  };
+
+  return {
+    async reserve(request) {
+      const ask = checkReserveRequest(request);
+      if (ask.mode === 'test') return testPurse.reserve(ask);
+      if (ask.least > maxPerLease) return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(ask) };
+      const { held } = ownerLeaseOf(ask);
+      held.wait(ask);
+      try {
+        return await reserveFromLease(held, ask, counter);
+      } catch (error) {
+        warnRarely(error);
+        return { refused: toAdmissionRefusalReason(null), rate: uncountedDecision(ask.set.limits) };
+      } finally {
+        held.stopWaiting(ask);
+      }
+    },
+
+    async settle(reservation, actual, tokens = reservation.tokens) {
+      requireAmount(actual, maxPerLease);
+      if (reservation.leaseId === null) return testPurse.settle(reservation, tokens);
+      const most = actual < reservation.amount ? actual : reservation.amount;
+      return ownerLeaseOf(reservation).settling.settle(reservation, most, tokens);
+    },
+
+    async tend() {
+      await runner.run([...purses], {
+        key: ([key]) => key,
+        work: async ([key, { held, endLost }]) => {
+          // Before the question to Valkey, so that a slow Valkey does not keep a lease from being prolonged.
+          await held.tend();
+          await endLost();
+          // Asked at the instant of forgetting: a request may have come while the ends were reported.
+          if (held.isDone()) purses.delete(key);
+        },
+        patienceMs: maintenanceTimeoutMs,
+      });
+    },
+
+    async close() {
+      await Promise.all([...purses.values()].map(({ held }) => held.close()));
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import type { RequestId } from '@millrace/platform/ids';
+import { describe, expect, it } from 'vitest';
+import { createEpochTracker } from './epoch-tracker.ts';
+
+const request = (nth: number): RequestId => `req_${nth}` as RequestId;
+
+function setUp(publish?: () => Promise<void>) {
+  const published: string[] = [];
+  let lives = 0;
+  const epochs = createEpochTracker({
+    nextId: () => `g.${(lives += 1)}`,
+    publish: async (id, through) => {
+      await publish?.();
+      published.push(`${id} ${through}`);
+    },
+    log: { warn: () => undefined },
+  });
+  return { epochs, published };
+}
+
+describe('the end of an epoch', () => {
+  it('is reported after the last request of it is settled, once', async () => {
+    const { epochs, published } = setUp();
+    epochs.begin(1n);
+    epochs.enter(1n, request(1));
+    epochs.enter(1n, request(2));
+    epochs.begin(2n);
+    epochs.leave(1n, request(1));
+    await epochs.report();
+    expect(published).toEqual([]);
+    epochs.leave(1n, request(2));
+    await epochs.report();
+    await epochs.report();
+    expect(published).toEqual(['g.1 1']);
+    expect(epochs.isDone()).toBe(true);
+  });
+
+  it('waits for requests of that epoch and of older ones, not of newer ones', async () => {
+    const { epochs, published } = setUp();
+    epochs.begin(3n);
+    epochs.enter(3n, request(1));
+    epochs.begin(4n);
+    epochs.enter(4n, request(2));
+    epochs.end(4n);
+    epochs.leave(4n, request(2));
+    await epochs.report();
+    expect(published).toEqual(['g.1 2']);
+    epochs.leave(3n, request(1));
+    await epochs.report();
+    expect(published).toEqual(['g.1 2', 'g.1 4']);
+  });
+
+  it('is reported again when it was asked for again: the stream it stood in may be lost', async () => {
+    const { epochs, published } = setUp();
+    epochs.begin(1n);
+    epochs.begin(2n);
+    await epochs.report();
+    epochs.enter(2n, request(1));
+    epochs.end(1n);
+    await epochs.report();
+    expect(published).toEqual(['g.1 1', 'g.1 1']);
+    // Not by itself, nor for what was never reported.
+    epochs.end(0n);
+    await epochs.report();
+    expect(published).toHaveLength(2);
+    epochs.leave(2n, request(1));
+    expect(epochs.isDone()).toBe(true);
+  });
+
+  it('is reported for an epoch that was never heard of', async () => {
+    const { epochs, published } = setUp();
+    epochs.end(7n);
+    await epochs.report();
+    expect(published).toEqual(['g.1 7']);
+    expect(epochs.begin(7n)).toBe(false);
+    expect(epochs.begin(8n)).toBe(true);
+  });
+
+  it('is reported again when the stream did not take it', async () => {
+    let down = true;
+    const { epochs, published } = setUp(async () => {
+      if (down) throw new Error('down');
+    });
+    epochs.begin(1n);
+    epochs.end(1n);
+    await epochs.report();
+    expect(epochs.isDone()).toBe(false);
+    down = false;
+    await epochs.report();
+    expect(published).toEqual(['g.1 1']);
+  });
+});
+
+describe('a new life', () => {
+  it('has another id, may use the same epoch, and the old one ends when its requests do', async () => {
+    const { epochs, published } = setUp();
+    epochs.begin(1n);
+    epochs.enter(1n, request(1));
+    epochs.beginLife();
+    expect(epochs.gatewayId()).toBe('g.2');
+    expect(epochs.begin(1n)).toBe(true);
+    expect(epochs.inFlight()).toBe(1);
+    const idle = epochs.idle();
+    epochs.leave(1n, request(1));
+    await idle;
+    await epochs.report();
+    expect(published).toEqual(['g.1 1']);
+    await epochs.idle();
+  });
+});

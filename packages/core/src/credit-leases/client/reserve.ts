@@ -1,0 +1,248 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { BudgetId } from '@millrace/platform/ids';
+import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
+import type { LeaseAnswer, HeldLease, ActiveLease, LeaseNeed } from './held-lease.ts';
+import { maxPerLease, toAdmissionRefusalReason } from '../shared/lease-model.ts';
+import type { ReserveResult } from '../shared/valkey-leases.ts';
+import type { InsufficientFunds, ReserveRefusal, Reservation, ReserveRequest } from './client-types.ts';
+import { costsFor, limitSetOf, type LimitSet } from '../shared/request-limits.ts';
+
+/** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
+
+/** A request that finds a pot dry asks, and may find it dry again because others were quicker. */
+const maxTries = 8;
+
+/** A request as it was asked for, checked. */
+export interface CheckedReserveRequest extends ReserveRequest {
+  readonly least: bigint;
+  readonly set: LimitSet;
+  readonly costs: readonly number[];
+}
+
+/** What to ask the ledger for, given what Valkey said. */
+function leaseNeedOf(
+  { amount, least, budgets }: CheckedReserveRequest,
+  said: ReserveResult | null,
+): LeaseNeed {
+  const short = (wish: bigint, remaining: bigint): bigint => (wish > remaining ? wish - remaining : 0n);
+  if (said?.outcome === 'dry') return { shortage: short(least, said.remaining), budgets: [] };
+  if (said?.outcome === 'budget dry') {
+    const { budget: id, granted, remaining } = said;
+    const shortage = short(least, remaining);
+    return { shortage: 0n, budgets: [{ id, granted, shortage, wanted: short(amount, remaining) }] };
+  }
+  return {
+    shortage: least,
+    budgets: budgets.map((id) => ({ id, granted: 0n, shortage: least, wanted: amount })),
+  };
+}
+
+/** A negative amount would make a pot larger, and one that Valkey cannot count would end a script half way. */
+export function requireAmount(amount: bigint, most: bigint): void {
+  if (amount < 0n || amount > most) throw new RangeError(`Not an amount of a request: ${amount} nano-USD.`);
+}
+
+export function checkReserveRequest(ask: ReserveRequest): CheckedReserveRequest {
+  const { least = ask.amount } = ask;
+  requireAmount(ask.amount, 2n ** 63n - 1n);
+  requireAmount(least, ask.amount);
+  const set = limitSetOf(ask.orgId, ask.limits);
+  // No lease holds more; where less will do, it is asked for no more than can be counted.
+  const amount = ask.amount > maxPerLease && least < ask.amount ? maxPerLease : ask.amount;
+  return { ...ask, amount, least, set, costs: costsFor(set, ask.tokens) };
+}
+
+/** What Valkey said of the limits, if it looked at them. */
+function rateOf({ set, costs }: CheckedReserveRequest, said: ReserveResult | null): RateDecision {
+  if (said === null || said.used === null) return uncountedDecision(set.limits);
+  return toDecision(said.outcome !== 'limited', set.limits, costs, said.used);
+}
+
+/** Whether what Valkey has would do for a request that can be made smaller. */
+function isEnough(said: ReserveResult | null, least: bigint): boolean {
+  return (said?.outcome === 'dry' || said?.outcome === 'budget dry') && said.remaining >= least;
+}
+
+export interface LimitCounter {
+  readonly clock: Timer;
+  /** What the limits are, for a request that has no pot to ask. */
+  readonly peek: (ask: CheckedReserveRequest) => Promise<RateDecision>;
+  /** Counts a request that was turned away. */
+  readonly count: (ask: CheckedReserveRequest) => Promise<RateDecision>;
+}
+
+/** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
+async function reserveInValkey(
+  { lease, pots }: ActiveLease,
+  held: HeldLease,
+  ask: CheckedReserveRequest,
+  { least, clock }: { readonly least: bigint; readonly clock: Timer },
+): Promise<ReserveResult | Reservation> {
+  const { epoch, leaseId } = lease;
+  const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = ask;
+  const gatewayId = held.epochs.gatewayId();
+  const reservedAtMs = clock.monotonicMs();
+  // Counted before Valkey is asked: an end must not be reported while an admission may be under way.
+  held.epochs.enter(epoch, requestId);
+  let isAdmitted = false;
+  try {
+    const said = await pots.reserve(ask, {
+      ...{ epoch, gatewayId, requestId, amount, least, budgets, limits: set, costs },
+    });
+    if (said.outcome === 'admitted' || said.outcome === 'dry') {
+      held.saw({ epoch, granted: said.granted, remaining: said.remaining });
+    }
+    if (said.outcome !== 'admitted') return said;
+    isAdmitted = true;
+    const rate = rateOf(ask, said);
+    return {
+      ...{ orgId, mode, requestId, amount: said.amount, budgets, limits, tokens },
+      ...{ leaseId, epoch, gatewayId, reservedAtMs, rate },
+    };
+  } catch (error) {
+    // It may have run. Nothing will be used of it; what cannot be given back now stays until the epoch ends.
+    const requests = [{ requestId, actual: 0n }];
+    void pots.settle(ask, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
+    throw error;
+  } finally {
+    if (!isAdmitted) held.epochs.leave(epoch, requestId);
+  }
+}
+
+/** Why the request cannot be, after what the ledger answered; or null to try again. */
+function refusalReasonIn(
+  { reply, askedForMore }: LeaseAnswer,
+  ask: CheckedReserveRequest,
+): ReserveRefusal['refused'] | null {
+  if (reply === null) return toAdmissionRefusalReason(null);
+  if (reply.outcome === 'refused') {
+    const short = reply.reason === 'no money' || reply.reason === 'budget exceeded';
+    if (reply.reason === 'dead' || (short && askedForMore)) return null;
+    return toAdmissionRefusalReason(reply.reason);
+  }
+  const isOurs = (id: BudgetId): boolean => ask.budgets.includes(id);
+  if (reply.exceeded.some(isOurs)) return 'BUDGET_EXCEEDED';
+  return reply.returning.some(isOurs) ? toAdmissionRefusalReason(null) : null;
+}
+
+/** What is missing, by what Valkey and the ledger said last. */
+function insufficientFundsOf(
+  ask: CheckedReserveRequest,
+  refused: ReserveRefusal['refused'],
+  { said, answer }: LastAnswers,
+): InsufficientFunds | null {
+  if (refused !== 'INSUFFICIENT_BALANCE' && refused !== 'BUDGET_EXCEEDED') return null;
+  const reply = answer.reply;
+  const exceeded =
+    reply?.outcome === 'leased' ? reply.left?.find(({ id }) => ask.budgets.includes(id)) : undefined;
+  const had = reply?.outcome === 'refused' ? reply.available : exceeded?.amount;
+  const dry = said?.outcome === 'dry' || said?.outcome === 'budget dry' ? said : null;
+  const remaining = dry !== null && dry.remaining > 0n ? dry.remaining : 0n;
+  const left = had === undefined ? null : had + remaining;
+  return {
+    of: refused === 'BUDGET_EXCEEDED' ? 'budget' : 'balance',
+    needed: ask.least,
+    left,
+    isReserved: dry !== null && dry.reserved > 0n && (left ?? remaining) + dry.reserved >= ask.least,
+    // The next period does not help a request that a whole one does not cover.
+    resetsInMs: exceeded !== undefined && exceeded.limit >= ask.least ? exceeded.resetsInMs : null,
+  };
+}
+
+/** The last words of Valkey and of the ledger. */
+interface LastAnswers {
+  readonly said: ReserveResult | null;
+  readonly answer: LeaseAnswer;
+}
+
+/** How often a request waits for others that are over to give back what they did not use. */
+const maxWaits = 3;
+
+/** Tries again as requests that are over give back what they did not use. */
+async function reserveAfterSettlements(
+  held: HeldLease,
+  ask: CheckedReserveRequest,
+  clock: Timer,
+): Promise<Reservation | null> {
+  for (let waits = 0; waits < maxWaits && (await ask.nextSettled?.()) === true; waits += 1) {
+    // The ledger may have the rest of what the pot lacks, so it is asked once before the second attempt.
+    for (const isLast of [false, true]) {
+      const holding = held.current();
+      if (holding === null) return null;
+      const got = await reserveInValkey(holding, held, ask, { least: ask.least, clock });
+      if ('leaseId' in got) return got;
+      if (got.outcome !== 'dry' && got.outcome !== 'budget dry') return null;
+      if (isLast || refusalReasonIn(await held.ask(leaseNeedOf(ask, got)), ask) !== null) break;
+    }
+  }
+  return null;
+}
+
+/** The reservation, or why there is none. Rejects when Valkey cannot be asked. */
+export async function reserveFromLease(
+  held: HeldLease,
+  ask: CheckedReserveRequest,
+  counter: LimitCounter,
+): Promise<Reservation | ReserveRefusal> {
+  const { clock, peek } = counter;
+  // The whole first, where less would do: the ledger is asked before a request is made smaller.
+  let least = held.isPoor(ask.budgets) ? ask.least : ask.amount;
+  let lacking: BudgetId | 'money' | null = null;
+  let rate: RateDecision | null = null;
+  for (let nth = 0; nth < maxTries; nth += 1) {
+    const holding = held.current();
+    let said: ReserveResult | null = null;
+    if (holding !== null) {
+      const got = await reserveInValkey(holding, held, ask, { least, clock });
+      if ('leaseId' in got) {
+        if (lacking !== null && got.amount < ask.amount) held.notePoor(lacking);
+        held.askAhead();
+        return got;
+      }
+      said = got;
+      rate = rateOf(ask, said);
+      if (said.outcome === 'limited') return { refused: 'RATE_LIMITED', rate };
+      if (said.outcome === 'dry') lacking = 'money';
+      else if (said.outcome === 'budget dry') lacking = said.budget;
+      // Unless another request has already found that out and got a new one.
+      else if (held.current()?.lease.epoch === holding.lease.epoch) held.drop();
+    } else if (rate === null) {
+      // The ledger is not for those who are over their limits.
+      rate = await peek(ask);
+      if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
+    }
+    const answer = await held.ask(leaseNeedOf(ask, said));
+    const refused = refusalReasonIn(answer, ask);
+    const mayBeSmaller = refused !== 'ACCOUNT_FROZEN' && isEnough(said, ask.least) && least > ask.least;
+    if (refused !== null && !mayBeSmaller) {
+      const lack = insufficientFundsOf(ask, refused, { said, answer });
+      const late = lack?.isReserved === true ? await reserveAfterSettlements(held, ask, clock) : null;
+      return late ?? refuseReservation(ask, refused, { counter, rate, lack });
+    }
+    // A question that others had asked before says nothing about what this one would like.
+    if (answer.own || nth + 2 >= maxTries) ({ least } = ask);
+  }
+  return refuseReservation(ask, toAdmissionRefusalReason(null), { counter, rate, lack: null });
+}
+
+/**
+ * What has no money, and was refused it by the ledger, counts as a request: or whoever has none could ask the ledger
+ * without end. That the ledger was away is nobody's fault but ours.
+ */
+async function refuseReservation(
+  ask: CheckedReserveRequest,
+  refused: ReserveRefusal['refused'],
+  {
+    counter,
+    rate,
+    lack,
+  }: {
+    readonly counter: LimitCounter;
+    readonly rate: RateDecision | null;
+    readonly lack: InsufficientFunds | null;
+  },
+): Promise<ReserveRefusal> {
+  const why = lack === null ? {} : { lack };
+  if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(ask) };
+  return { refused, rate: rate ?? uncountedDecision(ask.set.limits) };
+}

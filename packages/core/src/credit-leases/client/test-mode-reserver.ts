@@ -1,0 +1,42 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { RefundingLimiter } from '@millrace/platform/limiter';
+import type { ReserveRefusal, Reservation, ReserveRequest } from './client-types.ts';
+import { costsFor, limitSetOf, unusedTokens, withCosts } from '../shared/request-limits.ts';
+
+/**
+ * What test keys spend from: nothing. Their rate limits count like any other, and like any other limiter that has lost
+ * its Valkey this one lets them through: what they do is free and is done by the mock engine.
+ */
+export interface TestModeReserver {
+  reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal>;
+  settle(reservation: Reservation, tokens: number): Promise<void>;
+}
+
+export function createTestModeReserver(options: {
+  readonly limiter: RefundingLimiter;
+  readonly clock: Timer;
+  readonly gatewayId: string;
+}): TestModeReserver {
+  const { limiter, clock, gatewayId } = options;
+  return {
+    async reserve({ orgId, mode, requestId, budgets, limits, tokens }) {
+      const set = limitSetOf(orgId, limits);
+      const reservedAtMs = clock.monotonicMs();
+      const rate = await limiter.consume({ tag: orgId, policies: withCosts(set, costsFor(set, tokens)) });
+      if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
+      return {
+        ...{ orgId, mode, requestId, amount: 0n, budgets, limits, tokens },
+        ...{ leaseId: null, epoch: 0n, gatewayId, reservedAtMs, rate },
+      };
+    },
+    async settle({ orgId, limits, tokens: counted, reservedAtMs }, used) {
+      const sinceMs = clock.monotonicMs() - reservedAtMs;
+      const back = limits.filter(({ counts }) => counts === 'tokens');
+      const costs = back.map((limit) => unusedTokens(limit, { counted, used, sinceMs }));
+      const policies = back
+        .map((limit, index) => ({ ...limit, cost: costs[index] ?? 0 }))
+        .filter(({ cost }) => cost > 0);
+      await limiter.giveBack({ tag: orgId, policies });
+    },
+  };
+}

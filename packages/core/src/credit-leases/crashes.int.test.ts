@@ -1,0 +1,406 @@
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  nextRequestId,
+  usageOf,
+  type TestGateway,
+  type LeaseHarness,
+} from './leases.fixture.ts';
+import type { Reservation } from './client/client-types.ts';
+
+let world: LeaseHarness;
+beforeAll(async () => {
+  world = await createLeaseHarness();
+  // The server is made ready once, so that a fault hits what it is meant for.
+  await world.gateway().reserve(reserveRequestOf(await world.organisation(10n), 1n));
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.clock.reset());
+
+/** Whatever died: each lease holds what may still be charged to it, no less and no more. */
+afterEach(async () => {
+  const wrong = await world.query(`
+    select lease.id, hold.held_nano_usd as held,
+           greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd) as owed
+      from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id
+     where hold.held_nano_usd <> case when lease.state = 'closed' then 0
+             else greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd) end`);
+  expect(wrong).toEqual([]);
+});
+
+async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  const got = await gateway.reserve(reserveRequestOf(orgId, amount));
+  if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
+  return got;
+}
+
+const states = async (orgId: OrgId) =>
+  (await world.query(`select state from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`)).map(
+    ({ state }) => state,
+  );
+
+const recalledInBook = async (orgId: OrgId) =>
+  (
+    await world.query(
+      `select recalled_nano_usd::int as recalled from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
+    )
+  ).map(({ recalled }) => recalled);
+
+/** Whatever happened: in the end the organisation has what it did not use, and nothing is held. */
+async function expectInTheEnd(
+  gateways: readonly TestGateway[],
+  orgId: OrgId,
+  balance: bigint,
+): Promise<void> {
+  for (const gateway of gateways) await gateway.close();
+  world.clock.advance(200_000);
+  await world.sweeps.callIn();
+  await world.sweeps.buryDead();
+  await world.stream.sink();
+  await world.sweeps.closePassed();
+  expect(await world.balance(orgId)).toEqual({ balance, held: 0n, available: balance });
+  expect(new Set(await states(orgId))).toEqual(new Set(['closed']));
+}
+
+describe('a worker that dies', () => {
+  it('after lending in the book and before Valkey: nobody was told, so the money is free again at once', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    world.faults.dieAt('pot open', 'before');
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    expect((await world.balance(orgId)).held).toBe(80n);
+    // It needs the money of the lost lease, and gets it.
+    const got = await reserved(gateway, orgId, 80n);
+    expect(await states(orgId)).toEqual(['closed', 'open']);
+    await gateway.use(got, 70n);
+    await expectInTheEnd([gateway], orgId, 30n);
+  });
+
+  it('after opening the pot in Valkey and before telling the gateway: the next one finds the pot', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    world.faults.dieAt('pot open', 'after');
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    const got = await reserved(gateway, orgId, 80n);
+    expect(await states(orgId)).toEqual(['open']);
+    await gateway.use(got, 80n);
+    await expectInTheEnd([gateway], orgId, 20n);
+  });
+
+  it('after noting whom it tells and before telling: the gateway ends an epoch that it never heard of', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    world.faults.dieAt('tell gateway of lease', 'after');
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    await world.valkey.client.command(['FLUSHALL']);
+    // The lease is lost, and its money may be in use as far as the book knows: not gone, but not to be had yet.
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    await world.stream.sink();
+    await world.sweeps.closePassed();
+    await gateway.use(await reserved(gateway, orgId, 80n), 10n);
+    await expectInTheEnd([gateway], orgId, 90n);
+  });
+
+  it('after enlarging in the book and before Valkey: the next request tells Valkey', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateway = world.gateway();
+    await gateway.use(await reserved(gateway, orgId, 100n), 100n);
+    world.faults.dieAt('pot enlarge', 'before');
+    expect(await gateway.reserve(reserveRequestOf(orgId, 300n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    await gateway.use(await reserved(gateway, orgId, 300n), 300n);
+    expect(await states(orgId)).toEqual(['open']);
+    await expectInTheEnd([gateway], orgId, 600n);
+  });
+
+  it.each(['before', 'after'] as const)('%s a recall is in the book: it counts once', async (when) => {
+    const orgId = await world.organisation(200n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 30n);
+    world.faults.dieAt('take back from pot', when);
+    await expect(world.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
+    if (when === 'before') expect(await recalledInBook(orgId)).toEqual([0]);
+    // Asked again, it finds the money already taken from Valkey.
+    await world.service.recallFor({ orgId, mode: 'live', amount: 50n });
+    expect(await recalledInBook(orgId)).toEqual([when === 'before' ? 50 : 70]);
+    await gateway.use(got, 30n);
+    await expectInTheEnd([gateway], orgId, 170n);
+  });
+
+  it('between a recall and the book, and nobody asks again: the next lease sets it right', async () => {
+    const orgId = await world.organisation(200n);
+    const gateway = world.gateway();
+    await gateway.use(await reserved(gateway, orgId, 30n), 30n);
+    world.faults.dieAt('take back from pot', 'before');
+    await expect(world.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
+    await reserved(world.gateway(), orgId, 1n);
+    expect(await recalledInBook(orgId)).toEqual([50]);
+  });
+
+  it('between closing a pot in Valkey and in the book: the next request gets a new one', async () => {
+    const orgId = await world.organisation(300n);
+    const gateway = world.gateway();
+    world.clock.advance(61_000);
+    // So that the fault does not hit what other tests left open.
+    await world.sweeps.callIn();
+    const got = await reserved(gateway, orgId, 40n);
+    world.faults.dieAt('take back from pot', 'before');
+    await world.sweeps.callIn();
+    expect(await states(orgId)).toEqual(['open']);
+    const next = await reserved(gateway, orgId, 40n);
+    expect(next.epoch).toBe(got.epoch + 1n);
+    expect((await states(orgId))[0]).toBe('closing');
+    await gateway.use(got, 40n);
+    await gateway.use(next, 40n);
+    await expectInTheEnd([gateway], orgId, 220n);
+  });
+
+  it('between beginning a generation and making the server ready: the next one begins another', async () => {
+    await using own = await createLeaseHarness();
+    const orgId = await own.organisation(100n);
+    own.faults.dieAt('SCRIPT', 'before');
+    expect(await own.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    expect(await own.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({ epoch: 1n });
+    expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
+  });
+});
+
+describe('two workers at once', () => {
+  it('begin one generation between them, however long the old pots take to be removed', async () => {
+    await using own = await createLeaseHarness();
+    const orgId = await own.organisation(1_000n);
+    await own.gateway().reserve(reserveRequestOf(orgId, 1n));
+    await own.valkey.restart();
+    let goOn = (): void => undefined;
+    let reached = (): void => undefined;
+    const mayScan = new Promise<void>((resolve) => (goOn = resolve));
+    const scanning = new Promise<void>((resolve) => (reached = resolve));
+    const slow = own.worker({
+      ...own.valkey.client,
+      command: async (words, options) => {
+        if (words[0] === 'SCAN') {
+          reached();
+          await mayScan;
+        }
+        return own.valkey.client.command(words, options);
+      },
+    });
+    const first = own.gateway({ ledger: slow.lease });
+    const late = first.reserve(reserveRequestOf(orgId, 10n));
+    await scanning;
+    const second = own.gateway({ ledger: own.worker().lease });
+    const got = await reserved(second, orgId, 10n);
+    goOn();
+    await late;
+    await reserved(first, orgId, 10n);
+    // What was lent meanwhile is still there.
+    expect((await reserved(second, orgId, 10n)).epoch).toBe(got.epoch);
+    expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
+  });
+
+  it('make a new server ready once, and lend to a pot in turns', async () => {
+    await using own = await createLeaseHarness();
+    const orgId = await own.organisation(1_000n);
+    const workers = [own.worker(), own.worker(), own.worker()];
+    const gateways = workers.map((worker) => own.gateway({ ledger: worker.lease }));
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(gateways.map((gateway) => gateway.reserve(reserveRequestOf(orgId, 1n))));
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 90 }, (_, nth) =>
+        (gateways[nth % 3] ?? expect.fail('none')).reserve(reserveRequestOf(orgId, 20n)),
+      ),
+    );
+    const admitted = answers.filter((got) => 'leaseId' in got).length;
+    expect(admitted).toBeGreaterThan(30);
+    expect(admitted).toBeLessThanOrEqual(50);
+    const sums = await own.query(
+      `select sum(granted_nano_usd)::int as granted from pot_leases where state = 'open'`,
+    );
+    expect(sums[0]?.['granted']).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe('a Valkey that', () => {
+  it('is wiped: what was reserved is charged to the old lease, and a new one is spent from', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateways = [world.gateway(), world.gateway()] as const;
+    const old = await Promise.all(gateways.map((gateway) => reserved(gateway, orgId, 40n)));
+    await world.valkey.client.command(['FLUSHALL']);
+    const fresh = await Promise.all(gateways.map((gateway) => reserved(gateway, orgId, 50n)));
+    expect(new Set(fresh.map(({ epoch }) => epoch))).toEqual(new Set([2n]));
+    for (const [nth, gateway] of gateways.entries()) {
+      await gateway.use(old[nth] ?? expect.fail('none'), 40n);
+      await gateway.use(fresh[nth] ?? expect.fail('none'), 50n);
+    }
+    await expectInTheEnd(gateways, orgId, 820n);
+  });
+
+  it('comes back from disk: its pots are not believed, although they are there', async () => {
+    await using own = await createLeaseHarness();
+    const orgId = await own.organisation(1_000n);
+    const gateway = own.gateway();
+    const first = await reserved(gateway, orgId, 10n);
+    await own.valkey.client.command(['SAVE']);
+    await gateway.use(await reserved(gateway, orgId, 90n), 90n);
+    await own.valkey.restart();
+    const next = await reserved(gateway, orgId, 90n);
+    expect(next.epoch).toBe(2n);
+    await gateway.use(first, 10n);
+    await gateway.use(next, 90n);
+    await own.stream.sink();
+    expect((await own.balance(orgId)).balance).toBe(810n);
+    expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
+  });
+
+  it('cannot be reached: requests get 503 and no answer of the ledger helps', async () => {
+    await using own = await createLeaseHarness();
+    const orgId = await own.organisation(1_000n);
+    const gateway = own.gateway();
+    await reserved(gateway, orgId, 10n);
+    await own.valkey[Symbol.asyncDispose]();
+    expect(await gateway.reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    expect(await own.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+  });
+});
+
+describe('closing', () => {
+  it('waits for the end of each gateway that was told, and for the sink to pass it', async () => {
+    const orgId = await world.organisation(1_000n);
+    const [one, two] = [world.gateway(), world.gateway()];
+    await one.use(await reserved(one, orgId, 20n), 20n);
+    const pending = await reserved(two, orgId, 30n);
+    world.clock.advance(100_000);
+    await world.sweeps.callIn();
+    expect(await states(orgId)).toEqual(['closing']);
+    // What nobody had reserved is free at once; the rest stays.
+    expect((await world.balance(orgId)).held).toBe(50n);
+    await one.close();
+    await world.stream.sink();
+    await world.sweeps.closePassed();
+    expect(await states(orgId)).toEqual(['closing']);
+    const closing = two.close();
+    await two.use(pending, 30n);
+    await closing;
+    await world.sweeps.closePassed();
+    expect(await states(orgId)).toEqual(['closing']);
+    await world.stream.sink();
+    await world.sweeps.closePassed();
+    expect(await states(orgId)).toEqual(['closed']);
+    expect(await world.balance(orgId)).toEqual({ balance: 950n, held: 0n, available: 950n });
+  });
+
+  it('leaves a lease alone that is not over', async () => {
+    const orgId = await world.organisation(1_000n);
+    await reserved(world.gateway(), orgId, 20n);
+    await world.sweeps.callIn();
+    expect(await states(orgId)).toEqual(['open']);
+  });
+
+  it('lets a gateway that ended an epoch use it again only under another id', async () => {
+    const orgId = await world.organisation(1_000n);
+    const [steady, fickle] = [world.gateway(), world.gateway()];
+    await reserved(steady, orgId, 10n);
+    const first = await reserved(fickle, orgId, 10n);
+    await fickle.use(first, 10n);
+    await fickle.clock.advance(26_000);
+    await fickle.tend();
+    await fickle.clock.advance(51_000);
+    await fickle.tend();
+    await world.stream.sink();
+    const again = await reserved(fickle, orgId, 10n);
+    expect(again.leaseId).toBe(first.leaseId);
+    expect(again.gatewayId).not.toBe(first.gatewayId);
+    await fickle.use(again, 10n);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(980n);
+  });
+});
+
+describe('a reservation that could not be settled', () => {
+  it('is given back when its gateway has ended the epoch and the pot lives on', async () => {
+    const orgId = await world.organisation(100n);
+    const [steady, leaving] = [world.gateway(), world.gateway()];
+    const kept = await reserved(steady, orgId, 5n);
+    const used = await reserved(leaving, orgId, 50n);
+    const unused = await reserved(leaving, orgId, 30n);
+    // Valkey did not answer either time, so only the gateway's own count and the stream know of the ends.
+    world.stream.publishUsage(usageOf(used, 20n));
+    world.cutGateways(true);
+    await leaving.settle(used, 20n);
+    await leaving.settle(unused, 0n);
+    world.cutGateways(false);
+    await leaving.close();
+    await world.stream.sink();
+    expect(await steady.reserve(reserveRequestOf(orgId, 70n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
+    await world.sweeps.settleDead();
+    expect(await world.sweeps.settleDead()).toBe(0);
+    const got = await reserved(steady, orgId, 70n);
+    await steady.use(got, 70n);
+    await steady.use(kept, 5n);
+    await expectInTheEnd([steady], orgId, 5n);
+  });
+});
+
+describe('a gateway that dies', () => {
+  it('is given up after its silence, its reservations are given back, and what was charged is not', async () => {
+    const orgId = await world.organisation(100n);
+    const [dying, living] = [world.gateway(), world.gateway()];
+    const charged = await reserved(dying, orgId, 20n);
+    await reserved(dying, orgId, 25n);
+    // Its usage is in the stream, and it dies before it settles.
+    world.stream.publishUsage(usageOf(charged, 15n));
+    await reserved(living, orgId, 5n);
+    world.clock.advance(121_000);
+    await world.query(`update pot_gateways set last_seen_at = now() + interval '1 day'
+      where gateway_id in (select gateway_id from pot_lease_gateways
+          where org_id = '${toUuid(orgId)}' and gateway_id <> '${charged.gatewayId}')`);
+    await world.sweeps.buryDead();
+    await world.sweeps.settleDead();
+    expect(await living.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
+    await world.stream.sink();
+    world.faults.dieAt('give back of ended gateway', 'before');
+    await world.sweeps.settleDead();
+    await world.sweeps.settleDead();
+    expect(await world.sweeps.settleDead()).toBe(0);
+    await reserved(living, orgId, 80n);
+    // It was only asleep: what it reports now is recorded and not charged.
+    world.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequestId() });
+    expect(await world.stream.sink()).toMatchObject([{ verdict: 'late' }]);
+    expect((await world.balance(orgId)).balance).toBe(85n);
+  });
+
+  it('and returns, is told to go on under another id', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const first = await reserved(gateway, orgId, 1n);
+    world.clock.advance(300_000);
+    await world.sweeps.buryDead();
+    await world.stream.sink();
+    await gateway.clock.advance(26_000);
+    await gateway.tend();
+    const next = await reserved(gateway, orgId, 1n);
+    expect(next.gatewayId).not.toBe(first.gatewayId);
+  });
+});

@@ -1,0 +1,157 @@
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import {
+  databaseWithClock,
+  eventually,
+  poisonedCall,
+  poisonedLoop,
+  poisonRows,
+  testLog,
+  type ItemPoison,
+  type Poison,
+} from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { reserveRequestOf, createLeaseHarness, testRules, type LeaseHarness } from './leases.fixture.ts';
+import { createCreditLeaseSweeps } from './lender/leases.sweeps.ts';
+
+let world: LeaseHarness;
+beforeAll(async () => {
+  world = await createLeaseHarness();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.clock.reset());
+
+const stateOf = async (orgId: OrgId): Promise<unknown> => {
+  const rows = await world.query(`select state from pot_leases where org_id = '${toUuid(orgId)}'`);
+  return rows.map((row) => (row as { state: string }).state);
+};
+
+/** Two organisations with a lease each, of a gateway that has ended. */
+async function lend(): Promise<readonly [OrgId, OrgId]> {
+  const gateway = world.gateway();
+  const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+  for (const orgId of [bad, good]) {
+    const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
+    if ('refused' in got) expect.fail(got.refused);
+    else await gateway.use(got, 10n);
+  }
+  await gateway.close();
+  // Far beyond the lease: its end is counted by a clock that goes on while the test runs.
+  world.clock.advance(600_000);
+  return [bad, good];
+}
+
+describe(poisonedLoop('call in leases of pots'), () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases called in', async (how) => {
+    const [bad, good] = await lend();
+    const when = `new.org_id = '${toUuid(bad)}'`;
+    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when, how });
+    await world.sweeps.callIn();
+    expect([await stateOf(bad), await stateOf(good)]).toEqual([['open'], ['closing']]);
+    await removeFault();
+  });
+});
+
+describe(poisonedLoop('close leases of pots'), () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases closed', async (how) => {
+    const [bad, good] = await lend();
+    await world.sweeps.callIn();
+    await world.stream.sink();
+    const when = `new.org_id = '${toUuid(bad)}' and new.state = 'closed'`;
+    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when, how });
+    await world.sweeps.closePassed();
+    expect([await stateOf(bad), await stateOf(good)]).toEqual([['closing'], ['closed']]);
+    await removeFault();
+  });
+});
+
+describe(poisonedLoop('give up silent gateways'), () => {
+  it.each<ItemPoison>(['throws', 'hangs'])('whose publication %s does not delay other ends', async (how) => {
+    const gateway = world.gateway();
+    const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+    for (const orgId of [bad, good]) {
+      const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
+      if ('refused' in got) expect.fail(got.refused);
+    }
+    await gateway.idle();
+    world.clock.advance(600_000);
+    const published: OrgId[] = [];
+    const hanging = Promise.withResolvers<never>();
+    const sweeps = createCreditLeaseSweeps({
+      db: databaseWithClock(world.db, world.clock),
+      log: testLog(),
+      cell: 1,
+      service: world.service,
+      rules: testRules,
+      publishEnd: async ({ orgId }) => {
+        if (orgId === bad) await (how === 'throws' ? poisonedCall(how) : hanging.promise);
+        published.push(orgId);
+      },
+    });
+    const swept = sweeps.buryDead();
+    await eventually({ what: 'the other end is published' }, () => published.includes(good));
+    expect(published).not.toContain(bad);
+    if (how === 'hangs') hanging.reject(new Error('The call was given up.'));
+    await swept;
+  });
+});
+
+describe(poisonedLoop('settle ended gateways'), () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s keeps no reservations of others', async (how) => {
+    const [dying, living] = [world.gateway(), world.gateway()];
+    const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+    let gatewayId = '';
+    for (const orgId of [bad, good]) {
+      const got = await dying.reserve(reserveRequestOf(orgId, 20n));
+      if ('refused' in got) expect.fail(got.refused);
+      else ({ gatewayId } = got);
+      await living.reserve(reserveRequestOf(orgId, 5n));
+    }
+    await Promise.all([dying.idle(), living.idle()]);
+    const dead = gatewayId.split('.')[0] ?? '';
+    world.clock.advance(600_000);
+    await world.query(
+      `update pot_gateways set last_seen_at = now() + interval '1 day' where gateway_id not like '${dead}%'`,
+    );
+    await world.sweeps.buryDead();
+    await world.stream.sink();
+    const when = `new.org_id = '${toUuid(bad)}' and new.settled_at is not null`;
+    const removeFault = await poisonRows(world.database, { table: 'pot_lease_gateways', when, how });
+    await world.sweeps.settleDead();
+    await removeFault();
+    const settled = async (orgId: OrgId): Promise<number> => {
+      const rows = await world.query(
+        `select gateway_id from pot_lease_gateways where org_id = '${toUuid(orgId)}' and given_back_at is not null`,
+      );
+      return rows.length;
+    };
+    expect([await settled(bad), await settled(good)]).toEqual([0, 1]);
+  });
+});
+
+describe(poisonedLoop('tend leases'), () => {
+  it.each<ItemPoison>(['throws', 'hangs'])('whose worker %s does not delay other leases', async (how) => {
+    const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+    const asked: OrgId[] = [];
+    let isStuck = false;
+    const gateway = world.gateway({
+      ledger: (request) => {
+        asked.push(request.orgId);
+        const isPoisoned = isStuck && request.orgId === bad;
+        return isPoisoned ? poisonedCall(how === 'hangs' ? how : 'throws') : world.service.lease(request);
+      },
+    });
+    for (const orgId of [bad, good]) {
+      const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
+      if ('refused' in got) expect.fail(got.refused);
+    }
+    await gateway.idle();
+    isStuck = true;
+    await gateway.clock.advance(26_000);
+    for (let round = 1; round <= 2; round += 1) {
+      const isOver = gateway.tend().then(() => true);
+      while (!(await Promise.race([isOver, new Promise((resolve) => setImmediate(resolve, false))])))
+        await gateway.clock.advance(100);
+    }
+    expect(asked.filter((orgId) => orgId === good)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,52 @@
+export { createCreditLeaseClient } from './client/credit-lease-client.ts';
+export type { CreditLeaseClientOptions } from './client/credit-lease-client.ts';
+export type {
+  InsufficientFunds,
+  CreditLeaseClient,
+  ReserveRefusal,
+  Reservation,
+  ReserveRequest,
+} from './client/client-types.ts';
+export type { RequestLimit } from './shared/request-limits.ts';
+export {
+  createLeaseRequester,
+  createRecallRequester,
+  createEpochEndPublisher,
+} from './shared/lease-requests.ts';
+export { leaseRules, serveCreditLeases } from './lender/serve-credit-leases.ts';
+export {
+  startClosingAllLeases,
+  listUnrecordedLeases,
+  stopAdmission,
+  type UnrecordedLease,
+} from './lender/leases-after-restore.ts';
+export type { ServeCreditLeasesOptions } from './lender/serve-credit-leases.ts';
+export {
+  lockUsageWatermark,
+  recordEpochEnd,
+  advanceUsageWatermark,
+  postUsage,
+  readHighestWatermark,
+  readUsageWatermarks,
+} from './lender/usage-charges.service.ts';
+export type { PostedUsage } from './lender/usage-charges.service.ts';
+export type { UsageItem, UsagePostOutcome } from './lender/usage-charges.ts';
+export {
+  epochEndSchema,
+  toJsonMessage,
+  type EpochEnd,
+  type LeaseReply,
+  type LeaseRequest,
+} from './shared/lease-messages.ts';
+export {
+  createCreditLeaseService,
+  type CreditLeaseService,
+  type CreditLeaseServiceOptions,
+} from './lender/leases.service.ts';
+export {
+  createCreditLeaseSweeps,
+  type ChargeUnfinished,
+  type CreditLeaseSweeps,
+  type CreditLeaseSweepOptions,
+} from './lender/leases.sweeps.ts';
+export type { LeaseRules } from './lender/lease-ledger.ts';

@@ -1,0 +1,313 @@
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { OrgId, RequestId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd } from '@millrace/platform/money';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import {
+  offsetClock,
+  createOrganisation,
+  createTestDatabase,
+  databaseWithClock,
+  startValkeyServer,
+  testIds,
+  uniqueId,
+  type OffsetClock,
+  type TestDatabase,
+  type TestValkey,
+  TEST_START_MS,
+} from '@millrace/testing';
+import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
+import type { LeaseRules } from './lender/lease-ledger.ts';
+import type { EpochEnd, LeaseReply, LeaseRequest } from './shared/lease-messages.ts';
+import { createCreditLeaseClient } from './client/credit-lease-client.ts';
+import { createCreditLeaseService, type CreditLeaseService } from './lender/leases.service.ts';
+import { createCreditLeaseSweeps, type CreditLeaseSweeps } from './lender/leases.sweeps.ts';
+import type { CreditLeaseClient, Reservation, ReserveRequest } from './client/client-types.ts';
+import type { RequestLimit } from './shared/request-limits.ts';
+import type { UsageItem } from './lender/usage-charges.ts';
+import {
+  recordEpochEnd,
+  advanceUsageWatermark,
+  postUsage,
+  type PostedUsage,
+} from './lender/usage-charges.service.ts';
+
+/** A book, a Valkey, a stream kept in memory, and as many workers and gateways as a test wants. */
+
+export const testRules: LeaseRules = {
+  leaseMs: 60_000,
+  longestRequestMs: 10_000,
+  deadAfterMs: 120_000,
+  outageMs: 60_000,
+  least: 100n,
+  sharePercent: 50,
+  calmMs: 5_000,
+};
+
+type Message = { readonly end: EpochEnd } | { readonly usage: UsageItem };
+
+/** A stream and its sink: everything goes through in order, whenever the test says so. */
+export function createTestStream(db: Db) {
+  const name = `USAGE_${uniqueId()}`;
+  const messages: Message[] = [];
+  const ids = new Set<string>();
+  let passed = 0;
+
+  async function handle(tx: Tx, message: Message, seq: bigint): Promise<PostedUsage[]> {
+    if ('usage' in message) return postUsage(tx, [message.usage]);
+    await recordEpochEnd(tx, message.end, { stream: name, seq });
+    return [];
+  }
+
+  return {
+    publishEnd: async (end: EpochEnd): Promise<void> => {
+      const id = JSON.stringify({ ...end, throughEpoch: end.throughEpoch.toString() });
+      if (!ids.has(id)) messages.push({ end });
+      ids.add(id);
+    },
+    publishUsage: (usage: UsageItem): void => void messages.push({ usage }),
+    /** Works through what has come in. */
+    async sink(upTo = messages.length): Promise<PostedUsage[]> {
+      const posted: PostedUsage[] = [];
+      for (; passed < upTo; passed += 1) {
+        const message = messages[passed];
+        if (message === undefined) break;
+        const seq = BigInt(passed + 1);
+        await db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
+          posted.push(...(await handle(tx, message, seq)));
+          await advanceUsageWatermark(tx, name, seq);
+        });
+      }
+      return posted;
+    },
+  };
+}
+
+/** Where a process dies: before it asks, or after the other side has done it. */
+export interface CrashPoint {
+  readonly at: string;
+  readonly when: 'before' | 'after';
+}
+
+/** Fails once at the named transaction or script. */
+export function createCrashPoints() {
+  let next: CrashPoint | null = null;
+  const guard = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+    const fault = next?.at === what ? next : null;
+    if (fault !== null) next = null;
+    if (fault?.when === 'before') throw new Error(`died before: ${what}`);
+    const result = await act();
+    if (fault !== null) throw new Error(`died after: ${what}`);
+    return result;
+  };
+  return {
+    dieAt(at: string, when: CrashPoint['when']): void {
+      next = { at, when };
+    },
+    spent: (): boolean => next === null,
+    db: (db: Db): Db =>
+      ({
+        get kysely() {
+          return db.kysely;
+        },
+        clock: db.clock,
+        transaction: (options: { name: string }, work: never) =>
+          guard(options.name, () => db.transaction(options as never, work)),
+      }) as unknown as Db,
+    valkey: (valkey: ValkeyClient): ValkeyClient => ({
+      ...valkey,
+      runLoaded: (script, call) => guard(script.name, () => valkey.runLoaded(script, call)),
+      command: (words, options) => guard(words[0] ?? '', () => valkey.command(words, options)),
+    }),
+  };
+}
+
+export interface TestGateway extends CreditLeaseClient {
+  readonly requests: () => number;
+  readonly clock: SimulatedClock;
+  /** Uses a reservation: the event is in the stream, then it is settled. */
+  use(reservation: Reservation, actual: bigint): Promise<void>;
+  /** Resolves when no question to the ledger is open, also none asked ahead in the background. */
+  idle(): Promise<void>;
+}
+
+export interface LeaseHarness {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  readonly valkey: TestValkey;
+  readonly faults: ReturnType<typeof createCrashPoints>;
+  readonly stream: ReturnType<typeof createTestStream>;
+  readonly service: CreditLeaseService;
+  /** Sweeps go by it. */
+  readonly clock: OffsetClock;
+  readonly sweeps: CreditLeaseSweeps;
+  /** Takes Valkey away from the gateways, or gives it back. */
+  cutGateways(cut: boolean): void;
+  /** Another worker; it may see Valkey through something of the test's own. */
+  worker(through?: ValkeyClient): CreditLeaseService;
+  /** Adds a gateway. A test may put its own code between the gateway and the ledger or Valkey. */
+  gateway(options?: {
+    ledger?: (request: LeaseRequest) => Promise<LeaseReply>;
+    through?: (valkey: ValkeyClient) => ValkeyClient;
+  }): TestGateway;
+  organisation(nano: bigint, mode?: Mode): Promise<OrgId>;
+  balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
+  query(text: string): Promise<Record<string, unknown>[]>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const nextRequestId = (): RequestId => testIds.next('req');
+
+/** So many a day, of a subject that no other test has: nothing of it comes back while a slow test runs. */
+export const limitOf = (counts: RequestLimit['counts'], subject: string, limit: number): RequestLimit => ({
+  ...{ name: `${counts}-of-key`, scope: 'key', subject, limit, windowMs: 86_400_000, counts },
+});
+
+/** A request that is limited by nothing but money. */
+export const reserveRequestOf = (orgId: OrgId, amount: bigint): ReserveRequest => ({
+  ...{ orgId, mode: 'live', requestId: nextRequestId(), amount, budgets: [], limits: [], tokens: 0 },
+});
+
+export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
+  const { requestId, orgId, mode, leaseId, gatewayId, budgets, amount: reserved } = reservation;
+  if (leaseId === null) throw new Error('What is free has no usage to charge.');
+  return {
+    requestId,
+    orgId,
+    mode,
+    leaseId,
+    gatewayId,
+    budgets,
+    reserved,
+    amount,
+    priced: amount,
+    keyId: null,
+    product: 'model-one',
+    usedAtMs: TEST_START_MS,
+    quantities: { promptTokens: 3 },
+  };
+}
+
+export async function createLeaseHarness(rules: LeaseRules = testRules): Promise<LeaseHarness> {
+  const database = await createTestDatabase();
+  const valkey = await startValkeyServer();
+  const { db } = database;
+  const log = createLogger({ name: 'pots', level: 'silent' });
+  const faults = createCrashPoints();
+  const clock = offsetClock();
+  const stream = createTestStream(db);
+  const worker = (through: ValkeyClient = valkey.client): CreditLeaseService =>
+    createCreditLeaseService({
+      db: faults.db(db),
+      valkey: faults.valkey(through),
+      cell: 1,
+      clock: systemClock,
+      log,
+      rules,
+    });
+  const service = worker();
+  const sweeps = createCreditLeaseSweeps({
+    db: faults.db(databaseWithClock(db, clock)),
+    log,
+    cell: 1,
+    service,
+    rules,
+    publishEnd: stream.publishEnd,
+  });
+
+  let isCut = false;
+  const fromGateways: ValkeyClient = {
+    ...valkey.client,
+    run: (script, call) => (isCut ? Promise.reject(new Error('no answer')) : valkey.client.run(script, call)),
+    runLoaded: (script, call) =>
+      isCut ? Promise.reject(new Error('no answer')) : valkey.client.runLoaded(script, call),
+  };
+
+  function gateway({
+    ledger = service.lease,
+    through = (reached: ValkeyClient) => reached,
+  }: Parameters<LeaseHarness['gateway']>[0] = {}): TestGateway {
+    let requests = 0;
+    const open = new Set<Promise<unknown>>();
+    const own = new SimulatedClock(systemClock.nowMs());
+    const client = createCreditLeaseClient({
+      valkey: through(fromGateways),
+      requestLease: (request) => {
+        requests += 1;
+        const reply = ledger(request);
+        open.add(reply);
+        void reply.catch(() => undefined).finally(() => open.delete(reply));
+        return reply;
+      },
+      publishEnd: stream.publishEnd,
+      cell: 1,
+      gatewayId: `gw-${uniqueId()}`,
+      clock: own,
+      log,
+    });
+    return {
+      ...client,
+      clock: own,
+      requests: () => requests,
+      async use(reservation, actual) {
+        stream.publishUsage(usageOf(reservation, actual));
+        await client.settle(reservation, actual);
+      },
+      idle: async () => void (await Promise.allSettled(open)),
+    };
+  }
+
+  return {
+    database,
+    db,
+    valkey,
+    faults,
+    stream,
+    service,
+    clock,
+    sweeps,
+    cutGateways: (cut) => void (isCut = cut),
+    worker,
+    gateway,
+    async organisation(nano, mode = 'live') {
+      const orgId = await createOrganisation(db);
+      if (nano === 0n) return orgId;
+      const amount = nanoUsd(nano);
+      await db.transaction({ name: 'top up', isolation: 'read committed' }, async (tx) => {
+        const [result] = await applyLedger(tx, [
+          {
+            do: 'credit',
+            orgId,
+            mode,
+            cause: { kind: 'test', id: 'top-up' },
+            step: 'once',
+            kind: 'top_up',
+            amount,
+            from: [{ account: { kind: 'payments_clearing' }, amount }],
+            description: 'Top-up',
+          },
+        ]);
+        requireLedgerSuccess(result);
+      });
+      return orgId;
+    },
+    async balance(orgId, mode = 'live') {
+      const { balance, held, available } = await readBalance(db, orgId, mode, systemClock.now());
+      return { balance, held, available };
+    },
+    async query(text) {
+      const client = await database.connect();
+      try {
+        return (await client.query(text)).rows as Record<string, unknown>[];
+      } finally {
+        await client.end();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await valkey[Symbol.asyncDispose]();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,431 @@
+import type { OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { toUuid } from '@millrace/platform/ids';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createBudget } from '../ledger/index.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  limitOf,
+  nextRequestId,
+  usageOf,
+  type TestGateway,
+  type LeaseHarness,
+} from './leases.fixture.ts';
+import type { Reservation } from './client/client-types.ts';
+
+let world: LeaseHarness;
+beforeAll(async () => {
+  world = await createLeaseHarness();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.clock.reset());
+
+async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  const got = await gateway.reserve(reserveRequestOf(orgId, amount));
+  if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
+  // A reservation that leaves little asks for more in the background; what is lent then is part of the picture.
+  await gateway.idle();
+  return got;
+}
+
+const leases = (orgId: OrgId) =>
+  world.query(
+    `select epoch::int, state, granted_nano_usd::int as granted, recalled_nano_usd::int as recalled,
+            settled_nano_usd::int as settled
+       from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
+  );
+
+/** Everything ends, is worked through and closes. */
+async function wind(gateway: TestGateway): Promise<void> {
+  await gateway.close();
+  world.clock.advance(61_000);
+  await world.sweeps.callIn();
+  await world.stream.sink();
+  await world.sweeps.closePassed();
+}
+
+describe('a pot', () => {
+  it('is lent to, spent from, charged exactly and closed, and the rest goes back', async () => {
+    const gateway = world.gateway();
+    const orgId = await world.organisation(1_000n);
+    const one = await reserved(gateway, orgId, 40n);
+    expect(await world.balance(orgId)).toEqual({ balance: 1_000n, held: 100n, available: 900n });
+    const two = await reserved(gateway, orgId, 60n);
+    await gateway.use(one, 25n);
+    await gateway.use(two, 60n);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(915n);
+    await wind(gateway);
+    expect(await world.balance(orgId)).toEqual({ balance: 915n, held: 0n, available: 915n });
+    expect((await leases(orgId)).map(({ state }) => state)).toEqual(['closed']);
+  });
+
+  it('never lets more be spent than there is, however many gateways ask at once', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateways = Array.from({ length: 4 }, () => world.gateway());
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, async (_, nth) => {
+        const gateway = gateways[nth % 4] ?? expect.fail('no gateway');
+        const got = await gateway.reserve(reserveRequestOf(orgId, 13n));
+        if (!('refused' in got)) await gateway.use(got, 13n);
+        return got;
+      }),
+    );
+    const admitted = answers.filter((got) => !('refused' in got)).length;
+    expect(admitted).toBeLessThanOrEqual(76);
+    expect(admitted).toBeGreaterThanOrEqual(60);
+    await world.stream.sink();
+    expect(await world.balance(orgId)).toMatchObject({ balance: 1_000n - 13n * BigInt(admitted) });
+    expect(
+      await world.query(`select * from ledger_entries e join ledger_accounts a on a.id = e.account_id
+      where a.kind = 'shortfall'`),
+    ).toEqual([]);
+    for (const gateway of gateways) await wind(gateway);
+    expect((await world.balance(orgId)).held).toBe(0n);
+  });
+
+  it('says 402 when the ledger says that there is no money, and 503 when the ledger says nothing', async () => {
+    const orgId = await world.organisation(50n);
+    let away = false;
+    const gateway = world.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    });
+    await reserved(gateway, orgId, 10n);
+    expect(await gateway.reserve(reserveRequestOf(orgId, 45n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
+    away = true;
+    expect(await gateway.reserve(reserveRequestOf(orgId, 45n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    // What is in the pot is spent on without the ledger.
+    await reserved(gateway, orgId, 15n);
+    const stranger = await world.organisation(1_000n);
+    expect(await gateway.reserve(reserveRequestOf(stranger, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+  });
+
+  it('takes no refusal that was for a larger request: who needs less is asked for again', async () => {
+    const orgId = await world.organisation(50n);
+    const gateway = world.gateway();
+    const [large, small, larger] = await Promise.all([
+      gateway.reserve(reserveRequestOf(orgId, 1_000n)),
+      gateway.reserve(reserveRequestOf(orgId, 10n)),
+      gateway.reserve(reserveRequestOf(orgId, 2_000n)),
+    ]);
+    expect(large).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(small).toMatchObject({ amount: 10n });
+    expect(larger).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(gateway.requests()).toBe(2);
+  });
+
+  it('takes no amount that would make it larger', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 10n);
+    await expect(gateway.reserve(reserveRequestOf(orgId, -1_000n))).rejects.toThrow(RangeError);
+    await expect(gateway.settle(got, -1_000n)).rejects.toThrow(RangeError);
+    await expect(gateway.settle(got, 2n ** 53n)).rejects.toThrow(RangeError);
+    await gateway.settle(got, 10n);
+    expect(await gateway.reserve(reserveRequestOf(orgId, 91n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
+  });
+
+  it('is not forgotten by a gateway in the instant in which a request comes', async () => {
+    for (let steps = 0; steps < 16; steps += 1) {
+      const orgId = await world.organisation(100n);
+      const gateway = world.gateway();
+      await gateway.use(await reserved(gateway, orgId, 10n), 10n);
+      await gateway.clock.advance(26_000);
+      await gateway.tend();
+      await gateway.clock.advance(51_000);
+      const tending = gateway.tend();
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      const got = await reserved(gateway, orgId, 10n);
+      await tending;
+      await gateway.use(got, 10n);
+      const [pot] = await world.query(`select lease.epoch::int, server.namespace
+        from pot_leases lease, pot_servers server where lease.org_id = '${toUuid(orgId)}' and lease.state = 'open'`);
+      const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
+      expect(await world.valkey.client.command(['HGET', key, 'reserved']), `after ${steps} steps`).toBe('0');
+    }
+  });
+
+  it('admits nothing past its lease, which it prolongs only while it is used', async () => {
+    const orgId = await world.organisation(1_000n);
+    let away = false;
+    const gateway = world.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    });
+    const first = await reserved(gateway, orgId, 10n);
+    await gateway.clock.advance(26_000);
+    await gateway.tend();
+    expect(gateway.requests()).toBe(2);
+    await gateway.use(first, 10n);
+    away = true;
+    await gateway.clock.advance(49_000);
+    await reserved(gateway, orgId, 1n);
+    await gateway.clock.advance(1_500);
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+  });
+
+  it('asks ahead before it is dry, one question at a time', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    for (let nth = 0; nth < 30; nth += 1) {
+      const one = await reserved(gateway, orgId, 20n);
+      await gateway.use(one, 20n);
+      await gateway.clock.advance(1_000);
+    }
+    expect(gateway.requests()).toBeLessThan(15);
+    await Promise.all(Array.from({ length: 50 }, () => reserved(gateway, orgId, 100n)));
+    expect(gateway.requests()).toBeLessThan(30);
+  });
+
+  it('is not there in test mode, which is free: only limits count, and they go on without Valkey', async () => {
+    const orgId = await world.organisation(0n);
+    const gateway = world.gateway();
+    const limits = [limitOf('tokens', orgId, 10)];
+    const ask = () => ({ ...reserveRequestOf(orgId, 1_000n), mode: 'test' as const, limits, tokens: 6 });
+    const got = await gateway.reserve(ask());
+    if ('refused' in got) return expect.fail(got.refused);
+    expect(got).toMatchObject({ mode: 'test', leaseId: null, amount: 0n, rate: { degraded: false } });
+    expect(await gateway.reserve(ask())).toMatchObject({ refused: 'RATE_LIMITED' });
+    await gateway.settle(got, 0n, 1);
+    expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null });
+    expect(gateway.requests()).toBe(0);
+    world.cutGateways(true);
+    expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null, rate: { degraded: true } });
+    world.cutGateways(false);
+    await gateway.close();
+  });
+
+  it('refuses an account that is frozen, also one that has money in its pot', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateway = world.gateway();
+    await reserved(gateway, orgId, 10n);
+    await world.query(`update ledger_accounts set frozen_at = now()
+      where org_id = '${toUuid(orgId)}' and kind = 'credit'`);
+    expect(await world.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'ACCOUNT_FROZEN',
+    });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
+    expect(await world.balance(orgId)).toMatchObject({ held: 10n });
+  });
+
+  it('does not count beyond what Lua counts exactly', async () => {
+    const gateway = world.gateway();
+    const orgId = await world.organisation(2n ** 60n);
+    expect(await gateway.reserve(reserveRequestOf(orgId, 2n ** 52n + 1n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
+    // Nor if a gateway forgets to look.
+    const request = { orgId, mode: 'live', cell: 1, gatewayId: 'careless', seen: null, budgets: [] } as const;
+    const shortage = 2n ** 52n + 1n;
+    expect(await world.service.lease({ ...request, shortage, wanted: shortage })).toMatchObject({
+      outcome: 'refused',
+      reason: 'no money',
+    });
+    const first = await reserved(gateway, orgId, 2n ** 52n - 7n);
+    await gateway.use(first, 2n ** 52n - 7n);
+    const second = await reserved(gateway, orgId, 2n ** 40n + 1n);
+    expect(second.epoch).toBe(first.epoch + 1n);
+    await gateway.use(second, 2n ** 40n + 1n);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(2n ** 60n - 2n ** 52n + 7n - 2n ** 40n - 1n);
+  });
+});
+
+describe('a budget lent with the pot', () => {
+  const budgetOf = (orgId: OrgId, limit: bigint) =>
+    world.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
+      const keyId = tx.ids.next('key');
+      const budget = await createBudget(tx, {
+        orgId,
+        mode: 'live',
+        name: 'small',
+        keyIds: [keyId],
+        period: 'month',
+        limit: nanoUsd(limit),
+        thresholdsPercent: [50],
+        onExceeded: 'stop_new_work',
+      });
+      return { keyId, id: budget.id };
+    });
+
+  it('is lent for all that wait at once, so that a burst is admitted whole', async () => {
+    const orgId = await world.organisation(1_000_000n);
+    const { id } = await budgetOf(orgId, 500_000n);
+    const gateway = world.gateway();
+    const ask = (amount: bigint) => gateway.reserve({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    // What is lent at first is far from enough for what comes then.
+    await ask(1n);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask(1_000n)));
+    expect(answers.filter((got) => 'refused' in got)).toEqual([]);
+  });
+
+  it('stops its key and nobody else, and is charged with the usage', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    const first = await gateway.reserve(with_(100n));
+    expect(first).toMatchObject({ epoch: 1n });
+    expect(await gateway.reserve(with_(60n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
+    await reserved(gateway, orgId, 60n);
+    if ('refused' in first) return;
+    await gateway.use(first, 80n);
+    expect(await gateway.reserve(with_(70n))).toMatchObject({ epoch: 1n });
+    expect(await gateway.reserve(with_(1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
+  });
+
+  it('that does not cover a request says what is needed, what is left and whether running requests have the rest', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    const lackOf = async (amount: bigint) => {
+      const got = await gateway.reserve(with_(amount));
+      return 'refused' in got ? got.lack : expect.fail('It was admitted.');
+    };
+    const nothingRuns = { of: 'budget', left: 150n, isReserved: false, resetsInMs: null };
+    expect(await lackOf(151n)).toEqual({ ...nothingRuns, needed: 151n });
+    const first = await gateway.reserve(with_(100n));
+    if ('refused' in first) return expect.fail(first.refused);
+    const resetsInMs: unknown = expect.any(Number);
+    expect(await lackOf(60n)).toEqual({
+      ...nothingRuns,
+      needed: 60n,
+      left: 50n,
+      isReserved: true,
+      resetsInMs,
+    });
+    expect(await lackOf(151n)).toMatchObject({ needed: 151n, left: 50n, isReserved: false });
+    await gateway.use(first, 80n);
+    expect(await lackOf(71n)).toMatchObject({ needed: 71n, left: 70n, isReserved: false });
+  });
+
+  it('is waited for while a request that is over gives back what it did not use', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    const first = await gateway.reserve(with_(100n));
+    if ('refused' in first) return expect.fail(first.refused);
+    const nextSettled = async (): Promise<boolean> => {
+      await gateway.use(first, 80n);
+      return true;
+    };
+    expect(await gateway.reserve({ ...with_(60n), nextSettled })).toMatchObject({ amount: 60n });
+  });
+
+  it('counts once: what was lent shrinks by what is charged', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id, keyId } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const got = await gateway.reserve({ ...reserveRequestOf(orgId, 100n), budgets: [id] });
+    if ('refused' in got) return expect.fail(got.refused);
+    world.stream.publishUsage({ ...usageOf(got, 80n), keyId });
+    await gateway.settle(got, 80n);
+    await world.stream.sink();
+    const limit = () =>
+      world.query(`select balance_nano_usd::int as balance, held_nano_usd::int as held
+        from ledger_accounts where id = '${toUuid(id)}'`);
+    expect(await limit()).toEqual([{ balance: 70, held: 20 }]);
+    await wind(gateway);
+    expect(await limit()).toEqual([{ balance: 70, held: 0 }]);
+  });
+});
+
+describe('a recall', () => {
+  it('frees what is not reserved, for something else, and the pot stays modest for a while', async () => {
+    const orgId = await world.organisation(200n);
+    const gateway = world.gateway();
+    await reserved(gateway, orgId, 30n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 100n, available: 100n });
+    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(50n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 50n, available: 150n });
+    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 500n })).toBe(20n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 30n, available: 170n });
+    await reserved(gateway, orgId, 10n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 40n, available: 160n });
+  });
+
+  it('and another at the same time each free what they ask for', async () => {
+    const orgId = await world.organisation(200n);
+    await reserved(world.gateway(), orgId, 10n);
+    const recall = (amount: bigint) => world.service.recallFor({ orgId, mode: 'live', amount });
+    expect(await Promise.all([recall(30n), recall(30n), recall(30n)])).toEqual([30n, 30n, 30n]);
+    expect(await world.balance(orgId)).toMatchObject({ held: 10n, available: 190n });
+  });
+
+  it('of an organisation without a pot frees nothing', async () => {
+    const orgId = await world.organisation(200n);
+    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(0n);
+  });
+});
+
+describe('usage', () => {
+  const shortfallOf = (orgId: OrgId) =>
+    world.query(`select coalesce(-sum(e.amount_nano_usd), 0)::int as borne
+      from ledger_transfers t join ledger_entries e on e.transfer_id = t.id
+      join ledger_accounts a on a.id = e.account_id
+     where t.org_id = '${toUuid(orgId)}' and a.kind = 'shortfall'`);
+
+  it('is charged once, whatever arrives twice, and no more than was reserved: the operator bears the rest', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 60n);
+    const other = await reserved(gateway, orgId, 20n);
+    await gateway.use(got, 130n);
+    await gateway.use(got, 130n);
+    const posted = await world.stream.sink();
+    expect(posted.map(({ verdict }) => verdict)).toEqual(['charged', 'duplicate']);
+    expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
+    // What the other request has reserved is still there for it, in the book and in Valkey.
+    expect(await world.balance(orgId)).toEqual({ balance: 40n, held: 20n, available: 20n });
+    await gateway.use(other, 20n);
+    await world.stream.sink();
+    expect(await world.balance(orgId)).toMatchObject({ balance: 20n });
+    expect(await leases(orgId)).toMatchObject([{ settled: 80 }]);
+    expect(await shortfallOf(orgId)).toEqual([{ borne: 70 }]);
+  });
+
+  it('that was reserved nothing costs nothing, and more than the lease has costs what the lease has', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const free = await reserved(gateway, orgId, 0n);
+    world.stream.publishUsage(usageOf(free, 30n));
+    const got = await reserved(gateway, orgId, 80n);
+    world.stream.publishUsage({ ...usageOf(got, 500n), reserved: 1_000n });
+    const { held } = await world.balance(orgId);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(100n - held);
+    expect(await shortfallOf(orgId)).toEqual([{ borne: 530 - Number(held) }]);
+  });
+
+  it('of a closed lease is recorded and never charged; of a foreign lease likewise', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 60n);
+    await gateway.settle(got, 0n);
+    await wind(gateway);
+    await gateway.use(got, 60n);
+    const thief = await world.organisation(1_000n);
+    const own = await reserved(world.gateway(), thief, 1n);
+    await gateway.use({ ...got, requestId: nextRequestId(), orgId: thief }, 60n);
+    await gateway.use({ ...own, requestId: nextRequestId(), mode: 'test' }, 60n);
+    expect((await world.stream.sink()).map(({ verdict }) => verdict)).toEqual([
+      'late',
+      'unknown_lease',
+      'unknown_lease',
+    ]);
+    expect((await world.balance(orgId)).balance).toBe(1_000n);
+    expect((await world.balance(thief)).balance).toBe(1_000n);
+  });
+});

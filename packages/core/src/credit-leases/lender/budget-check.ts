@@ -1,0 +1,14 @@
+import type { Reader } from '@millrace/platform/db';
+import { holdsExceedBudgets } from '../../ledger/index.ts';
+import { heldAmount } from '../shared/lease-model.ts';
+import { listBudgetGrants, type CreditLease } from './leases.store.ts';
+
+/** A budget that was made or lowered while the money was lent must be seen by what is lent: so it is lent anew. */
+export async function exceedsBudgets(reader: Reader, lease: CreditLease): Promise<boolean> {
+  if (heldAmount(lease) === 0n) return false;
+  const lent = await listBudgetGrants(reader, lease.orgId, lease.id);
+  return holdsExceedBudgets(reader, lease.orgId, lease.mode, [
+    lease.holdId,
+    ...lent.map(({ holdId }) => holdId),
+  ]);
+}

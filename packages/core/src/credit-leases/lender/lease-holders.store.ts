@@ -1,0 +1,233 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import { isItemAvailable } from '@millrace/platform/loops';
+import { sql } from 'kysely';
+import { endDeadHolders, releaseEndedHolders } from '../shared/loops.ts';
+import type { EpochEnd } from '../shared/lease-messages.ts';
+import type { HolderEnd } from '../shared/lease-model.ts';
+import type { LeaseSeriesRef } from './leases.store.ts';
+import { hasNoDeferredUsage } from './lease-sweeps.store.ts';
+
+/** Which gateways were told of which lease, and what became of them. */
+
+export async function touchGateway(tx: Tx, gatewayId: string, cell: number): Promise<void> {
+  await sql`
+    insert into pot_gateways as gateway (gateway_id, cell, last_seen_at) values (${gatewayId}, ${cell}, ${tx.clock.now()})
+    on conflict (gateway_id) do update set last_seen_at = greatest(gateway.last_seen_at, excluded.last_seen_at)
+  `.execute(tx.kysely);
+}
+
+/** Notes that a gateway will be told. False when it was given up on this lease and must not use it again. */
+export async function recordLeaseHolder(
+  tx: Tx,
+  orgId: OrgId,
+  told: { readonly leaseId: LeaseId; readonly mode: Mode; readonly gatewayId: string },
+): Promise<boolean> {
+  const { leaseId, mode, gatewayId } = told;
+  await sql`
+    insert into pot_lease_gateways (lease_id, gateway_id, org_id, mode, told_at)
+    values (${toUuid(leaseId)}, ${gatewayId}, ${toUuid(orgId)}, ${mode}, ${tx.clock.now()})
+    on conflict do nothing
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ usable: boolean }>`
+    select declared_dead_at is null and ended_at_seq is null as usable from pot_lease_gateways
+     where lease_id = ${toUuid(leaseId)} and gateway_id = ${gatewayId} and org_id = ${toUuid(orgId)}
+  `.execute(tx.kysely);
+  return rows[0]?.usable ?? false;
+}
+
+export interface LeaseHolder extends HolderEnd {
+  readonly gatewayId: string;
+}
+
+export async function listLeaseHolders(
+  reader: Reader,
+  orgId: OrgId,
+  leaseId: LeaseId,
+): Promise<LeaseHolder[]> {
+  const { rows } = await sql<{
+    gateway_id: string;
+    ended_stream: string | null;
+    ended_at_seq: bigint | null;
+  }>`
+    select gateway_id, ended_stream, ended_at_seq from pot_lease_gateways
+     where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)}
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    gatewayId: row.gateway_id,
+    ended:
+      row.ended_stream === null || row.ended_at_seq === null
+        ? null
+        : { stream: row.ended_stream, seq: row.ended_at_seq },
+  }));
+}
+
+/** The newest epoch that is over and whose end this gateway has not reported; 0 when there is none. */
+export async function findEpochToEnd(
+  reader: Reader,
+  pot: LeaseSeriesRef,
+  gatewayId: string,
+): Promise<bigint> {
+  const { rows } = await sql<{ epoch: bigint | null }>`
+    select max(lease.epoch) as epoch
+      from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
+     where told.gateway_id = ${gatewayId} and told.ended_at_seq is null and lease.state = 'closing'
+       and lease.org_id = ${toUuid(pot.orgId)} and lease.mode = ${pot.mode} and lease.cell = ${pot.cell}
+  `.execute(reader.kysely);
+  return rows[0]?.epoch ?? 0n;
+}
+
+/** Notes where in the stream the end of these epochs stands. The first marker counts; a repetition changes nothing. */
+export async function recordHolderEnd(
+  tx: Tx,
+  orgId: OrgId,
+  end: EpochEnd,
+  at: { readonly stream: string; readonly seq: bigint },
+): Promise<void> {
+  await sql`
+    update pot_lease_gateways told
+       set ended_stream = ${at.stream}, ended_at_seq = ${at.seq}
+      from pot_leases lease
+     where lease.id = told.lease_id and told.gateway_id = ${end.gatewayId} and told.ended_at_seq is null
+       and lease.org_id = ${toUuid(orgId)} and lease.mode = ${end.mode} and lease.cell = ${end.cell}
+       and lease.epoch <= ${end.throughEpoch}
+  `.execute(tx.kysely);
+}
+
+/** Gives up on gateways that have been silent since `before`, on every lease they were told of. */
+export async function declareHoldersDead(tx: Tx, cell: number, before: Date): Promise<number> {
+  const { rows } = await sql<{ lease_id: string }>`
+    update pot_lease_gateways told
+       set declared_dead_at = ${tx.clock.now()}
+      from pot_gateways gateway
+     where gateway.gateway_id = told.gateway_id and gateway.cell = ${cell} and gateway.last_seen_at < ${before}
+       and told.ended_at_seq is null and told.declared_dead_at is null
+    returning told.lease_id
+  `.execute(tx.kysely);
+  return rows.length;
+}
+
+interface HolderRow {
+  gateway_id: string;
+  org_id: string;
+  mode: Mode;
+  cell: number;
+  epoch: bigint;
+}
+
+/** The ends to be published on behalf of gateways that will not do it any more. */
+export async function listDeadHoldersToEnd(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<EpochEnd[]> {
+  const item = sql<string>`told.gateway_id || ' ' || lease.org_id::text || ' ' || lease.mode`;
+  const { rows } = await sql<HolderRow>`
+    select told.gateway_id, lease.org_id, lease.mode, lease.cell, max(lease.epoch) as epoch
+      from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
+     where told.declared_dead_at is not null and told.given_back_at is null and told.ended_at_seq is null
+       and lease.cell = ${cell} and ${isItemAvailable(endDeadHolders, item, now)}
+     group by told.gateway_id, lease.org_id, lease.mode, lease.cell
+     limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    gatewayId: row.gateway_id,
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    cell: row.cell,
+    throughEpoch: row.epoch,
+  }));
+}
+
+export interface EndedHolder extends LeaseSeriesRef {
+  readonly leaseId: LeaseId;
+  readonly gatewayId: string;
+  readonly epoch: bigint;
+  readonly generation: bigint;
+}
+
+/**
+ * Gateways that have ended, or were declared dead, and whose last usage has been worked through, on leases that live on:
+ * what they left reserved can be given back.
+ */
+export async function listProcessedHolders(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<EndedHolder[]> {
+  const item = sql<string>`told.lease_id::text || ' ' || told.gateway_id`;
+  const { rows } = await sql<HolderRow & { lease_id: string; generation: bigint }>`
+    select told.lease_id, told.gateway_id, lease.org_id, lease.mode, lease.cell, lease.epoch, lease.generation
+      from pot_lease_gateways told
+      join pot_leases lease on lease.id = told.lease_id
+      join usage_watermarks mark on mark.stream = told.ended_stream and mark.passed_seq >= told.ended_at_seq
+     where told.ended_at_seq is not null and told.given_back_at is null
+       and lease.cell = ${cell} and lease.state = 'open' and ${hasNoDeferredUsage}
+       and ${isItemAvailable(releaseEndedHolders, item, now)}
+     limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    leaseId: fromUuid('lse', row.lease_id),
+    gatewayId: row.gateway_id,
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    cell: row.cell,
+    epoch: row.epoch,
+    generation: row.generation,
+  }));
+}
+
+/** From now on its usage of this lease is recorded and not charged. The lease's row is locked. */
+export async function markHolderSettled(tx: Tx, orgId: OrgId, ended: EndedHolder): Promise<void> {
+  await sql`
+    update pot_lease_gateways set settled_at = coalesce(settled_at, ${tx.clock.now()})
+     where lease_id = ${toUuid(ended.leaseId)} and gateway_id = ${ended.gatewayId} and org_id = ${toUuid(orgId)}
+  `.execute(tx.kysely);
+}
+
+export async function markHolderReleased(tx: Tx, orgId: OrgId, ended: EndedHolder): Promise<void> {
+  await sql`
+    update pot_lease_gateways set given_back_at = ${tx.clock.now()}
+     where lease_id = ${toUuid(ended.leaseId)} and gateway_id = ${ended.gatewayId} and org_id = ${toUuid(orgId)}
+       and settled_at is not null
+  `.execute(tx.kysely);
+}
+
+/** With its lease everything of it is settled. */
+export async function markAllHoldersReleased(tx: Tx, orgId: OrgId, leaseId: LeaseId): Promise<void> {
+  const now = tx.clock.now();
+  await sql`
+    update pot_lease_gateways set settled_at = coalesce(settled_at, ${now}), given_back_at = ${now}
+     where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)} and given_back_at is null
+  `.execute(tx.kysely);
+}
+
+/** Of these gateways, those whose usage of these leases is no longer charged, as `lease gateway`. */
+export async function listSettledHolders(
+  reader: Reader,
+  leaseIds: readonly LeaseId[],
+  gatewayIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (leaseIds.length === 0) return new Set();
+  const { rows } = await sql<{ lease_id: string; gateway_id: string }>`
+    select lease_id, gateway_id from pot_lease_gateways
+     where lease_id = any(${leaseIds.map(toUuid)}::uuid[]) and gateway_id = any(${[...gatewayIds]}::text[])
+       and settled_at is not null
+  `.execute(reader.kysely);
+  return new Set(rows.map((row) => `${fromUuid('lse', row.lease_id)} ${row.gateway_id}`));
+}
+
+/** Gateways that nothing refers to any more. */
+export async function deleteUnusedGateways(tx: Tx, cell: number, before: Date, limit: number): Promise<void> {
+  await sql`
+    delete from pot_gateways where gateway_id in (
+      select gateway_id from pot_gateways gateway
+       where cell = ${cell} and last_seen_at < ${before}
+         and not exists (select from pot_lease_gateways told
+                          where told.gateway_id = gateway.gateway_id and told.ended_at_seq is null)
+       limit ${limit})
+  `.execute(tx.kysely);
+}

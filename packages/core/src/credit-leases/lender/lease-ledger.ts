@@ -1,0 +1,440 @@
+import {
+  applyLedger,
+  findBudget,
+  readBalance,
+  type LedgerCommand,
+  type LedgerResult,
+} from '../../ledger/index.ts';
+import type { Tx } from '@millrace/platform/db';
+import type { BudgetId, HoldId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { exceedsBudgets } from './budget-check.ts';
+import { findEpochToEnd, listLeaseHolders, touchGateway } from './lease-holders.store.ts';
+import type { BudgetRemainder, LeaseReply, LeaseRequest } from '../shared/lease-messages.ts';
+import {
+  clampRecalled,
+  fitsInLease,
+  heldAmount,
+  maxPerLease,
+  planLease,
+  sizeGrant,
+  type LedgerAmounts,
+  type LeaseTimes,
+  type GrantSizeRules,
+} from '../shared/lease-model.ts';
+import {
+  insertLease,
+  listBudgetGrants,
+  lockLease,
+  lockOpenLease,
+  lockLeaseSeries,
+  upsertBudgetGrant,
+  readServer,
+  pauseGrowth,
+  sumClosingHolds,
+  sumClosingBudgetHolds,
+  updateLease,
+  type CreditLease,
+  type BudgetGrant,
+  type LeaseSeries,
+} from './leases.store.ts';
+import type { LeaseServer } from '../shared/lease-scripts.ts';
+
+/** The book's half of lending: one transaction each, in which holds and leases change together. */
+
+export interface LeaseRules extends LeaseTimes, GrantSizeRules {
+  /** How long after a recall a pot takes only what its requests need. */
+  readonly calmMs: number;
+}
+
+type ReplyRefusalReason = Extract<LeaseReply, { outcome: 'refused' }>['reason'];
+
+export type GrantResult =
+  | {
+      readonly outcome: 'opened' | 'enlarged';
+      readonly lease: CreditLease;
+      readonly budgets: readonly BudgetGrant[];
+      readonly exceeded: readonly BudgetId[];
+      readonly left: readonly BudgetRemainder[];
+      readonly returning: readonly BudgetId[];
+      readonly endThrough: bigint;
+    }
+  | {
+      readonly outcome: 'refused';
+      readonly reason: ReplyRefusalReason;
+      readonly available?: bigint;
+      readonly endThrough: bigint;
+    }
+  /** The lease cannot grow further, or could be spent beyond a budget; it has to be retired first. */
+  | { readonly outcome: 'full'; readonly lease: CreditLease }
+  /** The server is no longer the present one. */
+  | { readonly outcome: 'outdated' };
+
+/** Names a change of a lease's hold in the ledger. */
+function ledgerCommandBase(lease: Pick<CreditLease, 'orgId' | 'mode' | 'id'>, step: string) {
+  return { orgId: lease.orgId, mode: lease.mode, cause: { kind: 'pot', id: lease.id }, step } as const;
+}
+
+function refusalReasonOf(result: LedgerResult & { ok: false }): ReplyRefusalReason {
+  if (result.reason === 'ACCOUNT_FROZEN') return 'frozen';
+  return result.reason === 'INSUFFICIENT_BALANCE' ? 'no money' : 'budget exceeded';
+}
+
+/** What a hold that got less than it asked for means for what is granted. */
+function grantedAfterHold(before: LedgerAmounts, amount: bigint, held: bigint): bigint {
+  const target = heldAmount({ ...before, granted: before.granted + amount });
+  return before.granted + amount - (target - held);
+}
+
+interface BudgetGrantPlan {
+  readonly id: BudgetId;
+  readonly lent: BudgetGrant | null;
+  readonly shortage: bigint;
+  readonly amount: bigint;
+  readonly command: LedgerCommand;
+}
+
+/** The budgets that the request needs more of, unless they have grown since it looked. */
+function planBudgetGrants(
+  lease: CreditLease,
+  lent: readonly BudgetGrant[],
+  request: LeaseRequest,
+  size: bigint,
+): BudgetGrantPlan[] {
+  const wishes: BudgetGrantPlan[] = [];
+  for (const asked of request.budgets) {
+    const found = lent.find(({ id }) => id === asked.id) ?? null;
+    if (found !== null && found.granted > asked.granted) continue;
+    const amount = [asked.shortage, asked.wanted, size].reduce((most, one) => (one > most ? one : most));
+    const command: LedgerCommand =
+      found === null
+        ? {
+            ...ledgerCommandBase(lease, `budget:${asked.id}`),
+            do: 'hold',
+            amount: nanoUsd(amount),
+            atLeast: nanoUsd(asked.shortage),
+            demand: 'new',
+            onlyBudgets: [asked.id],
+          }
+        : {
+            ...ledgerCommandBase(lease, `budget:${asked.id}:${found.changes + 1n}`),
+            do: 'resize',
+            holdId: found.holdId,
+            target: nanoUsd(heldAmount({ ...found, granted: found.granted + amount })),
+            atLeast: nanoUsd(heldAmount({ ...found, granted: found.granted + asked.shortage })),
+            demand: 'new',
+          };
+    wishes.push({ id: asked.id, lent: found, shortage: asked.shortage, amount, command });
+  }
+  return wishes;
+}
+
+const zeroAmounts: LedgerAmounts = { granted: 0n, recalled: 0n, settled: 0n };
+
+type BudgetShortages = Pick<
+  Extract<GrantResult, { lease: CreditLease; endThrough: bigint }>,
+  'exceeded' | 'left' | 'returning'
+>;
+
+/** Records what of each budget was lent. Answers the others: those of which enough is on its way back are not exceeded. */
+async function recordBudgetGrants(
+  tx: Tx,
+  lease: CreditLease,
+  wishes: readonly BudgetGrantPlan[],
+  results: readonly LedgerResult[],
+): Promise<BudgetShortages> {
+  const refused: { readonly id: BudgetId; readonly missing: bigint; readonly had: bigint }[] = [];
+  for (const [index, wish] of wishes.entries()) {
+    const result = results[index];
+    if (result === undefined || !result.ok || result.holdId === null) {
+      const available = result?.ok === false ? (result.available ?? 0n) : 0n;
+      const had = available > 0n ? available : 0n;
+      refused.push({ id: wish.id, missing: wish.shortage - had, had });
+      continue;
+    }
+    const before = wish.lent ?? { ...zeroAmounts, id: wish.id, holdId: result.holdId, changes: -1n };
+    const granted = grantedAfterHold(before, wish.amount, result.held);
+    await upsertBudgetGrant(tx, lease, { ...before, granted, changes: before.changes + 1n });
+  }
+  const ids = refused.map(({ id }) => id);
+  if (ids.length === 0) return { exceeded: [], left: [], returning: [] };
+  const back = await sumClosingBudgetHolds(tx, lease, ids);
+  const comesBack = ({ id, missing }: (typeof refused)[number]): boolean => (back.get(id) ?? 0n) >= missing;
+  const returning = refused.filter(comesBack).map(({ id }) => id);
+  const exceeded = refused.filter(({ id }) => !returning.includes(id));
+  const left: BudgetRemainder[] = [];
+  for (const { id, had } of exceeded) left.push(await readBudgetRemainder(tx, lease, id, had));
+  return { exceeded: exceeded.map(({ id }) => id), left, returning };
+}
+
+async function readBudgetRemainder(
+  tx: Tx,
+  { orgId, mode }: CreditLease,
+  id: BudgetId,
+  amount: bigint,
+): Promise<BudgetRemainder> {
+  const budget = await findBudget(tx, orgId, mode, id);
+  const endMs = budget?.periodEnd?.getTime() ?? null;
+  const limit = budget?.limit ?? 0n;
+  return { id, amount, limit, resetsInMs: endMs === null ? null : Math.max(0, endMs - tx.clock.nowMs()) };
+}
+
+/** A refusal by a pot whose own money is on its way back is not final. */
+async function refuseGrant(
+  tx: Tx,
+  request: LeaseRequest,
+  reason: ReplyRefusalReason,
+  available: bigint,
+): Promise<GrantResult> {
+  const returning = await sumClosingHolds(tx, request);
+  const endThrough = await findEpochToEnd(tx, request, request.gatewayId);
+  const short = reason === 'no money' || reason === 'budget exceeded';
+  const soon = short && returning > 0n && available + returning >= request.shortage;
+  const had = available > 0n ? available : 0n;
+  return { outcome: 'refused', reason: soon ? 'busy' : reason, available: had, endThrough };
+}
+
+export interface GrantContext {
+  readonly server: LeaseServer;
+  readonly rules: LeaseRules;
+}
+
+/** Opens a lease for the pot, enlarges the open one, or only prolongs it. */
+export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantContext): Promise<GrantResult> {
+  const { server, rules } = context;
+  const present = await readServer(tx, request.cell);
+  if (present?.generation !== server.generation) return { outcome: 'outdated' };
+  const pot = await lockLeaseSeries(tx, request);
+  if (pot === null) return { outcome: 'refused', reason: 'no money', endThrough: 0n };
+  await touchGateway(tx, request.gatewayId, request.cell);
+  const lease = await lockOpenLease(tx, request);
+  const { available, frozen } = await readBalance(tx, request.orgId, request.mode, tx.clock.now());
+  if (frozen) return refuseGrant(tx, request, 'frozen', 0n);
+  // Gateways refuse such a request themselves: no lease could be counted exactly that held it.
+  if (request.shortage > maxPerLease) return refuseGrant(tx, request, 'no money', 0n);
+  const plan = planLease(lease, { generation: server.generation, seen: request.seen });
+  if (lease === null || plan === 'open')
+    return openLeaseInLedger(tx, request, context, { pot, old: null, available });
+  if (plan === 'replace') return openLeaseInLedger(tx, request, context, { pot, old: lease, available });
+  if (await exceedsBudgets(tx, lease)) return { outcome: 'full', lease };
+  const now = tx.clock.now();
+  const prolonged = { ...lease, expiresAt: new Date(now.getTime() + rules.leaseMs) };
+  return enlargeLeaseInLedger(tx, request, context, {
+    pot,
+    lease: prolonged,
+    available,
+    more: plan === 'enlarge',
+  });
+}
+
+function isGrowthPaused(tx: Tx, pot: LeaseSeries): boolean {
+  return pot.calmUntil !== null && pot.calmUntil > tx.clock.now();
+}
+
+async function openLeaseInLedger(
+  tx: Tx,
+  request: LeaseRequest,
+  { server, rules }: GrantContext,
+  {
+    pot,
+    old,
+    available,
+  }: { readonly pot: LeaseSeries; readonly old: CreditLease | null; readonly available: bigint },
+): Promise<GrantResult> {
+  const { orgId, mode, cell, shortage } = request;
+  const now = tx.clock.now();
+  const ending = old === null ? [] : await startClosingInLedger(tx, old);
+  // What the old lease gives back in the same batch can be lent again in it.
+  const past = { used: 0n, inMs: rules.outageMs };
+  const { wanted } = request;
+  const question = { shortage, wanted, remaining: 0n, past, available, calm: isGrowthPaused(tx, pot) };
+  const size = sizeGrant(question, rules) ?? shortage;
+  const draft: CreditLease = {
+    ...zeroAmounts,
+    id: tx.ids.next('lse'),
+    orgId,
+    mode,
+    cell,
+    epoch: pot.lastEpoch + 1n,
+    generation: server.generation,
+    holdId: '' as HoldId,
+    changes: 0n,
+    used: 0n,
+    usedAt: now,
+    state: 'open',
+    expiresAt: new Date(now.getTime() + rules.leaseMs),
+  };
+  const fitting = fitsInLease(draft, size) ? size : shortage;
+  const wishes = planBudgetGrants(draft, [], request, fitting);
+  const hold: LedgerCommand = {
+    ...ledgerCommandBase(draft, 'open'),
+    do: 'hold',
+    amount: nanoUsd(fitting),
+    atLeast: nanoUsd(shortage),
+    demand: 'new',
+  };
+  const results = await applyLedger(tx, [...ending, hold, ...wishes.map(({ command }) => command)]);
+  const result = results[ending.length];
+  if (result === undefined) throw new Error('The ledger answered nothing to a hold.');
+  if (!result.ok) {
+    await rollBackBudgetHolds(results.slice(ending.length + 1));
+    return refuseGrant(tx, request, refusalReasonOf(result), result.available ?? 0n);
+  }
+  if (result.holdId === null) throw new Error('The ledger made a hold without an id.');
+  const lease = { ...draft, holdId: result.holdId, granted: result.held };
+  await insertLease(tx, lease);
+  const lacking = await recordBudgetGrants(tx, lease, wishes, results.slice(ending.length + 1));
+  return {
+    outcome: 'opened',
+    lease,
+    budgets: await listBudgetGrants(tx, orgId, lease.id),
+    ...lacking,
+    endThrough: await findEpochToEnd(tx, request, request.gatewayId),
+  };
+}
+
+/** Budget holds without their lease would stay for ever: the whole transaction must go. */
+async function rollBackBudgetHolds(results: readonly LedgerResult[]): Promise<void> {
+  if (results.some((result) => result.ok)) throw new RetryWithoutBudgets();
+}
+
+/** Rolls back what was decided, so that it can be decided again without the budgets. */
+export class RetryWithoutBudgets extends Error {}
+
+async function enlargeLeaseInLedger(
+  tx: Tx,
+  request: LeaseRequest,
+  { rules }: GrantContext,
+  {
+    pot,
+    lease,
+    available,
+    more,
+  }: {
+    readonly pot: LeaseSeries;
+    readonly lease: CreditLease;
+    readonly available: bigint;
+    readonly more: boolean;
+  },
+): Promise<GrantResult> {
+  const { orgId, seen, shortage, wanted } = request;
+  const now = tx.clock.now();
+  const remaining = seen?.remaining ?? 0n;
+  const used = lease.granted - lease.recalled - remaining;
+  const past = { used: used - lease.used, inMs: now.getTime() - lease.usedAt.getTime() };
+  const size = more
+    ? sizeGrant({ shortage, wanted, remaining, past, available, calm: isGrowthPaused(tx, pot) }, rules)
+    : 0n;
+  const amount = size ?? 0n;
+  if (!fitsInLease(lease, amount)) return { outcome: 'full', lease };
+  const lent = await listBudgetGrants(tx, orgId, lease.id);
+  const wishes = planBudgetGrants(lease, lent, request, amount);
+  const resize: LedgerCommand = {
+    ...ledgerCommandBase(lease, `size:${lease.changes + 1n}`),
+    do: 'resize',
+    holdId: lease.holdId,
+    target: nanoUsd(heldAmount({ ...lease, granted: lease.granted + amount })),
+    atLeast: nanoUsd(heldAmount(more ? { ...lease, granted: lease.granted + shortage } : lease)),
+    demand: 'new',
+  };
+  const grows = amount > 0n;
+  const commands = [...(grows ? [resize] : []), ...wishes.map(({ command }) => command)];
+  const results = await applyLedger(tx, commands);
+  const lacking = await recordBudgetGrants(tx, lease, wishes, grows ? results.slice(1) : results);
+  const result = grows ? results[0] : undefined;
+  if (size === null || result?.ok === false) {
+    await updateLease(tx, orgId, lease);
+    if (result?.ok !== false) return refuseGrant(tx, request, 'no money', available);
+    return refuseGrant(tx, request, refusalReasonOf(result), result.available ?? 0n);
+  }
+  const changed =
+    result === undefined
+      ? lease
+      : {
+          ...lease,
+          granted: grantedAfterHold(lease, amount, result.held),
+          changes: lease.changes + 1n,
+          used: used > 0n ? used : 0n,
+          usedAt: now,
+        };
+  await updateLease(tx, orgId, changed);
+  return {
+    outcome: 'enlarged',
+    lease: changed,
+    budgets: await listBudgetGrants(tx, orgId, lease.id),
+    ...lacking,
+    endThrough: await findEpochToEnd(tx, request, request.gatewayId),
+  };
+}
+
+/**
+ * Lends no more on a lease. One that nobody was ever told of is closed at once: nobody can have spent from it. Answers
+ * what the ledger has to do then.
+ */
+async function startClosingInLedger(tx: Tx, lease: CreditLease): Promise<LedgerCommand[]> {
+  const told = await listLeaseHolders(tx, lease.orgId, lease.id);
+  const state = told.length === 0 ? 'closed' : 'closing';
+  await updateLease(tx, lease.orgId, { ...lease, state });
+  return state === 'closed' ? closeCommands(lease, await listBudgetGrants(tx, lease.orgId, lease.id)) : [];
+}
+
+export function closeCommands(lease: CreditLease, budgets: readonly BudgetGrant[]): LedgerCommand[] {
+  return [
+    { ...ledgerCommandBase(lease, 'close'), do: 'close', holdId: lease.holdId },
+    ...budgets.map(({ id, holdId }): LedgerCommand => ({
+      ...ledgerCommandBase(lease, `close:${id}`),
+      do: 'close',
+      holdId,
+    })),
+  ];
+}
+
+/** Brings the holds of a lease to what it sets aside after recalls. */
+function shrinkCommands(lease: CreditLease, budgets: readonly BudgetGrant[]): LedgerCommand[] {
+  const shrink = (step: string, amounts: LedgerAmounts & { readonly holdId: HoldId }): LedgerCommand => ({
+    ...ledgerCommandBase(lease, step),
+    do: 'resize',
+    holdId: amounts.holdId,
+    target: nanoUsd(heldAmount(amounts)),
+    atLeast: nanoUsd(0n),
+    demand: 'running',
+  });
+  return [
+    shrink(`size:${lease.changes}`, lease),
+    ...budgets.map((lent) => shrink(`budget:${lent.id}:${lent.changes}`, lent)),
+  ];
+}
+
+/** What Valkey says was taken back in all. */
+export interface ReportedRecall {
+  readonly recalled: bigint;
+  readonly budgets: ReadonlyMap<BudgetId, bigint>;
+}
+
+/**
+ * Records what Valkey has given back, brings the holds down to it, and ends the lease if asked to. Answers what became
+ * available. `said` is null when Valkey could not be asked or has lost the pot: then nothing but the end is recorded.
+ */
+export async function recordRecall(
+  tx: Tx,
+  lease: Pick<CreditLease, 'orgId' | 'mode' | 'cell' | 'id'>,
+  { said, act, rules }: { said: ReportedRecall | null; act: 'end' | 'keep'; rules: LeaseRules },
+): Promise<bigint> {
+  await lockLeaseSeries(tx, lease);
+  const before = await lockLease(tx, lease.orgId, lease.id);
+  if (before === null || before.state === 'closed') return 0n;
+  const budgets = await listBudgetGrants(tx, lease.orgId, lease.id);
+  const recalled = clampRecalled(before, said?.recalled ?? 0n);
+  const after = { ...before, recalled, changes: before.changes + 1n };
+  const lessBudgets = budgets.map((lent) => ({
+    ...lent,
+    recalled: clampRecalled(lent, said?.budgets.get(lent.id) ?? 0n),
+    changes: lent.changes + 1n,
+  }));
+  await updateLease(tx, lease.orgId, after);
+  for (const lent of lessBudgets) await upsertBudgetGrant(tx, lease, lent);
+  if (act === 'keep') await pauseGrowth(tx, lease, new Date(tx.clock.nowMs() + rules.calmMs));
+  const ending = act === 'end' && before.state === 'open' ? await startClosingInLedger(tx, after) : [];
+  await applyLedger(tx, [...shrinkCommands(after, lessBudgets), ...ending]);
+  return heldAmount(before) - heldAmount(after);
+}

@@ -1,0 +1,95 @@
+import type { Reader } from '@millrace/platform/db';
+import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import { isItemAvailable } from '@millrace/platform/loops';
+import { sql } from 'kysely';
+import { startClosingLeases, finishClosingLeases } from '../shared/loops.ts';
+
+export interface LeaseRef {
+  readonly orgId: OrgId;
+  readonly id: LeaseId;
+}
+
+/** Of a `pot_leases lease`. Deferred usage that comes after its lease has closed would not be charged. */
+export const hasNoDeferredUsage = sql<boolean>`not exists (
+  select from usage_deferred later where later.lease_id = lease.id and later.org_id = lease.org_id)`;
+
+const toRef = (row: { org_id: string; id: string }): LeaseRef => ({
+  orgId: fromUuid('org', row.org_id),
+  id: fromUuid('lse', row.id),
+});
+
+/** Open leases that nobody has prolonged. */
+export async function listExpiredLeases(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<LeaseRef[]> {
+  const { rows } = await sql<{ org_id: string; id: string }>`
+    select org_id, id from pot_leases
+     where cell = ${cell} and state = 'open' and expires_at <= ${now}
+       and ${isItemAvailable(startClosingLeases, sql<string>`pot_leases.id::text`, now)} order by expires_at limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map(toRef);
+}
+
+/** Open leases that every gateway told of them has given back: nothing can be spent from them. */
+export async function listReturnedLeases(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<LeaseRef[]> {
+  const { rows } = await sql<{ org_id: string; id: string }>`
+    select lease.org_id, lease.id from pot_leases lease
+     where lease.cell = ${cell} and lease.state = 'open' and lease.expires_at > ${now}
+       and not exists (
+         select from pot_lease_gateways told where told.lease_id = lease.id and told.ended_at_seq is null)
+       and exists (select from pot_lease_gateways told where told.lease_id = lease.id)
+       and ${isItemAvailable(startClosingLeases, sql<string>`lease.id::text`, now)}
+     order by lease.expires_at limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map(toRef);
+}
+
+export async function listOpenLeases(reader: Reader, cell: number): Promise<LeaseRef[]> {
+  const { rows } = await sql<{ org_id: string; id: string }>`
+    select org_id, id from pot_leases where cell = ${cell} and state = 'open' order by id
+  `.execute(reader.kysely);
+  return rows.map(toRef);
+}
+
+/** What the ledger has granted in each epoch of a pot. */
+export async function listGrantsByEpoch(
+  reader: Reader,
+  pot: { readonly orgId: OrgId; readonly mode: string; readonly cell: number },
+): Promise<ReadonlyMap<string, { readonly id: LeaseId; readonly granted: bigint }>> {
+  const { rows } = await sql<{ id: string; epoch: bigint; granted_nano_usd: bigint }>`
+    select id, epoch, granted_nano_usd from pot_leases
+     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
+  `.execute(reader.kysely);
+  return new Map(
+    rows.map((row) => [row.epoch.toString(), { id: fromUuid('lse', row.id), granted: row.granted_nano_usd }]),
+  );
+}
+
+/** Closing leases whose gateways have all ended and been passed by the sink, and whose usage is all charged. */
+export async function listClosableLeases(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<LeaseRef[]> {
+  const { rows } = await sql<{ org_id: string; id: string }>`
+    select lease.org_id, lease.id from pot_leases lease
+     where lease.cell = ${cell} and lease.state = 'closing'
+       and not exists (
+         select from pot_lease_gateways told
+           left join usage_watermarks mark on mark.stream = told.ended_stream
+          where told.lease_id = lease.id and coalesce(mark.passed_seq >= told.ended_at_seq, false) is false)
+       and ${hasNoDeferredUsage}
+       and ${isItemAvailable(finishClosingLeases, sql<string>`lease.id::text`, now)}
+     order by lease.closing_at limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map(toRef);
+}

@@ -1,0 +1,159 @@
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { testLog } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { valkeyLeaseKey } from '../shared/valkey-leases.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  testRules,
+  type TestGateway,
+  type LeaseHarness,
+} from '../leases.fixture.ts';
+import { createCreditLeaseService } from './leases.service.ts';
+import type { Reservation } from '../client/client-types.ts';
+import { startClosingAllLeases, listUnrecordedLeases, stopAdmission } from './leases-after-restore.ts';
+import { findOpenLease, readServer } from './leases.store.ts';
+
+/** The rows of the database are put back to an earlier state while Valkey keeps what was lent in between. */
+
+let world: LeaseHarness;
+beforeAll(async () => {
+  world = await createLeaseHarness();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const moneyTables = `select tablename as name from pg_tables where schemaname = 'public' and tablename ~ '^(pot|ledger)'`;
+
+/** Copies every row about money. Returns a function that puts the rows back. */
+async function saveRows(): Promise<() => Promise<void>> {
+  const tables = (await world.query(moneyTables)).map(({ name }) => String(name));
+  await world.query(
+    ['drop schema if exists saved cascade', 'create schema saved']
+      .concat(tables.map((name) => `create table saved."${name}" as table public."${name}"`))
+      .join('; '),
+  );
+  return async () => {
+    const steps = tables.flatMap((name) => [
+      `delete from public."${name}"`,
+      `insert into public."${name}" overriding system value select * from saved."${name}"`,
+    ]);
+    await world.query(
+      ['begin', 'set local session_replication_role = replica', ...steps, 'commit'].join('; '),
+    );
+  };
+}
+
+/** Asks again if a worker has refused for the moment. */
+async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  for (let nth = 0; nth < 10; nth += 1) {
+    const got = await gateway.reserve(reserveRequestOf(orgId, amount));
+    // Credit that a gateway asks for in advance would change the amounts that a test compares.
+    await gateway.idle();
+    if (!('refused' in got)) return got;
+  }
+  return expect.fail('refused ten times');
+}
+
+const inLedger = async (orgId: OrgId) =>
+  (
+    await world.query(`select epoch::float as epoch, granted_nano_usd::int as granted from pot_leases
+                        where org_id = '${toUuid(orgId)}' and state = 'open'`)
+  )[0];
+
+async function inValkey(orgId: OrgId) {
+  const server = (await readServer(world.db, 1)) ?? expect.fail('no server');
+  const fields = await world.valkey.client.command([
+    ...['HMGET', valkeyLeaseKey(server, { orgId, mode: 'live' }), 'epoch', 'granted'],
+  ]);
+  const [epoch, granted] = fields as [string, string];
+  return { epoch: Number(epoch), granted: Number(granted) };
+}
+
+describe('a ledger that was restored to an earlier point', () => {
+  it('never opens a lease on the money of a lost lease, also where its epoch repeats', async () => {
+    const orgId = await world.organisation(20_000n);
+    await reserved(world.gateway(), orgId, 100n);
+    await world.valkey.client.command(['FLUSHALL'], { timeoutMs: 10_000 });
+    const restore = await saveRows();
+    // Two leases that the restored ledger will not know: epochs 2 and 3, each larger than what is lent afterwards.
+    await reserved(world.gateway(), orgId, 1_000n);
+    await world.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
+    await reserved(world.gateway(), orgId, 2_000n);
+    await restore();
+    for (let nth = 0; nth < 4; nth += 1) {
+      await reserved(world.gateway(), orgId, 50n);
+      expect(await inValkey(orgId)).toEqual(await inLedger(orgId));
+      await world.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
+    }
+  });
+
+  it('retires a lease that Valkey has enlarged further than the ledger knows', async () => {
+    const orgId = await world.organisation(20_000n);
+    const gateway = world.gateway();
+    await gateway.use(await reserved(gateway, orgId, 100n), 100n);
+    const restore = await saveRows();
+    await gateway.use(await reserved(gateway, orgId, 9_000n), 8_000n);
+    await restore();
+    await reserved(world.gateway(), orgId, 50n);
+    expect(await inValkey(orgId)).toEqual(await inLedger(orgId));
+  });
+});
+
+describe('leases after a restore', () => {
+  const isListed = async (orgId: OrgId) =>
+    (await listUnrecordedLeases(world.db, world.valkey.client, 1)).some((lease) => lease.orgId === orgId);
+
+  it('are listed where the ledger does not know them, and cannot be spent once pots are stopped', async () => {
+    const orgId = await world.organisation(20_000n);
+    const restore = await saveRows();
+    const gateway = world.gateway();
+    await reserved(gateway, orgId, 1_000n);
+    expect(await isListed(orgId)).toBe(false);
+    await restore();
+    expect(await isListed(orgId)).toBe(true);
+    expect(await stopAdmission(world.db, world.valkey.client, 1)).toBeGreaterThan(0);
+    const blocked = world.gateway({
+      ledger: async () => ({ outcome: 'refused', reason: 'busy', endThrough: 0n }),
+    });
+    expect(await blocked.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+  });
+
+  it('end on confirmation, and the next lease gets an epoch above the floor, also in a new pot', async () => {
+    const orgId = await world.organisation(20_000n);
+    await reserved(world.gateway(), orgId, 1_000n);
+    await startClosingAllLeases(world.db, { cell: 1, epochFloor: 2n ** 32n, rules: testRules });
+    expect(await inLedger(orgId)).toBeUndefined();
+    const other = await world.organisation(20_000n);
+    for (const each of [orgId, other]) {
+      await reserved(world.gateway(), each, 100n);
+      expect(await inValkey(each)).toMatchObject({ epoch: 2 ** 32 + 1 });
+    }
+  });
+
+  it('are not opened or enlarged while the restore is not confirmed', async () => {
+    const orgId = await world.organisation(20_000n);
+    const service = createCreditLeaseService({
+      ...{
+        db: world.db,
+        valkey: world.valkey.client,
+        cell: 1,
+        clock: systemClock,
+        log: testLog(),
+        rules: testRules,
+      },
+      mayLend: async () => false,
+    });
+    const gateway = world.gateway({ ledger: service.lease });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    expect(await inLedger(orgId)).toBeUndefined();
+  });
+});
+
+function openLease(orgId: OrgId) {
+  return findOpenLease(world.db, { orgId, mode: 'live', cell: 1 });
+}

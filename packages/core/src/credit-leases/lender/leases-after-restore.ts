@@ -1,0 +1,102 @@
+import type { Db } from '@millrace/platform/db';
+import { parseId, type OrgId } from '@millrace/platform/ids';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import { recordRecall, type LeaseRules } from './lease-ledger.ts';
+import { lockLease, raiseEpochFloor, readServer } from './leases.store.ts';
+import { listGrantsByEpoch, listOpenLeases } from './lease-sweeps.store.ts';
+
+/** Lists, stops and ends credit leases after the database was restored to an earlier point. */
+
+/** A lease in Valkey that the ledger does not know, or knows with less money. */
+export interface UnrecordedLease {
+  readonly orgId: OrgId;
+  readonly mode: 'live' | 'test';
+  readonly epoch: string;
+  readonly grantedNanoUsd: string;
+  /** What was spent of it, or is reserved. */
+  readonly usedNanoUsd: string;
+  /** What the ledger has granted in the same epoch; null: it has no such lease. */
+  readonly ledgerGrantedNanoUsd: string | null;
+}
+
+type Commands = Pick<ValkeyClient, 'command'>;
+
+interface FoundLease {
+  readonly key: string;
+  readonly orgId: OrgId;
+  readonly mode: 'live' | 'test';
+}
+
+const scanCount = '1000';
+
+async function* scanLeases(valkey: Commands, namespace: string): AsyncGenerator<FoundLease> {
+  const shape = /^pot:[0-9a-f]{12}:\{([^}]{1,100})\}:(live|test)$/;
+  let cursor = '0';
+  do {
+    const page = await valkey.command(['SCAN', cursor, 'MATCH', `pot:${namespace}:{*`, 'COUNT', scanCount]);
+    if (!Array.isArray(page)) throw new TypeError('SCAN answered with something else than a list.');
+    const [next, keys] = page as [unknown, readonly string[]];
+    for (const key of keys) {
+      const [, org, mode] = shape.exec(key) ?? [];
+      const orgId = org === undefined ? null : parseId('org', org);
+      if (orgId !== null) yield { key, orgId, mode: mode === 'test' ? 'test' : 'live' };
+    }
+    cursor = String(next);
+  } while (cursor !== '0');
+}
+
+/** Ends admission in every pot of the cell. Requests under way settle as before. Returns how many pots there are. */
+export async function stopAdmission(db: Db, valkey: Commands, cell: number): Promise<number> {
+  const server = await readServer(db, cell);
+  if (server === null) return 0;
+  let count = 0;
+  for await (const { key } of scanLeases(valkey, server.namespace)) {
+    await valkey.command(['HSET', key, 'closed', '1']);
+    count += 1;
+  }
+  return count;
+}
+
+export async function listUnrecordedLeases(
+  db: Db,
+  valkey: Commands,
+  cell: number,
+): Promise<readonly UnrecordedLease[]> {
+  const server = await readServer(db, cell);
+  if (server === null) return [];
+  const lost: UnrecordedLease[] = [];
+  for await (const { key, orgId, mode } of scanLeases(valkey, server.namespace)) {
+    const fields = await valkey.command(['HMGET', key, 'epoch', 'lease', 'granted', 'reserved', 'spent']);
+    const [epoch, lease, granted, reserved, spent] = fields as readonly (string | null)[];
+    if (typeof epoch !== 'string' || typeof granted !== 'string') continue;
+    const known = (await listGrantsByEpoch(db, { orgId, mode, cell })).get(epoch);
+    const isSame = known !== undefined && known.id === lease;
+    if (isSame && known.granted >= BigInt(granted)) continue;
+    const usedNanoUsd = (BigInt(reserved ?? 0) + BigInt(spent ?? 0)).toString();
+    const ledgerGrantedNanoUsd = isSame ? known.granted.toString() : null;
+    lost.push({ orgId, mode, epoch, grantedNanoUsd: granted, usedNanoUsd, ledgerGrantedNanoUsd });
+  }
+  return lost;
+}
+
+/**
+ * Lends no more on any existing lease, and gives new leases epochs above the floor. A hold stays until every gateway that
+ * the ledger knows of has ended, so nothing that a known lease may still owe is given back early.
+ */
+export async function startClosingAllLeases(
+  db: Db,
+  options: { readonly cell: number; readonly epochFloor: bigint; readonly rules: LeaseRules },
+): Promise<number> {
+  const { cell, epochFloor, rules } = options;
+  await db.transaction({ name: 'raise epochs', isolation: 'read committed' }, (tx) =>
+    raiseEpochFloor(tx, cell, epochFloor),
+  );
+  const open = await listOpenLeases(db, cell);
+  for (const ref of open) {
+    await db.transaction({ name: 'end lease after restore', isolation: 'read committed' }, async (tx) => {
+      const lease = await lockLease(tx, ref.orgId, ref.id);
+      if (lease?.state === 'open') await recordRecall(tx, lease, { said: null, act: 'end', rules });
+    });
+  }
+  return open.length;
+}

@@ -1,0 +1,257 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db, Reader } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import { exceedsBudgets } from './budget-check.ts';
+import { createLedgerComparison } from './ledger-comparison.ts';
+import { recordLeaseHolder } from './lease-holders.store.ts';
+import {
+  RetryWithoutBudgets,
+  grantLease,
+  recordRecall,
+  type LeaseRules,
+  type GrantResult,
+  type ReportedRecall,
+} from './lease-ledger.ts';
+import type { LeaseReply, LeaseRequest, RecallRequest } from '../shared/lease-messages.ts';
+import { admissionMs, lowWaterOf, checkLeaseTimes } from '../shared/lease-model.ts';
+import {
+  createValkeyLeases,
+  type EnlargeResult,
+  type OpenResult,
+  type LeaseGrant,
+  type ValkeyLeases,
+} from '../shared/valkey-leases.ts';
+import { findOpenLease, listBudgetGrants, lockLease, type CreditLease } from './leases.store.ts';
+import { recallUpTo } from './recall.ts';
+import type { LeaseServer } from '../shared/lease-scripts.ts';
+import { createServerResolver } from './server-resolver.ts';
+
+export interface CreditLeaseServiceOptions {
+  readonly db: Db;
+  /** The pot Valkey: without persistence, replicas or failover. */
+  readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
+  readonly cell: number;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly rules: LeaseRules;
+  /** False while the database is known to be restored to an earlier point: then nothing is lent. */
+  readonly mayLend?: (reader: Reader) => Promise<boolean>;
+}
+
+export interface CreditLeaseService {
+  /** Answers a gateway. Never throws for want of Valkey or of the ledger: it then says that it is busy. */
+  lease(request: LeaseRequest): Promise<LeaseReply>;
+  /**
+   * Takes up to this much back from the pot, for something else of the organisation. Answers what became available. Who asks
+   * for all of it has a lease that is beyond a budget called in as well.
+   */
+  recallFor(request: RecallRequest): Promise<bigint>;
+  /** Calls a lease in: takes what is unreserved from Valkey, then lends no more on it. */
+  retire(lease: CreditLease): Promise<void>;
+  /** The same without Valkey, for a pot that is lost or out of reach. */
+  abandon(lease: CreditLease): Promise<void>;
+  /** The pots on the server of a generation, if that is the present one. */
+  potsOf(generation: bigint): Promise<ValkeyLeases | null>;
+}
+
+const maxAttempts = 5;
+
+const busyReply = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
+
+type Granted = Extract<GrantResult, { lease: CreditLease; endThrough: bigint }>;
+
+function grantOf({ lease, budgets }: Granted, admitForMs: number): LeaseGrant {
+  const { id: leaseId, epoch, granted } = lease;
+  return {
+    leaseId,
+    epoch,
+    granted,
+    admitForMs,
+    budgets: new Map(budgets.map((lent) => [lent.id, lent.granted])),
+  };
+}
+
+function leaseReply(
+  { lease, exceeded, left, returning, endThrough }: Granted,
+  server: LeaseServer,
+  { rules, filledTo }: { readonly rules: LeaseRules; readonly filledTo: bigint },
+): LeaseReply {
+  return {
+    outcome: 'leased',
+    server,
+    leaseId: lease.id,
+    epoch: lease.epoch,
+    granted: lease.granted,
+    lowWater: lowWaterOf(filledTo),
+    admitForMs: admissionMs(rules),
+    exceeded,
+    left,
+    returning,
+    endThrough,
+  };
+}
+
+/** From here on the gateway counts among those who can spend; only then is it told. */
+function registerHolder(
+  db: Db,
+  request: LeaseRequest,
+  lease: CreditLease,
+): Promise<'told' | 'dead' | 'ended'> {
+  return db.transaction({ name: 'tell gateway of lease', isolation: 'read committed' }, async (tx) => {
+    const now = await lockLease(tx, lease.orgId, lease.id);
+    if (now?.state !== 'open') return 'ended';
+    const { gatewayId } = request;
+    const usable = await recordLeaseHolder(tx, lease.orgId, {
+      leaseId: lease.id,
+      mode: lease.mode,
+      gatewayId,
+    });
+    return usable ? 'told' : 'dead';
+  });
+}
+
+/** Tells Valkey of what the book has lent. */
+async function applyInValkey(
+  { valkey, rules, clock }: CreditLeaseServiceOptions,
+  lent: Granted,
+  server: LeaseServer,
+  startedMs: number,
+): Promise<EnlargeResult | OpenResult> {
+  const { lease } = lent;
+  // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
+  const grant = grantOf(lent, admissionMs(rules) - (clock.monotonicMs() - startedMs));
+  const pots = createValkeyLeases({ valkey, server });
+  return lent.outcome === 'opened' ? pots.open(lease, grant) : pots.enlarge(lease, grant);
+}
+
+export function createCreditLeaseService(options: CreditLeaseServiceOptions): CreditLeaseService {
+  const { db, valkey, cell, clock, log, rules, mayLend = async () => true } = options;
+  checkLeaseTimes(rules);
+  const keeper = createServerResolver({ db, valkey, cell, log });
+  const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
+    db.transaction({ name, isolation: 'read committed' }, work);
+
+  async function grantInLedger(request: LeaseRequest, server: LeaseServer): Promise<GrantResult> {
+    const book = (asked: LeaseRequest) =>
+      inTransaction('lend to pot', async (tx) =>
+        (await mayLend(tx)) ? grantLease(tx, asked, { server, rules }) : busyReply,
+      );
+    try {
+      return await book(request);
+    } catch (error) {
+      if (!(error instanceof RetryWithoutBudgets)) throw error;
+      return book({ ...request, budgets: [] });
+    }
+  }
+
+  function recordRecallOf(
+    lease: CreditLease,
+    said: ReportedRecall | null,
+    act: 'end' | 'keep',
+  ): Promise<bigint> {
+    return inTransaction('take back from pot', (tx) => recordRecall(tx, lease, { said, act, rules }));
+  }
+
+  async function potsOf(generation: bigint): Promise<ValkeyLeases | null> {
+    const server = await keeper.current();
+    return server.generation === generation ? createValkeyLeases({ valkey, server }) : null;
+  }
+
+  async function retire(lease: CreditLease): Promise<void> {
+    const pots = await potsOf(lease.generation);
+    const budgets = await listBudgetGrants(db, lease.orgId, lease.id);
+    const ids = budgets.map(({ id }) => id);
+    const closed = pots === null ? null : await pots.close(lease, lease.epoch, ids);
+    if (closed?.outcome === 'foreign') keeper.doubt();
+    await recordRecallOf(lease, closed?.outcome === 'closed' ? closed : null, 'end');
+  }
+
+  const abandon = async (lease: CreditLease): Promise<void> => {
+    await recordRecallOf(lease, null, 'end');
+  };
+
+  const repairRestored = createLedgerComparison({ db, log, potsOf, abandon });
+
+  /** Who is frozen spends no more, also at the gateways that have not asked yet. */
+  async function startClosingFrozen({ orgId, mode }: LeaseRequest): Promise<void> {
+    const lease = await findOpenLease(db, { orgId, mode, cell });
+    if (lease === null) return;
+    await retire(lease).catch((error: unknown) =>
+      log.warn({ err: error, orgId }, 'the pot of a frozen organisation could not be called in'),
+    );
+  }
+
+  async function attempt(request: LeaseRequest): Promise<LeaseReply | 'again'> {
+    const startedMs = clock.monotonicMs();
+    const server = await keeper.current();
+    const lent = await grantInLedger(request, server);
+    if (lent.outcome === 'refused') {
+      if (lent.reason === 'frozen') await startClosingFrozen(request);
+      return lent;
+    }
+    if (lent.outcome === 'outdated') {
+      keeper.doubt();
+      return 'again';
+    }
+    const { lease } = lent;
+    if (lent.outcome === 'full') {
+      await retire(lease);
+      return 'again';
+    }
+    const placed = await applyInValkey(options, lent, server, startedMs);
+    if (placed.outcome === 'foreign') keeper.doubt();
+    if (placed.outcome === 'closed') await retire(lease);
+    if (placed.outcome === 'gone' || placed.outcome === 'foreign') await abandon(lease);
+    if (await repairRestored(lease, placed)) return 'again';
+    if (placed.outcome !== 'opened' && placed.outcome !== 'granted') return 'again';
+    if (placed.outcome === 'granted' && placed.recalled > lease.recalled) {
+      // A recall that did not live to tell the book.
+      await recordRecallOf(lease, { recalled: placed.recalled, budgets: new Map() }, 'keep');
+    }
+    const told = await registerHolder(db, request, lease);
+    if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: lent.endThrough };
+    if (told === 'ended') return 'again';
+    return leaseReply(lent, server, {
+      rules,
+      filledTo: 'remaining' in placed ? placed.remaining : lease.granted,
+    });
+  }
+
+  return {
+    async lease(request) {
+      if (request.cell !== cell) {
+        log.error({ cell: request.cell }, 'a lease was asked for in the wrong cell');
+        return busyReply;
+      }
+      try {
+        for (let nth = 0; nth < maxAttempts; nth += 1) {
+          const reply = await attempt(request);
+          if (reply !== 'again') return reply;
+        }
+      } catch (error) {
+        log.warn({ err: error, orgId: request.orgId }, 'a lease could not be given');
+      }
+      return busyReply;
+    },
+
+    async recallFor(request) {
+      const findLease = (): Promise<CreditLease | null> => findOpenLease(db, { ...request, cell });
+      const freed = await recallUpTo(request, {
+        findLease,
+        potsOf,
+        doubt: keeper.doubt,
+        record: (lease, recalled) => recordRecallOf(lease, { recalled, budgets: new Map() }, 'keep'),
+      });
+      if (request.amount !== 'all') return freed;
+      // Somebody has set a budget. What requests under way give back must not be spent beyond it either.
+      const lease = await findLease();
+      if (lease !== null && (await exceedsBudgets(db, lease))) await retire(lease);
+      return freed;
+    },
+
+    retire,
+    abandon,
+    potsOf,
+  };
+}

@@ -1,0 +1,121 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { NatsClient } from '@millrace/platform/nats';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import type { LeaseRules } from './lease-ledger.ts';
+import {
+  leaseRequestSchema,
+  leaseSubjects,
+  recallRequestSchema,
+  toJsonMessage,
+} from '../shared/lease-messages.ts';
+import { createEpochEndPublisher } from '../shared/lease-requests.ts';
+import { createCreditLeaseService, type CreditLeaseServiceOptions } from './leases.service.ts';
+import { createCreditLeaseSweeps, sweepBatch, type ChargeUnfinished } from './leases.sweeps.ts';
+
+export interface ServeCreditLeasesOptions {
+  readonly db: Db;
+  readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
+  readonly nats: Pick<NatsClient, 'subscribe' | 'publish'>;
+  /** The prefix of this installation's subjects. */
+  readonly prefix: string;
+  readonly cell: number;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  /** How long pots shall last while the ledger is away. */
+  readonly outageMs: number;
+  /** No request of a gateway lasts longer. */
+  readonly longestRequestMs: number;
+  readonly chargeUnfinished?: ChargeUnfinished;
+  readonly mayLend?: NonNullable<CreditLeaseServiceOptions['mayLend']>;
+}
+
+const queue = 'pots';
+/** How many leases one worker works on at once: a subscription handles its messages one after the other. */
+const subscriptionsPerSubject = 8;
+const sweepIntervalMs = 5_000;
+const growthPauseMs = 10_000;
+const maxSharePercent = 50;
+/** A tenth of a dollar. */
+const minFill = 100_000_000n;
+
+/**
+ * A gateway prolongs its leases at half of their admission time, so twice the outage is admitted for; and who was not
+ * heard of for as long again as a lease lasts is not there any more.
+ */
+export function leaseRules({
+  outageMs,
+  longestRequestMs,
+}: {
+  outageMs: number;
+  longestRequestMs: number;
+}): LeaseRules {
+  const leaseMs = 2 * outageMs + longestRequestMs;
+  return {
+    outageMs,
+    longestRequestMs,
+    leaseMs,
+    deadAfterMs: 2 * leaseMs,
+    calmMs: growthPauseMs,
+    sharePercent: maxSharePercent,
+    least: minFill,
+  };
+}
+
+/** Answers gateways over NATS and looks after leases. Any number of workers may do this at once. */
+export function serveCreditLeases(options: ServeCreditLeasesOptions): { stop(): Promise<void> } {
+  const { db, nats, prefix, cell, clock, log } = options;
+  const rules = leaseRules(options);
+  const service = createCreditLeaseService({ ...options, rules });
+  const envelope: Envelope = {
+    cell,
+    mode: 'live',
+    actor: { kind: 'system', id: 'worker' },
+    schemaVersion: payloadSchemaVersion,
+    traceparent: null,
+  };
+  const subjects = leaseSubjects(prefix, cell);
+  const listeners = Array.from({ length: subscriptionsPerSubject }, () => [
+    nats.subscribe(subjects.lease, { queue }, async (message) =>
+      toJsonMessage({
+        ...(await service.lease(leaseRequestSchema.parse(message.json()))),
+        databaseMs: db.clock.nowMs(),
+      }),
+    ),
+    nats.subscribe(subjects.recall, { queue }, async (message) =>
+      toJsonMessage({ freed: await service.recallFor(recallRequestSchema.parse(message.json())) }),
+    ),
+  ]).flat();
+  const sweeps = createCreditLeaseSweeps({
+    db,
+    log,
+    cell,
+    service,
+    rules,
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
+    ...(options.chargeUnfinished === undefined ? {} : { chargeUnfinished: options.chargeUnfinished }),
+  });
+  const loop = (name: string, once: () => Promise<'busy' | 'idle'>): Loop =>
+    startLoop({ name, clock, log, idleMs: sweepIntervalMs, maxBackoffMs: sweepIntervalMs }, once);
+  const whileFull = (once: () => Promise<number>) => async (): Promise<'busy' | 'idle'> =>
+    (await once()) >= sweepBatch ? 'busy' : 'idle';
+  const loops = [
+    loop('call in leases of pots', whileFull(sweeps.callIn)),
+    loop('close leases of pots', whileFull(sweeps.closePassed)),
+    // Finds the same ones again until the sink has read their ends, so it always waits.
+    loop('give up silent gateways', async () => {
+      await sweeps.buryDead();
+      return 'idle';
+    }),
+    loop('settle ended gateways', whileFull(sweeps.settleDead)),
+  ];
+  return {
+    stop: async () => {
+      await Promise.all(listeners.map((listener) => listener.close()));
+      await Promise.all(loops.map((each) => each.stop()));
+    },
+  };
+}

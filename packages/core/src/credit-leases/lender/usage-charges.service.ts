@@ -1,0 +1,232 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../../ledger/index.ts';
+import { listSettledHolders, recordHolderEnd } from './lease-holders.store.ts';
+import type { EpochEnd } from '../shared/lease-messages.ts';
+import { heldAmount } from '../shared/lease-model.ts';
+import {
+  absorbedAmount,
+  capAtHeld,
+  capAtMaxCost,
+  capAtLease,
+  capAtReservation,
+  groupUsage,
+  usageOutcomeOf,
+  type UsageGroup,
+  type UsageItem,
+  type UsagePostOutcome,
+} from './usage-charges.ts';
+import {
+  addSettled,
+  advanceWatermark,
+  findCharges,
+  insertCharges,
+  listBudgetsOfLeases,
+  lockLeases,
+  lockWatermark,
+  readWatermarks,
+  type ChargedBudget,
+  type ChargedLease,
+  type UsageCharge,
+} from './usage-charges.store.ts';
+
+export interface PostedUsage {
+  readonly requestId: RequestId;
+  readonly verdict: UsagePostOutcome;
+  /** What was charged, if it was. */
+  readonly amount: bigint;
+  readonly transferId: TransferId | null;
+}
+
+function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
+  const { first } = group;
+  const amount = nanoUsd(group.amount + group.borne);
+  return {
+    do: 'post',
+    orgId: first.orgId,
+    mode: first.mode,
+    // A request is charged once, so the first one of a group names the group for ever.
+    cause: { kind: 'inference', id: first.requestId },
+    step: 'usage',
+    holdId: lease.holdId,
+    amount,
+    to: [{ account: { kind: 'revenue', product: 'inference' }, amount }],
+    afterwards: 'keep',
+    // What was set aside is what the organisation can owe: a gateway that reports more reaches neither into what others
+    // have reserved nor into the balance.
+    mostFromHold: nanoUsd(group.amount),
+    beyondHold: 'operator',
+    ...(first.keyId === null ? {} : { keyId: first.keyId }),
+    // Reports by model go by this word.
+    usage: { ...group.quantities, model: first.product },
+    usedBy: group.usedBy,
+    description: `Inference: ${first.product}`,
+  };
+}
+
+interface BudgetShare {
+  readonly lent: ChargedBudget;
+  readonly amount: bigint;
+}
+
+function budgetSharesOf(items: readonly UsageItem[], lent: readonly ChargedBudget[]): BudgetShare[] {
+  const totals = new Map<string, bigint>();
+  for (const item of items) {
+    for (const budget of new Set<BudgetId>(item.budgets)) {
+      const key = `${item.leaseId} ${budget}`;
+      totals.set(key, (totals.get(key) ?? 0n) + item.amount);
+    }
+  }
+  return lent.flatMap((each) => {
+    const amount = totals.get(`${each.leaseId} ${each.id}`) ?? 0n;
+    return amount > 0n ? [{ lent: each, amount }] : [];
+  });
+}
+
+/** The part of a budget that was lent shrinks by what is charged; the charge itself then counts against the budget. */
+function budgetCommand({ lent, amount }: BudgetShare, lease: ChargedLease): LedgerCommand {
+  return {
+    do: 'resize',
+    orgId: lease.orgId,
+    mode: lease.mode,
+    cause: { kind: 'pot', id: lease.id },
+    step: `budget:${lent.id}:${lent.changes + 1n}`,
+    holdId: lent.holdId,
+    target: nanoUsd(heldAmount({ ...lent, settled: lent.settled + amount })),
+    atLeast: nanoUsd(0n),
+    demand: 'running',
+  };
+}
+
+function requireFound<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`Usage was judged without ${what}.`);
+  return value;
+}
+
+interface DecidedUsage {
+  readonly item: UsageItem;
+  readonly verdict: Exclude<UsagePostOutcome, 'duplicate'>;
+}
+
+/** Each item with its verdict; the amounts of charged items are what the hold of their lease can pay. */
+function decideOutcomes(
+  items: readonly UsageItem[],
+  leases: ReadonlyMap<LeaseId, ChargedLease>,
+  settled: ReadonlySet<string>,
+): readonly DecidedUsage[] {
+  const judged = items.map((item): DecidedUsage => {
+    const lease = leases.get(item.leaseId);
+    const verdict = usageOutcomeOf(item, lease, settled);
+    return { item: lease === undefined ? item : capAtLease(capAtMaxCost(item), lease), verdict };
+  });
+  const charged = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
+  const cut = capAtHeld(charged, (id) => heldAmount(requireFound(leases.get(id), 'its lease')));
+  const cutById = new Map(cut.map((item) => [item.requestId, item]));
+  return judged.map((each) => ({ ...each, item: cutById.get(each.item.requestId) ?? each.item }));
+}
+
+/**
+ * Charges a batch of usage, each request once for ever: a second arrival changes nothing. What comes after its lease is
+ * closed, or costs more than the highest possible cost of its product, is recorded and never charged. Call it in the sink's
+ * transaction, after the sink's own row locks.
+ */
+export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
+  const distinct = new Map<RequestId, UsageItem>();
+  for (const item of items) {
+    if (!distinct.has(item.requestId)) distinct.set(item.requestId, capAtReservation(item));
+  }
+  const leases = await lockLeases(tx, [...new Set([...distinct.values()].map(({ leaseId }) => leaseId))]);
+  // Read after the locks: a duplicate that another sink is charging now shows once that one has committed.
+  const known = await findCharges(tx, [...distinct.keys()]);
+  // Only of those in the batch: over the life of a lease any number of gateways come and go.
+  const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
+  const settled = await listSettledHolders(tx, [...leases.keys()], [...gatewayIds]);
+  const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
+  const judged = decideOutcomes(fresh, leases, settled);
+  const payable = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
+  const transfers = await charge(tx, payable, leases);
+  await insertCharges(
+    tx,
+    judged.map(({ item, verdict }): UsageCharge => {
+      const transferId = transfers.get(item.requestId) ?? null;
+      return {
+        ...item,
+        leaseId: leases.has(item.leaseId) ? item.leaseId : null,
+        borne: verdict === 'charged' ? absorbedAmount(item) : 0n,
+        transferId,
+        outcome: verdict,
+      };
+    }),
+  );
+  const verdicts = new Map(judged.map(({ item, verdict }) => [item.requestId, verdict]));
+  const amounts = new Map(judged.map(({ item }) => [item.requestId, item.amount]));
+  return items.map(({ requestId, amount }) => {
+    const verdict = verdicts.get(requestId) ?? 'duplicate';
+    // The first of its kind in the batch has it; the others are duplicates of that one.
+    verdicts.delete(requestId);
+    const transferId = transfers.get(requestId) ?? known.get(requestId)?.transferId ?? null;
+    return { requestId, verdict, amount: amounts.get(requestId) ?? amount, transferId };
+  });
+}
+
+async function charge(
+  tx: Tx,
+  items: readonly UsageItem[],
+  leases: ReadonlyMap<LeaseId, ChargedLease>,
+): Promise<ReadonlyMap<RequestId, TransferId | null>> {
+  if (items.length === 0) return new Map();
+  const leaseOf = (id: LeaseId): ChargedLease => requireFound(leases.get(id), 'its lease');
+  const groups = groupUsage(items);
+  const lent = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
+  const shares = budgetSharesOf(items, lent);
+  const shrink = shares.map((share) => budgetCommand(share, leaseOf(share.lent.leaseId)));
+  const charges = groups.map((group) => chargeCommand(group, leaseOf(group.first.leaseId)));
+  const results = await applyLedger(tx, [...shrink, ...charges]);
+  const transfers = new Map<RequestId, TransferId | null>();
+  for (const [index, group] of groups.entries()) {
+    const { transferId } = requireLedgerSuccess(results[shrink.length + index]);
+    for (const { requestId } of group.items) transfers.set(requestId, transferId);
+  }
+  const totals = new Map<LeaseId, bigint>();
+  for (const { leaseId, amount } of items) totals.set(leaseId, (totals.get(leaseId) ?? 0n) + amount);
+  await addSettled(
+    tx,
+    totals,
+    shares.map(({ lent: { leaseId, id }, amount }) => ({ leaseId, id, amount })),
+  );
+  return transfers;
+}
+
+/** The sink has read a gateway's end-of-epoch marker at this place of the stream. */
+export async function recordEpochEnd(
+  tx: Tx,
+  end: EpochEnd,
+  at: { readonly stream: string; readonly seq: bigint },
+): Promise<void> {
+  await recordHolderEnd(tx, end.orgId, end, at);
+}
+
+/** The sink has charged or recorded everything up to this place, in the same transaction or before. */
+export async function advanceUsageWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
+  await advanceWatermark(tx, stream, seq);
+}
+
+/** What the sink has passed of a stream, with the stream locked: what is up to there must not be worked in again. */
+export async function lockUsageWatermark(tx: Tx, stream: string): Promise<bigint> {
+  return lockWatermark(tx, stream);
+}
+
+/** What the sink has passed of each stream whose name begins so. */
+export async function readUsageWatermarks(
+  reader: Reader,
+  beginning: string,
+): Promise<ReadonlyMap<string, bigint>> {
+  return new Map([...(await readWatermarks(reader))].filter(([stream]) => stream.startsWith(beginning)));
+}
+
+/** The furthest that was passed of all streams whose names begin so. */
+export async function readHighestWatermark(reader: Reader, beginning: string): Promise<bigint> {
+  const places = await readUsageWatermarks(reader, beginning);
+  return [...places.values()].reduce((most, passed) => (passed > most ? passed : most), 0n);
+}

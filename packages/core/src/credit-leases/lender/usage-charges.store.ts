@@ -1,0 +1,206 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import {
+  fromUuid,
+  toUuid,
+  type BudgetId,
+  type HoldId,
+  type KeyId,
+  type LeaseId,
+  type OrgId,
+  type RequestId,
+  type TransferId,
+} from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { LedgerAmounts } from '../shared/lease-model.ts';
+
+export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
+
+export interface UsageCharge {
+  readonly requestId: RequestId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly keyId: KeyId | null;
+  readonly leaseId: LeaseId | null;
+  readonly gatewayId: string;
+  readonly product: string;
+  readonly amount: bigint;
+  readonly borne: bigint;
+  readonly transferId: TransferId | null;
+  readonly outcome: UsageOutcome;
+}
+
+export interface ChargedLease extends LedgerAmounts {
+  readonly id: LeaseId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly holdId: HoldId;
+  readonly closed: boolean;
+}
+
+export interface ChargedBudget extends LedgerAmounts {
+  readonly leaseId: LeaseId;
+  readonly id: BudgetId;
+  readonly holdId: HoldId;
+  readonly changes: bigint;
+}
+
+/** The leases that usage names, locked in the order of their ids: everything done to a lease takes this lock. */
+export async function lockLeases(
+  tx: Tx,
+  ids: readonly LeaseId[],
+): Promise<ReadonlyMap<LeaseId, ChargedLease>> {
+  const { rows } = await sql<{
+    id: string;
+    org_id: string;
+    mode: Mode;
+    hold_id: string;
+    granted_nano_usd: bigint;
+    recalled_nano_usd: bigint;
+    settled_nano_usd: bigint;
+    state: string;
+  }>`
+    select id, org_id, mode, hold_id, granted_nano_usd, recalled_nano_usd, settled_nano_usd, state
+      from pot_leases where id = any(${ids.map(toUuid)}::uuid[]) order by id for update
+  `.execute(tx.kysely);
+  const leases = rows.map((row) => ({
+    id: fromUuid('lse', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    holdId: fromUuid('hld', row.hold_id),
+    granted: row.granted_nano_usd,
+    recalled: row.recalled_nano_usd,
+    settled: row.settled_nano_usd,
+    closed: row.state === 'closed',
+  }));
+  return new Map(leases.map((lease) => [lease.id, lease]));
+}
+
+export async function listBudgetsOfLeases(reader: Reader, ids: readonly LeaseId[]): Promise<ChargedBudget[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<{
+    lease_id: string;
+    budget_id: string;
+    hold_id: string;
+    granted_nano_usd: bigint;
+    recalled_nano_usd: bigint;
+    settled_nano_usd: bigint;
+    changes: bigint;
+  }>`
+    select lease_id, budget_id, hold_id, granted_nano_usd, recalled_nano_usd, settled_nano_usd, changes
+      from pot_lease_budgets where lease_id = any(${ids.map(toUuid)}::uuid[]) order by lease_id, budget_id
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    leaseId: fromUuid('lse', row.lease_id),
+    id: fromUuid('bdg', row.budget_id),
+    holdId: fromUuid('hld', row.hold_id),
+    granted: row.granted_nano_usd,
+    recalled: row.recalled_nano_usd,
+    settled: row.settled_nano_usd,
+    changes: row.changes,
+  }));
+}
+
+export interface RecordedCharge {
+  readonly amount: bigint;
+  readonly outcome: UsageOutcome;
+  readonly transferId: TransferId | null;
+}
+
+/** What is on record of these requests, whoever they belong to. */
+export async function findCharges(
+  reader: Reader,
+  requestIds: readonly RequestId[],
+): Promise<ReadonlyMap<RequestId, RecordedCharge>> {
+  if (requestIds.length === 0) return new Map();
+  const { rows } = await sql<{
+    request_id: string;
+    amount_nano_usd: bigint;
+    outcome: UsageOutcome;
+    transfer_id: string | null;
+  }>`
+    select request_id, amount_nano_usd, outcome, transfer_id from usage_charges
+     where request_id = any(${requestIds.map(toUuid)}::uuid[])
+  `.execute(reader.kysely);
+  return new Map(
+    rows.map((row) => [
+      fromUuid('req', row.request_id),
+      {
+        amount: row.amount_nano_usd,
+        outcome: row.outcome,
+        transferId: row.transfer_id === null ? null : fromUuid('trf', row.transfer_id),
+      },
+    ]),
+  );
+}
+
+export async function insertCharges(tx: Tx, charges: readonly UsageCharge[]): Promise<void> {
+  if (charges.length === 0) return;
+  const uuid = (id: KeyId | LeaseId | TransferId | null): string | null => (id === null ? null : toUuid(id));
+  await sql`
+    insert into usage_charges (request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount_nano_usd,
+                               borne_nano_usd, transfer_id, outcome, recorded_at)
+    select request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, borne, transfer_id, outcome,
+           ${tx.clock.now()}
+      from unnest(${charges.map(({ requestId }) => toUuid(requestId))}::uuid[],
+                  ${charges.map(({ orgId }) => toUuid(orgId))}::uuid[],
+                  ${charges.map(({ mode }) => mode)}::text[],
+                  ${charges.map(({ keyId }) => uuid(keyId))}::uuid[],
+                  ${charges.map(({ leaseId }) => uuid(leaseId))}::uuid[],
+                  ${charges.map(({ gatewayId }) => gatewayId)}::text[],
+                  ${charges.map(({ product }) => product)}::text[],
+                  ${charges.map(({ amount }) => amount.toString())}::bigint[],
+                  ${charges.map(({ borne }) => borne.toString())}::bigint[],
+                  ${charges.map(({ transferId }) => uuid(transferId))}::uuid[],
+                  ${charges.map(({ outcome }) => outcome)}::text[])
+           as item (request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, borne, transfer_id, outcome)
+  `.execute(tx.kysely);
+}
+
+/** Adds what was charged to the leases and to the budgets lent with them. Their rows are locked. */
+export async function addSettled(
+  tx: Tx,
+  leases: ReadonlyMap<LeaseId, bigint>,
+  budgets: readonly { readonly leaseId: LeaseId; readonly id: BudgetId; readonly amount: bigint }[],
+): Promise<void> {
+  await sql`
+    update pot_leases lease set settled_nano_usd = settled_nano_usd + charged.amount
+      from unnest(${[...leases.keys()].map(toUuid)}::uuid[], ${[...leases.values()].map(String)}::bigint[])
+           as charged (id, amount)
+     where lease.id = charged.id
+  `.execute(tx.kysely);
+  if (budgets.length === 0) return;
+  await sql`
+    update pot_lease_budgets lent set settled_nano_usd = settled_nano_usd + charged.amount, changes = changes + 1
+      from unnest(${budgets.map(({ leaseId }) => toUuid(leaseId))}::uuid[],
+                  ${budgets.map(({ id }) => toUuid(id))}::uuid[],
+                  ${budgets.map(({ amount }) => amount.toString())}::bigint[]) as charged (lease_id, budget_id, amount)
+     where lent.lease_id = charged.lease_id and lent.budget_id = charged.budget_id
+  `.execute(tx.kysely);
+}
+
+/** Everything in the stream up to here is charged or recorded. Never goes back. */
+export async function advanceWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
+  await sql`
+    insert into usage_watermarks as mark (stream, passed_seq) values (${stream}, ${seq})
+    on conflict (stream) do update set passed_seq = greatest(mark.passed_seq, excluded.passed_seq)
+  `.execute(tx.kysely);
+}
+
+/** How far the stream is worked through. Locked until the transaction ends, so that sinks take turns. */
+export async function lockWatermark(tx: Tx, stream: string): Promise<bigint> {
+  await sql`
+    insert into usage_watermarks (stream, passed_seq) values (${stream}, 0) on conflict (stream) do nothing
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ passed_seq: bigint }>`
+    select passed_seq from usage_watermarks where stream = ${stream} for update
+  `.execute(tx.kysely);
+  return rows[0]?.passed_seq ?? 0n;
+}
+
+export async function readWatermarks(reader: Reader): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await sql<{ stream: string; passed_seq: bigint }>`
+    select stream, passed_seq from usage_watermarks
+  `.execute(reader.kysely);
+  return new Map(rows.map((row) => [row.stream, row.passed_seq]));
+}

@@ -1,0 +1,129 @@
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import {
+  absorbedAmount,
+  capAtHeld,
+  capAtMaxCost,
+  capAtLease,
+  capAtReservation,
+  groupUsage,
+  usageOutcomeOf,
+  type UsageItem,
+} from './usage-charges.ts';
+
+const orgId = testIds.next('org');
+const leaseId = testIds.next('lse');
+const keyId = testIds.next('key');
+const item = (more: Partial<UsageItem> = {}): UsageItem => ({
+  requestId: testIds.next('req'),
+  orgId,
+  mode: 'live',
+  keyId,
+  leaseId,
+  gatewayId: 'g1',
+  product: 'one',
+  amount: 5n,
+  reserved: 9n,
+  priced: 5n,
+  budgets: [],
+  usedAtMs: Date.UTC(2026, 0, 31, 23, 59),
+  quantities: { promptTokens: 2, outputTokens: 1 },
+  ...more,
+});
+
+describe('usage', () => {
+  const lease = { orgId, mode: 'live', closed: false } as const;
+  it.each([
+    ['charged', item(), lease, []],
+    ['late', item(), { ...lease, closed: true }, []],
+    ['late', item(), lease, [`${leaseId} g1`]],
+    ['charged', item(), lease, [`${leaseId} g2`]],
+    ['unknown_lease', item(), undefined, []],
+    ['unknown_lease', item({ orgId: testIds.next('org') }), lease, []],
+    ['unknown_lease', item({ mode: 'test' }), lease, []],
+    ['charged', item({ mostCost: 5n }), lease, []],
+    ['overpriced', item({ mostCost: 4n }), lease, []],
+    ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
+    ['late', item({ mostCost: 4n }), { ...lease, closed: true }, []],
+  ] as const)('is %s', (verdict, one, known, settled) => {
+    expect(usageOutcomeOf(one, known, new Set(settled))).toBe(verdict);
+  });
+
+  it("is charged up to what was reserved, and the rest of its price is the operator's", () => {
+    expect(capAtReservation(item({ amount: 9n }))).toMatchObject({ amount: 9n });
+    expect(capAtReservation(item({ amount: 10n }))).toMatchObject({ amount: 9n });
+    expect([4n, 5n, 6n].map((priced) => absorbedAmount({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
+    const [group] = groupUsage([item({ priced: 8n }), item({ amount: 7n, priced: 7n })]);
+    expect(group).toMatchObject({ amount: 12n, borne: 3n });
+  });
+
+  it('is charged up to what its lease still holds, in the order of the batch', () => {
+    const other = testIds.next('lse');
+    const items = [item(), item(), item({ leaseId: other }), item()];
+    const cut = capAtHeld(items, (id) => (id === other ? 4n : 8n));
+    expect(cut.map(({ amount }) => amount)).toEqual([5n, 3n, 4n, 0n]);
+    expect(cut.map(absorbedAmount)).toEqual([0n, 2n, 1n, 5n]);
+  });
+
+  it('shares a transfer with what has the same organisation, mode, key, lease, product and month', () => {
+    const groups = groupUsage([
+      item(),
+      item({ amount: 7n }),
+      item({ product: 'two' }),
+      item({ keyId: null }),
+      item({ leaseId: testIds.next('lse') }),
+      item({ mode: 'test' }),
+      item({ usedAtMs: Date.UTC(2026, 1) }),
+      item({ usedAtMs: Date.UTC(2026, 1) + 7 }),
+    ]);
+    expect(groups.map(({ items, amount }) => [items.length, amount])).toEqual([
+      [2, 12n],
+      [1, 5n],
+      [1, 5n],
+      [1, 5n],
+      [1, 5n],
+      [2, 10n],
+    ]);
+    expect(groups.at(-1)?.usedBy).toEqual(new Date(Date.UTC(2026, 1) + 7));
+    expect(groups[0]?.quantities).toEqual({ requests: 2, promptTokens: 4, outputTokens: 2 });
+    expect(groupUsage([])).toEqual([]);
+  });
+});
+
+describe('cutToBound', () => {
+  it.each([
+    ['without a bound', {}, 900n],
+    ['below the bound', { mostCost: 900n }, 900n],
+    ['above the bound', { mostCost: 800n }, 800n],
+    ['whose amount is above the bound too', { mostCost: 4n }, 900n],
+  ])('an item %s', (_, over, priced) => {
+    expect(capAtMaxCost(item({ priced: 900n, ...over }))).toMatchObject({ amount: 5n, priced });
+  });
+});
+
+describe('cutToLease', () => {
+  const absurd = 2n ** 53n;
+  it.each([
+    ['leaves what the lease can hold', { amount: 5n, priced: 9n }, 0n, { amount: 5n, priced: 9n }],
+    [
+      'believes a dollar of a small lease',
+      { amount: absurd, priced: absurd },
+      7n,
+      { amount: 10n ** 9n, priced: 2n * 10n ** 9n },
+    ],
+    [
+      'believes all that a larger lease was granted',
+      { amount: absurd, priced: absurd },
+      10n ** 10n,
+      { amount: 10n ** 10n, priced: 2n * 10n ** 10n },
+    ],
+    [
+      'bounds the price where the amount is small',
+      { amount: 5n, priced: absurd },
+      0n,
+      { amount: 5n, priced: 10n ** 9n + 5n },
+    ],
+  ])('%s', (_, said, granted, expected) => {
+    expect(capAtLease(item(said), { granted })).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,311 @@
+import { toUuid, type BudgetId, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changeBudget, createBudget } from '../ledger/index.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  limitOf,
+  type TestGateway,
+  type LeaseHarness,
+} from './leases.fixture.ts';
+import type { Reservation, ReserveRequest } from './client/client-types.ts';
+
+let world: LeaseHarness;
+beforeAll(async () => {
+  world = await createLeaseHarness();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function reserved(gateway: TestGateway, ask: ReserveRequest): Promise<Reservation> {
+  const got = await gateway.reserve(ask);
+  if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
+  await gateway.idle();
+  return got;
+}
+
+/** What the pot has set aside for requests. */
+async function setAside(orgId: OrgId): Promise<number> {
+  const [pot] = await world.query('select namespace from pot_servers');
+  const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
+  return Number((await world.valkey.client.command(['HGET', key, 'reserved'])) ?? 0);
+}
+
+const remainingOf = ({ rate }: { rate: Reservation['rate'] }): number[] =>
+  rate.policies.map(({ remaining }) => remaining);
+
+function budgetOf(orgId: OrgId, limit: bigint, isOfAll = false): Promise<BudgetId> {
+  return world.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
+    const keyIds = isOfAll ? null : [tx.ids.next('key')];
+    const { id } = await createBudget(tx, {
+      ...{ orgId, mode: 'live', name: 'small', keyIds, period: 'month', limit: nanoUsd(limit) },
+      ...{ thresholdsPercent: [], onExceeded: 'stop_new_work' },
+    });
+    return id;
+  });
+}
+
+describe('limits and money', () => {
+  it('are taken both or neither, and every answer says what is left of the limits', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const limits = [limitOf('requests', orgId, 5), limitOf('tokens', orgId, 100)];
+    const ask = (amount: bigint, tokens = 10) => ({ ...reserveRequestOf(orgId, amount), limits, tokens });
+    // For want of money, with a lease or without one: it counts as a request, and as no tokens.
+    const none = await gateway.reserve(ask(101n));
+    expect(none).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
+    expect(remainingOf(none)).toEqual([4, 100]);
+    const first = await reserved(gateway, ask(30n));
+    expect(remainingOf(first)).toEqual([3, 90]);
+    const dry = await gateway.reserve(ask(80n));
+    expect(dry).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
+    expect(remainingOf(dry)).toEqual([2, 90]);
+    // For want of tokens: the money is as it was, and so is the other limit.
+    const limited = await gateway.reserve(ask(30n, 91));
+    expect(limited).toMatchObject({
+      refused: 'RATE_LIMITED',
+      rate: { allowed: false, refusedBy: { policy: limits[1] } },
+    });
+    expect(await setAside(orgId)).toBe(30);
+    await reserved(gateway, ask(30n));
+    await reserved(gateway, ask(30n));
+    expect(await gateway.reserve(ask(1n))).toMatchObject({
+      refused: 'RATE_LIMITED',
+      rate: { refusedBy: { policy: limits[0], remaining: 0 } },
+    });
+    expect(await setAside(orgId)).toBe(90);
+  });
+
+  it('keep who has no money from asking the ledger without end', async () => {
+    const orgId = await world.organisation(0n);
+    const gateway = world.gateway();
+    const limits = [limitOf('requests', orgId, 4)];
+    const outcomes: unknown[] = [];
+    for (let nth = 0; nth < 10; nth += 1) {
+      const got = await gateway.reserve({ ...reserveRequestOf(orgId, 1n), limits });
+      outcomes.push('refused' in got ? got.refused : 'admitted');
+    }
+    expect(outcomes).toEqual([
+      ...Array.from({ length: 4 }, () => 'INSUFFICIENT_BALANCE'),
+      ...Array.from({ length: 6 }, () => 'RATE_LIMITED'),
+    ]);
+    expect(gateway.requests()).toBe(4);
+  });
+
+  it('are counted once by all gateways together, however many ask at once', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateways = [world.gateway(), world.gateway()] as const;
+    const limits = [limitOf('requests', orgId, 20)];
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, nth) =>
+        gateways[nth % 2 === 0 ? 0 : 1].reserve({ ...reserveRequestOf(orgId, 10n), limits }),
+      ),
+    );
+    expect(answers.filter((got) => 'leaseId' in got)).toHaveLength(20);
+    expect(await setAside(orgId)).toBe(200);
+  });
+
+  it('are not counted when Valkey cannot be asked, and then nothing is admitted', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const ask = { ...reserveRequestOf(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
+    await reserved(gateway, ask);
+    world.cutGateways(true);
+    const refusal = { refused: 'LEDGER_UNAVAILABLE', rate: { degraded: true, allowed: true } };
+    expect(await gateway.reserve({ ...ask, requestId: testIds.next('req') })).toMatchObject(refusal);
+    world.cutGateways(false);
+  });
+
+  it('of a limit that makes no sense are an error, before anything is asked', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const limit = limitOf('tokens', orgId, 10);
+    for (const wrong of [
+      { limits: [limit, limit] },
+      { limits: [{ ...limit, limit: 0 }] },
+      { limits: [limit], tokens: -1 },
+      { limits: [limit], tokens: 2 ** 53 },
+    ]) {
+      await expect(gateway.reserve({ ...reserveRequestOf(orgId, 1n), ...wrong })).rejects.toThrow(RangeError);
+    }
+    expect(gateway.requests()).toBe(0);
+  });
+});
+
+describe('what is settled', () => {
+  it('gives back the tokens that were not used, once', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateway = world.gateway();
+    const limits = [limitOf('tokens', orgId, 100), limitOf('requests', orgId, 10)];
+    const ask = (tokens: number) => ({ ...reserveRequestOf(orgId, 10n), limits, tokens });
+    const first = await reserved(gateway, ask(90));
+    expect(await gateway.reserve(ask(50))).toMatchObject({ refused: 'RATE_LIMITED' });
+    await gateway.settle(first, 1n, 40);
+    await gateway.settle(first, 1n, 0);
+    const next = await reserved(gateway, ask(50));
+    expect(remainingOf(next)).toEqual([10, 8]);
+    await gateway.settle(next, 1n);
+    expect(remainingOf(await reserved(gateway, ask(1)))).toEqual([9, 7]);
+  });
+
+  it('in one instant goes to Valkey in one call, in every order', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    const all = await Promise.all(
+      Array.from({ length: 150 }, () => gateway.reserve(reserveRequestOf(orgId, 20n))),
+    );
+    const admitted = all.flatMap((got) => ('refused' in got ? [] : [got]));
+    await gateway.idle();
+    const calls = async (): Promise<number> => {
+      const info = String(await world.valkey.client.command(['INFO', 'commandstats']));
+      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1]);
+    };
+    const before = await calls();
+    await Promise.all(admitted.map((got, nth) => gateway.settle(got, BigInt(nth % 21))));
+    expect((await calls()) - before).toBe(2);
+    expect([admitted.length, await setAside(orgId)]).toEqual([150, 0]);
+  });
+});
+
+describe('a request that can be made smaller', () => {
+  it('gets all it would like while there is enough, and is not made smaller before the ledger was asked', async () => {
+    const orgId = await world.organisation(100_000n);
+    const gateway = world.gateway();
+    expect(await reserved(gateway, { ...reserveRequestOf(orgId, 50n), least: 1n })).toMatchObject({
+      amount: 50n,
+    });
+    // Far more than the pot has: the ledger lends it.
+    const large = await reserved(gateway, { ...reserveRequestOf(orgId, 20_000n), least: 1n });
+    expect(large).toMatchObject({ amount: 20_000n });
+  });
+
+  it('gets what can be had, down to its least, and is charged no more than that', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const elastic = () => ({ ...reserveRequestOf(orgId, 1_000n), least: 10n });
+    const first = await reserved(gateway, elastic());
+    expect(first.amount).toBeGreaterThanOrEqual(10n);
+    expect(first.amount).toBeLessThanOrEqual(100n);
+    await gateway.use(first, 1_000n);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(100n - first.amount);
+    let rest = 100n - first.amount;
+    for (;;) {
+      await gateway.clock.advance(1_001);
+      const got = await gateway.reserve(elastic());
+      if ('refused' in got) {
+        expect(got.refused).toBe('INSUFFICIENT_BALANCE');
+        break;
+      }
+      rest -= got.amount;
+    }
+    expect(rest).toBeGreaterThanOrEqual(0n);
+    expect(rest).toBeLessThan(10n);
+  });
+
+  it('is admitted by what the pot has while the ledger is away', async () => {
+    const orgId = await world.organisation(1_000n);
+    let away = false;
+    const gateway = world.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    });
+    await reserved(gateway, reserveRequestOf(orgId, 10n));
+    away = true;
+    const got = await gateway.reserve({ ...reserveRequestOf(orgId, 5_000n), least: 20n });
+    expect(got).toMatchObject({ amount: 90n });
+    const none = await gateway.reserve({ ...reserveRequestOf(orgId, 5_000n), least: 20n });
+    expect(none).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+  });
+
+  it('keeps within its budgets too', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    const budgets = [await budgetOf(orgId, 70n)];
+    const got = await reserved(gateway, { ...reserveRequestOf(orgId, 1_000n), least: 20n, budgets });
+    expect(got.amount).toBe(70n);
+    expect(await gateway.reserve({ ...reserveRequestOf(orgId, 1_000n), least: 20n, budgets })).toMatchObject({
+      refused: 'BUDGET_EXCEEDED',
+    });
+    expect(await reserved(gateway, { ...reserveRequestOf(orgId, 1_000n), least: 20n })).toMatchObject({
+      amount: 1_000n,
+    });
+  });
+});
+
+describe('budgets', () => {
+  it('of the whole organisation are held against by its pot: all of one can be spent, and no more', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    const id = await budgetOf(orgId, 150n, true);
+    const first = await reserved(gateway, reserveRequestOf(orgId, 90n));
+    const second = await reserved(gateway, reserveRequestOf(orgId, 60n));
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
+    await gateway.use(first, 90n);
+    await gateway.use(second, 60n);
+    await world.stream.sink();
+    const [account] = await world.query(`select balance_nano_usd::int as rest, held_nano_usd::int as held
+      from ledger_accounts where id = '${toUuid(id)}'`);
+    expect(account).toEqual({ rest: 0, held: 0 });
+  });
+
+  it('of the whole organisation that are made while money is lent count from the next question on', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    await reserved(gateway, reserveRequestOf(orgId, 1_000n));
+    expect((await world.balance(orgId)).held).toBeGreaterThan(2_000n);
+    await budgetOf(orgId, 150n, true);
+    await gateway.clock.advance(30_000);
+    await gateway.tend();
+    expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
+    await reserved(gateway, reserveRequestOf(orgId, 100n));
+    await reserved(gateway, reserveRequestOf(orgId, 50n));
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).not.toHaveProperty('leaseId');
+  });
+
+  it('count at once when what was lent is called in as they are made', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    const underWay = await reserved(gateway, reserveRequestOf(orgId, 1_000n));
+    await budgetOf(orgId, 150n, true);
+    await world.service.recallFor({ orgId, mode: 'live', amount: 'all' });
+    // What a request under way gives back afterwards is not spent beyond the budget either.
+    await gateway.use(underWay, 0n);
+    expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
+    await reserved(gateway, reserveRequestOf(orgId, 150n));
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).not.toHaveProperty('leaseId');
+  });
+
+  it('that are lowered below what was lent of them count from the next question on', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    const id = await budgetOf(orgId, 1_000n);
+    const ask = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    await reserved(gateway, { ...ask(900n), least: 100n });
+    await gateway.use(await reserved(gateway, ask(100n)), 0n);
+    await world.db.transaction({ name: 'lower', isolation: 'read committed' }, (tx) =>
+      changeBudget(tx, orgId, 'live', id, { limit: nanoUsd(950n) }),
+    );
+    await gateway.clock.advance(30_000);
+    await gateway.tend();
+    expect(await gateway.reserve(ask(51n))).not.toHaveProperty('leaseId');
+    expect(await gateway.reserve(ask(50n))).toMatchObject({ amount: 50n });
+  });
+
+  it('that come back from a lost pot are not exceeded: the request is told to come again', async () => {
+    await using own = await createLeaseHarness();
+    const orgId = await own.organisation(10_000n);
+    const { id } = await own.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
+      createBudget(tx, {
+        ...{ orgId, mode: 'live', name: 'small', keyIds: [tx.ids.next('key')], period: 'month' },
+        ...{ limit: nanoUsd(100n), thresholdsPercent: [], onExceeded: 'stop_new_work' },
+      }),
+    );
+    const gateway = own.gateway();
+    const ask = () => ({ ...reserveRequestOf(orgId, 60n), budgets: [id] });
+    await reserved(gateway, ask());
+    await own.valkey.client.command(['FLUSHALL']);
+    expect(await gateway.reserve(ask())).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve({ ...ask(), amount: 101n })).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
+  });
+});

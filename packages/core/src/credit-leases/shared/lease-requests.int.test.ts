@@ -1,0 +1,101 @@
+import { systemClock } from '@millrace/platform/clock';
+import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import type { IncomingMessage, NatsClient } from '@millrace/platform/nats';
+import { connectTestNats, eventually, testLog, testNames, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createCreditLeaseClient, epochEndSchema, serveCreditLeases } from '../index.ts';
+import { createLeaseRequester, createRecallRequester, createEpochEndPublisher } from './lease-requests.ts';
+import { reserveRequestOf, createLeaseHarness, type LeaseHarness } from '../leases.fixture.ts';
+
+const names = testNames();
+const prefix = names.natsPrefix;
+const envelope: Envelope = {
+  cell: 1,
+  mode: 'live',
+  actor: { kind: 'system', id: 'gateway' },
+  schemaVersion: payloadSchemaVersion,
+  traceparent: null,
+};
+const ask = { prefix, envelope, homeCell: 1, timeoutMs: 5_000 };
+
+let world: LeaseHarness;
+let nats: NatsClient;
+beforeAll(async () => {
+  world = await createLeaseHarness();
+  nats = await connectTestNats();
+  await nats.ensureStream({
+    name: names.natsStream('USAGE'),
+    subjects: [`${prefix}.usage.>`],
+    replicas: 1,
+    maxAgeMs: 60_000,
+    maxBytes: 1_048_576,
+    whenFull: 'refuse new',
+    duplicateWindowMs: 60_000,
+  });
+});
+afterAll(async () => {
+  await nats.close();
+  await world[Symbol.asyncDispose]();
+});
+
+it('a gateway leases, spends, lets a rental have the rest, and reports the end of the epoch, over NATS', async () => {
+  const served = serveCreditLeases({
+    db: world.db,
+    valkey: world.valkey.client,
+    nats,
+    prefix,
+    cell: 1,
+    clock: systemClock,
+    log: testLog(),
+    outageMs: 60_000,
+    longestRequestMs: 60_000,
+  });
+  const orgId = await world.organisation(1_000_000_000n);
+  const client = createCreditLeaseClient({
+    valkey: world.valkey.client,
+    requestLease: createLeaseRequester(nats, ask),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
+    cell: 1,
+    gatewayId: `gw-${uniqueId()}`,
+    clock: systemClock,
+    log: testLog(),
+  });
+  const got = await client.reserve(reserveRequestOf(orgId, 1_000n));
+  expect(got).toMatchObject({ epoch: 1n });
+  if ('refused' in got) return;
+  const freed = await createRecallRequester(nats, ask)({ orgId, mode: 'live', amount: 1_000_000_000n });
+  expect(freed).toBe(100_000_000n - 1_000n);
+  await client.settle(got, 400n);
+  await client.close();
+
+  const ends: IncomingMessage[] = [];
+  const spec = { stream: names.natsStream('USAGE'), durable: 'sink', ackWaitMs: 5_000, maxInFlight: 1 };
+  const reader = await nats.consume(
+    { ...spec, maxDeliveries: -1 },
+    async (message) => void ends.push(message),
+  );
+  await eventually({ what: 'the end of the epoch' }, async () => ends.length === 1);
+  expect(epochEndSchema.parse(ends[0]?.json())).toEqual({
+    orgId,
+    mode: 'live',
+    cell: 1,
+    gatewayId: got.gatewayId,
+    throughEpoch: 1n,
+  });
+  await reader.close();
+  await served.stop();
+});
+
+it('without a worker the answer is 503, and what is no request at all is not answered', async () => {
+  const orgId = await world.organisation(1_000n);
+  const client = createCreditLeaseClient({
+    valkey: world.valkey.client,
+    requestLease: createLeaseRequester(nats, { ...ask, timeoutMs: 100 }),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
+    cell: 1,
+    gatewayId: `gw-${uniqueId()}`,
+    clock: systemClock,
+    log: { warn: () => undefined },
+  });
+  expect(await client.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+});

@@ -1,0 +1,115 @@
+import type { ClusterSetting, ProviderSetting } from '@millrace/platform/config';
+import type { Db, Tx } from '@millrace/platform/db';
+import { refreshOpenFlags } from '../inventory/clusters.store.ts';
+import type { ClusterRecord } from '../inventory/clusters.ts';
+import { isSameEngine, problemWithEndpoint } from '../inventory/engine-endpoints.ts';
+import {
+  insertCluster,
+  lockConfiguration,
+  lockConfiguredClusters,
+  markUnconfigured,
+  updateCluster,
+  upsertProvider,
+  upsertRegions,
+} from './fleet-config.store.ts';
+
+/** A cluster of the configuration that was left as it is, and why. */
+export interface RefusedCluster {
+  readonly name: string;
+  readonly problem: string;
+}
+
+/**
+ * Brings the tables in line with the configuration, in one transaction. Every worker does it at its start; those that
+ * start together take turns, and the second finds nothing to do. The operator's switches are not touched. What the
+ * configuration no longer names stays for the record, is watched for as long as something runs on it, and sells nothing.
+ */
+export async function applyFleetConfig(
+  db: Db,
+  providers: readonly ProviderSetting[],
+): Promise<readonly RefusedCluster[]> {
+  return db.transaction({ name: 'apply fleet configuration', isolation: 'read committed' }, async (tx) => {
+    await lockConfiguration(tx);
+    const refused: RefusedCluster[] = [];
+    const accepted: ProviderSetting[] = [];
+    for (const provider of providers) {
+      if (await upsertProvider(tx, provider)) {
+        await upsertRegions(tx, provider.id, provider.regions);
+        accepted.push(provider);
+      } else
+        refused.push(
+          ...provider.clusters.map(({ name }) => ({ name, problem: modeChangedProblem(provider) })),
+        );
+    }
+    const known = new Map((await lockConfiguredClusters(tx)).map((cluster) => [cluster.name, cluster]));
+    const named = new Set(accepted.flatMap(({ clusters }) => clusters.map(({ name }) => name)));
+    const reached: NamedEndpoint[] = [...known.values()].filter(({ name }) => !named.has(name));
+    for (const provider of accepted) {
+      for (const setting of provider.clusters) {
+        const { name, endpoint } = setting;
+        const reach = { name, driver: provider.driver, endpoint };
+        const problem =
+          duplicateEndpointProblem(reach, reached) ??
+          (await applyCluster(tx, provider, setting, known.get(name)));
+        if (problem === null) reached.push(reach);
+        else refused.push({ name, problem });
+      }
+    }
+    await markUnconfigured(tx, accepted);
+    await refreshOpenFlags(tx);
+    return refused;
+  });
+}
+
+async function applyCluster(
+  tx: Tx,
+  provider: ProviderSetting,
+  setting: ClusterSetting,
+  cluster: ClusterRecord | undefined,
+): Promise<string | null> {
+  const problem = clusterSettingProblem(provider, setting, cluster);
+  if (problem !== null) return problem;
+  if (cluster === undefined)
+    return (await insertCluster(tx, provider, setting)) ? null : REGISTERED_BY_OPERATOR;
+  await updateCluster(tx, cluster, setting);
+  return null;
+}
+
+type NamedEndpoint = Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>;
+
+/** The machines of an engine that is known by two names would be sold twice. */
+function duplicateEndpointProblem(reach: NamedEndpoint, reached: readonly NamedEndpoint[]): string | null {
+  const other = reached.find((known) => isSameEngine(known, reach));
+  return other === undefined
+    ? null
+    : `its endpoint is that of the cluster ${other.name}, which has to be removed first`;
+}
+
+const REGISTERED_BY_OPERATOR = 'a cluster of this name was registered by hand';
+
+/** What is sold to test keys is never sold to live ones, so a provider keeps its mode for as long as it is known. */
+function modeChangedProblem({ id, variant }: ProviderSetting): string {
+  const before = variant === 'mock' ? 'live' : 'test';
+  return `its provider ${id} was one for ${before} keys before, and sells nothing now: give it another id`;
+}
+
+/**
+ * What a cluster is cannot change under its name: its nodes were sold as that. One that moves to another provider,
+ * region, driver or offer is another cluster, and is given another name.
+ */
+function clusterSettingProblem(
+  provider: ProviderSetting,
+  setting: ClusterSetting,
+  cluster: ClusterRecord | undefined,
+): string | null {
+  const endpoint = problemWithEndpoint(provider.driver, setting.endpoint);
+  if (endpoint !== null) return `its endpoint ${endpoint}`;
+  if (cluster === undefined) return null;
+  if (cluster.origin !== 'configuration') return REGISTERED_BY_OPERATOR;
+  const same =
+    cluster.providerId === provider.id &&
+    cluster.region === setting.region &&
+    cluster.driver === provider.driver &&
+    cluster.offer === setting.offer;
+  return same ? null : 'its provider, region, driver or offer differs from before: give it another name';
+}

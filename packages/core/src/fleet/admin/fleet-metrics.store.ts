@@ -1,0 +1,59 @@
+import type { MachineState } from '@millrace/contract';
+import type { Reader } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { sql } from 'kysely';
+import type { FleetGpuType } from '../inventory/gpu-models.ts';
+
+/** All SQL about figures for operators. */
+
+export async function countNodes(reader: Reader): Promise<ReadonlyMap<MachineState, number>> {
+  const { rows } = await sql<{ status: MachineState; nodes: bigint }>`
+    select status, count(*) as nodes from nodes group by status
+  `.execute(reader.kysely);
+  return new Map(rows.map(({ status, nodes }) => [status, Number(nodes)]));
+}
+
+export interface GpuCounts {
+  readonly region: string;
+  readonly gpuType: FleetGpuType;
+  readonly mode: Mode;
+  readonly total: number;
+  /** That could be sold now. */
+  readonly free: number;
+}
+
+export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
+  const { rows } = await sql<{
+    region: string;
+    gpu_type: FleetGpuType;
+    mode: Mode;
+    total: bigint;
+    free: bigint;
+  }>`
+    select region, gpu_type, mode, sum(gpus_total)::bigint as total,
+           coalesce(sum(gpus_free) filter (where placeable), 0)::bigint as free
+      from node_capacity as capacity
+      join nodes as node on node.id = capacity.node_id
+     where gpu_type is not null and node.status <> 'node_removed'
+     group by region, gpu_type, mode
+  `.execute(reader.kysely);
+  return rows.map(({ region, gpu_type: gpuType, mode, total, free }) => ({
+    region,
+    gpuType,
+    mode,
+    total: Number(total),
+    free: Number(free),
+  }));
+}
+
+/** Drained nodes that somebody still holds GPUs of though they should be empty by now; also those that are away. */
+export async function countOverdueDrains(reader: Reader, now: Date): Promise<number> {
+  const { rows } = await sql<{ nodes: bigint }>`
+    select count(*) as nodes
+      from nodes as node
+      join node_capacity as capacity on capacity.node_id = node.id
+     where node.drain_deadline_at < ${now} and coalesce(node.back_to, node.status) = 'node_draining'
+       and capacity.gpus_allocated > 0
+  `.execute(reader.kysely);
+  return Number(rows[0]?.nodes ?? 0n);
+}

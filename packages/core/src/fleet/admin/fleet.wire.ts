@@ -1,0 +1,125 @@
+import type { ResponseBody, Contract } from '@millrace/contract';
+import { divideWithRemainder } from '@millrace/platform/money';
+import type { ClusterRecord, ProviderRecord } from '../inventory/clusters.ts';
+import type { NodeTransition } from './fleet-admin.store.ts';
+import type { WindowRecord } from '../maintenance/maintenance.store.ts';
+import type { NodeGpu, NodeRecord } from '../inventory/nodes.ts';
+
+/** The fleet as answers to operators. */
+
+type Operations = Contract['operations'];
+type WireProvider = ResponseBody<Operations['adminUpdateProvider']>;
+type WireCluster = ResponseBody<Operations['adminCreateCluster']>;
+type WireNode = ResponseBody<Operations['adminGetNode']>;
+type WireTransition = ResponseBody<Operations['adminListNodeTransitions']>['items'][number];
+type WireWindow = ResponseBody<Operations['adminCreateMaintenanceWindow']>;
+
+/** What is said of hardware that nobody has read yet. */
+const UNKNOWN = 'unknown';
+const MB_PER_GB = 1_024;
+
+export function toWireProvider(provider: ProviderRecord): WireProvider {
+  const { id, variant, driver, mode, enabled, configured, regions } = provider;
+  return {
+    id,
+    variant,
+    driver,
+    mode,
+    enabled,
+    configured,
+    regions: regions.map(({ region, enabled: isOn, configured: isKnown, customPorts }) => ({
+      region,
+      enabled: isOn,
+      configured: isKnown,
+      customPorts,
+    })),
+  };
+}
+
+export function toWireCluster(cluster: ClusterRecord): WireCluster {
+  return {
+    id: cluster.id,
+    name: cluster.name,
+    providerId: cluster.providerId,
+    region: cluster.region,
+    driver: cluster.driver,
+    endpoint: cluster.endpoint,
+    credentialRef: cluster.credentialRef,
+    settings: { ...cluster.settings },
+    offer: cluster.offer,
+    connectionType: cluster.connectionType,
+    origin: cluster.origin,
+    status: cluster.status,
+    statusReason: cluster.statusReason,
+    statusSince: cluster.statusSince.toISOString(),
+    engine: cluster.engine,
+    lastSeenAt: cluster.lastSeenAt?.toISOString() ?? null,
+    nodeCount: cluster.nodeCount,
+    createdAt: cluster.createdAt.toISOString(),
+  };
+}
+
+export function toWireNode(node: NodeRecord): WireNode {
+  return {
+    id: node.id,
+    name: node.name,
+    clusterId: node.clusterId,
+    clusterName: node.clusterName,
+    providerId: node.providerId,
+    region: node.region,
+    supplierId: node.supplierOrgId,
+    status: node.status,
+    statusReason: node.statusReason,
+    statusSince: node.statusSince.toISOString(),
+    drainDeadlineAt: node.drainDeadlineAt?.toISOString() ?? null,
+    address: node.address,
+    hardwareReadAt: node.hardwareReadAt?.toISOString() ?? null,
+    cpuModel: node.cpuModel ?? UNKNOWN,
+    cpuCount: node.cpuCount ?? 0,
+    ramGb: divideWithRemainder(node.ramMb ?? 0, MB_PER_GB)[0],
+    storageGb: node.storageGb ?? 0,
+    driverVersion: node.driverVersion,
+    cudaVersion: node.cudaVersion,
+    gpus: node.gpus.map(toWireGpu),
+    liveRentalCount: node.liveAllocations,
+    lastSeenAt: node.lastSeenAt?.toISOString() ?? null,
+  };
+}
+
+/** No computation proves GPUs yet: a host's word, and a program in an image that its supplier may have made, is all there is. */
+export const gpuVerification = 'unverified' as const;
+
+function toWireGpu(gpu: NodeGpu): WireNode['gpus'][number] {
+  return {
+    id: gpu.id,
+    model: gpu.model,
+    gpuType: gpu.gpuType ?? UNKNOWN,
+    ramMb: gpu.ramMb ?? 0,
+    pciAddress: gpu.pciAddress,
+    numaNode: gpu.numaNode,
+    allocatedTo: gpu.allocatedTo,
+    deviceUuid: gpu.deviceUuid,
+    state: gpu.state,
+    stateReason: gpu.stateReason,
+    verification: gpuVerification,
+  };
+}
+
+export function toWireTransition({ seq, from, to, reason, actor, at }: NodeTransition): WireTransition {
+  return { seq, from, to, reason, actor, at: at.toISOString() };
+}
+
+export function toWireWindow(window: WindowRecord): WireWindow {
+  return {
+    id: window.id,
+    nodeIds: [...window.nodeIds],
+    startsAt: window.startsAt.toISOString(),
+    endsAt: window.endsAt.toISOString(),
+    summary: window.summary,
+    status: window.status,
+    drainsAt: window.drainsAt.toISOString(),
+    endedAt: window.endedAt?.toISOString() ?? null,
+    affectedRentalCount: window.toldAllocations,
+    createdAt: window.createdAt.toISOString(),
+  };
+}

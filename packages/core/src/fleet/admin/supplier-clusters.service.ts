@@ -1,0 +1,50 @@
+import type { Tx } from '@millrace/platform/db';
+import type { ClusterId, OrgId } from '@millrace/platform/ids';
+import { appendAuditEntry, type AuditContext } from '../../identity/index.ts';
+import { findProvider, listEngineEndpoints } from '../inventory/clusters.store.ts';
+import { isSameEngine, problemWithEndpoint } from '../inventory/engine-endpoints.ts';
+import { insertSupplierCluster, type NewCluster } from './fleet-admin.store.ts';
+import { lockConfiguration } from './fleet-config.store.ts';
+
+/** A daemon that a supplier brings: a cluster of one node, of which the fleet needs to know nothing more. */
+
+export type SupplierCluster = Pick<
+  NewCluster,
+  'name' | 'providerId' | 'region' | 'endpoint' | 'credentialRef' | 'settings'
+>;
+
+/** Why it cannot be one, in words for its supplier; otherwise whoever watches clusters finds it and reads what it has. */
+export async function registerSupplierCluster(
+  tx: Tx,
+  cause: AuditContext,
+  supplierOrgId: OrgId,
+  wish: SupplierCluster,
+): Promise<ClusterId | { readonly problem: string }> {
+  const provider = await findProvider(tx, wish.providerId);
+  if (provider === null || !provider.configured || provider.driver !== 'incus') {
+    return { problem: 'The operator has no place for machines of suppliers any more.' };
+  }
+  if (!provider.regions.some(({ region, configured }) => region === wish.region && configured)) {
+    return { problem: `The operator has closed the region ${wish.region}.` };
+  }
+  const fields = {
+    ...wish,
+    driver: provider.driver,
+    offer: 'marketplace',
+    connectionType: 'ethernet',
+  } as const;
+  const problem = problemWithEndpoint(fields.driver, fields.endpoint);
+  if (problem !== null) return { problem: `Its endpoint ${problem}.` };
+  await lockConfiguration(tx);
+  // That no two suppliers bring the same daemon is told by its certificate, wherever it is reached.
+  const reached = await listEngineEndpoints(tx, { withoutSupplied: true });
+  const isKnown = reached.some((known) => isSameEngine(known, fields));
+  if (isKnown) return { problem: 'Its daemon belongs to the fleet already.' };
+  const id = await insertSupplierCluster(tx, supplierOrgId, fields);
+  await appendAuditEntry(tx, supplierOrgId, cause, {
+    action: 'cluster.supplied',
+    resource: { kind: 'cluster', id },
+    after: { name: wish.name, region: wish.region, endpoint: wish.endpoint },
+  });
+  return id;
+}

@@ -1,0 +1,214 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { ClusterRecord } from './clusters.ts';
+import { findCluster } from './clusters.store.ts';
+import {
+  withHeartbeat,
+  isLeaseFree,
+  type CurrentObservation,
+  type Observation,
+} from './cluster-observation.ts';
+
+/** All SQL about who watches which cluster. Times are those of the observers' clock, not the database's. */
+
+/** Has PostgreSQL end this transaction when the process pauses in the middle of it, so that others need not wait. */
+export async function setIdleInTransactionTimeout(tx: Tx, longestMs: number): Promise<void> {
+  await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
+    tx.kysely,
+  );
+}
+
+/** Tells the others that this observer lives, and answers how many do, itself included. */
+export async function registerObserver(
+  tx: Tx,
+  observer: { readonly holder: string; readonly now: Date; readonly ttlMs: number },
+): Promise<number> {
+  const { holder, now, ttlMs } = observer;
+  const expires = new Date(now.getTime() + ttlMs);
+  // Further off than anybody could have written: it is from before the clock went back.
+  const absurd = new Date(now.getTime() + 2 * ttlMs);
+  await sql`
+    insert into cluster_observers (holder, expires_at) values (${holder}, ${expires})
+    on conflict (holder) do update set expires_at = excluded.expires_at
+  `.execute(tx.kysely);
+  // Whoever is renewing its row at this moment lives, and is not waited for: it may be waiting for ours.
+  await sql`
+    delete from cluster_observers where holder in (
+      select holder from cluster_observers
+       where (expires_at <= ${now} or expires_at > ${absurd}) and holder <> ${holder} for update skip locked)
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ alive: bigint }>`
+    select count(*) as alive from cluster_observers where expires_at > ${now} and expires_at <= ${absurd}
+  `.execute(tx.kysely);
+  return Number(rows[0]?.alive ?? 1n);
+}
+
+/** Gives back all that an observer holds. Rows are locked in order, as by everybody who locks several. */
+export async function unregisterObserver(tx: Tx, holder: string): Promise<void> {
+  await sql`delete from cluster_observers where holder = ${holder}`.execute(tx.kysely);
+  await sql`select 1 from clusters where observer = ${holder} order by id for no key update`.execute(
+    tx.kysely,
+  );
+  await sql`update clusters set observer = null, observer_until = null where observer = ${holder}`.execute(
+    tx.kysely,
+  );
+}
+
+interface ObservationRow {
+  id: string;
+  last_seen_at: Date | null;
+  watching_since: Date | null;
+  beat_at: Date | null;
+  observer: string | null;
+  observer_until: Date | null;
+}
+
+const observationColumns = sql`id, last_seen_at, watching_since, beat_at, observer, observer_until`;
+
+function toObservation(row: ObservationRow): Observation {
+  return { lastSeenAt: row.last_seen_at, watchingSince: row.watching_since, beatAt: row.beat_at };
+}
+
+export interface ObserverLeaseTerms {
+  readonly holder: string;
+  readonly now: Date;
+  readonly leaseMs: number;
+  readonly beatMs: number;
+}
+
+/**
+ * Looks once more at everything that this observer holds, and answers what that is, the longest held first. A cluster
+ * whose row is locked is being written by this observer or by an operator; whoever writes it beats for it.
+ */
+export async function heartbeatAll(tx: Tx, terms: ObserverLeaseTerms): Promise<readonly ClusterId[]> {
+  const { rows: held } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
+     where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed' order by id
+  `.execute(tx.kysely);
+  const { rows: locked } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
+     where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed'
+     order by id for no key update skip locked
+  `.execute(tx.kysely);
+  await writeHeartbeats(tx, locked, terms);
+  return held.map((row) => fromUuid('cls', row.id));
+}
+
+/** Takes up to `count` clusters that nobody watches. */
+export async function claimClusters(
+  tx: Tx,
+  terms: ObserverLeaseTerms,
+  count: number,
+): Promise<readonly ClusterId[]> {
+  if (count <= 0) return [];
+  const { rows } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
+     where status <> 'removed' and (observer is null or observer_until <= ${terms.now}
+           or observer_until > ${new Date(terms.now.getTime() + 2 * terms.leaseMs)})
+     order by beat_at nulls first, id limit ${count} for no key update skip locked
+  `.execute(tx.kysely);
+  const free = rows.filter((row) => isLeaseFree(row.observer_until, terms.now, terms.leaseMs));
+  await writeHeartbeats(tx, free, terms);
+  return free.map((row) => fromUuid('cls', row.id));
+}
+
+async function writeHeartbeats(
+  tx: Tx,
+  rows: readonly ObservationRow[],
+  terms: ObserverLeaseTerms,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const beats = rows.map((row) => ({
+    id: row.id,
+    watching_since: withHeartbeat(toObservation(row), terms.now, terms.beatMs).watchingSince,
+  }));
+  await sql`
+    update clusters as cluster
+       set observer = ${terms.holder}, observer_until = ${new Date(terms.now.getTime() + terms.leaseMs)},
+           beat_at = ${terms.now}, watching_since = beat.watching_since
+      from json_to_recordset(${JSON.stringify(beats)}::json) as beat (id uuid, watching_since timestamptz)
+     where cluster.id = beat.id
+  `.execute(tx.kysely);
+}
+
+/**
+ * Gives clusters to whoever is next. Only what this observer still holds is touched, and nothing that is being written:
+ * that is given away with the next beat.
+ */
+export async function releaseClusters(tx: Tx, holder: string, ids: readonly ClusterId[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    update clusters set observer = null, observer_until = null
+     where id in (select id from clusters where observer = ${holder} and id = any (${ids.map(toUuid)}::uuid[])
+                   for no key update skip locked)
+  `.execute(tx.kysely);
+}
+
+export interface ObservedCluster {
+  readonly cluster: ClusterRecord;
+  readonly watch: CurrentObservation;
+}
+
+/**
+ * Locks a cluster that this observer holds, with its watch beaten. Null when it holds it no longer: then it may write
+ * nothing. While the lock is held nobody else can take the cluster.
+ */
+export async function lockObservedCluster(
+  tx: Tx,
+  id: ClusterId,
+  terms: ObserverLeaseTerms,
+): Promise<ObservedCluster | null> {
+  const { rows } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
+     where id = ${toUuid(id)} and observer = ${terms.holder} and observer_until > ${terms.now}
+       and status <> 'removed'
+       for no key update
+  `.execute(tx.kysely);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const cluster = await findCluster(tx, id);
+  if (cluster === null) return null;
+  return { cluster, watch: withHeartbeat(toObservation(row), terms.now, terms.beatMs) };
+}
+
+export interface ClusterPollOutcome {
+  readonly status: ClusterRecord['status'];
+  readonly statusReason: string | null;
+  /** Null: it did not answer. */
+  readonly seenAt: Date | null;
+  readonly engine: string | null;
+}
+
+/** What a look found, with its beat. The caller holds the lock of `lockObservedCluster`. */
+export async function writePollOutcome(
+  tx: Tx,
+  { cluster, watch }: ObservedCluster,
+  finding: ClusterPollOutcome,
+  terms: ObserverLeaseTerms,
+): Promise<void> {
+  const until = new Date(terms.now.getTime() + terms.leaseMs);
+  await sql`
+    update clusters
+       set status = ${finding.status}, status_reason = ${finding.statusReason},
+           status_since = case when status = ${finding.status} then status_since else ${terms.now}::timestamptz end,
+           last_seen_at = coalesce(${finding.seenAt}::timestamptz, last_seen_at),
+           engine = coalesce(${finding.engine}::text, engine),
+           beat_at = ${watch.beatAt}, watching_since = ${watch.watchingSince}, observer_until = ${until}
+     where id = ${toUuid(cluster.id)}
+  `.execute(tx.kysely);
+}
+
+export interface ObservationRecord extends Observation {
+  readonly clusterName: string;
+  readonly status: ClusterRecord['status'];
+}
+
+/** Who is looked at and since when, for figures and for those who must not sell what nobody looks at. */
+export async function listObservations(reader: Reader, limit: number): Promise<readonly ObservationRecord[]> {
+  const { rows } = await sql<ObservationRow & { name: string; status: ClusterRecord['status'] }>`
+    select ${observationColumns}, name, status from clusters where status <> 'removed'
+     order by last_seen_at nulls first, id limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map((row) => ({ clusterName: row.name, status: row.status, ...toObservation(row) }));
+}

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  withHeartbeat,
+  isLeaseFree,
+  isObservedSince,
+  silenceStatus,
+  silenceMs,
+  type Observation,
+} from './cluster-observation.ts';
+
+const BEAT_MS = 10_000;
+const SILENT_MS = 90_000;
+const start = Date.UTC(2026, 0, 1);
+const at = (seconds: number): Date => new Date(start + seconds * 1_000);
+
+const fresh: Observation = { lastSeenAt: null, watchingSince: null, beatAt: null };
+
+/** Looks at these seconds, with an engine that never answers, and says at which of them it was judged silent. */
+function silentAt(watch: Observation, looks: readonly number[]): number[] {
+  const judged: number[] = [];
+  let current = watch;
+  for (const second of looks) {
+    const now = at(second);
+    const beaten = withHeartbeat(current, now, BEAT_MS);
+    if (silenceStatus(beaten, now, SILENT_MS) === 'silent') judged.push(second);
+    current = beaten;
+  }
+  return judged;
+}
+
+const every10 = (from: number, to: number): number[] =>
+  Array.from({ length: (to - from) / 10 + 1 }, (_, index) => from + index * 10);
+
+describe('silence', () => {
+  it('is judged after 90 s of looking without an answer, counted from the last answer', () => {
+    const seen = { lastSeenAt: at(5), watchingSince: at(0), beatAt: at(0) };
+    expect(silentAt(seen, every10(0, 100))).toEqual([100]);
+  });
+
+  it('of an engine that never answered counts from the first look', () => {
+    expect(silentAt(fresh, every10(0, 100))).toEqual([90, 100]);
+  });
+
+  it('does not count the time in which nobody looked', () => {
+    const before = { lastSeenAt: at(0), watchingSince: at(-1_000), beatAt: at(0) };
+    expect(silentAt(before, every10(600, 680))).toEqual([]);
+    expect(silentAt(before, every10(600, 690))).toEqual([690]);
+  });
+
+  it('goes on counting over a gap of up to two beats, as when another worker takes over', () => {
+    const before = { lastSeenAt: at(0), watchingSince: at(-1_000), beatAt: at(0) };
+    expect(silentAt(before, [20, 40, 60, 80, 100])).toEqual([100]);
+    expect(silentAt(before, [21, 42, 63, 84, 105])).toEqual([]);
+  });
+
+  it('is counted anew when the clock goes back, and does not wait for it to catch up', () => {
+    const before = { lastSeenAt: at(3_600), watchingSince: at(0), beatAt: at(3_600) };
+    expect(silentAt(before, every10(0, 80))).toEqual([]);
+    expect(silentAt(before, every10(0, 90))).toEqual([90]);
+  });
+
+  it('is never longer than the time since the watch began, whatever was written before', () => {
+    const instant = fc.option(
+      fc.integer({ min: -10_000, max: 10_000 }).map((second) => at(second)),
+      { nil: null },
+    );
+    fc.assert(
+      fc.property(
+        instant,
+        instant,
+        instant,
+        fc.integer({ min: -5_000, max: 5_000 }),
+        (seen, since, beatAt, second) => {
+          const now = at(second);
+          const beaten = withHeartbeat({ lastSeenAt: seen, watchingSince: since, beatAt }, now, BEAT_MS);
+          const silence = silenceMs(beaten, now);
+          expect(silence).toBeGreaterThanOrEqual(0);
+          expect(silence).toBeLessThanOrEqual(now.getTime() - beaten.watchingSince.getTime());
+          if (beatAt === null || now.getTime() - beatAt.getTime() > 2 * BEAT_MS) expect(silence).toBe(0);
+        },
+      ),
+    );
+  });
+});
+
+describe('leases and what is shown', () => {
+  it('can be taken once they have run out, or when their end cannot be right', () => {
+    expect(isLeaseFree(null, at(0), 30_000)).toBe(true);
+    expect(isLeaseFree(at(0), at(0), 30_000)).toBe(true);
+    expect(isLeaseFree(at(30), at(0), 30_000)).toBe(false);
+    expect(isLeaseFree(at(3_600), at(0), 30_000)).toBe(true);
+  });
+
+  it('are not sold when nobody has looked for five minutes', () => {
+    expect(isObservedSince(at(0), at(300), 300_000)).toBe(true);
+    expect(isObservedSince(at(0), at(301), 300_000)).toBe(false);
+    expect(isObservedSince(null, at(0), 300_000)).toBe(false);
+  });
+});

@@ -1,0 +1,69 @@
+import type { DriverKind } from '@millrace/compute';
+import type { Mode } from '@millrace/platform/envelope';
+import type { ClusterId, OrgId } from '@millrace/platform/ids';
+import type { ConnectionType, OfferKind } from '../placement/placement.ts';
+
+/** Providers and clusters as they are kept. */
+
+export type ClusterStatus = 'connecting' | 'connected' | 'silent' | 'removed';
+export type ClusterOrigin = 'configuration' | 'operator' | 'supplier';
+
+/** What a driver needs to know beyond the endpoint. Never a secret. */
+export type ClusterSettings = Readonly<Record<string, unknown>>;
+
+export interface ClusterRecord {
+  readonly id: ClusterId;
+  readonly name: string;
+  readonly providerId: string;
+  readonly region: string;
+  readonly mode: Mode;
+  readonly driver: DriverKind;
+  readonly endpoint: string;
+  readonly credentialRef: string | null;
+  readonly settings: ClusterSettings;
+  readonly offer: OfferKind;
+  readonly connectionType: ConnectionType;
+  readonly supplierOrgId: OrgId | null;
+  readonly ports: { readonly first: number; readonly last: number };
+  readonly origin: ClusterOrigin;
+  readonly configured: boolean;
+  readonly status: ClusterStatus;
+  readonly statusReason: string | null;
+  readonly statusSince: Date;
+  readonly engine: string | null;
+  readonly lastSeenAt: Date | null;
+  readonly watchingSince: Date | null;
+  readonly beatAt: Date | null;
+  readonly nodeCount: number;
+  readonly createdAt: Date;
+  readonly removedAt: Date | null;
+}
+
+/** Which engine a cluster has, and how it is reached. */
+export type ClusterConnection = Pick<
+  ClusterRecord,
+  'id' | 'name' | 'driver' | 'endpoint' | 'credentialRef' | 'settings'
+>;
+
+export interface ProviderRegion {
+  readonly region: string;
+  readonly enabled: boolean;
+  readonly configured: boolean;
+  readonly customPorts: boolean;
+}
+
+export interface ProviderRecord {
+  readonly id: string;
+  readonly variant: string;
+  readonly driver: DriverKind;
+  readonly mode: Mode;
+  readonly enabled: boolean;
+  readonly configured: boolean;
+  readonly regions: readonly ProviderRegion[];
+}
+
+/** Where a page of a list begins, and how much it holds. */
+export interface FleetPageRequest<Position> {
+  readonly limit: number;
+  readonly after: Position | null;
+}

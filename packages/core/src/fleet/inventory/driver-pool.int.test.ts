@@ -1,0 +1,137 @@
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
+import { createMockDriver, createInMemoryStore } from '@millrace/compute/mock';
+import type { ClusterId } from '@millrace/platform/ids';
+import { testIds } from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFleetHarness, silentLogger, type FleetHarness } from '../fleet.fixture.ts';
+import { createDriverPool, type ClusterConnection, type DriverPool, type DriverPoolDeps } from '../index.ts';
+
+let world: FleetHarness;
+let id: ClusterId;
+let made: ClusterConnection[];
+beforeEach(async () => {
+  world = await createFleetHarness();
+  await world.configure('one', 'two');
+  id = await world.clusterId('one');
+  made = [];
+});
+afterEach(() => world.drop());
+
+function newDriver(cluster: ClusterConnection): ComputeDriver {
+  made.push(cluster);
+  const { clock } = world;
+  return createMockDriver({ cluster: cluster.name, clock, memory: createInMemoryStore(), doors: null });
+}
+
+function poolOf(parts: Partial<DriverPoolDeps> = {}): DriverPool {
+  return createDriverPool({
+    db: world.db,
+    log: silentLogger,
+    connect: async (each) => newDriver(each),
+    ...parts,
+  });
+}
+
+const answers = async (driver: ComputeDriver): Promise<boolean> =>
+  driver.readInventory(new AbortController().signal).then(
+    () => true,
+    (error: unknown) => {
+      expect(isDriverError(error, 'unavailable')).toBe(true);
+      return false;
+    },
+  );
+
+describe('the drivers of a process', () => {
+  it('are one for each cluster, however many ask at once', async () => {
+    const pool = poolOf();
+    const got = await Promise.all(Array.from({ length: 20 }, () => pool.of(id)));
+    expect(new Set(got).size).toBe(1);
+    expect(await pool.of(id)).toBe(got[0]);
+    const other = await pool.of(await world.clusterId('two'));
+    expect(other).not.toBe(got[0]);
+    expect(made.map(({ name }) => name)).toEqual(['one', 'two']);
+    await pool.close();
+  });
+
+  it.each([
+    ['endpoint', `endpoint = 'https://elsewhere:8443'`],
+    ['settings', `settings = '{"network": "other"}'`],
+    ['credential', `credential_ref = 'newer'`],
+  ])(
+    'are made anew when the %s of their cluster changes, and the old one is closed',
+    async (_what, change) => {
+      const pool = poolOf();
+      const first = await pool.of(id);
+      await world.rows(`update clusters set ${change} where name = 'one'`);
+      const second = await pool.of(id);
+      expect(second).not.toBe(first);
+      expect(await answers(first)).toBe(false);
+      expect(await answers(second)).toBe(true);
+      expect(made).toHaveLength(2);
+      await pool.close();
+    },
+  );
+
+  it('are made anew when the files of their credential change', async () => {
+    let mark = 'january';
+    const pool = poolOf({ markOf: async () => mark });
+    const first = await pool.of(id);
+    expect(await pool.of(id)).toBe(first);
+    mark = 'february';
+    expect(await pool.of(id)).not.toBe(first);
+    expect(await answers(first)).toBe(false);
+    await pool.close();
+  });
+
+  it('are tried again after a failure, which all who waited hear of', async () => {
+    let isBroken = true;
+    const pool = poolOf({
+      connect: async (cluster) => {
+        if (isBroken) throw new Error('Its settings are wrong.');
+        return newDriver(cluster);
+      },
+    });
+    const got = await Promise.allSettled([pool.of(id), pool.of(id)]);
+    expect(got.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    isBroken = false;
+    expect(await answers(await pool.of(id))).toBe(true);
+    await pool.close();
+  });
+
+  it('that were dropped while they were being made are handed to nobody', async () => {
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const pool = poolOf({
+      connect: async (cluster) => {
+        begun.resolve();
+        await go.promise;
+        return newDriver(cluster);
+      },
+    });
+    const asked = pool.of(id);
+    await begun.promise;
+    pool.renew(id);
+    go.resolve();
+    expect(await answers(await asked)).toBe(true);
+    expect(made).toHaveLength(2);
+    await pool.close();
+  });
+
+  it('end with the process: all are closed, and none is handed out any more', async () => {
+    const pool = poolOf();
+    const driver = await pool.of(id);
+    const late = pool.of(await world.clusterId('two'));
+    await pool.close();
+    expect(await answers(driver)).toBe(false);
+    expect(await late.then(answers, () => false)).toBe(false);
+    await expect(pool.of(id)).rejects.toSatisfy((error) => isDriverError(error, 'unavailable'));
+  });
+
+  it('of a cluster that nobody knows are refused', async () => {
+    const pool = poolOf();
+    await expect(pool.of(testIds.next('cls'))).rejects.toSatisfy((error) =>
+      isDriverError(error, 'not_found'),
+    );
+    await pool.close();
+  });
+});

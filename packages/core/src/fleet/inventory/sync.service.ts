@@ -1,0 +1,375 @@
+import type { Inventory } from '@millrace/compute';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { ClusterId, NodeId } from '@millrace/platform/ids';
+import { lockOpenFlags, refreshOpenFlags } from './clusters.store.ts';
+import type { ClusterRecord } from './clusters.ts';
+import { newestCudaVersion } from './cuda-images.ts';
+import {
+  isChangedBy,
+  planNewNode,
+  planNode,
+  type StoredNodeHardware,
+  type StoredNode,
+  type NewNode,
+  type NodePlan,
+  type InventoryContext,
+} from './inventory-plan.ts';
+import {
+  ensureFabrics,
+  findDeviceLocations,
+  insertNodes,
+  readStoredNodes,
+  readStoredHardware,
+  updateCapacity,
+  updateNodes,
+  writeGpus,
+} from './inventory.store.ts';
+import {
+  checkInventory,
+  rejectedNode,
+  withheldNode,
+  type CheckedInventory,
+  type ClusterDefaults,
+  type ReportedNode,
+} from './inventory.ts';
+import { emitNewNodeEvents, lockCapacity, lockClusterCapacity, applyNodeTransitions } from './nodes.store.ts';
+import { boundedReason, syncActor, type ReturnStatus, type NewNodeTransition } from './nodes.ts';
+import {
+  setIdleInTransactionTimeout,
+  lockObservedCluster,
+  writePollOutcome,
+  type ObserverLeaseTerms,
+  type ObservedCluster,
+} from './cluster-observation.store.ts';
+import { silenceStatus } from './cluster-observation.ts';
+import { listWithheldNodeNames } from '../maintenance/write-offs.store.ts';
+
+/**
+ * What a look at a cluster leads to: a read becomes rows, or silence is judged. Every transaction begins by locking the
+ * cluster and making sure that this observer still holds it, so an observer that was overtaken writes nothing.
+ */
+
+const isolation = 'read committed';
+
+/**
+ * How many nodes one transaction writes. Placements, operators and other clusters wait for its locks, and no statement
+ * may come near the time that PostgreSQL gives it.
+ */
+const NODES_PER_TRANSACTION = 1_000;
+
+export interface InventoryResult {
+  readonly outcome: 'read';
+  /** The cluster was not connected before. */
+  readonly connected: boolean;
+  readonly newNodes: number;
+  readonly changedNodes: number;
+  readonly moves: readonly NewNodeTransition[];
+  /** Nodes that were left out because their names cannot be kept. */
+  readonly unnamed: number;
+}
+
+export interface NoAnswerResult {
+  /** `silent`: just now. `waiting`: not long enough yet, or known already. */
+  readonly outcome: 'silent' | 'waiting';
+  readonly problem: string;
+}
+
+/** Another observer holds the cluster now, or nobody does. */
+export interface LeaseLostResult {
+  readonly outcome: 'lost';
+}
+
+/** What the engine reports becomes what is known. An inventory that cannot be believed counts as no answer. */
+export async function applyInventory(
+  db: Db,
+  cluster: ClusterRecord,
+  inventory: Inventory,
+  look: PollTerms,
+): Promise<InventoryResult | NoAnswerResult | LeaseLostResult> {
+  // Outside the transaction: of a large cluster it takes a while.
+  const checked = checkInventory(inventory, defaultsOf(cluster));
+  if (!checked.ok) return applyNoAnswer(db, cluster.id, checked.problem, look);
+  let report: InventoryResult = { ...emptyInventoryResult, unnamed: checked.unnamed };
+  let rest: PendingChanges | null = null;
+  do {
+    const before: PendingChanges | null = rest;
+    const part: AppliedBatch | null = await db.transaction(
+      { name: 'apply inventory', isolation },
+      async (tx) => {
+        const terms = termsAt(tx, look);
+        await setIdleInTransactionTimeout(tx, terms.leaseMs);
+        const watched = await lockObservedCluster(tx, cluster.id, terms);
+        return watched === null ? null : writeInventory(tx, watched, { checked, rest: before }, terms);
+      },
+    );
+    if (part === null) return { outcome: 'lost' };
+    report = addResults(report, part.report);
+    rest = part.rest;
+  } while (rest.fresh.length > 0 || rest.touched.length > 0);
+  return report;
+}
+
+const emptyInventoryResult: InventoryResult = {
+  outcome: 'read',
+  connected: false,
+  newNodes: 0,
+  changedNodes: 0,
+  moves: [],
+  unnamed: 0,
+};
+
+function addResults(
+  one: InventoryResult,
+  other: Omit<InventoryResult, 'outcome' | 'unnamed'>,
+): InventoryResult {
+  return {
+    ...one,
+    connected: one.connected || other.connected,
+    newNodes: one.newNodes + other.newNodes,
+    changedNodes: one.changedNodes + other.changedNodes,
+    moves: [...one.moves, ...other.moves],
+  };
+}
+
+export type PollTerms = Omit<ObserverLeaseTerms, 'now'> & { readonly silentMs: number };
+
+function termsAt(tx: Tx, look: PollTerms): PollTerms & ObserverLeaseTerms {
+  return { ...look, now: tx.clock.now() };
+}
+
+/** Nodes on a fast network of no name are on that of their cluster. */
+function defaultsOf({ settings, connectionType }: ClusterRecord): ClusterDefaults {
+  const { fabric } = settings;
+  const named = typeof fabric === 'string' && fabric !== '' ? fabric.slice(0, 100) : null;
+  return {
+    connectionType,
+    fabric: named ?? (connectionType === 'infiniband' ? 'default' : null),
+    cudaVersion: newestCudaVersion(settings),
+  };
+}
+
+type ValidInventory = Extract<CheckedInventory, { ok: true }>;
+
+/** What of a read is still to be written. All of it is of one moment, however long the writing takes. */
+interface PendingChanges {
+  readonly readAt: Date;
+  /** When the engine answered before this read. */
+  readonly seenBefore: Date | null;
+  readonly fresh: readonly NewNodeRef[];
+  readonly touched: readonly NodeId[];
+}
+
+interface AppliedBatch {
+  readonly report: Omit<InventoryResult, 'outcome' | 'unnamed'>;
+  readonly rest: PendingChanges;
+}
+
+async function writeInventory(
+  tx: Tx,
+  watched: ObservedCluster,
+  read: { readonly checked: ValidInventory; readonly rest: PendingChanges | null },
+  terms: ObserverLeaseTerms,
+): Promise<AppliedBatch> {
+  const { cluster, watch } = watched;
+  const { checked } = read;
+  const connected = cluster.status !== 'connected';
+  const seen = new Map(checked.nodes.map((node) => [node.name, node]));
+  const all = read.rest ?? (await findPendingChanges(tx, watched, seen, terms.now));
+  const fresh = all.fresh.slice(0, NODES_PER_TRANSACTION);
+  const touched = all.touched.slice(0, NODES_PER_TRANSACTION - fresh.length);
+  const reading: InventoryContext = {
+    now: all.readAt,
+    watchingSince: watch.watchingSince,
+    offer: cluster.offer,
+  };
+
+  // In this order everywhere: the cluster, the switches, then nodes by id.
+  if (connected || fresh.length > 0) await lockOpenFlags(tx);
+  if (connected) await lockClusterCapacity(tx, cluster.id);
+  else await lockCapacity(tx, touched);
+
+  // Read again under the lock: an operator may have moved a node, or a placement sold a GPU, since.
+  const known = await readStoredHardware(tx, touched);
+  const believed = await rejectDuplicateDevices(tx, cluster, seen, { known, fresh });
+  const plans = known.map((node) => planNode(node, believed(node.name), reading));
+  const added = fresh.map(({ id, name }) => {
+    const node = believed(name);
+    if (node === undefined) throw new Error(`The node ${name} is new and was not reported.`);
+    return { ...planNewNode(node, reading), id };
+  });
+  await writePlans(tx, cluster, { plans, fresh: added, now: all.readAt, seenBefore: all.seenBefore });
+  const finding = {
+    status: 'connected',
+    statusReason: null,
+    seenAt: all.readAt,
+    engine: checked.engine,
+  } as const;
+  await writePollOutcome(tx, watched, finding, terms);
+  if (connected || fresh.length > 0) await refreshOpenFlags(tx, { clusterId: cluster.id });
+  return {
+    report: {
+      connected,
+      newNodes: fresh.length,
+      changedNodes: plans.length,
+      moves: plans.flatMap(({ move }) => (move === null ? [] : [move])),
+    },
+    rest: {
+      ...all,
+      fresh: all.fresh.slice(fresh.length),
+      touched: all.touched.slice(touched.length),
+    },
+  };
+}
+
+type ReportedNodes = ReadonlyMap<string, ReportedNode>;
+
+/** What is new or has changed, as far as the rows tell without a lock. */
+async function findPendingChanges(
+  tx: Tx,
+  { cluster, watch }: ObservedCluster,
+  seen: ReportedNodes,
+  now: Date,
+): Promise<PendingChanges> {
+  const known = await readStoredNodes(tx, cluster.id);
+  const names = new Set(known.map((node) => node.name));
+  const reading: InventoryContext = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
+  // A supplier's daemon is one host, and stays the one that joined: whatever else it calls itself is not written down.
+  const room = cluster.supplierOrgId === null ? seen.size : Math.max(0, 1 - known.length);
+  return {
+    readAt: now,
+    seenBefore: watch.lastSeenAt,
+    fresh: [...seen.keys()]
+      .filter((name) => !names.has(name))
+      .slice(0, room)
+      .map((name) => ({ name, id: tx.ids.next('nod') })),
+    touched: known.filter((node) => isChangedBy(node, seen.get(node.name), reading)).map((node) => node.id),
+  };
+}
+
+interface NewNodeRef {
+  readonly id: NodeId;
+  readonly name: string;
+}
+
+/**
+ * What was reported of nodes, except that a node is not believed which has a device that is in use under another name:
+ * the same machine would be sold twice after it was renamed, or reached through two clusters.
+ */
+async function rejectDuplicateDevices(
+  tx: Tx,
+  cluster: ClusterRecord,
+  seen: ReportedNodes,
+  nodes: { readonly known: readonly StoredNodeHardware[]; readonly fresh: readonly NewNodeRef[] },
+): Promise<(name: string) => ReportedNode | undefined> {
+  const present = new Map(
+    nodes.known.map(({ name, gpus }) => [
+      name,
+      new Set(gpus.flatMap((gpu) => (gpu.state === 'present' ? (gpu.deviceUuid ?? []) : []))),
+    ]),
+  );
+  const claims = [...nodes.known, ...nodes.fresh].flatMap(({ name }) =>
+    (seen.get(name)?.hardware?.gpus ?? []).flatMap(({ deviceUuid }) =>
+      deviceUuid === null || present.get(name)?.has(deviceUuid) === true ? [] : [{ name, deviceUuid }],
+    ),
+  );
+  const places = await findDeviceLocations(
+    tx,
+    claims.map(({ deviceUuid }) => deviceUuid),
+  );
+  // Another node of this read that no longer reports it has just lost it.
+  const taken = new Map(
+    places
+      .filter(({ clusterId, nodeName }) => clusterId !== cluster.id || !seen.get(nodeName)?.hardware)
+      .map((place) => [place.deviceUuid, place]),
+  );
+  const gone = nodes.fresh.length === 0 ? new Set<string>() : await listWithheldNodeNames(tx, cluster.id);
+  const refused = new Map(
+    claims.flatMap(({ name, deviceUuid }) => {
+      const place = taken.get(deviceUuid);
+      if (place === undefined) return [];
+      // Suppliers read the reason, and are told nothing of machines of others.
+      const where =
+        cluster.supplierOrgId === null
+          ? `in the node ${place.nodeName} of the cluster ${place.clusterName}`
+          : 'in another machine';
+      const problem = `the GPU ${deviceUuid} is ${where}`;
+      return [[name, rejectedNode(name, problem)] as const];
+    }),
+  );
+  for (const { name } of nodes.fresh) {
+    if (gone.has(name))
+      refused.set(name, withheldNode(name, 'Machines of it were written off and may still run.'));
+  }
+  return (name) => refused.get(name) ?? seen.get(name);
+}
+
+async function writePlans(
+  tx: Tx,
+  cluster: ClusterRecord,
+  changes: {
+    readonly plans: readonly NodePlan[];
+    readonly fresh: readonly (NewNode & { readonly id: NodeId })[];
+    readonly now: Date;
+    readonly seenBefore: Date | null;
+  },
+): Promise<void> {
+  const { plans, fresh, now, seenBefore } = changes;
+  if (plans.length === 0 && fresh.length === 0) return;
+  const named = [...plans, ...fresh].flatMap(({ hardware }) => hardware?.fabric ?? []);
+  const fabrics = await ensureFabrics(tx, cluster.id, [...new Set(named)]);
+  const cause = { actor: syncActor, at: now };
+  await insertNodes(tx, cluster, fresh, { now, fabrics });
+  await emitNewNodeEvents(tx, cluster, fresh, cause);
+  await updateNodes(tx, plans, { now, seenBefore });
+  await updateCapacity(tx, plans, fabrics);
+  const added = fresh.map(({ id, hardware }) => ({
+    nodeId: id,
+    gpuChanges: [],
+    newGpus: hardware?.gpus ?? [],
+  }));
+  await writeGpus(tx, [...plans, ...added], now);
+  await applyNodeTransitions(
+    tx,
+    plans.flatMap(({ move }) => (move === null ? [] : [move])),
+    cause,
+  );
+}
+
+/** The engine did not answer. Whether that makes it silent depends on how long somebody has been asking. */
+export async function applyNoAnswer(
+  db: Db,
+  id: ClusterId,
+  why: string,
+  look: PollTerms,
+): Promise<NoAnswerResult | LeaseLostResult> {
+  const problem = boundedReason(why);
+  return db.transaction({ name: 'judge cluster', isolation }, async (tx) => {
+    const terms = termsAt(tx, look);
+    await setIdleInTransactionTimeout(tx, terms.leaseMs);
+    const watched = await lockObservedCluster(tx, id, terms);
+    if (watched === null) return { outcome: 'lost' };
+    const { cluster, watch } = watched;
+    const verdict = silenceStatus(watch, terms.now, look.silentMs);
+    const silenced = verdict === 'silent' && cluster.status !== 'silent';
+    const status = silenced ? 'silent' : cluster.status;
+    if (silenced) await lockOpenFlags(tx);
+    await writePollOutcome(tx, watched, { status, statusReason: problem, seenAt: null, engine: null }, terms);
+    if (!silenced) return { outcome: 'waiting', problem };
+    await lockClusterCapacity(tx, id);
+    await refreshOpenFlags(tx, { clusterId: id });
+    const moves = (await readStoredNodes(tx, id)).flatMap(silenceTransition);
+    await applyNodeTransitions(tx, moves, { actor: syncActor, at: terms.now });
+    return { outcome: 'silent', problem };
+  });
+}
+
+function silenceTransition(node: StoredNode): readonly NewNodeTransition[] {
+  const { id, status } = node;
+  if (status !== 'node_registering' && status !== 'node_ready' && status !== 'node_draining') return [];
+  const reason = 'The engine of its cluster is silent';
+  const backTo: ReturnStatus = status;
+  const drainDeadlineAt = status === 'node_draining' ? node.drainDeadlineAt : null;
+  return [
+    { nodeId: id, from: status, to: 'node_offline', reason, statusReason: reason, backTo, drainDeadlineAt },
+  ];
+}

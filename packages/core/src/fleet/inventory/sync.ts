@@ -1,0 +1,289 @@
+import type { EngineEvent } from '@millrace/compute';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId } from '@millrace/platform/ids';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { floorDivide, msToSeconds } from '@millrace/platform/money';
+import { counter, histogram } from '@millrace/platform/telemetry';
+import { countClusters, findCluster } from './clusters.store.ts';
+import type { ClusterRecord } from './clusters.ts';
+import type { DriverPool } from './driver-pool.ts';
+import {
+  registerObserver,
+  heartbeatAll,
+  claimClusters,
+  releaseClusters,
+  unregisterObserver,
+} from './cluster-observation.store.ts';
+import { defaultObserverTuning, type ObserverTuning } from './cluster-observation.ts';
+import {
+  applyInventory,
+  applyNoAnswer,
+  type PollTerms,
+  type LeaseLostResult,
+  type InventoryResult,
+  type NoAnswerResult,
+} from './sync.service.ts';
+
+const reads = counter('millrace_fleet_reads_total', 'Looks at clusters by this process, by outcome');
+const readSeconds = histogram(
+  'millrace_fleet_read_seconds',
+  'How long an engine takes to report everything',
+  {
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+  },
+);
+const applySeconds = histogram('millrace_fleet_apply_seconds', 'How long a report takes to become rows', {
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+});
+
+export interface FleetSyncDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Names this process among the observers; another start of it has another name. */
+  readonly holder: string;
+  readonly drivers: Pick<DriverPool, 'of' | 'renew'>;
+  /** Hears of machines of which an engine said something; null: of some of the cluster, it is not known which. */
+  readonly onMachine?: (clusterId: ClusterId, externalId: string | null) => void;
+  readonly tuning?: Partial<ObserverTuning>;
+}
+
+export type PollResult = InventoryResult | NoAnswerResult | LeaseLostResult;
+
+/** Watches its share of the clusters, and writes down what their engines report. Any number of processes may. */
+export class FleetSync {
+  readonly #parts: FleetSyncDeps;
+  readonly #tuning: ObserverTuning;
+  readonly #watchers = new Map<ClusterId, ClusterPoller>();
+  #beating: Loop | null = null;
+
+  constructor(parts: FleetSyncDeps) {
+    this.#parts = parts;
+    this.#tuning = { ...defaultObserverTuning, ...parts.tuning };
+  }
+
+  /** Looks by itself from now on. Nothing is waited for: an engine that is away is asked again. */
+  start(): void {
+    const { clock, log } = this.#parts;
+    const { beatMs } = this.#tuning;
+    this.#beating ??= startLoop(
+      { name: 'watch clusters', clock, log, idleMs: beatMs, maxBackoffMs: beatMs },
+      async () => {
+        await this.tick();
+        return 'idle';
+      },
+    );
+  }
+
+  /** Ends every look and gives the clusters to the others. */
+  async stop(): Promise<void> {
+    await this.#beating?.stop();
+    await Promise.all([...this.#watchers.values()].map((watcher) => watcher.stop()));
+    this.#watchers.clear();
+    const { db, holder } = this.#parts;
+    await db.transaction({ name: 'retire observer', isolation: 'read committed' }, (tx) =>
+      unregisterObserver(tx, holder),
+    );
+  }
+
+  /** One beat: says that it looks, and takes or gives clusters so that each observer has its share. */
+  async tick(): Promise<readonly ClusterId[]> {
+    const { db, holder } = this.#parts;
+    const { leaseMs, beatMs } = this.#tuning;
+    this.#giveUpStuck();
+    const held = await db.transaction({ name: 'watch clusters', isolation: 'read committed' }, async (tx) => {
+      const now = tx.clock.now();
+      const terms = { holder, now, leaseMs, beatMs };
+      const observers = await registerObserver(tx, { holder, now, ttlMs: leaseMs });
+      const mine = await heartbeatAll(tx, terms);
+      const share = floorDivide(await countClusters(tx), observers);
+      await releaseClusters(tx, holder, mine.slice(share));
+      const claimed = await claimClusters(tx, terms, share - mine.length);
+      return [...mine.slice(0, share), ...claimed];
+    });
+    this.#hold(held);
+    return held;
+  }
+
+  /** One look at a cluster that this observer holds. */
+  look(id: ClusterId): Promise<PollResult> {
+    return this.#watcherOf(id).look();
+  }
+
+  #hold(held: readonly ClusterId[]): void {
+    const kept = new Set(held);
+    this.#giveUp([...this.#watchers.keys()].filter((id) => !kept.has(id)));
+    if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
+  }
+
+  /** With their drivers, since a call that never ends may be the driver's fault. */
+  #giveUpStuck(): void {
+    const stuck = [...this.#watchers].filter(([, watcher]) => watcher.isStuck()).map(([id]) => id);
+    this.#giveUp(stuck);
+    for (const id of stuck) this.#parts.drivers.renew(id);
+  }
+
+  /** Not waited for: a look under way may take long or never end, and what it finds is refused where it is written. */
+  #giveUp(ids: readonly ClusterId[]): void {
+    for (const id of ids) {
+      const watcher = this.#watchers.get(id);
+      this.#watchers.delete(id);
+      watcher?.stop().catch((error: unknown) => {
+        this.#parts.log.warn({ err: error, clusterId: id }, 'a watcher did not end well');
+      });
+    }
+  }
+
+  #watcherOf(id: ClusterId): ClusterPoller {
+    const known = this.#watchers.get(id);
+    if (known !== undefined) return known;
+    const watcher = new ClusterPoller(id, this.#parts, this.#tuning);
+    this.#watchers.set(id, watcher);
+    return watcher;
+  }
+}
+
+/** Looks at one cluster: reads all of it from time to time, and at once after its engine hints at a change. */
+class ClusterPoller {
+  readonly #id: ClusterId;
+  readonly #parts: FleetSyncDeps;
+  readonly #tuning: ObserverTuning;
+  #looking: Loop | null = null;
+  #listening: Loop | null = null;
+  #nextReadMs = 0;
+  #lookingSinceMs: number | null = null;
+  #cancelHint: (() => void) | null = null;
+
+  constructor(id: ClusterId, parts: FleetSyncDeps, tuning: ObserverTuning) {
+    this.#id = id;
+    this.#parts = parts;
+    this.#tuning = tuning;
+  }
+
+  start(): void {
+    if (this.#looking !== null) return;
+    const { clock, log } = this.#parts;
+    const { retryMs } = this.#tuning;
+    const options = { clock, log, idleMs: retryMs, maxBackoffMs: retryMs };
+    this.#looking = startLoop({ ...options, name: 'read cluster' }, async () => {
+      if (clock.monotonicMs() >= this.#nextReadMs) await this.look();
+      return 'idle';
+    });
+    this.#listening = startLoop({ ...options, name: 'listen to cluster' }, async (signal) => {
+      await this.#listen(signal);
+      return 'idle';
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelHint?.();
+    await Promise.all([this.#looking?.stop(), this.#listening?.stop()]);
+  }
+
+  /** Whoever beats for a cluster says that it is looked at, and a look that does not end is none. */
+  isStuck(): boolean {
+    const sinceMs = this.#lookingSinceMs;
+    return sinceMs !== null && this.#parts.clock.monotonicMs() - sinceMs > this.#tuning.lookTimeoutMs;
+  }
+
+  async look(): Promise<PollResult> {
+    this.#lookingSinceMs = this.#parts.clock.monotonicMs();
+    try {
+      return await this.#look();
+    } finally {
+      this.#lookingSinceMs = null;
+    }
+  }
+
+  async #look(): Promise<PollResult> {
+    const { db, clock } = this.#parts;
+    const cluster = await findCluster(db, this.#id);
+    if (cluster === null || cluster.status === 'removed') return { outcome: 'lost' };
+    const report = await this.#readAndApply(cluster);
+    const { readEveryMs } = this.#tuning;
+    this.#nextReadMs = report.outcome === 'read' ? clock.monotonicMs() + readEveryMs : 0;
+    // Whatever the driver keeps of its engine may be what is wrong: credentials are read anew, too.
+    if (report.outcome === 'silent') this.#parts.drivers.renew(cluster.id);
+    this.#tell(cluster, report);
+    return report;
+  }
+
+  async #readAndApply(cluster: ClusterRecord): Promise<PollResult> {
+    const { db, clock, log, holder, drivers } = this.#parts;
+    const { leaseMs, beatMs, silentMs, readTimeoutMs } = this.#tuning;
+    const terms: PollTerms = { holder, leaseMs, beatMs, silentMs };
+    const startMs = clock.monotonicMs();
+    const read = await withDeadline(clock, 'Reading the inventory', readTimeoutMs, async (signal) => {
+      const driver = await drivers.of(cluster.id);
+      return driver.readInventory(signal);
+    }).catch((error: unknown) => ({ failed: error }));
+    if ('failed' in read) return applyNoAnswer(db, cluster.id, messageOf(read.failed), terms);
+    const readMs = clock.monotonicMs();
+    readSeconds.record(msToSeconds(readMs - startMs), { driver: cluster.driver });
+    const report = await applyInventory(db, cluster, read, terms).catch((error: unknown) => {
+      // Nothing more is known of it than if it had not answered. Where the database is what is wrong this fails too.
+      log.error({ err: error, clusterId: cluster.id }, 'what an engine reported could not be written');
+      return applyNoAnswer(
+        db,
+        cluster.id,
+        `What it reported could not be written: ${messageOf(error)}`,
+        terms,
+      );
+    });
+    applySeconds.record(msToSeconds(clock.monotonicMs() - readMs), { driver: cluster.driver });
+    return report;
+  }
+
+  /** Follows what the engine says until it stops saying it. What was missed is found by reading. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    // Nothing is said about an engine that cannot be connected: whoever reads it finds that out and says so.
+    const driver = await this.#parts.drivers.of(this.#id).catch(() => null);
+    if (driver === null || !driver.can.events || signal.aborted) return;
+    try {
+      for await (const event of driver.events(signal)) this.#heed(event);
+    } finally {
+      if (!signal.aborted) this.#missed();
+    }
+  }
+
+  #heed(event: EngineEvent): void {
+    if (event.kind === 'node') this.#hint();
+    else this.#parts.onMachine?.(this.#id, event.externalId);
+  }
+
+  #missed(): void {
+    this.#hint();
+    this.#parts.onMachine?.(this.#id, null);
+  }
+
+  /** Several hints that belong together are one read. */
+  #hint(): void {
+    if (this.#cancelHint !== null) return;
+    this.#cancelHint = this.#parts.clock.after(this.#tuning.hintDelayMs, () => {
+      this.#cancelHint = null;
+      this.#nextReadMs = 0;
+      this.#looking?.wake();
+    });
+  }
+
+  #tell(cluster: ClusterRecord, report: PollResult): void {
+    const { log } = this.#parts;
+    reads.add(1, { outcome: report.outcome });
+    const about = { clusterId: cluster.id, cluster: cluster.name };
+    if (report.outcome === 'silent') log.error({ ...about, problem: report.problem }, 'a cluster is silent');
+    if (report.outcome !== 'read') return;
+    if (report.unnamed > 0) log.warn({ ...about, nodes: report.unnamed }, 'nodes without a usable name');
+    if (report.connected) log.info({ ...about, newNodes: report.newNodes }, 'a cluster is connected');
+    const bad = report.moves.filter(({ to }) => to === 'node_offline' || to === 'node_quarantined');
+    if (bad.length > 0) {
+      const some = bad.slice(0, 20).map(({ nodeId, to, reason }) => ({ nodeId, to, reason }));
+      log.warn({ ...about, count: bad.length, nodes: some }, 'nodes are out of use');
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,509 @@
+import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import type { SimulatedClock } from '@millrace/platform/clock';
+import { createIdSource, toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
+import {
+  createOrganisation,
+  createTestDatabase,
+  hybridClock,
+  longDbTimeouts,
+  insertFleet,
+  testClock,
+  testIds,
+  testLog,
+  uniqueId,
+  type TestDatabase,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
+} from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemAuditContext } from '../../identity/index.ts';
+import { applyNodeAction } from '../admin/fleet-admin.service.ts';
+import {
+  announceMaintenance,
+  cancelMaintenance,
+  sweepMaintenance,
+  type MaintenanceRequest,
+} from './maintenance.service.ts';
+import { findWindow, listWindows, windowsAt } from './maintenance.store.ts';
+import { transitionNode } from '../inventory/nodes.service.ts';
+import { findNode } from '../inventory/nodes.store.ts';
+import { place } from '../placement/placement.service.ts';
+import { releaseAllocation } from '../placement/allocations.store.ts';
+import { placementRequestFor } from '../placement-request.fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const cause = systemAuditContext('test', 'live');
+const isolation = 'read committed' as const;
+const operator = { kind: 'operator', id: 'somebody' } as const;
+
+let database: TestDatabase;
+let clock: SimulatedClock;
+let db: Db;
+let region: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+beforeEach(() => {
+  clock = testClock();
+  const time = hybridClock(clock);
+  const ids = createIdSource({ clock: time, cell: 1 });
+  db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 8, clock: time, ids, log: testLog() });
+  region = `r-${uniqueId()}`;
+  return async () => {
+    // What a test leaves open must not be found by the sweeps of the next one, whose clock starts anew.
+    await database.db.kysely.updateTable('maintenance_nodes').set({ hold: 'left' }).execute();
+    await database.db.kysely.updateTable('maintenance_notices').set({ told: 'ended' }).execute();
+    await database.db.kysely
+      .updateTable('maintenance_windows')
+      .set((row) => ({ status: 'cancelled', ended_at: row.ref('ends_at') }))
+      .execute();
+    await db.close();
+  };
+});
+
+const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+  db.transaction({ name: 'test', isolation }, work);
+const hours = (count: number): Date => new Date(clock.nowMs() + count * HOUR_MS);
+const sweep = () => sweepMaintenance(db, { log: testLog() });
+
+async function plant(nodes = 1): Promise<readonly NodeId[]> {
+  return (await insertFleet(db, { nodes, region, watchedAt: clock.now() })).nodeIds;
+}
+
+async function announce(nodeIds: readonly NodeId[], fields: Partial<MaintenanceRequest> = {}) {
+  const wish = {
+    nodeIds,
+    startsAt: hours(48),
+    endsAt: hours(50),
+    summary: 'new firmware',
+    drainBeforeMs: 24 * HOUR_MS,
+    ...fields,
+  };
+  return run((tx) => announceMaintenance(tx, cause, wish));
+}
+
+async function rent(orgId: OrgId) {
+  // Somebody watches the cluster, or nothing of it would be sold.
+  await db.kysely
+    .updateTable('clusters')
+    .set({ beat_at: clock.now(), watching_since: clock.now() })
+    .where('region', '=', region)
+    .execute();
+  return run((tx) => place(tx, placementRequestFor(orgId, region)));
+}
+
+const tenant = () => createOrganisation(db);
+
+async function heard(orgId: OrgId): Promise<readonly (readonly [string, unknown])[]> {
+  const rows = await db.kysely
+    .selectFrom('outbox')
+    .select(['type', 'payload'])
+    .where('org_id', '=', toUuid(orgId))
+    .where('type', 'like', 'maintenance.%')
+    .orderBy('id')
+    .execute();
+  return rows.map(({ type, payload }) => [type ?? '', (payload as { externalIds: unknown }).externalIds]);
+}
+
+const words = async (orgId: OrgId) => (await heard(orgId)).map(([type]) => type);
+
+async function statusOf(...nodeIds: readonly NodeId[]): Promise<readonly string[]> {
+  return Promise.all(nodeIds.map(async (id) => (await findNode(db, id))?.status ?? 'none'));
+}
+
+async function only(nodeIds: readonly NodeId[]): Promise<NodeId> {
+  const [id] = nodeIds;
+  if (id === undefined || nodeIds.length !== 1) throw new Error('not one node');
+  return id;
+}
+
+describe('a window', () => {
+  it('keeps its nodes free from its drain on, starts, ends, gives them back and tells those it touches each step', async () => {
+    const nodes = await plant(2);
+    const orgId = await tenant();
+    const { externalId } = await rent(orgId);
+    const stranger = await tenant();
+    const window = await announce(nodes);
+    expect(window).toMatchObject({ status: 'announced', toldAllocations: 1, nodeIds: nodes.toSorted() });
+    expect(await heard(orgId)).toEqual([['maintenance.announced', [externalId]]]);
+
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_ready', 'node_ready']);
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_draining', 'node_draining']);
+    await expect(rent(stranger)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
+
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    expect((await findWindow(db, window.id))?.status).toBe('in_progress');
+    await clock.advance(2 * HOUR_MS);
+    await sweep();
+    expect(await findWindow(db, window.id)).toMatchObject({ status: 'completed', endedAt: window.endsAt });
+    expect(await statusOf(...nodes)).toEqual(['node_ready', 'node_ready']);
+    expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.started', 'maintenance.ended']);
+    expect(await words(stranger)).toEqual([]);
+    await rent(stranger);
+  });
+
+  it('does each step once, however often and from however many workers it is swept', async () => {
+    const nodes = await plant(3);
+    const orgId = await tenant();
+    await rent(orgId);
+    await announce(nodes);
+    for (const step of [24, 24, 2]) {
+      await clock.advance(step * HOUR_MS);
+      await Promise.all([sweep(), sweep(), sweep()]);
+      await sweep();
+    }
+    expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.started', 'maintenance.ended']);
+    const moves = await db.kysely
+      .selectFrom('node_transitions')
+      .select(['to_status', 'actor'])
+      .where('node_id', 'in', nodes.map(toUuid))
+      .where('seq', '>', 1)
+      .orderBy('seq')
+      .execute();
+    expect(moves.map(({ to_status: to }) => to)).toEqual([
+      ...Array.from({ length: 3 }, () => 'node_draining'),
+      ...Array.from({ length: 3 }, () => 'node_ready'),
+    ]);
+    expect(new Set(moves.map(({ actor }) => actor))).toEqual(new Set(['system:maintenance']));
+  });
+
+  it('that every worker slept through is over afterwards: no node was touched, and nobody hears of a start that is past', async () => {
+    const nodes = await plant();
+    const orgId = await tenant();
+    await rent(orgId);
+    const window = await announce(nodes);
+    await clock.advance(500 * HOUR_MS);
+    await sweep();
+    expect(await findWindow(db, window.id)).toMatchObject({ status: 'completed', endedAt: window.endsAt });
+    expect(await statusOf(...nodes)).toEqual(['node_ready']);
+    expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.ended']);
+  });
+
+  it('that workers came back to in the middle drains at once and ends on time', async () => {
+    const nodes = await plant();
+    await announce(nodes);
+    await clock.advance(49 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_draining']);
+    await clock.advance(HOUR_MS);
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_ready']);
+  });
+
+  it('tells those who come between its announcement and its drain, and those who left nothing more', async () => {
+    const nodes = await plant();
+    const leaver = await tenant();
+    const late = await tenant();
+    const { allocationId } = await rent(leaver);
+    const window = await announce(nodes);
+    const { externalId } = await rent(late);
+    await sweep();
+    expect(await heard(late)).toEqual([['maintenance.announced', [externalId]]]);
+    await run((tx) => releaseAllocation(tx, leaver, allocationId));
+    await clock.advance(48 * HOUR_MS);
+    await sweep();
+    expect(await words(leaver)).toEqual(['maintenance.announced']);
+    expect(await words(late)).toEqual(['maintenance.announced', 'maintenance.started']);
+    expect((await findWindow(db, window.id))?.toldAllocations).toBe(2);
+  });
+
+  it('of many nodes and tenants is done in parts, and all of it is done', async () => {
+    const nodes = await plant(60);
+    const orgs = await Promise.all(Array.from({ length: 12 }, tenant));
+    for (let round = 0; round < 18; round += 1) await Promise.all(orgs.map(rent));
+    const window = await announce(nodes);
+    await sweep();
+    expect((await findWindow(db, window.id))?.toldAllocations).toBe(216);
+    await clock.advance(48 * HOUR_MS);
+    await sweep();
+    expect(new Set(await statusOf(...nodes))).toEqual(new Set(['node_draining']));
+    await clock.advance(2 * HOUR_MS);
+    await sweep();
+    expect(new Set(await statusOf(...nodes))).toEqual(new Set(['node_ready']));
+    for (const orgId of orgs) expect((await words(orgId)).at(-1)).toBe('maintenance.ended');
+  });
+
+  describe(poisonedLoop('keep maintenance windows'), () => {
+    it('that cannot be carried out holds up no other window', async () => {
+      const [odd, sound] = await plant(2);
+      if (odd === undefined || sound === undefined) throw new Error('no nodes');
+      await announce([odd]);
+      const later = await announce([sound]);
+      await clock.advance(24 * HOUR_MS);
+      await sweep();
+      // A node whose hardware was never read cannot become ready, so the window cannot put it back into use.
+      await database.db.kysely
+        .updateTable('nodes')
+        .set({ hardware_read_at: null })
+        .where('id', '=', toUuid(odd))
+        .execute();
+      await clock.advance(48 * HOUR_MS);
+      await sweep();
+      expect(await statusOf(odd, sound)).toEqual(['node_draining', 'node_ready']);
+      expect((await findWindow(db, later.id))?.status).toBe('completed');
+    });
+
+    it.each<Poison>(['throws', 'times out'])('whose write %s delays no other window', async (how) => {
+      const [odd, sound] = await plant(2);
+      if (odd === undefined || sound === undefined) throw new Error('no nodes');
+      await announce([odd]);
+      const later = await announce([sound]);
+      await clock.advance(24 * HOUR_MS);
+      await sweep();
+      const when = `new.id = '${toUuid(odd)}' and new.status = 'node_ready'`;
+      const removeFault = await poisonRows(database, { table: 'nodes', when, how });
+      await clock.advance(48 * HOUR_MS);
+      await sweep();
+      expect(await statusOf(odd, sound)).toEqual(['node_draining', 'node_ready']);
+      expect((await findWindow(db, later.id))?.status).toBe('completed');
+      await removeFault();
+      await clock.advance(HOUR_MS);
+      await sweep();
+      expect(await statusOf(odd)).toEqual(['node_ready']);
+    });
+  });
+
+  it.each([
+    ['of a node that was removed', true],
+    ['of a node that never was', false],
+  ])('%s is not announced', async (_, exists) => {
+    const id = await only(await plant());
+    if (exists) {
+      await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'old' }));
+      await run((tx) => applyNodeAction(tx, cause, id, 'remove', { reason: 'old' }));
+    }
+    const named = exists ? id : testIds.next('nod');
+    await expect(announce([named])).rejects.toMatchObject({ reason: 'NODE_NOT_FOUND' });
+    expect(await listWindows(db, { nodeId: named }, { limit: 10, after: null })).toEqual([]);
+  });
+
+  it('that names a node twice has it once', async () => {
+    const id = await only(await plant());
+    expect((await announce([id, id])).nodeIds).toEqual([id]);
+  });
+});
+
+describe('windows over the same node', () => {
+  it('that overlap keep it free until the last is over', async () => {
+    const nodes = await plant();
+    await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
+    await announce(nodes, { startsAt: hours(2), endsAt: hours(6) });
+    await sweep();
+    await clock.advance(3 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_draining']);
+    await clock.advance(3 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_ready']);
+  });
+
+  it('of which one begins as the other ends do not put it into use in between', async () => {
+    const nodes = await plant();
+    await announce(nodes, { startsAt: hours(1), endsAt: hours(2), drainBeforeMs: 0 });
+    await announce(nodes, { startsAt: hours(2), endsAt: hours(3), drainBeforeMs: 0 });
+    for (const expected of ['node_draining', 'node_draining', 'node_ready']) {
+      await clock.advance(HOUR_MS);
+      await sweep();
+      expect(await statusOf(...nodes)).toEqual([expected]);
+    }
+    const moves = await db.kysely
+      .selectFrom('node_transitions')
+      .select('to_status')
+      .where('node_id', 'in', nodes.map(toUuid))
+      .execute();
+    expect(moves).toHaveLength(3);
+  });
+
+  it('of which one is called off stay drained for the other', async () => {
+    const nodes = await plant();
+    const first = await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
+    const second = await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
+    await sweep();
+    await run((tx) => cancelMaintenance(tx, cause, first.id, undefined));
+    expect(await statusOf(...nodes)).toEqual(['node_draining']);
+    await run((tx) => cancelMaintenance(tx, cause, second.id, undefined));
+    expect(await statusOf(...nodes)).toEqual(['node_ready']);
+  });
+});
+
+describe('what somebody else does to a node of a window', () => {
+  it.each(['before the window took it', 'while the window holds it'])(
+    'stays when the window ends: an operator’s drain, %s',
+    async (when) => {
+      const id = await only(await plant());
+      await announce([id]);
+      if (when.startsWith('while')) {
+        await clock.advance(24 * HOUR_MS);
+        await sweep();
+      }
+      await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'to be sold' }));
+      await clock.advance(48 * HOUR_MS);
+      await sweep();
+      await clock.advance(48 * HOUR_MS);
+      await sweep();
+      expect(await statusOf(id)).toEqual(['node_draining']);
+    },
+  );
+
+  it('stays when the window ends: a quarantine by an operator or by a failed check', async () => {
+    const [one, other] = await plant(2);
+    if (one === undefined || other === undefined) throw new Error('no nodes');
+    await announce([one, other]);
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    await run((tx) => applyNodeAction(tx, cause, one, 'quarantine', { reason: 'smells' }));
+    await run((tx) =>
+      transitionNode(tx, other, 'node_quarantined', { reason: 'check failed', actor: operator }),
+    );
+    await clock.advance(48 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(one, other)).toEqual(['node_quarantined', 'node_quarantined']);
+  });
+
+  it('counts more than the window: a node that an operator resumed is not drained again', async () => {
+    const id = await only(await plant());
+    await announce([id]);
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    await run((tx) => applyNodeAction(tx, cause, id, 'resume', { reason: 'needed' }));
+    await sweep();
+    expect(await statusOf(id)).toEqual(['node_ready']);
+    await clock.advance(48 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(id)).toEqual(['node_ready']);
+  });
+
+  it('does not stop the window: a node removed meanwhile stays removed', async () => {
+    const [kept, gone] = await plant(2);
+    if (kept === undefined || gone === undefined) throw new Error('no nodes');
+    const window = await announce([kept, gone]);
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    await run((tx) => applyNodeAction(tx, cause, gone, 'remove', { reason: 'scrapped' }));
+    await clock.advance(48 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(kept, gone)).toEqual(['node_ready', 'node_removed']);
+    expect((await findWindow(db, window.id))?.status).toBe('completed');
+  });
+
+  it('is not undone by its being away: a node that goes silent in the window comes back into use after it', async () => {
+    const id = await only(await plant());
+    await announce([id]);
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    await run((tx) => transitionNode(tx, id, 'node_offline', { reason: 'rebooted', actor: operator }));
+    await clock.advance(48 * HOUR_MS);
+    await sweep();
+    expect(await findNode(db, id)).toMatchObject({ status: 'node_offline', backTo: 'node_ready' });
+    await run((tx) => transitionNode(tx, id, 'node_ready', { reason: 'back', actor: operator }));
+    expect(await statusOf(id)).toEqual(['node_ready']);
+  });
+
+  it('cannot slip something onto it: a node that is away when the drain begins comes back drained', async () => {
+    const id = await only(await plant());
+    await announce([id]);
+    await run((tx) => transitionNode(tx, id, 'node_offline', { reason: 'silent', actor: operator }));
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    expect(await findNode(db, id)).toMatchObject({ status: 'node_offline', backTo: 'node_draining' });
+  });
+});
+
+describe('calling a window off', () => {
+  it('before its drain leaves the nodes alone, and those who were told hear of it', async () => {
+    const nodes = await plant();
+    const orgId = await tenant();
+    await rent(orgId);
+    const window = await announce(nodes);
+    const cancelled = await run((tx) => cancelMaintenance(tx, cause, window.id, 'not needed'));
+    expect(cancelled).toMatchObject({ status: 'cancelled', endedAt: clock.now() });
+    await clock.advance(49 * HOUR_MS);
+    await sweep();
+    expect(await statusOf(...nodes)).toEqual(['node_ready']);
+    expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.ended']);
+  });
+
+  it('in the middle gives the nodes back at once; twice is once', async () => {
+    const nodes = await plant();
+    const orgId = await tenant();
+    await rent(orgId);
+    const window = await announce(nodes);
+    await clock.advance(49 * HOUR_MS);
+    await sweep();
+    await run((tx) => cancelMaintenance(tx, cause, window.id, 'done early'));
+    expect(await statusOf(...nodes)).toEqual(['node_ready']);
+    await run((tx) => cancelMaintenance(tx, cause, window.id, 'done early'));
+    await sweep();
+    expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.started', 'maintenance.ended']);
+    const last = await db.kysely
+      .selectFrom('outbox')
+      .select('payload')
+      .where('org_id', '=', toUuid(orgId))
+      .where('type', '=', 'maintenance.ended')
+      .executeTakeFirstOrThrow();
+    expect(last.payload).toMatchObject({ cancelled: true, maintenanceId: window.id });
+  });
+
+  it('after its end is refused, also if no worker has noticed the end', async () => {
+    const window = await announce(await plant());
+    await clock.advance(51 * HOUR_MS);
+    const late = run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
+    await expect(late).rejects.toMatchObject({ reason: 'MAINTENANCE_OVER' });
+    await sweep();
+    const later = run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
+    await expect(later).rejects.toMatchObject({ reason: 'MAINTENANCE_OVER' });
+  });
+
+  it('while sweeps run ends the same way, whoever comes first', async () => {
+    const nodes = await plant(10);
+    const window = await announce(nodes);
+    await clock.advance(48 * HOUR_MS);
+    await Promise.all([sweep(), run((tx) => cancelMaintenance(tx, cause, window.id, undefined)), sweep()]);
+    await sweep();
+    expect(new Set(await statusOf(...nodes))).toEqual(new Set(['node_ready']));
+  });
+});
+
+describe('the times in which nodes are away', () => {
+  it('are told by the times alone, for each node, until the end that it really had', async () => {
+    const [one, other] = await plant(2);
+    if (one === undefined || other === undefined) throw new Error('no nodes');
+    const window = await announce([one]);
+    const cancelled = await announce([other]);
+    const inside = hours(49);
+    const away = { nodeId: one, maintenanceId: window.id, startsAt: window.startsAt, endsAt: window.endsAt };
+    expect(await windowsAt(db, [one], inside)).toEqual([away]);
+    expect(await windowsAt(db, [one, other], hours(47))).toEqual([]);
+    expect(await windowsAt(db, [one, other], hours(50))).toEqual([]);
+    await clock.advance(48.5 * HOUR_MS);
+    await run((tx) => cancelMaintenance(tx, cause, cancelled.id, undefined));
+    expect(await windowsAt(db, [one, other], inside)).toEqual([away]);
+    expect((await windowsAt(db, [other], hours(-0.1))).map((each) => each.endsAt)).toEqual([clock.now()]);
+    expect(await windowsAt(db, [], inside)).toEqual([]);
+  });
+
+  it('do not reach into the past: a start that has just passed means now', async () => {
+    const nodeId = await only(await plant());
+    const justNow = hours(-0.01);
+    expect(await windowsAt(db, [nodeId], justNow)).toEqual([]);
+    const window = await announce([nodeId], { startsAt: hours(-0.05), endsAt: hours(1) });
+    expect(window.startsAt).toEqual(clock.now());
+    expect(await windowsAt(db, [nodeId], justNow)).toEqual([]);
+    expect(await windowsAt(db, [nodeId], clock.now())).toHaveLength(1);
+  });
+
+  it('are none for a window that was called off before it began', async () => {
+    const id = await only(await plant());
+    const window = await announce([id]);
+    await run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
+    expect(await windowsAt(db, [id], hours(49))).toEqual([]);
+  });
+});

@@ -1,0 +1,427 @@
+import type { MachineState } from '@millrace/contract';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type MaintenanceId, type NodeId } from '@millrace/platform/ids';
+import { sql, type Selectable } from 'kysely';
+import type { FleetPageRequest } from '../inventory/clusters.ts';
+import type {
+  MaintenanceWindow,
+  MaintenanceNoticeKind,
+  AffectedAllocation,
+  WindowStatus,
+} from './maintenance.ts';
+
+/** All SQL about maintenance windows. */
+
+type WindowRow = Selectable<Tables['maintenance_windows']>;
+
+function toWindow(row: WindowRow): MaintenanceWindow {
+  return {
+    id: fromUuid('mnt', row.id),
+    summary: row.summary,
+    status: row.status,
+    drainsAt: row.drains_at,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+    endedAt: row.ended_at,
+    createdAt: row.created_at,
+  };
+}
+
+export type NewWindow = Pick<MaintenanceWindow, 'summary' | 'drainsAt' | 'startsAt' | 'endsAt'>;
+
+export async function insertWindow(
+  tx: Tx,
+  fields: NewWindow,
+  nodeIds: readonly NodeId[],
+): Promise<MaintenanceWindow> {
+  const row = await tx.kysely
+    .insertInto('maintenance_windows')
+    .values({
+      id: toUuid(tx.ids.next('mnt')),
+      summary: fields.summary,
+      status: 'announced',
+      drains_at: fields.drainsAt,
+      starts_at: fields.startsAt,
+      ends_at: fields.endsAt,
+      created_at: tx.clock.now(),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await tx.kysely
+    .insertInto('maintenance_nodes')
+    .values(nodeIds.map((id) => ({ window_id: row.id, node_id: toUuid(id) })))
+    .execute();
+  return toWindow(row);
+}
+
+/** Of these nodes, those that are in the fleet. */
+export async function findPresentNodes(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+): Promise<ReadonlySet<NodeId>> {
+  const rows = await reader.kysely
+    .selectFrom('nodes')
+    .select('id')
+    .where('id', 'in', nodeIds.map(toUuid))
+    .where('status', '<>', 'node_removed')
+    .execute();
+  return new Set(rows.map((row) => fromUuid('nod', row.id)));
+}
+
+/** With all that is shown of it. */
+export interface WindowRecord extends MaintenanceWindow {
+  readonly nodeIds: readonly NodeId[];
+  /** Allocations whose organisations were told of it. */
+  readonly toldAllocations: number;
+}
+
+export interface WindowFilter {
+  readonly nodeId?: NodeId;
+  readonly status?: WindowStatus;
+}
+
+/** Newest first; one more than the limit, if there is one. */
+export async function listWindows(
+  reader: Reader,
+  filter: WindowFilter,
+  page: FleetPageRequest<MaintenanceId>,
+): Promise<readonly WindowRecord[]> {
+  const { nodeId, status } = filter;
+  let query = reader.kysely
+    .selectFrom('maintenance_windows')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (nodeId !== undefined) {
+    query = query.where('id', 'in', (select) =>
+      select.selectFrom('maintenance_nodes').select('window_id').where('node_id', '=', toUuid(nodeId)),
+    );
+  }
+  if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
+  return withDetails(reader, await query.execute());
+}
+
+export async function findWindow(reader: Reader, id: MaintenanceId): Promise<WindowRecord | null> {
+  const rows = await reader.kysely
+    .selectFrom('maintenance_windows')
+    .selectAll()
+    .where('id', '=', toUuid(id))
+    .execute();
+  return (await withDetails(reader, rows))[0] ?? null;
+}
+
+/** Two statements, however many windows and nodes. */
+async function withDetails(reader: Reader, rows: readonly WindowRow[]): Promise<readonly WindowRecord[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const nodes = await reader.kysely
+    .selectFrom('maintenance_nodes')
+    .select(['window_id', 'node_id'])
+    .where('window_id', 'in', ids)
+    .orderBy('node_id')
+    .execute();
+  const told = await reader.kysely
+    .selectFrom('maintenance_notices')
+    .select((select) => ['window_id', select.fn.countAll<bigint>().as('count')])
+    .where('window_id', 'in', ids)
+    .groupBy('window_id')
+    .execute();
+  const nodesOf = Map.groupBy(nodes, (node) => node.window_id);
+  const toldOf = new Map(told.map(({ window_id, count }) => [window_id, Number(count)]));
+  return rows.map((row) => ({
+    ...toWindow(row),
+    nodeIds: (nodesOf.get(row.id) ?? []).map((node) => fromUuid('nod', node.node_id)),
+    toldAllocations: toldOf.get(row.id) ?? 0,
+  }));
+}
+
+/**
+ * Windows that a sweep may have to do something for: open ones, those over that still hold nodes, and those whose
+ * organisations have not been told the last of it.
+ */
+export async function findUnfinishedWindows(reader: Reader): Promise<readonly MaintenanceId[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id, starts_at from maintenance_windows where status in ('announced', 'in_progress')
+     union
+    select windows.id, windows.starts_at from maintenance_windows as windows
+     where windows.id in (select window_id from maintenance_nodes where hold = 'held'
+                           union select window_id from maintenance_notices where told <> 'ended')
+     order by starts_at, id
+  `.execute(reader.kysely);
+  return rows.map((row) => fromUuid('mnt', row.id));
+}
+
+/** `whenTaken`: a sweep passes over a window that another one is busy with. */
+export async function lockWindow(
+  tx: Tx,
+  id: MaintenanceId,
+  whenTaken: 'wait' | 'pass',
+): Promise<MaintenanceWindow | null> {
+  const query = tx.kysely
+    .selectFrom('maintenance_windows')
+    .selectAll()
+    .where('id', '=', toUuid(id))
+    .forNoKeyUpdate();
+  const row = await (whenTaken === 'pass' ? query.skipLocked() : query).executeTakeFirst();
+  return row === undefined ? null : toWindow(row);
+}
+
+/** The caller has locked the window. */
+export async function setWindowStatus(
+  tx: Tx,
+  window: MaintenanceWindow,
+  to: WindowStatus,
+  endedAt: Date | null,
+): Promise<MaintenanceWindow> {
+  const row = await tx.kysely
+    .updateTable('maintenance_windows')
+    .set({ status: to, ended_at: endedAt })
+    .where('id', '=', toUuid(window.id))
+    .where('status', '=', window.status)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toWindow(row);
+}
+
+/** Nodes that a window could begin to hold now. Those that take nothing new anyhow are passed over. */
+export async function findDrainableNodes(
+  reader: Reader,
+  windowId: MaintenanceId,
+  limit: number,
+): Promise<readonly NodeId[]> {
+  const rows = await reader.kysely
+    .selectFrom('maintenance_nodes as part')
+    .innerJoin('nodes as node', 'node.id', 'part.node_id')
+    .select('node.id')
+    .where('part.window_id', '=', toUuid(windowId))
+    .where('part.hold', '=', 'waiting')
+    .where((where) =>
+      where(where.fn.coalesce('node.back_to', 'node.status'), 'in', [
+        'node_ready',
+        'node_draining',
+        'node_removed',
+      ]),
+    )
+    .orderBy('node.id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => fromUuid('nod', row.id));
+}
+
+export async function findNodesDrainedBy(
+  reader: Reader,
+  windowId: MaintenanceId,
+  limit: number,
+): Promise<readonly NodeId[]> {
+  const rows = await reader.kysely
+    .selectFrom('maintenance_nodes')
+    .select('node_id')
+    .where('window_id', '=', toUuid(windowId))
+    .where('hold', '=', 'held')
+    .orderBy('node_id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => fromUuid('nod', row.node_id));
+}
+
+export interface WindowNode {
+  readonly nodeId: NodeId;
+  readonly status: MachineState;
+  readonly backTo: MachineState | null;
+  readonly hold: 'waiting' | 'held' | 'left';
+  /** Another window holds it. */
+  readonly isHeldByOther: boolean;
+}
+
+/** How nodes of a window stand. The caller has locked them, so that nobody changes a hold meanwhile. */
+export async function readWindowNodes(
+  tx: Tx,
+  windowId: MaintenanceId,
+  nodeIds: readonly NodeId[],
+): Promise<readonly WindowNode[]> {
+  const rows = await tx.kysely
+    .selectFrom('maintenance_nodes as part')
+    .innerJoin('nodes as node', 'node.id', 'part.node_id')
+    .select(['node.id', 'node.status', 'node.back_to', 'part.hold'])
+    .select((select) =>
+      select
+        .exists(
+          select
+            .selectFrom('maintenance_nodes as other')
+            .select('other.window_id')
+            .whereRef('other.node_id', '=', 'part.node_id')
+            .whereRef('other.window_id', '<>', 'part.window_id')
+            .where('other.hold', '=', 'held'),
+        )
+        .as('is_held_by_other'),
+    )
+    .where('part.window_id', '=', toUuid(windowId))
+    .where('part.node_id', 'in', nodeIds.map(toUuid))
+    .orderBy('node.id')
+    .execute();
+  return rows.map((row) => ({
+    nodeId: fromUuid('nod', row.id),
+    status: row.status,
+    backTo: row.back_to,
+    hold: row.hold,
+    isHeldByOther: Boolean(row.is_held_by_other),
+  }));
+}
+
+export async function setWindowNodeHold(
+  tx: Tx,
+  windowId: MaintenanceId,
+  nodeIds: readonly NodeId[],
+  hold: 'held' | 'left',
+): Promise<void> {
+  if (nodeIds.length === 0) return;
+  await tx.kysely
+    .updateTable('maintenance_nodes')
+    .set({ hold })
+    .where('window_id', '=', toUuid(windowId))
+    .where('node_id', 'in', nodeIds.map(toUuid))
+    .execute();
+}
+
+/** Ends the say that windows have over a node which are already keeping it free. The caller has locked the node. */
+export async function releaseFromWindows(tx: Tx, nodeId: NodeId, now: Date): Promise<void> {
+  await sql`
+    update maintenance_nodes as part set hold = 'left'
+      from maintenance_windows as windows
+     where windows.id = part.window_id and part.node_id = ${toUuid(nodeId)} and part.hold <> 'left'
+       and (part.hold = 'held' or (windows.status in ('announced', 'in_progress') and windows.drains_at <= ${now}))
+  `.execute(tx.kysely);
+}
+
+interface AffectedAllocationRow {
+  allocation_id: string;
+  org_id: string;
+  mode: Mode;
+  external_id: string;
+  node_ids: string[];
+}
+
+function toAffectedAllocation(row: AffectedAllocationRow): AffectedAllocation {
+  return {
+    allocationId: fromUuid('alc', row.allocation_id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    externalId: row.external_id,
+    nodeIds: row.node_ids.map((id) => fromUuid('nod', id)),
+  };
+}
+
+/**
+ * Notes up to `limit` live allocations on the nodes of a window whose organisations have heard nothing of it, and
+ * returns them: what an organisation has is kept together as far as it fits.
+ */
+export async function recordFirstNotices(
+  tx: Tx,
+  windowId: MaintenanceId,
+  told: MaintenanceNoticeKind,
+  limit: number,
+): Promise<readonly AffectedAllocation[]> {
+  const { rows } = await sql<AffectedAllocationRow>`
+    with untold as (
+      select allocation.id as allocation_id, allocation.org_id, allocation.mode, allocation.external_id,
+             array_agg(distinct sold.node_id) as node_ids
+        from maintenance_nodes as part
+        join allocated_gpus as sold on sold.node_id = part.node_id and sold.released_at is null
+        join allocations as allocation on allocation.id = sold.allocation_id and allocation.state = 'live'
+       where part.window_id = ${toUuid(windowId)}
+         and not exists (select 1 from maintenance_notices as notice
+                          where notice.window_id = part.window_id and notice.allocation_id = allocation.id)
+       group by allocation.id
+       order by allocation.org_id, allocation.mode, allocation.id
+       limit ${limit}
+    ), noted as (
+      insert into maintenance_notices (window_id, allocation_id, org_id, mode, told, told_at)
+      select ${toUuid(windowId)}, allocation_id, org_id, mode, ${told}, ${tx.clock.now()} from untold
+    )
+    select * from untold
+  `.execute(tx.kysely);
+  return rows.map(toAffectedAllocation);
+}
+
+/**
+ * Notes up to `limit` allocations whose organisations were told something else last, and returns how many and those
+ * that are still live: whoever has left need not hear of it.
+ */
+export async function recordFollowUpNotices(
+  tx: Tx,
+  windowId: MaintenanceId,
+  told: MaintenanceNoticeKind,
+  limit: number,
+): Promise<{ readonly noted: number; readonly touched: readonly AffectedAllocation[] }> {
+  const { rows } = await sql<AffectedAllocationRow & { state: string }>`
+    with outdated as (
+      select notice.allocation_id from maintenance_notices as notice
+       where notice.window_id = ${toUuid(windowId)} and notice.told <> 'ended' and notice.told <> ${told}
+       order by notice.org_id, notice.mode, notice.allocation_id
+       limit ${limit}
+    ), noted as (
+      update maintenance_notices as notice set told = ${told}, told_at = ${tx.clock.now()}
+        from outdated
+       where notice.window_id = ${toUuid(windowId)} and notice.allocation_id = outdated.allocation_id
+    )
+    select allocation.id as allocation_id, allocation.org_id, allocation.mode, allocation.external_id, allocation.state,
+           array(select distinct sold.node_id
+                   from allocated_gpus as sold
+                   join maintenance_nodes as part
+                     on part.node_id = sold.node_id and part.window_id = ${toUuid(windowId)}
+                  where sold.allocation_id = allocation.id) as node_ids
+      from outdated
+      join allocations as allocation on allocation.id = outdated.allocation_id
+  `.execute(tx.kysely);
+  return {
+    noted: rows.length,
+    touched: rows.filter((row) => row.state === 'live').map(toAffectedAllocation),
+  };
+}
+
+/** A time in which a node is away, as far as is known. */
+export interface NodeMaintenancePeriod {
+  readonly nodeId: NodeId;
+  readonly maintenanceId: MaintenanceId;
+  readonly startsAt: Date;
+  /** When it ends, or ended: earlier than announced if it was called off. */
+  readonly endsAt: Date;
+}
+
+/**
+ * The windows that these nodes are in at a moment. By the times alone: it does not matter whether a worker has
+ * noticed yet, so what is asked twice about a moment that has passed is answered alike.
+ */
+export function windowsAt(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+  at: Date,
+): Promise<readonly NodeMaintenancePeriod[]> {
+  return windowsBetween(reader, nodeIds, { from: at, to: at });
+}
+
+/** The same for any moment of a stretch of time, its ends included. */
+export async function windowsBetween(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<readonly NodeMaintenancePeriod[]> {
+  if (nodeIds.length === 0) return [];
+  const { rows } = await sql<{ node_id: string; id: string; starts_at: Date; over_at: Date }>`
+    select part.node_id, windows.id, windows.starts_at, coalesce(windows.ended_at, windows.ends_at) as over_at
+      from maintenance_nodes as part
+      join maintenance_windows as windows on windows.id = part.window_id
+     where part.node_id = any (${nodeIds.map(toUuid)}::uuid[])
+       and windows.starts_at <= ${to} and coalesce(windows.ended_at, windows.ends_at) > ${from}
+       and coalesce(windows.ended_at, windows.ends_at) > windows.starts_at
+     order by part.node_id, windows.starts_at, windows.id
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    nodeId: fromUuid('nod', row.node_id),
+    maintenanceId: fromUuid('mnt', row.id),
+    startsAt: row.starts_at,
+    endsAt: row.over_at,
+  }));
+}

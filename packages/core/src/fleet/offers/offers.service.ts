@@ -1,0 +1,242 @@
+import { type Body, type Contract, type GpuType, type Region } from '@millrace/contract';
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { OrgId } from '@millrace/platform/ids';
+import { timesUsd, type NanoUsd } from '@millrace/platform/money';
+import { createGpuPriceLookup, readAllReserveOptions, type GpuPriceLookup } from '../../prices/index.ts';
+import {
+  findAlternatives,
+  earliestFitAt,
+  assessPlacement,
+  roundUpToMinute,
+  type Alternative,
+  type PlacementAssessment,
+  type PlacementQuery,
+} from './placement-explanation.ts';
+import { readCapacityChanges, readNodeFacts } from './placement-explanation.store.ts';
+import {
+  parseCudaRequirement,
+  isHardwareStale,
+  isRentableRegion,
+  minDiskOf,
+  offersOf,
+  poolsOf,
+  nodeLayoutOf,
+  type Hardware,
+  type MachineType,
+  type Pool,
+  type PoolKey,
+  type RentalOffer,
+} from './offers.ts';
+import { readAvailability, readHardware } from './offers.store.ts';
+import { OBSERVATION_MAX_AGE_MS } from '../placement/placement.service.ts';
+import { SingleFlightCache } from './single-flight-cache.ts';
+import { listReserveOffers, type ReserveOffer } from './reserve-offers.ts';
+
+/** What tenants are told of what can be had, from the rows that placement goes by. */
+
+/** How old what is shown may be. However many ask, the database is asked once in this time by each process. */
+export const OFFERS_MAX_AGE_MS = 1_000;
+
+/** What nodes are made of is read anew after this time, or as soon as something is free that it does not know of. */
+const HARDWARE_MAX_AGE_MS = 60_000;
+
+/** A rental that ended this recently is taken to be on its way out; one that is stuck for longer is not counted on. */
+const OVERDUE_END_TOLERANCE_MS = 10 * 60_000;
+
+const ALTERNATIVES_SHOWN = 20;
+
+export interface OfferFilter {
+  readonly gpuType?: GpuType | undefined;
+  readonly region?: Region | undefined;
+  readonly machineType?: MachineType | undefined;
+}
+
+/** Who asks: prices are theirs, and their mode decides what they see. */
+export interface Requester {
+  /** Null: somebody who has not signed in and is shown list prices. */
+  readonly orgId: OrgId | null;
+  readonly mode: Mode;
+}
+
+export interface PricedOffer extends RentalOffer {
+  readonly costPerHour: NanoUsd;
+}
+
+export interface PricedAlternative extends Alternative {
+  readonly costPerHour: NanoUsd;
+}
+
+export interface Explanation extends PlacementAssessment {
+  /** Null: the price book has no price for it. */
+  readonly costPerHour: NanoUsd | null;
+  readonly capacityExpectedAt: Date | null;
+  readonly alternatives: readonly PricedAlternative[];
+}
+
+export type ExplainPlacementBody = Body<Contract['operations']['explainPlacement']>;
+
+interface OfferSnapshot {
+  readonly pools: readonly Pool[];
+  readonly offers: readonly RentalOffer[];
+}
+
+export class OfferService {
+  readonly #db: Db;
+  readonly #hardware: SingleFlightCache<Hardware>;
+  readonly #snapshot: SingleFlightCache<OfferSnapshot>;
+
+  constructor({ db, clock }: { readonly db: Db; readonly clock: Timer }) {
+    this.#db = db;
+    this.#hardware = new SingleFlightCache(clock, () => readHardware(db));
+    this.#snapshot = new SingleFlightCache(clock, () => this.#load());
+  }
+
+  /** In the order of the list; without a price nothing is offered. */
+  async rentalOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly PricedOffer[]> {
+    const [{ offers }, priceOf] = await Promise.all([
+      this.#snapshot.get(OFFERS_MAX_AGE_MS),
+      createGpuPriceLookup(this.#db, orgId, mode, this.#db.clock.now()),
+    ]);
+    return offers
+      .filter((offer) => offer.mode === mode && matchesFilter(offer, filter))
+      .flatMap((offer) => {
+        const costPerHour = hourlyPriceOf(priceOf, offer, offer.gpuCount);
+        return costPerHour === null ? [] : { ...offer, costPerHour };
+      });
+  }
+
+  /** By id, newest first. */
+  async reserveOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly ReserveOffer[]> {
+    const [{ pools }, priceOf, options] = await Promise.all([
+      this.#snapshot.get(OFFERS_MAX_AGE_MS),
+      createGpuPriceLookup(this.#db, orgId, mode, this.#db.clock.now()),
+      readAllReserveOptions(this.#db),
+    ]);
+    const ours = pools.filter((pool) => pool.mode === mode && matchesFilter(pool, filter));
+    return listReserveOffers(options, ours, priceOf);
+  }
+
+  /**
+   * Whether a rental could be placed now, read anew for each question. What could be had instead is as old as what the
+   * list of offers shows.
+   */
+  async explain({ orgId, mode }: Requester, asked: ExplainPlacementBody): Promise<Explanation> {
+    const wish = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const now = this.#db.clock.now();
+    const watchedSince = observedSinceAt(now);
+    const [facts, priceOf] = await Promise.all([
+      readNodeFacts(this.#db, wish, { watchedSince, byFabric: shape !== null && shape.nodeCount > 1 }),
+      createGpuPriceLookup(this.#db, orgId, mode, now),
+    ]);
+    const verdict = assessPlacement(wish, isRentableRegion(wish), facts);
+    const costPerHour = hourlyPriceOf(priceOf, wish, wish.gpuCount);
+    if (verdict.placeable) return { ...verdict, costPerHour, capacityExpectedAt: null, alternatives: [] };
+    const endsAfter = new Date(now.getTime() - OVERDUE_END_TOLERANCE_MS);
+    const [{ pools }, changes] = await Promise.all([
+      this.#snapshot.get(OFFERS_MAX_AGE_MS),
+      isRentableRegion(wish) && shape !== null
+        ? readCapacityChanges(this.#db, wish, { watchedSince, endsAfter })
+        : [],
+    ]);
+    const fits = shape === null ? null : earliestFitAt(shape, changes, verdict.idleByFabric);
+    const expectedMs = fits === null ? null : Math.max(fits.getTime(), now.getTime());
+    return {
+      ...verdict,
+      costPerHour,
+      capacityExpectedAt: expectedMs === null ? null : roundUpToMinute(new Date(expectedMs)),
+      alternatives: pricedAlternatives(findAlternatives(wish, pools), priceOf),
+    };
+  }
+
+  /** Whether `explain` would call it placeable, for those who need to know no more. */
+  async canPlace({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<boolean> {
+    const wish = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const watchedSince = observedSinceAt(this.#db.clock.now());
+    const byFabric = shape !== null && shape.nodeCount > 1;
+    const facts = await readNodeFacts(this.#db, wish, { watchedSince, byFabric });
+    return assessPlacement(wish, isRentableRegion(wish), facts).placeable;
+  }
+
+  /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
+  async leastDiskGb({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<number | null> {
+    const wish = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const { pools } = await this.#snapshot.get(OFFERS_MAX_AGE_MS);
+    const pool = pools.find((each) => isSamePool(each, wish));
+    return shape === null || pool === undefined ? null : minDiskOf(pool, shape);
+  }
+
+  async #load(): Promise<OfferSnapshot> {
+    const now = await readAvailability(this.#db, observedSinceAt(this.#db.clock.now()));
+    let hardware = await this.#hardware.get(HARDWARE_MAX_AGE_MS);
+    if (isHardwareStale(hardware, now)) hardware = await this.#hardware.get(0);
+    const pools = poolsOf(hardware, now);
+    return { pools, offers: offersOf(pools) };
+  }
+}
+
+function observedSinceAt(now: Date): Date {
+  return new Date(now.getTime() - OBSERVATION_MAX_AGE_MS);
+}
+
+function toPlacementQuery(mode: Mode, asked: ExplainPlacementBody): PlacementQuery {
+  const { rentalType: machineType, region, gpuType, networkType: connectionType, gpuCount } = asked;
+  return {
+    mode,
+    machineType,
+    region,
+    gpuType,
+    connectionType,
+    gpuCount,
+    cuda: parseCudaRequirement(asked.cudaVersion),
+  };
+}
+
+function isSamePool(pool: PoolKey, wish: PlacementQuery): boolean {
+  return (
+    pool.mode === wish.mode &&
+    pool.machineType === wish.machineType &&
+    pool.region === wish.region &&
+    pool.gpuType === wish.gpuType &&
+    pool.connectionType === wish.connectionType
+  );
+}
+
+function matchesFilter(
+  thing: Pick<Pool, 'gpuType' | 'region' | 'machineType'>,
+  filter: OfferFilter,
+): boolean {
+  return (
+    (filter.gpuType === undefined || filter.gpuType === thing.gpuType) &&
+    (filter.region === undefined || filter.region === thing.region) &&
+    (filter.machineType === undefined || filter.machineType === thing.machineType)
+  );
+}
+
+function hourlyPriceOf(
+  priceOf: GpuPriceLookup,
+  thing: Pick<Pool, 'gpuType' | 'region' | 'machineType' | 'connectionType'>,
+  gpuCount: number,
+): NanoUsd | null {
+  const { gpuType, region, machineType, connectionType: networkType } = thing;
+  const price = priceOf({ gpuType, region, machineType, networkType });
+  return price === null ? null : timesUsd(price, BigInt(gpuCount));
+}
+
+/** Of alternatives that are equally near the cheapest comes first: the sort before this one is by distance alone. */
+function pricedAlternatives(
+  alternatives: readonly Alternative[],
+  priceOf: GpuPriceLookup,
+): readonly PricedAlternative[] {
+  return alternatives
+    .flatMap((alternative) => {
+      const costPerHour = hourlyPriceOf(priceOf, alternative.pool, alternative.gpuCount);
+      return costPerHour === null ? [] : { ...alternative, costPerHour };
+    })
+    .toSorted((one, other) => one.distance - other.distance || Number(one.costPerHour - other.costPerHour))
+    .slice(0, ALTERNATIVES_SHOWN);
+}

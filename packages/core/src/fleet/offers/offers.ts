@@ -1,0 +1,337 @@
+import {
+  bareMetalRegions,
+  virtualMachineRegions,
+  type GpuType,
+  type Region,
+  type rentalType,
+} from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import type { ClusterId } from '@millrace/platform/ids';
+import { divideWithRemainder } from '@millrace/platform/money';
+import type { z } from 'zod';
+import type { GpuFormFactor } from '../inventory/nodes.ts';
+import type { ConnectionType, OfferKind } from '../placement/placement.ts';
+
+/** What could be reserved now, out of what the allocator counts. Pure: the same counts give the same offers. */
+
+export type MachineType = z.infer<typeof rentalType>;
+
+/** Bare metal is rented by whole nodes of this many GPUs, as the interface's multiple of 8 says. */
+export const GPUS_PER_METAL_NODE = 8;
+
+/** How the GPUs of a rental lie on nodes. */
+export interface NodeLayout {
+  readonly gpusPerNode: number;
+  readonly nodeCount: number;
+  /** Bare metal: a node has one tenant, so it is taken as a whole and must have exactly these GPUs. */
+  readonly whole: boolean;
+}
+
+/** Null: no machine of this type has this many GPUs, however large the fleet. */
+export function nodeLayoutOf(machineType: MachineType, gpuCount: number): NodeLayout | null {
+  if (machineType === 'virtual-machine') return { gpusPerNode: gpuCount, nodeCount: 1, whole: false };
+  const [nodeCount, rest] = divideWithRemainder(gpuCount, GPUS_PER_METAL_NODE);
+  if (rest !== 0 || nodeCount === 0) return null;
+  return { gpusPerNode: GPUS_PER_METAL_NODE, nodeCount, whole: true };
+}
+
+/** What tells one pool of machines from another: all that a wish can name beside the number of GPUs and CUDA. */
+export interface PoolKey {
+  readonly mode: Mode;
+  readonly machineType: MachineType;
+  readonly region: Region;
+  readonly gpuType: GpuType;
+  readonly connectionType: ConnectionType;
+}
+
+const regionsFor: Readonly<Record<MachineType, readonly Region[]>> = {
+  'virtual-machine': virtualMachineRegions,
+  'bare-metal': bareMetalRegions,
+};
+
+/** Whether a tenant may ask for this type of machine in this region. The operator's private ones are in no list. */
+export function isRentableRegion(wish: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
+  return regionsFor[wish.machineType].includes(wish.region) && isRegionInMode(wish);
+}
+
+/**
+ * Whether keys of this mode rent in this region. Test keys have mock-region, and live keys never do. The interface names no mock
+ * region for bare metal, so test keys rent that in every region of its set; the mock provider serves it.
+ */
+export function isRegionInMode(asked: {
+  readonly mode: Mode;
+  readonly machineType: OfferKind;
+  readonly region: string;
+}): boolean {
+  const isMock = asked.region === 'mock-region';
+  if (asked.machineType === 'bare-metal') return !isMock;
+  return isMock === (asked.mode === 'test');
+}
+
+export interface NodeHardware {
+  readonly cpuCount: number;
+  readonly ramMb: number;
+  readonly storageGb: number;
+  /** All of its GPUs, also those that are missing at the moment: somebody may hold their share. */
+  readonly gpusTotal: number;
+}
+
+export interface NodeShare {
+  readonly vcpuCount: number;
+  readonly ramGb: number;
+  readonly storageGb: number;
+  readonly gpuCount: number;
+}
+
+export const MB_PER_GB = 1024;
+
+/** Everything of a node in proportion to its GPUs, rounded down: all shares together never exceed the node. */
+export function shareOfNode(node: NodeHardware, gpuCount: number): NodeShare {
+  const part = (amount: number): number =>
+    node.gpusTotal === 0 ? 0 : divideWithRemainder(amount * gpuCount, node.gpusTotal)[0];
+  return {
+    vcpuCount: part(node.cpuCount),
+    ramGb: divideWithRemainder(part(node.ramMb), MB_PER_GB)[0],
+    storageGb: part(node.storageGb),
+    gpuCount,
+  };
+}
+
+/** Nodes of one cluster that are alike, whatever is sold of them and whatever their state. Changes rarely. */
+export interface HardwareGroup extends PoolKey {
+  readonly clusterId: ClusterId;
+  readonly cpuModel: string | null;
+  readonly formFactor: GpuFormFactor | null;
+  /** Of each node. */
+  readonly gpusTotal: number;
+  readonly nodes: number;
+  /** The least that one of them has. */
+  readonly least: Omit<NodeHardware, 'gpusTotal'>;
+}
+
+/** The most nodes that one fabric of a pool has for gangs, whatever their state. */
+export interface FabricSize extends PoolKey {
+  readonly nodes: number;
+}
+
+/** Nodes on which equally many GPUs are free for whoever comes now. Of bare metal only whole nodes count. */
+export interface FreeNodes extends PoolKey {
+  readonly cuda: number | null;
+  /** Of each node. */
+  readonly gpusFree: number;
+  readonly nodes: number;
+}
+
+/** Fabrics on which equally many whole nodes are free. */
+export interface FreeFabrics extends PoolKey {
+  readonly idleNodes: number;
+  /** The oldest CUDA among them: who needs a newer one cannot count on all of them. */
+  readonly leastCuda: number | null;
+  readonly fabrics: number;
+}
+
+/** What the fleet is made of. */
+export interface Hardware {
+  readonly groups: readonly HardwareGroup[];
+  readonly fabrics: readonly FabricSize[];
+}
+
+/** What of it can be had now. */
+export interface Availability {
+  readonly rooms: readonly FreeNodes[];
+  readonly fabrics: readonly FreeFabrics[];
+  /** The clusters that sell: provider, region and cluster are open, and somebody watches them. */
+  readonly selling: ReadonlySet<ClusterId>;
+}
+
+export interface Pool extends PoolKey {
+  readonly hardware: readonly HardwareGroup[];
+  readonly largestFabric: number;
+  readonly rooms: readonly FreeNodes[];
+  readonly fabrics: readonly FreeFabrics[];
+  /** False: switched off or unwatched, and nothing of it can be had. */
+  readonly enabled: boolean;
+}
+
+/** The pools that tenants may name, in a fixed order. */
+export function poolsOf(hardware: Hardware, now: Availability): readonly Pool[] {
+  const sizes = Map.groupBy(hardware.fabrics, poolName);
+  const rooms = Map.groupBy(now.rooms, poolName);
+  const fabrics = Map.groupBy(now.fabrics, poolName);
+  return [...Map.groupBy(hardware.groups, poolName)]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([name, members]) => {
+      const [first] = members;
+      if (first === undefined || !isRentableRegion(first)) return [];
+      const { mode, machineType, region, gpuType, connectionType } = first;
+      return {
+        mode,
+        machineType,
+        region,
+        gpuType,
+        connectionType,
+        hardware: members,
+        largestFabric: Math.max(0, ...(sizes.get(name) ?? []).map(({ nodes }) => nodes)),
+        rooms: rooms.get(name) ?? [],
+        fabrics: fabrics.get(name) ?? [],
+        enabled: members.some(({ clusterId }) => now.selling.has(clusterId)),
+      };
+    });
+}
+
+/** Whether something can be had that is of none of the hardware: then the hardware was read too long ago. */
+export function isHardwareStale(hardware: Hardware, now: Availability): boolean {
+  const largest = new Map<string, number>();
+  for (const group of hardware.groups) {
+    const name = poolName(group);
+    largest.set(name, Math.max(group.gpusTotal, largest.get(name) ?? 0));
+  }
+  return now.rooms.some((room) => room.gpusFree > (largest.get(poolName(room)) ?? 0));
+}
+
+function poolName({ mode, machineType, region, gpuType, connectionType }: PoolKey): string {
+  return `${mode} ${region} ${machineType} ${gpuType} ${connectionType}`;
+}
+
+/** How many machines of this shape could be placed one after the other, if nobody else came. */
+export function countPlaceable(
+  pool: Pick<Pool, 'rooms' | 'fabrics'>,
+  { gpusPerNode, nodeCount }: NodeLayout,
+  cuda: number | null,
+): number {
+  if (nodeCount > 1) {
+    return pool.fabrics
+      .filter(({ leastCuda }) => supportsCuda(leastCuda, cuda))
+      .reduce(
+        (sum, { idleNodes, fabrics }) => sum + fabrics * divideWithRemainder(idleNodes, nodeCount)[0],
+        0,
+      );
+  }
+  return pool.rooms
+    .filter((room) => supportsCuda(room.cuda, cuda))
+    .reduce((sum, { gpusFree, nodes }) => sum + nodes * divideWithRemainder(gpusFree, gpusPerNode)[0], 0);
+}
+
+/** The most GPUs that one machine of this pool could have now. */
+export function largestPlaceable(
+  pool: Pick<Pool, 'machineType' | 'rooms' | 'fabrics'>,
+  cuda: number | null,
+): number {
+  const rooms = pool.rooms.filter((room) => supportsCuda(room.cuda, cuda));
+  const onOneNode = Math.max(0, ...rooms.map(({ gpusFree }) => gpusFree));
+  if (pool.machineType === 'virtual-machine') return onOneNode;
+  const fabrics = pool.fabrics.filter(({ leastCuda }) => supportsCuda(leastCuda, cuda));
+  const single = onOneNode >= GPUS_PER_METAL_NODE ? 1 : 0;
+  return GPUS_PER_METAL_NODE * Math.max(single, ...fabrics.map(({ idleNodes }) => idleNodes));
+}
+
+/** As placement decides it: a node that does not tell its CUDA suits only those who need none. */
+export function supportsCuda(actual: number | null, wanted: number | null): boolean {
+  return wanted === null || (actual !== null && actual >= wanted);
+}
+
+/** Whether a node with so many GPUs could ever hold this part of a machine. */
+export function fitsNodeSize(gpusTotal: number, { gpusPerNode, whole }: NodeLayout): boolean {
+  return whole ? gpusTotal === gpusPerNode : gpusTotal >= gpusPerNode;
+}
+
+/** The CUDA of a wish as placement compares it: `cuda12.8` is 1208. */
+export function parseCudaRequirement(version: string | undefined): number | null {
+  if (version === undefined) return null;
+  const [major = 0, minor = 0] = version.replace('cuda', '').split('.').map(Number);
+  return major * 100 + minor;
+}
+
+/** One size of machine in one pool. */
+export interface RentalOffer extends PoolKey {
+  readonly gpuCount: number;
+  readonly gpuFormFactor: GpuFormFactor;
+  readonly totalAvailable: number;
+  readonly enabled: boolean;
+  /** What the machine gets at least, node by node. */
+  readonly nodes: readonly (NodeShare & { readonly cpuModel: string })[];
+}
+
+/** Every size on offer in every pool, also those of which none can be had now. */
+export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
+  return pools.flatMap((pool) => {
+    const { mode, machineType, region, gpuType, connectionType, enabled } = pool;
+    return sizesOf(pool).map(({ gpuCount, shape }) => {
+      const able = pool.hardware.filter(({ gpusTotal }) => fitsNodeSize(gpusTotal, shape));
+      const usual = mostCommon(able);
+      const node = { cpuModel: usual?.cpuModel ?? 'unknown', ...minShare(able, shape.gpusPerNode) };
+      return {
+        mode,
+        machineType,
+        region,
+        gpuType,
+        connectionType,
+        enabled,
+        gpuCount,
+        gpuFormFactor: usual?.formFactor ?? defaultFormFactor[gpuType],
+        totalAvailable: countPlaceable(pool, shape, null),
+        nodes: Array.from({ length: shape.nodeCount }, () => node),
+      };
+    });
+  });
+}
+
+/** The disk of a machine of this shape, at least; a machine has one of everything. Null: no node of the pool could hold it. */
+export function minDiskOf(pool: Pick<Pool, 'hardware'>, shape: NodeLayout): number | null {
+  const able = pool.hardware.filter(({ gpusTotal }) => fitsNodeSize(gpusTotal, shape));
+  if (able.length === 0) return null;
+  return Math.max(1, minShare(able, shape.gpusPerNode).storageGb);
+}
+
+/** Where no engine told. Sync names it for every model that rentals offer. */
+export const defaultFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
+  h100: 'sxm5',
+  h200: 'sxm5',
+  b200: 'sxm6',
+};
+
+/** Up to this many nodes every gang is listed, beyond it every doubling. Sizes between can be rented all the same. */
+const EVERY_GANG_UP_TO = 8;
+
+function sizesOf(pool: Pool): readonly { readonly gpuCount: number; readonly shape: NodeLayout }[] {
+  const totals = pool.hardware.map(({ gpusTotal }) => gpusTotal);
+  const counts =
+    pool.machineType === 'virtual-machine'
+      ? doublings(1, Math.max(0, ...totals))
+      : gangSizes(totals, pool.largestFabric).map((nodes) => nodes * GPUS_PER_METAL_NODE);
+  return counts.flatMap((gpuCount) => {
+    const shape = nodeLayoutOf(pool.machineType, gpuCount);
+    return shape === null ? [] : { gpuCount, shape };
+  });
+}
+
+function gangSizes(totals: readonly number[], largestFabric: number): readonly number[] {
+  if (!totals.includes(GPUS_PER_METAL_NODE)) return [];
+  const most = Math.max(1, largestFabric);
+  const small = Array.from({ length: Math.min(most, EVERY_GANG_UP_TO) }, (_, index) => index + 1);
+  return [...small, ...doublings(2 * EVERY_GANG_UP_TO, most)];
+}
+
+function doublings(first: number, last: number): readonly number[] {
+  const numbers: number[] = [];
+  for (let number = first; number <= last; number *= 2) numbers.push(number);
+  return numbers;
+}
+
+function mostCommon(groups: readonly HardwareGroup[]): HardwareGroup | undefined {
+  return groups.toSorted(
+    (one, other) => other.nodes - one.nodes || ((one.cpuModel ?? '') < (other.cpuModel ?? '') ? -1 : 1),
+  )[0];
+}
+
+/** Placement takes any node of the pool, so what is promised is the least of each thing. */
+function minShare(groups: readonly HardwareGroup[], gpuCount: number): NodeShare {
+  const shares = groups.map(({ least, gpusTotal }) => shareOfNode({ ...least, gpusTotal }, gpuCount));
+  const leastOf = (amounts: readonly number[]): number => (amounts.length === 0 ? 0 : Math.min(...amounts));
+  return {
+    vcpuCount: leastOf(shares.map((share) => share.vcpuCount)),
+    ramGb: leastOf(shares.map((share) => share.ramGb)),
+    storageGb: leastOf(shares.map((share) => share.storageGb)),
+    gpuCount,
+  };
+}

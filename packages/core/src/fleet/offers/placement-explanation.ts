@@ -1,0 +1,257 @@
+import { placementBlockers, type MachineState, type PlacementBlocker } from '@millrace/contract';
+import type { FabricId, NodeId } from '@millrace/platform/ids';
+import { floorDivide } from '@millrace/platform/money';
+import type { FleetGpuType } from '../inventory/gpu-models.ts';
+import {
+  countPlaceable,
+  GPUS_PER_METAL_NODE,
+  supportsCuda,
+  fitsNodeSize,
+  largestPlaceable,
+  nodeLayoutOf,
+  type Pool,
+  type PoolKey,
+  type NodeLayout,
+} from './offers.ts';
+import type { ConnectionType } from '../placement/placement.ts';
+
+/** Why a wish can or cannot be placed, and what could be had instead. Pure: the facts and the time are told. */
+
+export interface PlacementQuery extends PoolKey {
+  readonly gpuCount: number;
+  /** The CUDA that is needed at least. */
+  readonly cuda: number | null;
+}
+
+/** Nodes of the wish's region and machine type about which the same is true. */
+export interface NodeFacts {
+  readonly nodes: number;
+  /** Provider and region are switched on. */
+  readonly regionOn: boolean;
+  /** Provider, region and cluster sell. */
+  readonly open: boolean;
+  /** Somebody looked at the cluster not long ago. */
+  readonly watched: boolean;
+  readonly status: MachineState;
+  /** What placement goes by; follows from the status. */
+  readonly ready: boolean;
+  readonly gpuType: FleetGpuType | null;
+  readonly connectionType: ConnectionType;
+  readonly cuda: number | null;
+  readonly gpusTotal: number;
+  readonly gpusFree: number;
+  readonly idle: boolean;
+  readonly fabricId: FabricId | null;
+}
+
+export interface Obstacle {
+  readonly code: PlacementBlocker;
+  readonly nodeCount: number;
+}
+
+export interface PlacementAssessment {
+  /** Whether `place` would succeed now. */
+  readonly placeable: boolean;
+  /** Nodes of the region that are sold as this type of machine. */
+  readonly nodesConsidered: number;
+  /** Those that no obstacle excludes: with the counts of the obstacles they add up to those considered. */
+  readonly nodesFitting: number;
+  readonly obstacles: readonly Obstacle[];
+  /** Whole nodes that are free on each fabric, where the wish is a gang. */
+  readonly idleByFabric: ReadonlyMap<FabricId, number>;
+}
+
+/** Judges the nodes one group after the other. `rentable`: a tenant may name this region for this machine type. */
+export function assessPlacement(
+  wish: PlacementQuery,
+  rentable: boolean,
+  facts: readonly NodeFacts[],
+): PlacementAssessment {
+  const nodesConsidered = countNodesIn(facts);
+  const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+  const refused = requestObstacle(rentable, shape, nodesConsidered);
+  if (refused !== null || shape === null) {
+    const obstacles = refused === null ? [] : [{ code: refused, nodeCount: nodesConsidered }];
+    return { placeable: false, nodesConsidered, nodesFitting: 0, obstacles, idleByFabric: new Map() };
+  }
+  const alone = facts.map((group) => ({ group, code: obstacleOf(group, wish, shape) }));
+  const idleByFabric = idleNodes(alone.filter(({ code }) => code === null).map(({ group }) => group));
+  const judged = alone.map(({ group, code }) => ({
+    group,
+    code: code ?? (fitsFabric(group, shape, idleByFabric) ? null : ('FABRIC_TOO_SMALL' as const)),
+  }));
+  const nodesFitting = countNodesIn(judged.filter(({ code }) => code === null).map(({ group }) => group));
+  const obstacles = placementBlockers
+    .map((code) => ({
+      code,
+      nodeCount: countNodesIn(judged.filter((each) => each.code === code).map(({ group }) => group)),
+    }))
+    .filter(({ nodeCount }) => nodeCount > 0);
+  return { placeable: nodesFitting > 0, nodesConsidered, nodesFitting, obstacles, idleByFabric };
+}
+
+function requestObstacle(
+  rentable: boolean,
+  shape: NodeLayout | null,
+  nodes: number,
+): PlacementBlocker | null {
+  if (!rentable) return 'REGION_NOT_OFFERED';
+  if (shape === null) return 'GPU_COUNT_NOT_OFFERED';
+  return nodes === 0 ? 'NO_NODES_IN_REGION' : null;
+}
+
+/** What excludes a node, whatever the others of its fabric are. */
+function obstacleOf(node: NodeFacts, wish: PlacementQuery, shape: NodeLayout): PlacementBlocker | null {
+  if (!node.open) return node.regionOn ? 'CLUSTER_SILENT' : 'REGION_DISABLED';
+  if (!node.watched) return 'CLUSTER_UNWATCHED';
+  if (!node.ready) return stateObstacle(node.status);
+  if (node.gpuType !== wish.gpuType) return 'WRONG_GPU_TYPE';
+  if (node.connectionType !== wish.connectionType) return 'WRONG_NETWORK';
+  if (!supportsCuda(node.cuda, wish.cuda)) return 'CUDA_TOO_OLD';
+  if (!fitsNodeSize(node.gpusTotal, shape)) return 'NODE_TOO_SMALL';
+  const isRoom = shape.whole ? node.idle : node.gpusFree >= shape.gpusPerNode;
+  return isRoom ? null : 'NO_FREE_GPUS';
+}
+
+function stateObstacle(status: MachineState): PlacementBlocker {
+  switch (status) {
+    case 'node_registering':
+    case 'node_ready':
+      return 'NODE_REGISTERING';
+    case 'node_draining':
+      return 'NODE_DRAINING';
+    case 'node_quarantined':
+      return 'NODE_QUARANTINED';
+    case 'node_offline':
+    case 'node_removed':
+      return 'NODE_OFFLINE';
+  }
+}
+
+function idleNodes(fitting: readonly NodeFacts[]): ReadonlyMap<FabricId, number> {
+  const idle = new Map<FabricId, number>();
+  for (const { fabricId, nodes } of fitting) {
+    if (fabricId !== null) idle.set(fabricId, nodes + (idle.get(fabricId) ?? 0));
+  }
+  return idle;
+}
+
+function fitsFabric(
+  node: NodeFacts,
+  { nodeCount }: NodeLayout,
+  idle: ReadonlyMap<FabricId, number>,
+): boolean {
+  if (nodeCount === 1) return true;
+  return node.fabricId !== null && (idle.get(node.fabricId) ?? 0) >= nodeCount;
+}
+
+function countNodesIn(groups: readonly { readonly nodes: number }[]): number {
+  return groups.reduce((sum, { nodes }) => sum + nodes, 0);
+}
+
+/** Something that is known to happen to a node: GPUs of it come free, or it takes new work again. */
+export interface CapacityChange {
+  readonly at: Date;
+  readonly nodeId: NodeId;
+  readonly fabricId: FabricId | null;
+  /** All GPUs that are let go then, and of these the ones that are there to be sold again. */
+  readonly held: number;
+  readonly present: number;
+  /** When the maintenance that keeps it from new work ends; null: it takes new work now. */
+  readonly takesFrom: Date | null;
+  /** The node as it is now. */
+  readonly gpusFree: number;
+  readonly gpusTotal: number;
+  readonly gpusAllocated: number;
+}
+
+/**
+ * The first time at which the wish would fit if all of this happens as it is known and nobody else comes; null when it
+ * is not enough. `changes` are of nodes that suit the wish but for what is sold of them, and for maintenance.
+ */
+export function earliestFitAt(
+  shape: NodeLayout,
+  changes: readonly CapacityChange[],
+  idleByFabric: ReadonlyMap<FabricId, number>,
+): Date | null {
+  const nodes = new Map<NodeId, { free: number; allocated: number; counted: boolean }>();
+  const idle = new Map(idleByFabric);
+  for (const change of changes.toSorted((one, other) => one.at.getTime() - other.at.getTime())) {
+    const { at, nodeId, fabricId, takesFrom, gpusTotal } = change;
+    const node = nodes.get(nodeId) ?? {
+      free: change.gpusFree,
+      allocated: change.gpusAllocated,
+      counted: false,
+    };
+    nodes.set(nodeId, node);
+    node.free += change.present;
+    node.allocated -= change.held;
+    if (node.counted || (takesFrom !== null && at < takesFrom)) continue;
+    const isRoom = shape.whole
+      ? node.allocated === 0 && node.free === gpusTotal
+      : node.free >= shape.gpusPerNode;
+    if (!isRoom || !fitsNodeSize(gpusTotal, shape)) continue;
+    if (shape.nodeCount === 1) return at;
+    if (fabricId === null) continue;
+    node.counted = true;
+    const idleNow = 1 + (idle.get(fabricId) ?? 0);
+    idle.set(fabricId, idleNow);
+    if (idleNow >= shape.nodeCount) return at;
+  }
+  return null;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Up to the minute: early enough to plan by, too coarse to follow somebody else's rental by. */
+export function roundUpToMinute(at: Date): Date {
+  return new Date(floorDivide(at.getTime(), MINUTE_MS) * MINUTE_MS);
+}
+
+/** Something that could be had now instead. */
+export interface Alternative {
+  readonly pool: Pool;
+  /** How far from the wish it is: the least comes first. */
+  readonly distance: number;
+  readonly gpuCount: number;
+  readonly totalAvailable: number;
+}
+
+/**
+ * What could be had instead, nearest to the wish first: the same elsewhere or on another network, other GPUs, fewer
+ * GPUs of the same type.
+ */
+export function findAlternatives(wish: PlacementQuery, pools: readonly Pool[]): readonly Alternative[] {
+  return pools
+    .filter((pool) => pool.mode === wish.mode && pool.machineType === wish.machineType)
+    .flatMap((pool) => {
+      const gpuCount = nearestGpuCount(wish, largestPlaceable(pool, wish.cuda));
+      const shape = nodeLayoutOf(pool.machineType, gpuCount);
+      const isWhole = gpuCount === wish.gpuCount;
+      const distance = distanceOf(wish, pool, isWhole);
+      // The wish itself was just found not to fit, however the pool looked a moment ago.
+      if (gpuCount === 0 || shape === null || distance === null) return [];
+      return { distance, pool, gpuCount, totalAvailable: countPlaceable(pool, shape, wish.cuda) };
+    })
+    .toSorted((one, other) => one.distance - other.distance);
+}
+
+/** The number of GPUs next to the wished one that can be had, no more than were wished where that is possible. */
+function nearestGpuCount({ machineType, gpuCount }: PlacementQuery, largest: number): number {
+  if (machineType === 'virtual-machine') return Math.min(gpuCount, largest);
+  const wholeNodes = Math.max(GPUS_PER_METAL_NODE, gpuCount - (gpuCount % GPUS_PER_METAL_NODE));
+  return Math.min(wholeNodes, largest);
+}
+
+function distanceOf(wish: PlacementQuery, pool: Pool, isWhole: boolean): number | null {
+  const sameRegion = pool.region === wish.region;
+  const sameType = pool.gpuType === wish.gpuType;
+  const samePool = sameRegion && sameType && pool.connectionType === wish.connectionType;
+  if (isWhole) {
+    if (samePool) return null;
+    if (sameType) return sameRegion ? 0 : 2;
+    return sameRegion ? 3 : 5;
+  }
+  if (!sameType) return null;
+  return sameRegion ? 1 : 4;
+}

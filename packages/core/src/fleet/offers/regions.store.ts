@@ -1,0 +1,76 @@
+import { reportsGpuUse } from '@millrace/compute';
+import type { Reader } from '@millrace/platform/db';
+import type { ConnectionType, OfferKind, PlacementRequirements } from '../placement/placement.ts';
+
+/** All SQL about what a region has to offer whoever wants to rent in it. */
+
+export interface RegionProvider {
+  readonly providerId: string;
+  /** Whether it takes new work there. */
+  readonly open: boolean;
+  readonly customPorts: boolean;
+  /** Whether its machines report how busy their GPUs are. */
+  readonly gpuUse: boolean;
+}
+
+/** Who has clusters for this offer in the region, whether or not they take new work. */
+export async function listRegionProviders(
+  reader: Reader,
+  where: { readonly mode: PlacementRequirements['mode']; readonly offer: OfferKind; readonly region: string },
+): Promise<readonly RegionProvider[]> {
+  const rows = await reader.kysely
+    .selectFrom('provider_regions as region')
+    .innerJoin('providers as provider', 'provider.id', 'region.provider_id')
+    .select(['region.provider_id', 'region.enabled', 'region.configured', 'region.custom_ports'])
+    .select(['provider.enabled as provider_enabled', 'provider.configured as provider_configured'])
+    .select('provider.driver')
+    .where('region.region', '=', where.region)
+    .where('provider.mode', '=', where.mode)
+    .where((has) =>
+      has.exists(
+        has
+          .selectFrom('clusters as cluster')
+          .select('cluster.id')
+          .whereRef('cluster.provider_id', '=', 'region.provider_id')
+          .whereRef('cluster.region', '=', 'region.region')
+          .where('cluster.offer', '=', where.offer)
+          .where('cluster.status', '<>', 'removed'),
+      ),
+    )
+    .orderBy('region.provider_id')
+    .execute();
+  return rows.map((row) => ({
+    providerId: row.provider_id,
+    open: row.enabled && row.configured && row.provider_enabled && row.provider_configured,
+    customPorts: row.custom_ports,
+    gpuUse: reportsGpuUse[row.driver],
+  }));
+}
+
+/** Whether machines of a provider report how busy their GPUs are. */
+export async function reportsGpuUtilisation(reader: Reader, providerId: string): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('providers')
+    .select('driver')
+    .where('id', '=', providerId)
+    .executeTakeFirst();
+  return row !== undefined && reportsGpuUse[row.driver];
+}
+
+/** How the nodes are connected that could hold this, were they free. Reads the nodes of the region: ask it seldom. */
+export async function listConnectionTypes(
+  reader: Reader,
+  need: Pick<PlacementRequirements, 'mode' | 'offer' | 'region' | 'gpuType' | 'gpusPerNode'>,
+): Promise<readonly ConnectionType[]> {
+  const rows = await reader.kysely
+    .selectFrom('node_capacity')
+    .select('connection_type')
+    .distinct()
+    .where('mode', '=', need.mode)
+    .where('offer', '=', need.offer)
+    .where('region', '=', need.region)
+    .where('gpu_type', '=', need.gpuType)
+    .where('gpus_total', '>=', need.gpusPerNode)
+    .execute();
+  return rows.map((row) => row.connection_type);
+}

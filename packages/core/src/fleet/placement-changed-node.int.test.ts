@@ -1,0 +1,224 @@
+import { toUuid } from '@millrace/platform/ids';
+import { eventually } from '@millrace/testing';
+import type { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  gpusOf,
+  holdPlacement,
+  openPlacementHarness,
+  placementTransaction,
+  refusalOf,
+  waitUntilBlocked,
+  type PlacementHarness,
+  type PlacementRegion,
+} from './placement/placement.fixture.ts';
+import type { Placement, PlacementRequest } from './placement/placement.ts';
+import { place } from './placement/placement.service.ts';
+
+/**
+ * What happens to a node between the look of a placement and its lock, which are one statement. The function that
+ * numbers pools stands still while a gate is closed: its callers have their view of the rows by then, and no lock.
+ */
+
+const GATE = 4711;
+const full = 'INSUFFICIENT_CAPACITY';
+
+let ground: PlacementHarness;
+
+beforeAll(async () => {
+  ground = await openPlacementHarness(8);
+  await ground.query(`
+    create or replace function pool_of(mode text, offer text, region text, gpu_type text, connection_type text)
+      returns bigint language plpgsql volatile as $$
+    begin
+      perform pg_advisory_lock_shared(${GATE});
+      perform pg_advisory_unlock_shared(${GATE});
+      return hashtextextended(mode || ' ' || offer || ' ' || region || ' ' || coalesce(gpu_type, '') || ' ' || connection_type, 0);
+    end $$`);
+});
+afterEach(async () => expect(await ground.breaks()).toEqual([]));
+afterAll(() => ground.database.drop());
+
+/** Begins a placement, lets `meanwhile` happen after its look and before its lock, and answers how it ends. */
+async function between<T>(begin: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> {
+  const gate = await ground.database.connect();
+  try {
+    await gate.query('select pg_advisory_lock($1)', [GATE]);
+    const begun = begin();
+    begun.catch(() => undefined);
+    await waitUntilBlocked(ground, 1);
+    await meanwhile();
+    await gate.query('select pg_advisory_unlock($1)', [GATE]);
+    return await begun;
+  } finally {
+    await gate.end();
+  }
+}
+
+async function held(scene: PlacementRegion, fields: Partial<PlacementRequest> = {}) {
+  const holder = holdPlacement(ground, scene.wish(fields));
+  await holder.placed;
+  return holder;
+}
+
+const ports = ({ nodes }: Placement) => nodes.flatMap((node) => node.ports.map((port) => port.externalPort));
+
+describe('a node that others changed between the look and the lock', () => {
+  it('gives what is left of it, and no GPU or port that they took', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 4 });
+    const first = await held(scene, { gpusPerNode: 3 });
+    const late = await between(
+      () => scene.place(),
+      () => first.end('commit'),
+    );
+    expect(gpusOf(await first.placed)).not.toContain(gpusOf(late)[0]);
+    expect(ports(await first.placed)).not.toContain(ports(late)[0]);
+  });
+
+  it('is left for another when they took too much of it', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 2, gpusPerNode: 4 });
+    const first = await held(scene);
+    const [taken] = (await first.placed).nodes;
+    // The tighter of the two as the look sees it, so it is tried first.
+    await scene.place({ gpusPerNode: 1, only: nodeIds.find((id) => id !== taken?.nodeId) ?? null });
+    await first.end('rollback');
+    const tight = await held(scene, { gpusPerNode: 2 });
+    const [tightNode] = (await tight.placed).nodes;
+    const late = await between(
+      () => scene.place({ gpusPerNode: 3 }),
+      () => tight.end('commit'),
+    );
+    expect(late.nodes[0]?.nodeId).not.toBe(tightNode?.nodeId);
+  });
+
+  it('is not given when they drained it, and not the GPU that they found missing', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
+    const [node] = nodeIds.map(toUuid);
+    const losing = await open(
+      `update gpus set state = 'missing' where pci_address = '0000:81:00.0' and node_id = $1`,
+      node,
+    );
+    const late = await between(
+      () => scene.place(),
+      () => losing.query('commit'),
+    );
+    expect(late.nodes[0]?.gpus[0]?.pciAddress).toBe('0000:82:00.0');
+    await losing.end();
+    await scene.release(late);
+    const draining = await open('update node_capacity set ready = false where node_id = $1', node);
+    const refused = await between(
+      () => refusalOf(scene.place()),
+      () => draining.query('commit'),
+    );
+    expect(refused).toBe(full);
+    await draining.end();
+  });
+
+  it('is given with what they gave back', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 2, portRange: [20_000, 20_000] });
+    const before = await scene.place();
+    const giving = await open(
+      'update allocated_gpus set released_at = now() where allocation_id = $1',
+      toUuid(before.allocationId),
+    );
+    await giving.query('update allocated_ports set released_at = now() where allocation_id = $1', [
+      toUuid(before.allocationId),
+    ]);
+    await giving.query(`update allocations set state = 'released', released_at = now() where id = $1`, [
+      toUuid(before.allocationId),
+    ]);
+    const late = await between(
+      () => scene.place(),
+      () => giving.query('commit'),
+    );
+    expect(ports(late)).toEqual([20_000]);
+    await giving.end();
+  });
+
+  it('and left nothing of refuses nobody: who cannot let go of it starts over and waits for the others', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const [first, second] = [await held(scene), await held(scene)];
+    const [again, wish] = [{ ...placementTransaction, maxAttempts: 5 }, scene.wish()];
+    const outcome = between(
+      () => refusalOf(ground.database.db.transaction(again, (tx) => place(tx, wish))),
+      () => first.end('commit'),
+    );
+    await eventually({ what: 'it to wait for a row' }, async () => {
+      const waiting = await ground.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'`,
+      );
+      return waiting.length === 1;
+    });
+    await second.end('rollback');
+    expect(await outcome).toBe('placed');
+  });
+
+  it('and left nothing of is full also for who cannot let go of it', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const [first, second] = [await held(scene), await held(scene)];
+    const outcome = await between(
+      () => refusalOf(scene.place()),
+      () => Promise.all([first.end('commit'), second.end('commit')]),
+    );
+    expect(outcome).toBe(full);
+  });
+});
+
+describe('a gang of which others changed a node between the look and the lock', () => {
+  const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 3, ports: [] } as const;
+  const nodesOf = ({ nodes }: Placement) => nodes.map(({ nodeId }) => nodeId);
+
+  it('has another node of the fabric, or none at all', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 4, offer: 'bare-metal' });
+    const first = await held(scene, { nodeCount: 1 });
+    const late = await between(
+      () => scene.place(),
+      () => first.end('commit'),
+    );
+    expect(new Set([...nodesOf(late), ...nodesOf(await first.placed)]).size).toBe(4);
+    await scene.release(late);
+    const second = await held(scene, { nodeCount: 1 });
+    const refused = await between(
+      () => refusalOf(scene.place()),
+      () => second.end('commit'),
+    );
+    expect(refused).toBe(full);
+    expect(await refusalOf(scene.place({ nodeCount: 2 }))).toBe('placed');
+  });
+
+  it('does without a node that lost a GPU, and takes one whose holder rolled back', async () => {
+    const scene = ground.scene(gang);
+    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
+    const first = await held(scene);
+    const late = await between(
+      () => scene.place(),
+      () => first.end('rollback'),
+    );
+    expect(nodesOf(late)).toEqual(nodeIds);
+    await scene.release(late);
+    const losing = await open(
+      `update gpus set state = 'missing' where pci_address = '0000:81:00.0' and node_id = $1`,
+      ...nodeIds.slice(1, 2).map(toUuid),
+    );
+    const refused = await between(
+      () => refusalOf(scene.place()),
+      () => losing.query('commit'),
+    );
+    expect(refused).toBe(full);
+    await losing.end();
+  });
+});
+
+async function open(statement: string, ...values: unknown[]): Promise<Client> {
+  const client = await ground.database.connect();
+  await client.query('begin');
+  await client.query(statement, values);
+  return client;
+}

@@ -1,0 +1,120 @@
+import { toUuid } from '@millrace/platform/ids';
+import { createRandom } from '@millrace/testing/random';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import {
+  openPlacementHarness,
+  placementTransaction,
+  type PlacementHarness,
+  type PlacementRegion,
+} from './placement/placement.fixture.ts';
+import { place } from './placement/placement.service.ts';
+import { SPREAD_BOUND } from './placement/placement.store.ts';
+
+/** Which node is taken of those with room, and what it costs to find it. */
+
+let ground: PlacementHarness;
+
+beforeAll(async () => {
+  // One connection: the plans that it keeps are those that are asked about below.
+  ground = await openPlacementHarness(1);
+});
+afterEach(async () => expect(await ground.breaks()).toEqual([]));
+afterAll(() => ground.database.drop());
+
+interface NodeRow {
+  readonly node_id: string;
+  readonly gpus_free: number;
+  readonly largest_numa_free: number;
+  readonly spread: number;
+}
+
+/** What the order is, written as what it is for: the first of these is to be taken. */
+function inOrder(nodes: readonly NodeRow[], gpus: number, start: number): readonly NodeRow[] {
+  const key = (node: NodeRow): readonly number[] => [
+    node.gpus_free,
+    node.largest_numa_free < gpus ? 1 : 0,
+    node.largest_numa_free,
+    node.spread < start ? 1 : 0,
+    node.spread,
+  ];
+  return nodes
+    .filter((node) => node.gpus_free >= gpus)
+    .toSorted((one, other) => {
+      const [mine, theirs] = [key(one), key(other)];
+      const at = mine.findIndex((part, index) => part !== theirs[index]);
+      return (mine[at] ?? 0) - (theirs[at] ?? 0);
+    });
+}
+
+const undone = new Error('undone');
+
+/** The node that would be taken, without taking it. */
+async function chosen(
+  scene: PlacementRegion,
+  gpusPerNode: number,
+  start: number,
+): Promise<string | undefined> {
+  let node: string | undefined;
+  const work = ground.database.db.transaction(placementTransaction, async (tx) => {
+    const { nodes } = await place(tx, scene.wish({ gpusPerNode }), { random: () => start });
+    node = nodes.map(({ nodeId }) => toUuid(nodeId))[0];
+    throw undone;
+  });
+  await expect(work).rejects.toSatisfy(
+    (error) => error === undone || (error as { reason?: string }).reason === 'INSUFFICIENT_CAPACITY',
+  );
+  return node;
+}
+
+it.each([1, 2, 3])(
+  'the tightest fit is taken, then one NUMA node, then whose turn it is (fleet %i)',
+  async (seed) => {
+    const random = createRandom(seed);
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 40 });
+    for (const only of nodeIds) {
+      // One by one and some given back, so that what is free is in all ways spread over the NUMA nodes.
+      const sold = [];
+      for (let left = random.int(0, 8); left > 0; left -= 1) sold.push(await scene.place({ only }));
+      for (const placement of sold) if (random.chance(0.4)) await scene.release(placement);
+    }
+    const nodes = await ground.query<NodeRow>(
+      'select node_id, gpus_free, largest_numa_free, spread from node_capacity where region = $1',
+      [scene.region],
+    );
+    for (let gpus = 1; gpus <= 9; gpus += 1) {
+      for (const start of [0, random.int(1, SPREAD_BOUND - 1), SPREAD_BOUND - 1]) {
+        expect(await chosen(scene, gpus, start)).toBe(inOrder(nodes, gpus, start)[0]?.node_id);
+      }
+    }
+  },
+);
+
+it('finding, selling and giving back read no node, GPU or sale but by index, once plans are kept', async () => {
+  const scene = ground.scene();
+  await scene.plant({ nodes: 1_500, gpusPerNode: 4, fabricSize: 10 });
+  const { kysely } = ground.database.db;
+  await ground.query('analyze');
+  const scans = async (): Promise<readonly object[]> => {
+    await sql`select pg_stat_force_next_flush()`.execute(kysely);
+    return ground.query(
+      `select relname, seq_scan::int from pg_stat_user_tables where relname in ('node_capacity', 'gpus', 'allocated_gpus')
+        order by relname`,
+    );
+  };
+  const work = async (times: number): Promise<void> => {
+    for (let done = 0; done < times; done += 1) {
+      const placement = await scene.place({ gpusPerNode: 1 + (done % 4) });
+      const gang = await scene.place({ gpusPerNode: 4, nodeCount: 3, ports: [] });
+      await scene.release(placement);
+      await scene.release(gang);
+    }
+  };
+  for (let sold = 0; sold < 200; sold += 1) await scene.place({ gpusPerNode: 4 });
+  await ground.query('analyze');
+  await work(8);
+  const before = await scans();
+  await work(8);
+  expect(await scans()).toEqual(before);
+});

@@ -1,0 +1,148 @@
+import { isFault } from '@millrace/platform/fault';
+import type { Db } from '@millrace/platform/db';
+import type { GpuId, OrgId } from '@millrace/platform/ids';
+import {
+  createOrganisation,
+  createTestDatabase,
+  eventually,
+  fleetInvariantViolations,
+  insertFleet,
+  uniqueId,
+  type FleetOptions,
+  type InsertedFleet,
+  type TestDatabase,
+} from '@millrace/testing';
+import type { Placement, PlacementRequest } from './placement.ts';
+import { place } from './placement.service.ts';
+import { releaseAllocation } from './allocations.store.ts';
+import { placementRequestFor } from '../placement-request.fixture.ts';
+
+/** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
+export interface PlacementRegion {
+  readonly region: string;
+  plant(options: Omit<FleetOptions, 'region'>): Promise<InsertedFleet>;
+  wish(fields?: Partial<PlacementRequest>): PlacementRequest;
+  place(fields?: Partial<PlacementRequest>): Promise<Placement>;
+  release(placement: Placement, orgId?: OrgId): Promise<boolean>;
+}
+
+export interface PlacementHarness {
+  readonly database: TestDatabase;
+  readonly orgId: OrgId;
+  scene(base?: Partial<PlacementRequest>): PlacementRegion;
+  /** Sentences about what is wrong with the fleet's rows: none, after every test. */
+  breaks(): Promise<readonly string[]>;
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** In one attempt: a deadlock is then an error that the test sees, not one that is repaired behind its back. */
+export const placementTransaction = { name: 'place', isolation: 'read committed', maxAttempts: 1 } as const;
+
+export async function openPlacementHarness(poolSize: number): Promise<PlacementHarness> {
+  const database = await createTestDatabase({ poolSize });
+  const orgId = await createOrganisation(database.db);
+  const query = async <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
+    const client = await database.connect();
+    try {
+      return (await client.query<Row>(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    database,
+    orgId,
+    query,
+    scene: (base = {}) => placementRegionOf(database.db, orgId, base),
+    async breaks() {
+      const client = await database.connect();
+      try {
+        return await fleetInvariantViolations(client);
+      } finally {
+        await client.end();
+      }
+    },
+  };
+}
+
+function placementRegionOf(db: Db, orgId: OrgId, base: Partial<PlacementRequest>): PlacementRegion {
+  const region = `region-${uniqueId()}`;
+  const ports = [{ internalPort: 22, protocol: 'tcp' }] as const;
+  const wish = (fields: Partial<PlacementRequest> = {}): PlacementRequest =>
+    placementRequestFor(orgId, region, { ports, ...base, ...fields });
+  const placeOne = (fields: Partial<PlacementRequest> = {}): Promise<Placement> =>
+    db.transaction(placementTransaction, (tx) => place(tx, wish(fields)));
+  return {
+    region,
+    wish,
+    place: placeOne,
+    plant: (options) => insertFleet(db, { ...options, region }),
+    release: (placement, by = orgId) =>
+      db.transaction({ ...placementTransaction, name: 'release' }, (tx) =>
+        releaseAllocation(tx, by, placement.allocationId),
+      ),
+  };
+}
+
+export interface PendingPlacement {
+  readonly placed: Promise<Placement>;
+  end(how: 'commit' | 'rollback'): Promise<void>;
+}
+
+/** A transaction that has placed and waits to be told how it ends. */
+export function holdPlacement({ database }: PlacementHarness, wish: PlacementRequest): PendingPlacement {
+  const told = Promise.withResolvers<'commit' | 'rollback'>();
+  const placed = Promise.withResolvers<Placement>();
+  const done = database.db
+    .transaction(placementTransaction, async (tx) => {
+      placed.resolve(await place(tx, wish));
+      if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
+    })
+    .catch((error: unknown) => placed.reject(error));
+  return {
+    placed: placed.promise,
+    end: async (how) => {
+      told.resolve(how);
+      await done;
+    },
+  };
+}
+
+/** Until so many wait for a lock, of rows or of the test's own. */
+export async function waitUntilBlocked(ground: PlacementHarness, count: number): Promise<void> {
+  await eventually({ what: `${count} to wait for a lock` }, async () => {
+    const [row] = await ground.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return row?.waiting === count;
+  });
+}
+
+export const gpusOf = (placement: Placement): readonly GpuId[] =>
+  placement.nodes.flatMap(({ gpus }) => gpus.map(({ gpuId }) => gpuId));
+
+export interface Outcomes {
+  readonly placed: readonly Placement[];
+  /** What the others were told: the reason of a fault, or whatever else went wrong in full. */
+  readonly refusals: readonly string[];
+}
+
+export async function collectOutcomes(attempts: readonly Promise<Placement>[]): Promise<Outcomes> {
+  const outcomes = await Promise.allSettled(attempts);
+  return {
+    placed: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),
+    refusals: outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [reasonOf(outcome.reason)] : [],
+    ),
+  };
+}
+
+export function reasonOf(error: unknown): string {
+  return isFault(error) ? error.reason : String(error);
+}
+
+/** The reason of the fault that the work ends with; `placed` when it does not. */
+export async function refusalOf(work: Promise<unknown>): Promise<string> {
+  return work.then(() => 'placed', reasonOf);
+}

@@ -1,0 +1,218 @@
+import { createIncusDriver } from '@millrace/compute/incus';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { createNetGuard } from '@millrace/platform/net';
+import {
+  impossibleHardware,
+  makeCertificate,
+  startHostileIncus,
+  unusableResponseKinds,
+  unusableResponses,
+  type HostileIncus,
+  type Misbehaviour,
+  type TestCertificate,
+} from '@millrace/testing';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createFleetHarness, silentLogger, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
+import { createDriverPool, transitionNode, place, type FleetSync } from './index.ts';
+import { placementRequestFor } from './placement-request.fixture.ts';
+
+/** Daemons of suppliers, read by the real driver: one that is honest, and beside it a double of one that lies. */
+
+let own: TestCertificate;
+let world: FleetHarness;
+let sync: FleetSync;
+let daemons: Readonly<Record<'honest' | 'hostile', HostileIncus>>;
+
+/** An honest read takes a fraction of it; a lie must not take more. */
+const READ_TIMEOUT_MS = 600;
+const SILENT_MS = 20 * SECOND_MS;
+
+beforeAll(async () => {
+  own = await makeCertificate('millrace');
+});
+
+beforeEach(async () => {
+  world = await createFleetHarness();
+  daemons = {
+    honest: await startHostileIncus({ name: 'honest' }),
+    hostile: await startHostileIncus({ name: 'hostile' }),
+  };
+  for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
+  await world.configure('honest', 'hostile');
+  const guard = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
+  const drivers = createDriverPool({
+    db: world.db,
+    log: silentLogger,
+    connect: async ({ name }) => {
+      const daemon = name === 'honest' ? daemons.honest : daemons.hostile;
+      return createIncusDriver({
+        ...daemon.settingsFor(own),
+        guard,
+        clock: systemClock,
+        log: silentLogger,
+      });
+    },
+  });
+  sync = world.worker('one', { drivers, tuning: { readTimeoutMs: READ_TIMEOUT_MS, silentMs: SILENT_MS } });
+});
+afterEach(async () => {
+  await sync.stop();
+  await Promise.all(Object.values(daemons).map((daemon) => daemon[Symbol.asyncDispose]()));
+  await world.drop();
+});
+
+async function look(name: 'honest' | 'hostile') {
+  await sync.tick();
+  return sync.look(await world.clusterId(name));
+}
+
+/** Everybody looks until an engine that does not answer counts as silent. */
+async function passSilence(): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    for (let beat = 0; beat < 4; beat += 1) {
+      await world.clock.advance(5 * SECOND_MS);
+      await sync.tick();
+    }
+    await Promise.all([look('honest'), look('hostile')]);
+  }
+}
+
+/** Where there is such a node, and it is not in that state. */
+async function asOperator(nodeName: string, to: 'node_ready'): Promise<void> {
+  const node = (await world.nodes()).find(({ name }) => name === nodeName);
+  if (node?.status !== 'node_quarantined') return;
+  const actor = { kind: 'operator', id: 'usr_test' } as const;
+  const options = { name: 'resume', isolation: 'read committed' } as const;
+  await world.db.transaction(options, (tx) =>
+    transitionNode(tx, node.id, to, { reason: 'looked at', actor }),
+  );
+}
+
+async function place8(nodeName: string) {
+  const { id: only } = await world.node(nodeName);
+  const wish = placementRequestFor(await world.organisation(), 'eu', { gpusPerNode: 8 });
+  const options = { name: 'rent', isolation: 'read committed' } as const;
+  return world.db.transaction(options, (tx) => place(tx, { ...wish, only }));
+}
+
+const rowsOfGpus = () =>
+  world.rows<{ name: string; gpus: number }>(
+    `select node.name, count(gpu.id)::int as gpus from nodes as node left join gpus as gpu on gpu.node_id = node.id
+      group by node.name order by node.name`,
+  );
+
+it('honest doubles are read, so that what follows is about lies', async () => {
+  expect((await look('honest')).outcome).toBe('read');
+  expect((await look('hostile')).outcome).toBe('read');
+  expect(await world.statuses()).toEqual({ honest: 'node_ready', hostile: 'node_ready' });
+});
+
+const ways: readonly (readonly [string, Misbehaviour])[] = [
+  ...Object.entries<Misbehaviour>(unusableResponseKinds),
+  ...Object.entries<Misbehaviour>(impossibleHardware),
+];
+
+describe.each(ways)('a daemon that answers with %s', (_, lie) => {
+  it('sells nothing, keeps what was known of it, and takes nothing from the others', async () => {
+    daemons.hostile.lie = lie;
+    await Promise.all([look('honest'), look('hostile')]);
+    const sellers = (await world.nodes()).filter(({ placeable }) => placeable).map(({ name }) => name);
+    expect(sellers).toEqual(['honest']);
+
+    daemons.hostile.lie = null;
+    // What it was never believed in, a person has to look at first.
+    await asOperator('hostile', 'node_ready');
+    await look('hostile');
+    await look('hostile');
+    expect(await world.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
+    const before = await rowsOfGpus();
+
+    daemons.hostile.lie = lie;
+    await passSilence();
+    expect(await rowsOfGpus()).toEqual(before);
+    const node = await world.node('hostile');
+    expect(node).toMatchObject({ status: 'node_offline', placeable: false });
+    expect((node.statusReason ?? '').length).toBeLessThanOrEqual(1_000);
+    expect(((await world.cluster('hostile')).statusReason ?? '').length).toBeLessThanOrEqual(1_000);
+    await expect(place8('hostile')).rejects.toThrow();
+    expect(await world.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
+    expect(await place8('honest')).toMatchObject({ nodes: [{}] });
+  });
+});
+
+it('a daemon that is honest again is sold again', async () => {
+  await look('hostile');
+  daemons.hostile.lie = unusableResponses['garbage instead of JSON'];
+  await passSilence();
+  daemons.hostile.lie = null;
+  await look('hostile');
+  expect(await world.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
+});
+
+it('a daemon that reports the GPUs of another does not get to sell them', async () => {
+  await look('honest');
+  daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
+  await look('hostile');
+  expect(await world.node('hostile')).toMatchObject({ status: 'node_quarantined', placeable: false });
+  expect(await world.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
+});
+
+/** As if a supplier had brought it. */
+async function supplied(name: string): Promise<void> {
+  const orgId = await world.organisation();
+  await world.rows(`update clusters set supplier_org_id = '${toUuid(orgId)}' where name = '${name}'`);
+}
+
+it('a daemon of a supplier that reports the GPUs of another learns nothing of whose they are', async () => {
+  await look('honest');
+  await supplied('hostile');
+  daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
+  await look('hostile');
+  const { status, statusReason } = await world.node('hostile');
+  expect(status).toBe('node_quarantined');
+  expect(statusReason).toContain('is in another machine');
+  expect(statusReason).not.toContain(' honest');
+});
+
+it('a daemon of a supplier stays one machine, whatever it calls itself and however many it claims to be', async () => {
+  await supplied('hostile');
+  await look('hostile');
+  for (const name of ['one', 'two', 'three']) {
+    // After silence it is asked anew who it is.
+    daemons.hostile.lie = unusableResponses['garbage instead of JSON'];
+    await passSilence();
+    daemons.hostile.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: called(name) } : null);
+    await look('hostile');
+  }
+  const names = (await world.nodes()).map((node) => node.name).filter((name) => name !== 'honest');
+  expect(names).toEqual(['hostile']);
+});
+
+const called = (name: string) => ({
+  status: 200,
+  body: {
+    type: 'sync',
+    metadata: {
+      auth: 'trusted',
+      environment: { server: 'incus', server_version: '6.0', server_name: name, server_clustered: false },
+    },
+  },
+});
+
+it('texts of a daemon are kept in one line and in bounds, whatever is in them', async () => {
+  daemons.hostile.pretence.hardware = {
+    ...daemons.hostile.pretence.hardware,
+    gpus: [
+      {
+        pciAddress: '0000:81:00.0',
+        model: `NVIDIA\n\u0000\u001b[31m H100 ${'\u{1F600}'.repeat(60)}`,
+        uuid: 'GPU-x',
+      },
+    ],
+  };
+  await look('hostile');
+  const [gpu] = (await world.node('hostile')).gpus;
+  expect(gpu?.model).not.toMatch(/[\u0000-\u001f]/);
+  expect((gpu?.model ?? '').length).toBeLessThanOrEqual(200);
+});

@@ -1,0 +1,354 @@
+import type { EventData } from '@millrace/contract';
+import type { Db, Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
+import { appendOutbox } from '@millrace/platform/outbox';
+import {
+  resolveKeyRights,
+  effectiveScopes,
+  mayManageAllKeys,
+  delegableScopes,
+  type KeyRights,
+} from './key-rights.ts';
+import { keyPrefix, mintKey, type KeyMode } from './api-key.ts';
+import {
+  findKey,
+  hasSuccessor,
+  insertKey,
+  listDueKeys,
+  lockKey,
+  markRevoked,
+  setExpiry,
+} from './api-keys.store.ts';
+import { appendAuditEntry } from '../organisations/audit.store.ts';
+import { authorizeCaller, type AuthorizedCaller, type CallContext } from '../authorize-caller.service.ts';
+import { systemAuditContext, type ApiKey, type AuditContext, type RevocationReason } from '../identity.ts';
+import type { PublishKeyChange } from './key-changes.ts';
+import { keyExpiryLoop } from './loops.ts';
+
+/** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
+
+export const UNREVOKED_KEYS_MAX = 500;
+
+/** The durable handler that notes a key's end when its time has come. See api-key.workflow.ts. */
+export const keyLifecycle = { service: 'ApiKeyLifecycle', handler: 'expire' } as const;
+
+export interface IssuedKey {
+  readonly key: ApiKey;
+  /** The key itself. It exists here and in the answer, and nowhere else. */
+  readonly text: string;
+}
+
+/** What became of an attempt to note a key's end. */
+export type KeyExpiryResult =
+  | { readonly state: 'closed' }
+  /** It is closed already, or there is no such key, or it does not expire. */
+  | { readonly state: 'nothing to do' }
+  | { readonly state: 'early'; readonly dueInMs: number };
+
+export interface ApiKeyService {
+  create(tx: Tx, call: CallContext, wish: KeyRights & { readonly name: string }): Promise<IssuedKey>;
+  rotate(
+    tx: Tx,
+    call: CallContext,
+    keyId: KeyId,
+    overlapMs: number,
+  ): Promise<IssuedKey & { readonly previous: { readonly id: KeyId; readonly expiresAt: Date } }>;
+  revoke(tx: Tx, call: CallContext, keyId: KeyId): Promise<ApiKey>;
+  /** Notes the end of a key whose time has come. Run it as often as you like: it is noted once. */
+  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult>;
+  /** Announces keys that were revoked by the caller's own hand, such as with their user's membership. */
+  recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void>;
+}
+
+export interface ApiKeyServiceDeps {
+  readonly announce: PublishKeyChange;
+  /**
+   * Whatever must exist as soon as the key does, in the same transaction: the account behind its budget. It is told of
+   * new keys and of replacements, whose `rotatedFrom` names what they replace.
+   */
+  readonly onKeyCreated?: (tx: Tx, key: ApiKey) => Promise<void>;
+}
+
+export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
+  async function recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void> {
+    for (const key of keys) await recordRevocation(tx, cause, key);
+    if (keys.length === 0) return;
+    tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: keys.map((key) => key.publicId) }));
+  }
+
+  async function end(
+    tx: Tx,
+    cause: AuditContext,
+    key: ApiKey,
+    how: { readonly at: Date; readonly reason: RevocationReason },
+  ): Promise<ApiKey> {
+    const revoked = await markRevoked(tx, key.orgId, key.id, how);
+    if (revoked === null) return key;
+    await recordRevoked(tx, cause, [revoked]);
+    return revoked;
+  }
+
+  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult> {
+    const key = await lockKey(tx, orgId, keyId);
+    if (key === null || key.revokedAt !== null || key.expiresAt === null) return { state: 'nothing to do' };
+    const dueInMs = key.expiresAt.getTime() - tx.clock.nowMs();
+    if (dueInMs > 0) return { state: 'early', dueInMs };
+    const reason = (await hasSuccessor(tx, orgId, keyId)) ? 'rotated' : 'expired';
+    await end(tx, systemAuditContext('api-key-lifecycle', key.mode), key, { at: key.expiresAt, reason });
+    return { state: 'closed' };
+  }
+
+  return {
+    async create(tx, call, wish) {
+      const caller = await authorizeCaller(tx, call, 'api-keys:write');
+      const rights = requireGrantableRights(caller, wish, tx.clock.nowMs());
+      const { name } = wish;
+      const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights, needsRoom: true };
+      const issued = await issueKey(tx, call.cause, fields);
+      await deps.onKeyCreated?.(tx, issued.key);
+      return issued;
+    },
+
+    async rotate(tx, call, keyId, overlapMs) {
+      const caller = await authorizeCaller(tx, call, 'api-keys:write');
+      const old = requireVisibleKey(caller, await lockKey(tx, call.orgId, keyId));
+      requireReplaceable(old, await hasSuccessor(tx, call.orgId, keyId), tx.clock.now());
+      requireOwnKey(caller, old);
+      const rights = requireSameRights(caller, old, tx.clock.nowMs());
+      const { orgId, userId, name } = old;
+      const fields = { orgId, userId, name, rights, rotatedFrom: old.id, needsRoom: overlapMs > 0 };
+      const issued = await issueKey(tx, call.cause, fields);
+      const expiresAt = endOfOverlap(old, tx.clock.nowMs() + overlapMs);
+      if (overlapMs === 0) {
+        await end(tx, call.cause, old, { at: expiresAt, reason: 'rotated' });
+      } else {
+        await setExpiry(tx, orgId, old.id, expiresAt);
+        await scheduleKeyExpiry(tx, call.cause, old, expiresAt);
+        tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: [old.publicId] }));
+      }
+      await deps.onKeyCreated?.(tx, issued.key);
+      return { ...issued, previous: { id: old.id, expiresAt } };
+    },
+
+    async revoke(tx, call, keyId) {
+      const caller = await authorizeCaller(tx, call, 'api-keys:write');
+      const key = requireVisibleKey(caller, await lockKey(tx, call.orgId, keyId));
+      if (key.userId !== caller.key.userId && !mayManageAllKeys(caller.role)) {
+        throw new Fault('SCOPE_ESCALATION', {
+          message: 'Only its own user, an admin or an owner may revoke this key.',
+          suggestion: 'Ask the person who made the key, or an admin or owner of the organisation.',
+        });
+      }
+      return key.revokedAt === null
+        ? end(tx, call.cause, key, { at: tx.clock.now(), reason: 'revoked' })
+        : key;
+    },
+
+    close,
+
+    recordRevoked,
+  };
+}
+
+/** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
+export async function sweepDueKeys(
+  db: Db,
+  options: {
+    readonly keys: Pick<ApiKeyService, 'close'>;
+    readonly limit: number;
+    readonly log: Pick<Logger, 'warn'>;
+  },
+): Promise<number> {
+  let closed = 0;
+  const due = await listDueKeys(db, { at: db.clock.now(), limit: options.limit });
+  await createItemRunner(keyExpiryLoop, { db, log: options.log }).run(due, {
+    key: ({ keyId }) => toUuid(keyId),
+    work: async ({ orgId, keyId }) => {
+      const { state } = await db.transaction(
+        { name: 'close due api key', isolation: 'read committed' },
+        (tx) => options.keys.close(tx, orgId, keyId),
+      );
+      if (state === 'closed') closed += 1;
+    },
+  });
+  return closed;
+}
+
+/** Makes the key, its audit line, its event and, if it will expire, the command that notes it. Checks no rights. */
+export async function issueKey(
+  tx: Tx,
+  cause: AuditContext,
+  fields: {
+    readonly orgId: OrgId;
+    readonly userId: UserId;
+    readonly name: string;
+    readonly rights: KeyRights;
+    readonly rotatedFrom?: KeyId;
+    /** Refuses if the organisation has as many keys as it may have. */
+    readonly needsRoom?: boolean;
+  },
+): Promise<IssuedKey> {
+  const minted = mintKey(fields.rights.mode);
+  const { key, unrevokedBefore } = await insertKey(tx, fields.orgId, {
+    ...fields,
+    minted,
+    rotatedFrom: fields.rotatedFrom ?? null,
+  });
+  if (fields.needsRoom === true && unrevokedBefore >= UNREVOKED_KEYS_MAX) {
+    throw new Fault('API_KEY_LIMIT_REACHED');
+  }
+  await appendAuditEntry(tx, key.orgId, cause, {
+    action: 'key.created',
+    resource: { kind: 'api-key', id: key.id },
+    after: auditedKey(key),
+  });
+  const data: EventData<'key.created'> = {
+    ...eventBase(key),
+    createdBy: key.userId,
+    scopes: [...key.scopes],
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    rotatedFrom: key.rotatedFrom,
+  };
+  await appendKeyEvent(tx, cause, key, 'key.created', data, key.createdAt);
+  if (key.expiresAt !== null) await scheduleKeyExpiry(tx, cause, key, key.expiresAt);
+  return { key, text: minted.text };
+}
+
+function requireGrantableRights(caller: AuthorizedCaller, wish: KeyRights, nowMs: number): KeyRights {
+  const { key, role, platformRoles } = caller;
+  const scopes = delegableScopes(key, role, platformRoles);
+  const decision = resolveKeyRights({ ...key, scopes }, wish, nowMs);
+  if (decision.ok) return decision.rights;
+  throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
+    issues: decision.issues,
+  });
+}
+
+/** A replacement has exactly the rights of what it replaces, as far as its user still holds them. */
+function requireSameRights(caller: AuthorizedCaller, old: ApiKey, nowMs: number): KeyRights {
+  const scopes = [...effectiveScopes(old, caller.role, caller.platformRoles)];
+  const rights = requireGrantableRights(caller, { ...old, scopes }, nowMs);
+  const same = JSON.stringify([rights.limits, rights.allowedIps, rights.expiresAt]);
+  if (same !== JSON.stringify([old.limits, old.allowedIps, old.expiresAt])) {
+    throw new Fault('SCOPE_ESCALATION', {
+      message: 'The key you use is limited in ways that the key to be replaced is not.',
+      suggestion: 'Rotate the key with itself, or with a key that has at least its rights.',
+    });
+  }
+  return rights;
+}
+
+/** The new secret acts in its user's name, so nobody else may have it. */
+function requireOwnKey(caller: AuthorizedCaller, key: ApiKey): void {
+  if (key.userId === caller.key.userId) return;
+  throw new Fault('SCOPE_ESCALATION', {
+    message: 'Only its own user may rotate a key: the new one would act in that person\u2019s name.',
+    suggestion: 'Revoke this key and create one of your own, or ask its user to rotate it.',
+  });
+}
+
+function requireReplaceable(key: ApiKey, replaced: boolean, now: Date): void {
+  const over = key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now);
+  if (!over && !replaced) return;
+  throw new Fault('API_KEY_NOT_REPLACEABLE', {
+    message: replaced ? 'This API key was replaced before.' : 'This API key has been revoked or has expired.',
+  });
+}
+
+/** Absent, another organisation's, and a live key asked for by a test key: all the same. */
+function requireVisibleKey(caller: AuthorizedCaller, key: ApiKey | null): ApiKey {
+  if (key === null || !isVisible(caller.key.mode, key)) throw new Fault('API_KEY_NOT_FOUND');
+  return key;
+}
+
+export function isVisible(mode: KeyMode, thing: { readonly mode: KeyMode }): boolean {
+  return mode === 'live' || thing.mode === 'test';
+}
+
+export async function readKey(db: Db, orgId: OrgId, mode: KeyMode, keyId: KeyId): Promise<ApiKey> {
+  const key = await findKey(db, orgId, keyId);
+  if (key === null || key.kind === 'seat' || !isVisible(mode, key)) throw new Fault('API_KEY_NOT_FOUND');
+  return key;
+}
+
+function endOfOverlap(old: ApiKey, atMs: number): Date {
+  return old.expiresAt !== null && old.expiresAt.getTime() < atMs ? old.expiresAt : new Date(atMs);
+}
+
+async function recordRevocation(tx: Tx, cause: AuditContext, key: ApiKey): Promise<void> {
+  const { revokedAt, revokedReason } = key;
+  if (revokedAt === null || revokedReason === null) throw new TypeError(`Key ${key.id} is not revoked.`);
+  await appendAuditEntry(tx, key.orgId, cause, {
+    action: 'key.revoked',
+    resource: { kind: 'api-key', id: key.id },
+    before: { revokedAt: null },
+    after: { revokedAt: revokedAt.toISOString(), cause: revokedReason },
+  });
+  const data: EventData<'key.revoked'> = {
+    ...eventBase(key),
+    revokedAt: revokedAt.toISOString(),
+    cause: revokedReason,
+  };
+  await appendKeyEvent(tx, cause, key, 'key.revoked', data, tx.clock.now());
+}
+
+async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
+  tx: Tx,
+  cause: AuditContext,
+  key: ApiKey,
+  type: Type,
+  data: EventData<Type>,
+  occurredAt: Date,
+): Promise<void> {
+  const { orgId, mode } = key;
+  const resource = { kind: 'api-key', id: key.id };
+  await appendOutbox(tx, {
+    kind: 'event',
+    orgId,
+    mode,
+    actor: cause.actor,
+    type,
+    resource,
+    data,
+    occurredAt,
+  });
+}
+
+/** Beyond this an expiry is left to the sweep alone: a call that sleeps for years is state that nobody backs up. */
+const COMMAND_AHEAD_MAX_MS = 8 * 24 * 3_600_000;
+
+async function scheduleKeyExpiry(tx: Tx, cause: AuditContext, key: ApiKey, expiresAt: Date): Promise<void> {
+  const delayMs = Math.max(0, expiresAt.getTime() - tx.clock.nowMs());
+  if (delayMs > COMMAND_AHEAD_MAX_MS) return;
+  await appendOutbox(tx, {
+    kind: 'command',
+    ...keyLifecycle,
+    orgId: key.orgId,
+    mode: key.mode,
+    actor: cause.actor,
+    key: key.id,
+    payload: { orgId: key.orgId, keyId: key.id },
+    delayMs,
+  });
+}
+
+function eventBase(key: ApiKey) {
+  return { keyId: key.id, publicId: key.publicId, name: key.name, mode: key.mode };
+}
+
+/** What the audit log keeps of a new key: what it may do, and the part of it that is public. */
+function auditedKey(key: ApiKey): Readonly<Record<string, unknown>> {
+  return {
+    prefix: keyPrefix(key.mode, key.publicId),
+    name: key.name,
+    userId: key.userId,
+    scopes: key.scopes,
+    limits: key.limits,
+    allowedIps: key.allowedIps,
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    rotatedFrom: key.rotatedFrom,
+  };
+}

@@ -1,0 +1,115 @@
+import { Fault } from '@millrace/platform/fault';
+import { requirePrincipal } from '@millrace/platform/http';
+import { parseId, type OrgId } from '@millrace/platform/ids';
+import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
+import { listInstallationAuditLog } from './audit.store.ts';
+import { toWireAdminOrganisation, toWireAudit, toWireMember } from '../identity.wire.ts';
+import { findOrganisation, listAllOrganisations, listMembers } from './organisations.store.ts';
+import {
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+  type IdentityRoutes,
+} from '../route-helpers.ts';
+
+/** Operators: every organisation of the installation. */
+export function serveAdmin({ server, operations, db, announce, work, homeCell }: IdentityRoutes): void {
+  server.serve(operations.adminListOrganisations, async ({ query }) => {
+    const { limit, status = null, search = null } = query;
+    const after = positionFromCursor('org', query.cursor);
+    const rows = await listAllOrganisations(db, { limit, status, search, after });
+    return pageById(rows, limit, toWireAdminOrganisation);
+  });
+
+  server.serve(operations.adminCreateOrganisation, ({ body, context, transact }) =>
+    transact({ name: 'create organisation', isolation: readCommitted }, async (tx) => {
+      const { name, slug, owner } = body;
+      const wish = { name, homeCell, owner: personOf(owner), ...(slug === undefined ? {} : { slug }) };
+      const cause = { ...operatorAuditContext(context), reason: body.reason };
+      const { organisation } = await createOrganisation(tx, cause, wish);
+      const resource = { kind: 'organisation', id: organisation.id };
+      return { body: toWireAdminOrganisation(organisation), resource };
+    }),
+  );
+
+  server.serve(operations.adminGetOrganisation, async ({ params }) => {
+    const organisation = await findOrganisation(db, requireOrgId(params.organisationId));
+    if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
+    return toWireAdminOrganisation(organisation);
+  });
+
+  server.serve(operations.adminListMembers, async ({ params, query }) => {
+    const orgId = requireOrgId(params.organisationId);
+    if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
+    const { limit } = query;
+    const rows = await listMembers(db, orgId, { limit, after: positionFromCursor('mem', query.cursor) });
+    return pageById(rows, limit, toWireMember);
+  });
+
+  server.serve(operations.adminAddMember, ({ params, body, context, transact }) =>
+    transact({ name: 'add member', isolation: readCommitted }, async (tx) => {
+      const wish = { ...personOf(body), role: body.role };
+      const cause = { ...operatorAuditContext(context), reason: body.reason };
+      const member = await addMember(tx, cause, requireOrgId(params.organisationId), wish);
+      return { body: toWireMember(member), resource: { kind: 'member', id: member.id } };
+    }),
+  );
+
+  server.serve(operations.adminSuspendOrganisation, ({ params, body, context, transact }) => {
+    const orgId = requireOrgId(params.organisationId);
+    if (orgId === requirePrincipal(context).orgId) {
+      throw new Fault('VALIDATION_FAILED', {
+        message: 'This is the organisation of the key you use: suspending it would lock you out.',
+        suggestion: 'Use an operator key of another organisation.',
+      });
+    }
+    return transact({ name: 'suspend organisation', isolation: readCommitted }, async (tx) => {
+      const wish = { status: 'suspended', ...body } as const;
+      const organisation = await setOrganisationStatus(
+        tx,
+        { announce, work },
+        operatorAuditContext(context),
+        orgId,
+        wish,
+      );
+      return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
+    });
+  });
+
+  server.serve(operations.adminResumeOrganisation, ({ params, body, context, transact }) =>
+    transact({ name: 'resume organisation', isolation: readCommitted }, async (tx) => {
+      const orgId = requireOrgId(params.organisationId);
+      const wish = { status: 'active', ...body } as const;
+      const organisation = await setOrganisationStatus(
+        tx,
+        { announce, work },
+        operatorAuditContext(context),
+        orgId,
+        wish,
+      );
+      return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
+    }),
+  );
+
+  server.serve(operations.adminListAuditLog, async ({ query }) => {
+    const { limit, action = null, actorId = null, resourceId = null } = query;
+    const orgId = query.organisationId === undefined ? null : requireOrgId(query.organisationId);
+    const filter = { action, actorId, resourceId, orgId };
+    const rows = await listInstallationAuditLog(db, filter, {
+      limit,
+      after: positionFromCursor('aud', query.cursor),
+    });
+    return pageById(rows, limit, (entry) => toWireAudit(entry, false));
+  });
+}
+
+function requireOrgId(text: string): OrgId {
+  const id = parseId('org', text);
+  if (id === null) throw new Fault('ORGANISATION_NOT_FOUND');
+  return id;
+}
+
+function personOf(person: { email: string; name?: string | undefined }): { email: string; name?: string } {
+  return person.name === undefined ? { email: person.email } : { email: person.email, name: person.name };
+}

@@ -1,0 +1,190 @@
+import type { Role } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId } from '@millrace/platform/ids';
+import { grantableScopes, platformRolesIn } from '../keys/key-rights.ts';
+import type { KeyMode } from '../keys/api-key.ts';
+import { issueKey, type IssuedKey } from '../keys/api-keys.service.ts';
+import { unlimitedKeyLimits } from '../keys/api-keys.store.ts';
+import { appendAuditEntry } from './audit.store.ts';
+import type { AuditContext, Member, Organisation, User } from '../identity.ts';
+import type { PublishKeyChange } from '../keys/key-changes.ts';
+import {
+  ensureUser,
+  findMembership,
+  grantPlatformRole,
+  hasOperator,
+  insertMember,
+  insertOrganisation,
+  listPlatformRoles,
+  lockOrganisation,
+  setSuspension,
+} from './organisations.store.ts';
+
+/** What the operator of an installation does, by API or by the millrace-admin command. */
+
+export interface NewPerson {
+  readonly email: string;
+  readonly name?: string;
+}
+
+export interface NewOrganisation {
+  readonly name: string;
+  /** Left out: made from the name, and made different if it is taken. */
+  readonly slug?: string;
+  readonly homeCell: number;
+  readonly owner: NewPerson;
+}
+
+const SLUG_ATTEMPTS = 50;
+
+export async function createOrganisation(
+  tx: Tx,
+  cause: AuditContext,
+  wish: NewOrganisation,
+): Promise<{ readonly organisation: Organisation; readonly owner: User }> {
+  const organisation = await insertWithSlug(tx, wish);
+  const owner = await ensureUser(tx, wish.owner);
+  await insertMember(tx, organisation.id, { user: owner, role: 'owner' });
+  await appendAuditEntry(tx, organisation.id, cause, {
+    action: 'organisation.created',
+    resource: { kind: 'organisation', id: organisation.id },
+    after: { name: organisation.name, slug: organisation.slug, ownerId: owner.id, homeCell: wish.homeCell },
+  });
+  return { organisation, owner };
+}
+
+export async function addMember(
+  tx: Tx,
+  cause: AuditContext,
+  orgId: OrgId,
+  wish: NewPerson & { readonly role: Role },
+): Promise<Member> {
+  if ((await lockOrganisation(tx, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
+  const user = await ensureUser(tx, wish);
+  const member = await insertMember(tx, orgId, { user, role: wish.role });
+  if (member === null) throw new Fault('MEMBER_EXISTS');
+  await appendAuditEntry(tx, orgId, cause, {
+    action: 'member.added',
+    resource: { kind: 'member', id: member.id },
+    after: { userId: user.id, email: user.email, role: member.role },
+  });
+  return member;
+}
+
+/** What an organisation runs, for whoever suspends it together with that. */
+export interface RunningWorkloads {
+  /** Asks for the end of all of it. Answers how much of it was not asked for before. */
+  end(tx: Tx, orgId: OrgId): Promise<number>;
+  /** What was asked for and nobody has begun is not to end: a later suspension may be one that keeps it. */
+  callOff(tx: Tx, orgId: OrgId): Promise<void>;
+}
+
+/**
+ * Suspends or resumes. Doing it twice changes nothing the second time, but what was left running by the first suspension can
+ * be ended by a second one.
+ */
+export async function setOrganisationStatus(
+  tx: Tx,
+  deps: { readonly announce: PublishKeyChange; readonly work: RunningWorkloads },
+  cause: AuditContext,
+  orgId: OrgId,
+  wish: {
+    readonly status: Organisation['status'];
+    readonly reason: string;
+    readonly runningWork?: 'keep' | 'stop';
+  },
+): Promise<Organisation> {
+  const before = await lockOrganisation(tx, orgId);
+  if (before === null) throw new Fault('ORGANISATION_NOT_FOUND');
+  if (wish.status === 'active') await deps.work.callOff(tx, orgId);
+  const ended = wish.runningWork === 'stop' ? await deps.work.end(tx, orgId) : 0;
+  const isRepeat = before.status === wish.status;
+  if (isRepeat && ended === 0) return before;
+  const suspension = wish.status === 'suspended' ? wish.reason : null;
+  const after = isRepeat ? before : await setSuspension(tx, orgId, suspension);
+  await appendAuditEntry(tx, orgId, cause, {
+    action: wish.status === 'suspended' ? 'organisation.suspended' : 'organisation.resumed',
+    resource: { kind: 'organisation', id: orgId },
+    before: { status: before.status },
+    after: {
+      status: after.status,
+      ...(wish.runningWork === undefined ? {} : { runningWork: wish.runningWork, ended }),
+    },
+    reason: wish.reason,
+  });
+  tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId }));
+  return after;
+}
+
+/** A key with every right its user may hand out in that mode. For the command line, where the operator stands by. */
+export async function issueUnrestrictedKey(
+  tx: Tx,
+  cause: AuditContext,
+  wish: { readonly orgId: OrgId; readonly user: User; readonly mode: KeyMode; readonly name: string },
+): Promise<IssuedKey> {
+  const membership = await findMembership(tx, wish.orgId, wish.user.id);
+  if (membership === null) throw new Fault('MEMBER_NOT_FOUND');
+  const { role } = membership.member;
+  const supplies = membership.organisation.supplierSince !== null;
+  const platformRoles = platformRolesIn(await listPlatformRoles(tx, wish.user.id), { role, supplies });
+  const scopes = grantableScopes(role, platformRoles, wish.mode);
+  const rights = { mode: wish.mode, scopes, limits: unlimitedKeyLimits, allowedIps: [], expiresAt: null };
+  return issueKey(tx, cause, { orgId: wish.orgId, userId: wish.user.id, name: wish.name, rights });
+}
+
+/**
+ * Sets an installation up: its first operator, their organisation and a key. Null when there is an operator already.
+ * Two at once: run it in a serializable transaction, and one of them finds the other's operator.
+ */
+export async function bootstrapInstallation(
+  tx: Tx,
+  cause: AuditContext,
+  wish: NewOrganisation,
+): Promise<{ readonly organisation: Organisation; readonly owner: User; readonly issued: IssuedKey } | null> {
+  if (await hasOperator(tx)) return null;
+  const { organisation, owner } = await createOrganisation(tx, cause, wish);
+  await grantPlatformRole(tx, owner.id, 'operator');
+  await appendAuditEntry(tx, null, cause, {
+    action: 'platform_role.granted',
+    resource: { kind: 'user', id: owner.id },
+    after: { role: 'operator' },
+  });
+  const issued = await issueUnrestrictedKey(tx, cause, {
+    orgId: organisation.id,
+    user: owner,
+    mode: 'live',
+    name: 'first operator key',
+  });
+  return { organisation, owner, issued };
+}
+
+async function insertWithSlug(tx: Tx, wish: NewOrganisation): Promise<Organisation> {
+  const { name, homeCell } = wish;
+  if (wish.slug !== undefined) {
+    const inserted = await insertOrganisation(tx, { name, slug: wish.slug, homeCell });
+    if (inserted === null) throw new Fault('ORGANISATION_SLUG_TAKEN');
+    return inserted;
+  }
+  const base = slugOf(name);
+  for (let attempt = 1; attempt <= SLUG_ATTEMPTS; attempt++) {
+    const slug = attempt === 1 ? base : `${base.slice(0, 58)}-${String(attempt)}`;
+    const inserted = await insertOrganisation(tx, { name, slug, homeCell });
+    if (inserted !== null) return inserted;
+  }
+  throw new Fault('ORGANISATION_SLUG_TAKEN', {
+    message: 'Every short name made from this name is taken.',
+    suggestion: 'Send a slug of your own.',
+  });
+}
+
+/** A name that fits an address: lower-case letters, digits and single inner hyphens, at most 63. */
+export function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replaceAll(/^-+|(?<!-)-+$/g, '');
+  return slug === '' ? 'organisation' : slug;
+}

@@ -1,0 +1,98 @@
+import type { Role } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, UserId } from '@millrace/platform/ids';
+import { mayChangeRole } from '../keys/key-rights.ts';
+import type { ApiKeyService } from '../keys/api-keys.service.ts';
+import { markRevokedOfUser } from '../keys/api-keys.store.ts';
+import { appendAuditEntry } from './audit.store.ts';
+import { authorizeCaller, type CallContext } from '../authorize-caller.service.ts';
+import type { Member, Organisation } from '../identity.ts';
+import type { PublishKeyChange } from '../keys/key-changes.ts';
+import { countOwners, deleteMember, findMember, renameOrganisation, setRole } from './organisations.store.ts';
+
+/** The use-cases of an organisation and its members, as its own people carry them out. */
+export interface MemberService {
+  rename(tx: Tx, call: CallContext, name: string | undefined): Promise<Organisation>;
+  changeRole(tx: Tx, call: CallContext, userId: UserId, role: Role): Promise<Member>;
+  /** The person's keys in this organisation end with the membership. */
+  remove(tx: Tx, call: CallContext, userId: UserId): Promise<void>;
+}
+
+export function createMemberService(deps: {
+  readonly announce: PublishKeyChange;
+  readonly keys: Pick<ApiKeyService, 'recordRevoked'>;
+}): MemberService {
+  return {
+    async rename(tx, call, name) {
+      const { organisation: before } = await authorizeCaller(tx, call, 'organisation:write');
+      if (name === undefined || name === before.name) return before;
+      const after = await renameOrganisation(tx, call.orgId, name);
+      await appendAuditEntry(tx, call.orgId, call.cause, {
+        action: 'organisation.updated',
+        resource: { kind: 'organisation', id: call.orgId },
+        before: { name: before.name },
+        after: { name: after.name },
+      });
+      return after;
+    },
+
+    async changeRole(tx, call, userId, role) {
+      const member = await lockMemberToChange(tx, call, userId, role);
+      if (member.role === role) return member;
+      if (member.role === 'owner') await requireAnotherOwner(tx, call.orgId);
+      await setRole(tx, call.orgId, userId, role);
+      await appendAuditEntry(tx, call.orgId, call.cause, {
+        action: 'member.updated',
+        resource: { kind: 'member', id: member.id },
+        before: { role: member.role },
+        after: { role },
+      });
+      // What the person's keys may do changes with the role.
+      tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId: call.orgId }));
+      return { ...member, role };
+    },
+
+    async remove(tx, call, userId) {
+      const member = await lockMemberToChange(tx, call, userId, null);
+      if (member.role === 'owner') await requireAnotherOwner(tx, call.orgId);
+      await deleteMember(tx, call.orgId, userId);
+      const how = { at: tx.clock.now(), reason: 'member_removed' } as const;
+      const revoked = await markRevokedOfUser(tx, call.orgId, userId, how);
+      await appendAuditEntry(tx, call.orgId, call.cause, {
+        action: 'member.removed',
+        resource: { kind: 'member', id: member.id },
+        before: { userId, role: member.role, email: member.user.email },
+      });
+      await deps.keys.recordRevoked(tx, call.cause, revoked);
+      // What the person does when signed in ends with the membership, too.
+      tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId: call.orgId }));
+    },
+  };
+}
+
+/**
+ * Takes its turn in the organisation: two people who demote each other at the same instant come here one after the
+ * other, and the second finds what the first has done.
+ */
+async function lockMemberToChange(
+  tx: Tx,
+  call: CallContext,
+  userId: UserId,
+  to: Role | null,
+): Promise<Member> {
+  const caller = await authorizeCaller(tx, call, 'members:write');
+  const member = await findMember(tx, call.orgId, userId);
+  if (member === null) throw new Fault('MEMBER_NOT_FOUND');
+  if (!mayChangeRole(caller, member.role, to)) {
+    throw new Fault('SCOPE_ESCALATION', {
+      message: 'The role to be given or taken away holds more than you may hand out.',
+      suggestion: 'Ask an owner, or use a key that holds every scope of that role.',
+    });
+  }
+  return member;
+}
+
+async function requireAnotherOwner(tx: Tx, orgId: OrgId): Promise<void> {
+  if ((await countOwners(tx, orgId)) <= 1) throw new Fault('LAST_OWNER');
+}

@@ -1,0 +1,103 @@
+import { isIP } from 'node:net';
+import type { Contract, Reason } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import {
+  actorOf,
+  decodeCursor,
+  requireSessionUser,
+  requirePrincipal,
+  toPage,
+  type HttpServer,
+  type Page,
+  type RequestContext,
+} from '@millrace/platform/http';
+import { idKinds, parseId, type IdKind, type IdOf, type OrgId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import type { ApiKeyService } from './keys/api-keys.service.ts';
+import type { CallContext } from './authorize-caller.service.ts';
+import type { AuditContext } from './identity.ts';
+import type { RunningWorkloads } from './organisations/admin.service.ts';
+import type { PublishKeyChange } from './keys/key-changes.ts';
+import type { MemberService } from './organisations/members.service.ts';
+
+/** What the routes of this feature share. */
+export interface IdentityRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly keys: ApiKeyService;
+  readonly members: MemberService;
+  readonly announce: PublishKeyChange;
+  readonly work: RunningWorkloads;
+  /** The cell new organisations are at home in. */
+  readonly homeCell: number;
+}
+
+export const readCommitted = 'read committed' as const;
+
+export function auditContextOf(context: RequestContext): AuditContext {
+  const principal = requirePrincipal(context);
+  return { actor: actorOf(principal), mode: principal.mode, requestId: context.requestId, ip: ipOf(context) };
+}
+
+/** An operator acts as a person of the installation, not as a key of one of its organisations. */
+export function operatorAuditContext(context: RequestContext): AuditContext {
+  const { userId } = requirePrincipal(context);
+  return {
+    actor: { kind: 'operator', id: userId },
+    mode: 'live',
+    requestId: context.requestId,
+    ip: ipOf(context),
+  };
+}
+
+export function callContextOf(context: RequestContext): CallContext {
+  const { orgId, keyId } = requirePrincipal(context);
+  return { orgId, keyId, cause: auditContextOf(context) };
+}
+
+/** A person acts by themselves, before or beside any organisation. */
+export function personAuditContext(context: RequestContext): AuditContext {
+  const { userId } = requireSessionUser(context);
+  return {
+    actor: { kind: 'user', id: userId },
+    mode: 'live',
+    requestId: context.requestId,
+    ip: ipOf(context),
+  };
+}
+
+/** The organisation in the path must be the caller's own; any other is as absent as one that never was. */
+export function requireOwnOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
+  const { orgId } = requirePrincipal(context);
+  if (organisationId !== orgId) throw new Fault(reason);
+  return orgId;
+}
+
+function ipOf(context: RequestContext): string | null {
+  return isIP(context.clientIp) === 0 ? null : context.clientIp;
+}
+
+function cursorShapeOf(kind: IdKind) {
+  return z.object({ id: z.string().refine((text) => parseId(kind, text) !== null, 'is of another list') });
+}
+
+// Made once for each list: making a schema costs a hundred times what using it does.
+const cursorShapes = new Map(idKinds.map((kind) => [kind, cursorShapeOf(kind)] as const));
+
+/** Where a page starts: after the id that its cursor holds. A cursor of another list is refused. */
+export function positionFromCursor<K extends IdKind>(kind: K, cursor: string | undefined): IdOf<K> | null {
+  if (cursor === undefined) return null;
+  const { id } = decodeCursor(cursor, cursorShapes.get(kind) ?? cursorShapeOf(kind));
+  return parseId(kind, id);
+}
+
+/** A page of things that are listed by their id. */
+export function pageById<Row extends { readonly id: string }, Item>(
+  rows: readonly Row[],
+  limit: number,
+  toItem: (row: Row) => Item,
+): Page<Item> {
+  return toPage({ rows, limit, toItem, positionOf: (row) => ({ id: row.id }) });
+}

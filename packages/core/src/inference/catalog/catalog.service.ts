@@ -1,0 +1,235 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import type { DeploymentId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { Sealer } from '@millrace/platform/secrets';
+import { appendAuditEntry, type AuditContext } from '../../identity/index.ts';
+import {
+  baseAddress,
+  sealContextOf,
+  type Deployment,
+  type DeploymentSettings,
+  type Model,
+  type ModelSettings,
+} from './catalog.ts';
+import {
+  deleteDeploymentRow,
+  findModel,
+  findModels,
+  insertDeployment,
+  insertModel,
+  listSealedKeys,
+  lockDeployment,
+  lockModel,
+  replaceSealedKey,
+  setModelNames,
+  findUnknownOrganisations,
+  updateDeploymentRow,
+  updateModelRow,
+} from './catalog.store.ts';
+
+/** What operators do with the catalog. Gateways hear of it through the gateway book, which follows the tables. */
+
+export interface NewModel extends ModelSettings {
+  readonly name: string;
+  readonly mode: Model['mode'];
+}
+
+export async function createModel(tx: Tx, cause: AuditContext, wish: NewModel): Promise<Model> {
+  const { name, mode, ...settings } = wish;
+  await validateModelSettings(tx, name, settings);
+  if (!(await insertModel(tx, name, mode, settings))) throw nameTakenFault([name]);
+  await replaceModelNames(tx, name, settings.aliases);
+  const model = await requireModel(tx, name);
+  await appendAuditEntry(tx, null, cause, {
+    action: 'model.created',
+    resource: { kind: 'model', id: name },
+    after: { mode, ...settings },
+  });
+  return model;
+}
+
+export async function updateModel(
+  tx: Tx,
+  cause: AuditContext,
+  name: string,
+  change: Partial<ModelSettings> & { readonly reason: string },
+): Promise<Model> {
+  const { reason, ...wish } = change;
+  const before = await lockModel(tx, name);
+  if (before === null) throw new Fault('MODEL_NOT_FOUND');
+  const settings = { ...settingsOf(before), ...wish };
+  await validateModelSettings(tx, name, settings);
+  await updateModelRow(tx, name, settings);
+  if (wish.aliases !== undefined) await replaceModelNames(tx, name, wish.aliases);
+  const after = await requireModel(tx, name);
+  await appendAuditEntry(tx, null, cause, {
+    action: 'model.changed',
+    resource: { kind: 'model', id: name },
+    before: { ...settingsOf(before) },
+    after: { ...settingsOf(after) },
+    reason,
+  });
+  return after;
+}
+
+function settingsOf(model: Model): ModelSettings {
+  const { modality, inputModalities, contextLength, maxOutputTokens, ownedBy, enabled } = model;
+  const { aliases, fallbacks, visibleTo, requestsPerMinute } = model;
+  const offer = { modality, inputModalities, contextLength, maxOutputTokens, ownedBy, enabled };
+  return { ...offer, aliases, fallbacks, visibleTo, requestsPerMinute };
+}
+
+async function requireModel(tx: Tx, name: string): Promise<Model> {
+  const model = await findModel(tx, name);
+  if (model === null) throw new Fault('MODEL_NOT_FOUND');
+  return model;
+}
+
+async function replaceModelNames(tx: Tx, name: string, aliases: readonly string[]): Promise<void> {
+  const others = await setModelNames(tx, name, aliases);
+  if (others.length > 0) throw nameTakenFault(others);
+}
+
+function nameTakenFault(names: readonly string[]): Fault {
+  return new Fault('MODEL_NAME_TAKEN', {
+    message: `Another model has this name already: ${names.join(', ')}.`,
+  });
+}
+
+/** What the shapes of the fields cannot say. */
+async function validateModelSettings(tx: Tx, name: string, settings: ModelSettings): Promise<void> {
+  const { aliases, fallbacks, visibleTo, modality } = settings;
+  if (new Set(aliases).size !== aliases.length) throw invalidField('aliases', 'must not name one twice');
+  if (aliases.includes(name)) throw invalidField('aliases', 'must be other names than its own');
+  if (new Set(fallbacks).size !== fallbacks.length)
+    throw invalidField('fallbacks', 'must not name one twice');
+  const found = new Map((await findModels(tx, fallbacks)).map((model) => [model.name, model]));
+  fallbacks.forEach((fallback, index) => {
+    const other = found.get(fallback);
+    if (other === undefined || fallback === name) {
+      throw invalidField(['fallbacks', index], 'must be the name of another model of the catalog');
+    }
+    if (other.modality !== modality) {
+      throw invalidField(['fallbacks', index], `must be of the same modality, ${modality}`);
+    }
+  });
+  const [stranger] = await findUnknownOrganisations(tx, visibleTo ?? []);
+  if (stranger !== undefined) throw invalidField('visibleTo', `names ${stranger}, which is no organisation`);
+}
+
+export interface NewDeployment extends Omit<DeploymentSettings, 'upstreamModel'> {
+  readonly model: string;
+  readonly engine: Deployment['engine'];
+  /** Null: the engine knows the model by its own name. */
+  readonly upstreamModel: string | null;
+  readonly apiKey: string | null;
+}
+
+export async function createDeployment(
+  tx: Tx,
+  cause: AuditContext,
+  sealer: Sealer,
+  wish: NewDeployment,
+): Promise<Deployment> {
+  const { apiKey, ...fields } = wish;
+  if ((await findModel(tx, wish.model)) === null) throw new Fault('MODEL_NOT_FOUND');
+  const id = tx.ids.next('dep');
+  const deployment = await insertDeployment(tx, id, {
+    ...fields,
+    address: requireAddress(wish.address),
+    upstreamModel: wish.upstreamModel ?? wish.model,
+    sealedApiKey: sealKey(sealer, id, apiKey),
+  });
+  await appendAuditEntry(tx, null, cause, {
+    action: 'deployment.created',
+    resource: { kind: 'deployment', id },
+    after: auditFieldsOf(deployment),
+  });
+  return deployment;
+}
+
+export interface DeploymentChange extends Partial<DeploymentSettings> {
+  /** Null takes it away. */
+  readonly apiKey?: string | null;
+}
+
+export async function updateDeployment(
+  tx: Tx,
+  cause: AuditContext,
+  sealer: Sealer,
+  id: DeploymentId,
+  change: DeploymentChange,
+): Promise<Deployment> {
+  const { apiKey, ...wish } = change;
+  const before = await lockDeployment(tx, id);
+  if (before === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
+  const after = await updateDeploymentRow(tx, id, {
+    ...before,
+    ...wish,
+    ...(wish.address === undefined ? {} : { address: requireAddress(wish.address) }),
+    ...(apiKey === undefined ? {} : { sealedApiKey: sealKey(sealer, id, apiKey) }),
+  });
+  await appendAuditEntry(tx, null, cause, {
+    action: 'deployment.changed',
+    resource: { kind: 'deployment', id },
+    before: auditFieldsOf(before),
+    after: { ...auditFieldsOf(after), ...(apiKey === undefined ? {} : { apiKeyReplaced: true }) },
+  });
+  return after;
+}
+
+/** Gateways send nothing new there within a second; what runs there finishes. */
+export async function deleteDeployment(tx: Tx, cause: AuditContext, id: DeploymentId): Promise<void> {
+  const before = await lockDeployment(tx, id);
+  if (before === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
+  await deleteDeploymentRow(tx, id);
+  await appendAuditEntry(tx, null, cause, {
+    action: 'deployment.deleted',
+    resource: { kind: 'deployment', id },
+    before: auditFieldsOf(before),
+  });
+}
+
+/** Seals engines' keys anew that were sealed with a key that is no longer the active one. */
+export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger, 'error'>): Promise<void> {
+  for (const { id, sealedApiKey } of await listSealedKeys(db)) {
+    const anew = resealKey(sealer, id, sealedApiKey, log);
+    if (anew === null) continue;
+    await db.transaction({ name: 'reseal engine key', isolation: 'read committed' }, (tx) =>
+      replaceSealedKey(tx, id, sealedApiKey, anew),
+    );
+  }
+}
+
+/** Null when there is nothing to do, or nothing that can be done. */
+function resealKey(
+  sealer: Sealer,
+  id: DeploymentId,
+  sealed: string,
+  log: Pick<Logger, 'error'>,
+): string | null {
+  try {
+    return sealer.needsRotation(sealed) ? sealer.reseal(sealed, sealContextOf(id)) : null;
+  } catch (error) {
+    log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; enter it again');
+    return null;
+  }
+}
+
+function requireAddress(text: string): string {
+  const address = baseAddress(text);
+  if (address === null) throw invalidField('address', 'must have no user, password, query or fragment');
+  return address;
+}
+
+function sealKey(sealer: Sealer, id: DeploymentId, apiKey: string | null): string | null {
+  return apiKey === null ? null : sealer.seal(apiKey, sealContextOf(id));
+}
+
+/** For the audit log: everything but the key. */
+function auditFieldsOf(deployment: Deployment): Readonly<Record<string, unknown>> {
+  const { model, engine, address, upstreamModel, region, weight, maxConcurrency, enabled } = deployment;
+  const hasApiKey = deployment.sealedApiKey !== null;
+  return { model, engine, address, upstreamModel, region, weight, maxConcurrency, enabled, hasApiKey };
+}

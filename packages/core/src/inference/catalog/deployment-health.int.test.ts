@@ -1,0 +1,118 @@
+import { createSealer } from '@millrace/platform/secrets';
+import { SimulatedClock } from '@millrace/platform/clock';
+import {
+  createTestDatabase,
+  eventually,
+  poisonedCall,
+  poisonedLoop,
+  testLog,
+  type ItemPoison,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished, describe } from 'vitest';
+import { systemAuditContext } from '../../identity/index.ts';
+import type { Deployment } from './catalog.ts';
+import { createDeployment, createModel } from './catalog.service.ts';
+import { listDeployments } from './catalog.store.ts';
+import { monitorDeployments, type ProbedEngine } from './deployment-health.ts';
+
+const cause = systemAuditContext('test', 'live');
+const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+async function plant(address: string, enabled = true): Promise<Deployment> {
+  return database.db.transaction({ name: 'plant', isolation: 'read committed' }, async (tx) => {
+    const name = `maker/${new URL(address).hostname}`;
+    await createModel(tx, cause, {
+      ...{ name, mode: 'live', modality: 'chat', inputModalities: ['text'], contextLength: null },
+      ...{ maxOutputTokens: null, ownedBy: 'maker', enabled: true, aliases: [], fallbacks: [] },
+      ...{ visibleTo: null, requestsPerMinute: null },
+    });
+    const place = {
+      engine: 'vllm',
+      upstreamModel: null,
+      region: 'r',
+      weight: 1,
+      maxConcurrency: null,
+    } as const;
+    return createDeployment(tx, cause, sealer, { ...place, model: name, address, apiKey: 'sk', enabled });
+  });
+}
+
+describe(poisonedLoop('watch deployments'), () => {
+  it('the health of deployments follows what they answer, each for itself, and is dated by its changes', async () => {
+    const [well, gone, off] = [
+      await plant('http://well.example'),
+      await plant('http://gone.example'),
+      await plant('http://off.example', false),
+    ];
+    const asked: ProbedEngine[] = [];
+    let answer: Deployment['health'] = 'healthy';
+    const clock = new SimulatedClock();
+    const loop = monitorDeployments({
+      ...{ db: database.db, sealer, clock, log: testLog() },
+      probe: async (engine) => {
+        asked.push(engine);
+        if (engine.address.includes('gone')) throw new Error('nobody there');
+        return answer;
+      },
+    });
+    onTestFinished(() => loop.stop());
+    const healths = async () => {
+      const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });
+      return new Map(found.map((each) => [each.id, each]));
+    };
+    // Each is written for itself, so both are waited for.
+    await eventually({ what: 'a first look' }, async () => {
+      const seen = await healths();
+      return seen.get(gone.id)?.health === 'down' && seen.get(well.id)?.health !== 'unknown';
+    });
+    const before = await healths();
+    expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
+    expect(asked[0]?.apiKey).toBe('sk');
+
+    answer = 'degraded';
+    await eventually({ what: 'a second look' }, async () => {
+      await clock.advance(10_000);
+      return (await healths()).get(well.id)?.health === 'degraded';
+    });
+    const after = await healths();
+    expect(after.get(gone.id)?.healthSince).toEqual(before.get(gone.id)?.healthSince);
+    expect(after.get(well.id)?.healthSince).not.toEqual(before.get(well.id)?.healthSince);
+  });
+
+  it.each<ItemPoison>(['throws', 'hangs'])(
+    'whose engine %s delays no check of other deployments, in this round and in the next ones',
+    async (how) => {
+      await plant(`http://${how}-bad.example`);
+      const well = await plant(`http://${how}-well.example`);
+      let answer: Deployment['health'] = 'healthy';
+      const clock = new SimulatedClock();
+      const loop = monitorDeployments({
+        ...{ db: database.db, sealer, clock, log: testLog() },
+        probe: async ({ address }) =>
+          address.includes(`${how}-bad`) ? poisonedCall(how === 'hangs' ? 'hangs' : 'throws') : answer,
+      });
+      for (const health of ['healthy', 'degraded', 'healthy'] as const) {
+        answer = health;
+        await eventually({ what: `a look that finds it ${health}` }, async () => {
+          await clock.advance(1_000);
+          const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });
+          return found.find(({ id }) => id === well.id)?.health === health;
+        });
+      }
+      let isStopped = false;
+      const stopped = loop.stop().finally(() => (isStopped = true));
+      while (!isStopped) {
+        await clock.advance(1_000);
+        await new Promise(setImmediate);
+      }
+      await stopped;
+    },
+  );
+});

@@ -1,0 +1,25 @@
+import type { Reader } from '@millrace/platform/db';
+import { freezeModelPrice, readPricesOfModels, type FrozenModelPrice } from '../../prices/index.ts';
+import type { Model } from './catalog.ts';
+import { listPublicModels } from './catalog.store.ts';
+
+export interface PublicModel {
+  readonly model: Model;
+  /** What those without a contract pay now. */
+  readonly price: FrozenModelPrice;
+}
+
+/** The models that everybody may call, with their list prices, for those who have not signed in yet. */
+export async function readPublicModels(reader: Reader, now: Date): Promise<readonly PublicModel[]> {
+  const models = await listPublicModels(reader);
+  if (models.length === 0) return [];
+  const names = models.map(({ name }) => name);
+  const book = Map.groupBy(
+    await readPricesOfModels(reader, names, { since: now, orgIds: 'all' }),
+    ({ subject }) => subject.model,
+  );
+  return models.map((model) => ({
+    model,
+    price: freezeModelPrice({ orgId: null, mode: 'live', book: book.get(model.name) ?? [], now }, model.name),
+  }));
+}

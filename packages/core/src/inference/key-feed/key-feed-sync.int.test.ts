@@ -1,0 +1,463 @@
+import { toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
+import type { Tx } from '@millrace/platform/db';
+import type { Loop } from '@millrace/platform/lifecycle';
+import { connectNats, type Bucket, type NatsClient } from '@millrace/platform/nats';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd } from '@millrace/platform/money';
+import { createSealer } from '@millrace/platform/secrets';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  createTenant,
+  createTestDatabase,
+  dropBucket,
+  eventually,
+  testEndpoints,
+  testIds,
+  testNames,
+  type TestDatabase,
+  startStopwatch,
+  scaledLimitMs,
+  poisonedCall,
+  poisonedLoop,
+  type ItemPoison,
+} from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createBudget } from '../../ledger/index.ts';
+import { issueUnrestrictedKey, systemAuditContext, type ApiKey } from '../../identity/index.ts';
+import {
+  KEY_FEED_FILL_STATE,
+  keyFeedBucket,
+  keyFeedKeys,
+  keyEntry,
+  modelEntry,
+  organisationEntry,
+  parseFillState,
+} from '../key-feed.ts';
+import {
+  createKeyFeedSync,
+  maintainKeyFeed,
+  type KeyFeedMaintenanceOptions,
+  type KeyFeedSync,
+} from './key-feed-sync.ts';
+import { createDeployment, createModel, updateModel } from '../catalog/catalog.service.ts';
+
+const cause = systemAuditContext('test', 'live');
+const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
+const log = createLogger({ name: 'test', level: 'silent' });
+const rates = { organisationRpm: 60, fundedRpm: 600 };
+
+let database: TestDatabase;
+let nats: NatsClient;
+let prefix: string;
+let bucket: Bucket;
+let sync: KeyFeedSync;
+let tenant: { orgId: OrgId; ownerId: UserId };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  nats = await connectNats({ servers: testEndpoints().natsUrls, name: 'test', log });
+});
+afterAll(async () => {
+  await nats.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  prefix = testNames().natsPrefix;
+  const name = keyFeedBucket(prefix);
+  await nats.ensureBucket({ name, replicas: 1, maxBytes: 8_388_608 });
+  onTestFinished(() => dropBucket(name));
+  bucket = nats.bucket(name);
+  sync = createKeyFeedSync(options());
+  tenant = await createTenant(database.db);
+});
+
+function options(): KeyFeedMaintenanceOptions {
+  const { db } = database;
+  const bucketSize = { replicas: 1, maxBytes: 8_388_608 };
+  return { db, nats, prefix, sealer, clock: systemClock, log, rates, flushWithinMs: 20_000, ...bucketSize };
+}
+
+function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  return database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
+}
+
+/** Changes rows behind the application's back: only the triggers can know of it. */
+async function statement(text: string, values: readonly unknown[] = []): Promise<void> {
+  const client = await database.connect();
+  try {
+    await client.query(text, [...values]);
+  } finally {
+    await client.end();
+  }
+}
+
+async function newKey(): Promise<ApiKey> {
+  const user = { id: tenant.ownerId, name: 'Owner', email: 'o@example.com', image: null };
+  const { key } = await inTransaction((tx) =>
+    issueUnrestrictedKey(tx, cause, { orgId: tenant.orgId, user, mode: 'live', name: 'book' }),
+  );
+  return key;
+}
+
+const readKey = async (key: ApiKey) => {
+  const entry = await bucket.read(keyFeedKeys.key(key.publicId));
+  return entry?.value == null ? null : keyEntry.parse(JSON.parse(entry.value));
+};
+const readModel = async (name: string) => {
+  const entry = await bucket.read(keyFeedKeys.model(name));
+  return entry?.value == null ? null : modelEntry.parse(JSON.parse(entry.value));
+};
+const readOrganisation = async () => {
+  const entry = await bucket.read(keyFeedKeys.organisation(tenant.orgId));
+  return entry?.value == null ? null : organisationEntry.parse(JSON.parse(entry.value));
+};
+
+const isFilled = async () => parseFillState((await bucket.read(KEY_FEED_FILL_STATE))?.value) === 'all';
+
+function run(loop: Loop): void {
+  onTestFinished(() => loop.stop());
+}
+
+const chat = {
+  mode: 'live',
+  modality: 'chat',
+  inputModalities: ['text'],
+  contextLength: 8_192,
+  maxOutputTokens: 512,
+  ownedBy: 'maker',
+  enabled: true,
+  aliases: [],
+  fallbacks: [],
+  visibleTo: null,
+  requestsPerMinute: null,
+} as const;
+
+const place = {
+  engine: 'llama.cpp',
+  address: 'http://10.0.0.1:8080',
+  upstreamModel: null,
+  apiKey: null,
+  region: 'us-central-1',
+  weight: 100,
+  maxConcurrency: null,
+  enabled: true,
+} as const;
+
+describe('a key in the gateway book', () => {
+  it('stands there with what its user may do, once its transaction is flushed', async () => {
+    const key = await newKey();
+    await sync.flush();
+    const entry = await readKey(key);
+    expect(entry).toMatchObject({ keyId: key.id, orgId: tenant.orgId, refusedFor: null, budgetIds: [] });
+    expect(entry?.scopes).toContain('inference:write');
+    expect(await readOrganisation()).toMatchObject({
+      isSuspended: false,
+      isFunded: false,
+      requestsPerMinute: 60,
+    });
+  });
+
+  it.each([
+    [
+      'revoked',
+      `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where id = $1`,
+    ],
+    ['without its user', 'delete from members where org_id = (select org_id from api_keys where id = $1)'],
+  ])('is refused there when it is %s, by whatever hand', async (_, change) => {
+    const key = await newKey();
+    await sync.flush();
+    await statement(change, [toUuid(key.id)]);
+    await sync.flush();
+    expect(await readKey(key)).toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
+  });
+
+  it('loses the scopes that its user loses', async () => {
+    const key = await newKey();
+    await statement(`update members set role = 'billing' where org_id = $1`, [toUuid(tenant.orgId)]);
+    await sync.flush();
+    expect((await readKey(key))?.scopes).not.toContain('inference:write');
+  });
+
+  it('names the budgets of its own that stop it, not those that only tell, nor those that the pot is held against', async () => {
+    const [key, other] = [await newKey(), await newKey()];
+    const budget = (
+      name: string,
+      keyIds: readonly ApiKey['id'][] | null,
+      onExceeded: 'notify' | 'stop_new_work',
+    ) =>
+      inTransaction((tx) =>
+        createBudget(tx, {
+          ...{ orgId: tenant.orgId, mode: 'live', name, keyIds, period: 'day' },
+          ...{ limit: nanoUsd(5_000_000_000n), thresholdsPercent: [], onExceeded },
+        }),
+      );
+    await budget('whole', null, 'stop_new_work');
+    const own = await budget('own', [key.id], 'stop_new_work');
+    await budget('tells', [key.id], 'notify');
+    await sync.flush();
+    expect((await readKey(key))?.budgetIds).toEqual([own.id]);
+    expect((await readKey(other))?.budgetIds).toEqual([]);
+    await statement('update budgets set deleted_at = now() where id = $1', [toUuid(own.id)]);
+    await sync.flush();
+    expect((await readKey(key))?.budgetIds).toEqual([]);
+  });
+
+  it('and its organisation follow a suspension and a first deposit', async () => {
+    await statement(`update organisations set status = 'suspended', suspended_at = now() where id = $1`, [
+      toUuid(tenant.orgId),
+    ]);
+    await statement('update organisations set funded_at = now() where id = $1', [toUuid(tenant.orgId)]);
+    await sync.flush();
+    expect(await readOrganisation()).toMatchObject({
+      isSuspended: true,
+      isFunded: true,
+      requestsPerMinute: 600,
+    });
+  });
+
+  it('is refused within a second of the commit although nobody was told, by the loop of any process', async () => {
+    const key = await newKey();
+    await sync.flush();
+    run(sync.start());
+    await statement(
+      `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where id = $1`,
+      [toUuid(key.id)],
+    );
+    const stopwatch = startStopwatch();
+    await eventually({ what: 'the refusal' }, async () => (await readKey(key))?.refusedFor !== null);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
+  });
+});
+
+describe('a model in the gateway book', () => {
+  it('stands there with names, deployments, opened keys and prices from now on, contracts included', async () => {
+    const name = `maker/${tenant.orgId}`;
+    await inTransaction(async (tx) => {
+      await createModel(tx, cause, { ...chat, name, aliases: [`${name}:latest`], visibleTo: [tenant.orgId] });
+      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk-engine' });
+      await createDeployment(tx, cause, sealer, { ...place, model: name, enabled: false });
+    });
+    const price = `insert into prices (id, org_id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
+      values ($6, $1, 'model', $2, $3, 'token', $4, $5, now())`;
+    await statement(price, [null, name, 'prompt_token', 200, new Date(0), testIds.nextUuid()]);
+    await statement(price, [null, name, 'completion_token', 600, new Date(0), testIds.nextUuid()]);
+    await statement(price, [
+      null,
+      name,
+      'prompt_token',
+      300,
+      new Date(4_000_000_000_000),
+      testIds.nextUuid(),
+    ]);
+    await statement(price, [
+      toUuid(tenant.orgId),
+      name,
+      'prompt_token',
+      100,
+      new Date(0),
+      testIds.nextUuid(),
+    ]);
+    await sync.flush();
+    const entry = (await readModel(name)) ?? expect.fail('not there');
+    expect(entry.aliases).toEqual([`${name}:latest`]);
+    expect(entry.visibleTo).toEqual([tenant.orgId]);
+    expect(entry.deployments).toHaveLength(1);
+    expect(entry.deployments[0]).toMatchObject({
+      apiKey: 'sk-engine',
+      upstreamModel: name,
+      engine: 'llama.cpp',
+    });
+    const [now, later] = entry.prices;
+    expect([entry.prices.length, now?.fromMs, now?.untilMs, later?.fromMs]).toEqual([
+      ...[2, null, 4_000_000_000_000],
+      4_000_000_000_000,
+    ]);
+    expect([now?.price.promptNanoUsdPerMillion, later?.price.promptNanoUsdPerMillion]).toEqual([
+      '200000000',
+      '300000000',
+    ]);
+    const contract = entry.contractPrices[tenant.orgId]?.[0]?.price;
+    expect([contract?.promptNanoUsdPerMillion, contract?.completionNanoUsdPerMillion]).toEqual([
+      '100000000',
+      '600000000',
+    ]);
+  });
+
+  it('goes when it is switched off and comes back, and hears of each change once', async () => {
+    const name = `maker/off-${tenant.orgId}`;
+    await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+    await sync.flush();
+    const before = await bucket.read(keyFeedKeys.model(name));
+    await sync.flush();
+    expect(await bucket.read(keyFeedKeys.model(name))).toEqual(before);
+    await inTransaction((tx) => updateModel(tx, cause, name, { enabled: false, reason: 'broken' }));
+    await sync.flush();
+    expect(await readModel(name)).toBeNull();
+    await inTransaction((tx) => updateModel(tx, cause, name, { enabled: true, reason: 'mended' }));
+    await sync.flush();
+    expect(await readModel(name)).toMatchObject({ name });
+  });
+
+  it('stands there without a deployment whose key cannot be opened', async () => {
+    const name = `maker/sealed-${tenant.orgId}`;
+    const [broken, sound] = await inTransaction(async (tx) => {
+      await createModel(tx, cause, { ...chat, name });
+      return [
+        await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk' }),
+        await createDeployment(tx, cause, sealer, { ...place, model: name }),
+      ];
+    });
+    await statement(`update inference_deployments set sealed_api_key = 'v1.other.AAAA' where id = $1`, [
+      toUuid(broken.id),
+    ]);
+    await sync.flush();
+    expect((await readModel(name))?.deployments.map(({ id }) => id)).toEqual([sound.id]);
+  });
+});
+
+describe('a row that cannot be read', () => {
+  describe(poisonedLoop('write the gateway book'), () => {
+    it('600 changes of a model that cannot be written do not hide a revoked key', async () => {
+      const key = await newKey();
+      await expect.poll(() => sync.flush().then(() => readKey(key))).toMatchObject({ refusedFor: null });
+      const name = `maker/stuck-${tenant.orgId}`;
+      await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+      await statement(
+        `insert into prices (id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
+         values (gen_random_uuid(), 'model', $1, 'prompt_token', 'token', 1, now(), now())`,
+        [name],
+      );
+      onTestFinished(() => statement('update inference_models set enabled = false where name = $1', [name]));
+      // More than one batch, all of them before the change of the key.
+      await statement(
+        `insert into book_changes (kind, ref, changed_at)
+         select 'model', $1, now() - interval '1 minute' from generate_series(1, 600)`,
+        [name],
+      );
+      await statement(
+        `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where id = $1`,
+        [toUuid(key.id)],
+      );
+      await expect
+        .poll(() => sync.flush().then(() => readKey(key)))
+        .toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
+      expect(await readModel(name)).toBeNull();
+    });
+
+    it.each<ItemPoison>(['throws', 'hangs'])(
+      'whose write to the broker %s delays no other entry',
+      async (how) => {
+        const name = `maker/unwritten-${tenant.orgId}`;
+        const hanging = Promise.withResolvers<never>();
+        const write: Bucket['write'] = (key, value, revision) => {
+          if (key !== keyFeedKeys.model(name)) return bucket.write(key, value, revision);
+          return how === 'hangs' ? hanging.promise : poisonedCall('throws');
+        };
+        const poisoned = createKeyFeedSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
+        await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+        const key = await newKey();
+        const flushed = poisoned.flush();
+        await expect.poll(() => readKey(key)).toMatchObject({ refusedFor: null });
+        expect(await readModel(name)).toBeNull();
+        if (how === 'hangs') hanging.reject(new Error('The write was given up.'));
+        await flushed;
+      },
+    );
+
+    it('holds up no other entry, in a flush and in a comparison', async () => {
+      const name = `maker/broken-${tenant.orgId}`;
+      await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+      await statement(
+        `insert into prices (id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
+         values (gen_random_uuid(), 'model', $1, 'prompt_token', 'token', 1, now(), now())`,
+        [name],
+      );
+      onTestFinished(() => statement('update inference_models set enabled = false where name = $1', [name]));
+      const key = await newKey();
+      await sync.flush();
+      expect(await readModel(name)).toBeNull();
+      expect(await readKey(key)).toMatchObject({ refusedFor: null });
+      run(maintainKeyFeed(options()));
+      await eventually({ what: 'a filled book' }, isFilled);
+    });
+  });
+});
+
+describe('many writers at once', () => {
+  it('never leave an old row behind a newer one', async () => {
+    const name = `maker/raced-${tenant.orgId}`;
+    await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+    const writers = Array.from({ length: 4 }, () => createKeyFeedSync(options()));
+    let lastSeen = 0;
+    for (let round = 1; round <= 40; round += 1) {
+      await inTransaction((tx) => updateModel(tx, cause, name, { maxOutputTokens: round, reason: 'race' }));
+      const flushes = writers.map((writer) => writer.flush());
+      if (round % 5 === 0) await Promise.all(flushes);
+      const seen = (await readModel(name))?.maxOutputTokens ?? 0;
+      expect(seen).toBeGreaterThanOrEqual(lastSeen === 512 ? 0 : lastSeen);
+      lastSeen = seen;
+    }
+    await Promise.all(writers.map((writer) => writer.flush()));
+    expect((await readModel(name))?.maxOutputTokens).toBe(40);
+  });
+});
+
+describe('the keeper', () => {
+  it('makes the bucket, fills it from the database, and says so only then', async () => {
+    const key = await newKey();
+    await dropBucket(keyFeedBucket(prefix));
+    run(maintainKeyFeed(options()));
+    await eventually({ what: 'a filled book' }, isFilled);
+    expect(await readKey(key)).toMatchObject({ refusedFor: null });
+    expect(await readOrganisation()).not.toBeNull();
+  });
+
+  it('fills it again when the broker has lost it', async () => {
+    const key = await newKey();
+    run(maintainKeyFeed(options()));
+    await eventually({ what: 'a filled book' }, isFilled);
+    await dropBucket(keyFeedBucket(prefix));
+    await eventually({ what: 'a book filled again' }, isFilled);
+    expect(await readKey(key)).toMatchObject({ refusedFor: null });
+  });
+
+  it.each(['{"version":0,"filledAt":"long ago"}', 'rubbish'])(
+    'fills it again where what it says of itself is %s, as another release may have left it',
+    async (text) => {
+      const standing = await bucket.read(KEY_FEED_FILL_STATE);
+      await bucket.write(KEY_FEED_FILL_STATE, text, standing?.revision ?? 0);
+      expect(await isFilled()).toBe(false);
+      run(maintainKeyFeed(options()));
+      await eventually({ what: 'a book filled again' }, isFilled);
+    },
+  );
+
+  it('mends what differs and takes out models of another database', async () => {
+    const key = await newKey();
+    await sync.flush();
+    const standing = (await bucket.read(keyFeedKeys.key(key.publicId))) ?? expect.fail('not there');
+    await bucket.write(keyFeedKeys.key(key.publicId), '{"version":1}', standing.revision);
+    await bucket.write(keyFeedKeys.model('stranger'), '{}', 0);
+    run(maintainKeyFeed(options()));
+    await eventually({ what: 'a filled book' }, isFilled);
+    expect(await readKey(key)).toMatchObject({ refusedFor: null });
+    expect((await bucket.read(keyFeedKeys.model('stranger')))?.value).toBeNull();
+  });
+
+  it('seals the keys of engines anew when the sealing key was changed', async () => {
+    const name = `maker/reseal-${tenant.orgId}`;
+    await inTransaction(async (tx) => {
+      await createModel(tx, cause, { ...chat, name });
+      await createDeployment(tx, cause, sealer, { ...place, model: name, apiKey: 'sk-old' });
+    });
+    const keys = [
+      { id: 'test', key: new Uint8Array(32).fill(7) },
+      { id: 'next', key: new Uint8Array(32).fill(8) },
+    ];
+    run(maintainKeyFeed({ ...options(), sealer: createSealer({ keys, activeId: 'next' }) }));
+    await eventually({ what: 'a filled book' }, isFilled);
+    const onlyNext = createSealer({ keys: keys.slice(1), activeId: 'next' });
+    await createKeyFeedSync({ ...options(), sealer: onlyNext }).flush();
+    expect((await readModel(name))?.deployments[0]?.apiKey).toBe('sk-old');
+  });
+});

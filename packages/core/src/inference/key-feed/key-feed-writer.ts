@@ -1,0 +1,236 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { fromUuid } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { Bucket, BucketEntry } from '@millrace/platform/nats';
+import type { Sealer } from '@millrace/platform/secrets';
+import { modelTimelines, readPricesOfModels } from '../../prices/index.ts';
+import { keyFeedKeys } from '../key-feed.ts';
+import {
+  keyEntryOf,
+  modelEntryOf,
+  organisationEntryOf,
+  type ModelRecord,
+  type RateSettings,
+} from './key-feed-entries.ts';
+import { modelPayloads, singlePayload, type EntryPayloads } from './split-contract-prices.ts';
+import { readKeyRecords, readOrganisationRecords, type KeyFeedEntryKind } from './key-feed.store.ts';
+import { sealContextOf, type Deployment } from '../catalog/catalog.ts';
+import { findModels, findEnabledDeployments } from '../catalog/catalog.store.ts';
+
+const maxAttempts = 8;
+const concurrency = 16;
+
+export interface KeyFeedWriterOptions {
+  readonly db: Db;
+  readonly bucket: Bucket;
+  readonly sealer: Sealer;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'error'>;
+  readonly rates: RateSettings;
+}
+
+export interface EntryWriteResult {
+  readonly written: number;
+  readonly failed: ReadonlyMap<string, unknown>;
+}
+
+/**
+ * Writes entries of the gateway book. The order is what keeps them right, whoever else writes: first the revision that
+ * stands in the bucket, then the row as the database has it now, then a write that counts only if that revision still
+ * stands. So an old row never follows a newer one.
+ */
+export interface KeyFeedWriter {
+  /** Brings one entry up to date, with its parts. Answers whether anything differed. */
+  writeOne(kind: KeyFeedEntryKind, ref: string): Promise<boolean>;
+  /**
+   * Brings these entries up to date. Answers how many differed, and those that could not be written with the reason: a
+   * broken one holds up no other.
+   * Rejects once so many have failed and none was done that it must be the broker or the database.
+   */
+  write(kind: KeyFeedEntryKind, refs: readonly string[]): Promise<EntryWriteResult>;
+  /** The same for very many, by a glance that may be behind: what it overlooks is found the next time. */
+  compare(
+    kind: KeyFeedEntryKind,
+    refs: readonly string[],
+  ): Promise<{ readonly written: number; readonly failed: number }>;
+}
+
+export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWriter {
+  const { bucket } = options;
+
+  async function writeOne(kind: KeyFeedEntryKind, ref: string): Promise<boolean> {
+    const key = keyOf(kind, ref);
+    let isChanged = false;
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const standing = await bucket.read(key);
+      const parts = kind === 'model' ? await readParts(ref) : new Map<string, BucketEntry>();
+      const wanted = (await readDesired(options, kind, [ref])).get(ref) ?? singlePayload(null);
+      const result = await writePayloads(key, { standing, parts }, wanted);
+      if (result === 'same') return isChanged;
+      isChanged ||= result === 'written';
+      // Where there are parts, another writer may have removed one meanwhile as a leftover: looked at again.
+      if (result === 'written' && parts.size === 0 && wanted.parts.size === 0) return true;
+    }
+    throw new Error(`The entry ${key} was changed by others at each of ${maxAttempts} attempts.`);
+  }
+
+  async function readParts(model: string): Promise<ReadonlyMap<string, BucketEntry>> {
+    const parts = new Map<string, BucketEntry>();
+    for await (const entry of bucket.list(keyFeedKeys.contractPartsOf(model))) parts.set(entry.key, entry);
+    return parts;
+  }
+
+  /** Parts before the entry that names them, leftovers after it: a gateway that is told in this order misses none. */
+  async function writePayloads(
+    key: string,
+    before: { readonly standing: BucketEntry | null; readonly parts: ReadonlyMap<string, BucketEntry> },
+    wanted: EntryPayloads,
+  ): Promise<'same' | 'written' | 'outrun'> {
+    const leftovers = [...before.parts.keys()].filter((part) => !wanted.parts.has(part));
+    const steps: readonly (readonly [string, BucketEntry | null, string | null])[] = [
+      ...[...wanted.parts].map(([part, text]) => [part, before.parts.get(part) ?? null, text] as const),
+      [key, before.standing, wanted.text],
+      ...leftovers.map((part) => [part, before.parts.get(part) ?? null, null] as const),
+    ];
+    const differing = steps.filter(([, standing, text]) => (standing?.value ?? null) !== text);
+    for (const [name, standing, text] of differing) {
+      if ((await bucket.write(name, text, standing?.revision ?? 0)) === null) return 'outrun';
+    }
+    return differing.length === 0 ? 'same' : 'written';
+  }
+
+  async function write(kind: KeyFeedEntryKind, refs: readonly string[]): Promise<EntryWriteResult> {
+    const failed = new Map<string, unknown>();
+    let [written, isAnyDone] = [0, false];
+    await forEachConcurrently(refs, async (ref) => {
+      try {
+        written += (await writeOne(kind, ref)) ? 1 : 0;
+        isAnyDone = true;
+      } catch (error) {
+        failed.set(ref, error);
+        if (!isAnyDone && failed.size >= concurrency) throw error;
+      }
+    });
+    return { written, failed };
+  }
+
+  return {
+    writeOne,
+
+    write,
+
+    async compare(kind, refs) {
+      const standing = await bucket.glance(refs.map((ref) => keyOf(kind, ref)));
+      const wanted = await readDesired(options, kind, refs).catch(() => null);
+      // A page with a row that cannot be read is gone through one by one.
+      if (wanted === null) return { written: 0, failed: (await write(kind, refs)).failed.size };
+      const textOf = (ref: string): string | null => wanted.get(ref)?.text ?? null;
+      // A glance does not show parts, so a model that has some is read again with them.
+      const divided = refs.filter((ref) => (wanted.get(ref)?.parts.size ?? 0) > 0);
+      const differing = refs.filter(
+        (ref) => !divided.includes(ref) && (standing.get(keyOf(kind, ref))?.value ?? null) !== textOf(ref),
+      );
+      const outrun: string[] = [];
+      await forEachConcurrently(differing, async (ref) => {
+        const key = keyOf(kind, ref);
+        const revision = standing.get(key)?.revision ?? 0;
+        if ((await bucket.write(key, textOf(ref), revision)) === null) outrun.push(ref);
+      });
+      const again = await write(kind, [...outrun, ...divided]);
+      return { written: differing.length - outrun.length + again.written, failed: again.failed.size };
+    },
+  };
+}
+
+function keyOf(kind: KeyFeedEntryKind, ref: string): string {
+  switch (kind) {
+    case 'key':
+      return keyFeedKeys.key(ref);
+    case 'organisation':
+      return keyFeedKeys.organisation(fromUuid('org', ref));
+    case 'model':
+      return keyFeedKeys.model(ref);
+  }
+}
+
+/** What shall stand there for each; what is not in the answer shall not stand there. */
+async function readDesired(
+  options: KeyFeedWriterOptions,
+  kind: KeyFeedEntryKind,
+  refs: readonly string[],
+): Promise<ReadonlyMap<string, EntryPayloads>> {
+  const { db, rates } = options;
+  if (refs.length === 0) return new Map();
+  switch (kind) {
+    case 'key': {
+      const keys = await readKeyRecords(db, refs);
+      return new Map(keys.map((key) => [key.publicId, singlePayload(keyEntryOf(key, db.clock.nowMs()))]));
+    }
+    case 'organisation': {
+      const facts = await readOrganisationRecords(db, refs);
+      return new Map(
+        facts.map(({ ref, ...facts }) => [ref, singlePayload(organisationEntryOf(facts, rates))]),
+      );
+    }
+    case 'model':
+      return readModelPayloads(options, refs);
+  }
+}
+
+async function readModelPayloads(
+  options: KeyFeedWriterOptions,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, EntryPayloads>> {
+  const { db } = options;
+  const now = options.db.clock.now();
+  // One after the other: what is committed in between is noted as a change of its own, so it is written again.
+  const models = await findModels(db, names);
+  const deployments = await findEnabledDeployments(db, names);
+  const prices = await readPricesOfModels(db, names, { since: now, orgIds: 'all' });
+  return new Map(
+    models.map((model) => {
+      const own = deployments.filter((deployment) => deployment.model === model.name);
+      const book = prices.filter(({ subject }) => subject.model === model.name);
+      const facts = {
+        model,
+        deployments: own.flatMap((deployment) => unsealApiKey(options, deployment)),
+        prices: modelTimelines(book, model.name, now),
+      };
+      return [model.name, modelPayloads(modelEntryOf(facts))];
+    }),
+  );
+}
+
+/** One whose key cannot be opened could not be used: the model is served by the others. */
+function unsealApiKey(
+  { sealer, log }: KeyFeedWriterOptions,
+  deployment: Deployment,
+): readonly ModelRecord['deployments'][number][] {
+  const { id, sealedApiKey } = deployment;
+  try {
+    return [
+      { deployment, apiKey: sealedApiKey === null ? null : sealer.open(sealedApiKey, sealContextOf(id)) },
+    ];
+  } catch (error) {
+    log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; it is left out');
+    return [];
+  }
+}
+
+/** Some at a time; no more are begun once one has failed. */
+async function forEachConcurrently(
+  refs: readonly string[],
+  act: (ref: string) => Promise<void>,
+): Promise<void> {
+  const rest = [...refs];
+  const work = async (): Promise<void> => {
+    for (let ref = rest.pop(); ref !== undefined; ref = rest.pop()) {
+      await act(ref).catch((error: unknown) => {
+        rest.length = 0;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, refs.length) }, work));
+}

@@ -1,0 +1,94 @@
+import type { Tx } from '@millrace/platform/db';
+import type { OrgId } from '@millrace/platform/ids';
+import { maxRecentCost, readPricesOfModels, costBoundStart, type RequestSize } from '../../prices/index.ts';
+import { findModels } from '../catalog/catalog.store.ts';
+import type { Model } from '../catalog/catalog.ts';
+
+/**
+ * The highest believable cost of a request. Gateways report costs, and a gateway that was taken over can report any: usage above this
+ * bound is recorded and not charged.
+ */
+
+/** The limits of the public interface. Its tests compare them with the contract. */
+export const publicApiLimits = {
+  /** The number of prompts times n. */
+  choices: 128,
+  imageSide: 2_496,
+  imageSteps: 1_000,
+  images: 10,
+  characters: 20_000,
+} as const;
+/** The largest body that a gateway can be set to read, in bytes: a prompt has at most as many tokens. */
+const maxPromptTokens = 2n ** 28n;
+/** Gateways ask engines for no longer answer. */
+const maxAnswerTokens = 2n ** 24n;
+/** Engines may count more than was asked of them; what they count beyond the reservation is the operator's cost. */
+const toleranceFactor = 2n;
+
+type ModelSizeLimits = Pick<Model, 'modality' | 'contextLength' | 'maxOutputTokens'>;
+
+const emptyRequest: RequestSize = {
+  promptTokens: 0n,
+  completionTokens: 0n,
+  imagePixelSteps: 0n,
+  characters: 0n,
+};
+
+/** The largest request that the interface and the model admit. */
+export function maxRequestSize({ modality, contextLength, maxOutputTokens }: ModelSizeLimits): RequestSize {
+  const { choices, imageSide, imageSteps, images, characters } = publicApiLimits;
+  switch (modality) {
+    case 'chat':
+    case 'completion': {
+      const context = contextLength === null ? null : BigInt(contextLength);
+      const answers = [context, maxOutputTokens, maxAnswerTokens]
+        .flatMap((length) => length ?? [])
+        .map(BigInt);
+      const answer = answers.reduce((least, length) => (length < least ? length : least));
+      return {
+        ...emptyRequest,
+        // Each of several prompts may fill the context. Without one, all of them share the bytes of the body.
+        promptTokens: context === null ? maxPromptTokens : context * BigInt(choices),
+        completionTokens: answer * BigInt(choices),
+      };
+    }
+    case 'image':
+      return { ...emptyRequest, imagePixelSteps: BigInt(imageSide * imageSide * imageSteps * images) };
+    case 'audio':
+      return { ...emptyRequest, characters: BigInt(characters) };
+  }
+}
+
+interface ChargeSubject {
+  readonly orgId: OrgId;
+  readonly model: string;
+}
+
+/**
+ * The bound of each charge, by two reads for a whole batch. There is none for models without recent prices: a restored database may
+ * lack them, and usage may have been deferred for longer. The lease then bounds the charge.
+ */
+export async function readMaxCosts(
+  tx: Tx,
+  uses: readonly ChargeSubject[],
+): Promise<(use: ChargeSubject) => bigint | undefined> {
+  const now = tx.clock.now();
+  const names = [...new Set(uses.map(({ model }) => model))];
+  if (names.length === 0) return () => undefined;
+  const orgIds = [...new Set(uses.map(({ orgId }) => orgId))];
+  const models = new Map((await findModels(tx, names)).map((model) => [model.name, model]));
+  const prices = await readPricesOfModels(tx, names, { since: costBoundStart(now), orgIds });
+  const books = Map.groupBy(prices, ({ subject }) => subject.model);
+  const known = new Map<string, bigint>();
+  return ({ orgId, model: name }) => {
+    const key = `${orgId} ${name}`;
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const model = models.get(name);
+    const book = books.get(name);
+    if (model === undefined || book === undefined) return undefined;
+    const bound = toleranceFactor * maxRecentCost(book, { orgId, model: name, now }, maxRequestSize(model));
+    known.set(key, bound);
+    return bound;
+  };
+}

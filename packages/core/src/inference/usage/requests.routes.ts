@@ -1,0 +1,73 @@
+import type { Contract } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import { parseId } from '@millrace/platform/ids';
+import { firstRequestOf } from '../../billing/index.ts';
+import { pageById, positionFromCursor } from '../../identity/index.ts';
+import { findBatch, findCosts, findRequest, listBatch } from './requests.store.ts';
+import type { RequestRecord } from './requests.ts';
+
+export interface RequestRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+}
+
+/** What single inference requests cost and how they ran. Only those of the caller's organisation, in the mode of its key. */
+export function serveRequestUsage({ server, operations, db }: RequestRoutes): void {
+  server.serve(operations.getRequestCost, async ({ body, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const ids = [...new Set(body.requestIds)].flatMap((text) => parseId('req', text) ?? []);
+    const costs = await findCosts(db, orgId, mode, ids);
+    const requests = ids.flatMap((requestId) => {
+      const cost = costs.get(requestId);
+      return cost === undefined ? [] : [{ requestId, costNanoUsd: Number(cost) }];
+    });
+    return { requests };
+  });
+
+  server.serve(operations.getRequestUsage, async ({ params, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const id = parseId('req', params.requestId);
+    const found = id === null ? null : await findRequest(db, orgId, mode, id);
+    if (found === null) throw new Fault('REQUEST_NOT_FOUND');
+    return toWireRequest(found);
+  });
+
+  server.serve(operations.listBatchRequests, async ({ params, query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const id = parseId('bat', params.batchId);
+    const batch = id === null ? null : await findBatch(db, orgId, mode, firstRequestOf(id));
+    if (batch === null) throw new Fault('BATCH_NOT_FOUND');
+    const { limit, cursor } = query;
+    const rows = await listBatch(db, orgId, batch, { limit, after: positionFromCursor('req', cursor) });
+    return pageById(rows, limit, toWireRequest);
+  });
+}
+
+function toWireRequest(request: RequestRecord) {
+  return {
+    id: request.id,
+    model: request.model,
+    deployment: request.deployment,
+    created_at: request.createdAt.toISOString(),
+    streamed: request.streamed,
+    cancelled: request.cancelled,
+    finish_reason: request.finishReason,
+    latency_ms: request.latencyMs,
+    ttft_ms: request.ttftMs,
+    generation_ms: request.generationMs,
+    tokens_prompt: request.tokensPrompt,
+    tokens_completion: request.tokensCompletion,
+    tokens_cached: request.tokensCached,
+    cost_nano_usd: Number(request.cost),
+    attempts: request.attempts.map((attempt) => ({
+      deployment: attempt.deployment,
+      started_at: attempt.startedAt.toISOString(),
+      duration_ms: attempt.durationMs,
+      status: attempt.status,
+      error: attempt.error,
+    })),
+  };
+}

@@ -1,0 +1,63 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { OrgId, RequestId, TransferId } from '@millrace/platform/ids';
+import type { UsagePostOutcome } from '../../credit-leases/index.ts';
+import type { ParsedUsage } from './parse-usage.ts';
+
+/** What is kept of an inference request. Pure. */
+
+export type RequestOutcome = Exclude<UsagePostOutcome, 'duplicate'> | 'free';
+/** `checkpoint`: the gateway died, and what it had said last was taken for the whole. */
+export type RequestSource = 'final' | 'checkpoint';
+
+/** A request as it is written, once. */
+export interface NewRequestRecord {
+  readonly used: ParsedUsage;
+  readonly source: RequestSource;
+  readonly outcome: RequestOutcome;
+  readonly transferId: TransferId | null;
+}
+
+export interface RequestAttempt {
+  readonly deployment: string;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** A request as its owner sees it. */
+export interface RequestRecord {
+  readonly id: RequestId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly model: string;
+  readonly deployment: string | null;
+  readonly createdAt: Date;
+  readonly streamed: boolean;
+  readonly cancelled: boolean;
+  readonly finishReason: string | null;
+  readonly latencyMs: number;
+  readonly ttftMs: number | null;
+  readonly generationMs: number | null;
+  readonly tokensPrompt: number;
+  readonly tokensCompletion: number;
+  readonly tokensCached: number;
+  readonly cost: bigint;
+  readonly attempts: readonly RequestAttempt[];
+}
+
+/** What the organisation pays: nothing for what came too late or for a lease that is not its own. */
+export function costOf({ used, outcome }: Pick<NewRequestRecord, 'used' | 'outcome'>): bigint {
+  return outcome === 'charged' ? used.amount : 0n;
+}
+
+/** The words of usage reports; what was not used is left out. */
+export function quantitiesOf({ event }: ParsedUsage): Readonly<Record<string, number>> {
+  const all = {
+    promptTokens: event.tokensPrompt,
+    cachedPromptTokens: event.tokensCached,
+    completionTokens: event.tokensCompletion,
+    characters: event.characters,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
+}

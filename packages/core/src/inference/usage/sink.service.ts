@@ -1,0 +1,342 @@
+import { isDataError, isStatementTimeout, type Db, type Tx } from '@millrace/platform/db';
+import type { KeyId, LeaseId, OrgId } from '@millrace/platform/ids';
+import { LedgerRefusal } from '../../ledger/index.ts';
+import { lockUsageWatermark, recordEpochEnd, advanceUsageWatermark } from '../../credit-leases/index.ts';
+import { upsertCheckpoints } from './checkpoints.store.ts';
+import { deferUsage, listDeferredLaneKeys, laneKeyOf, type DeferredUsage } from './deferred-usage.store.ts';
+import { quarantineUsage } from './sink.store.ts';
+import { recordUsage, type UsageSummary } from './usage.service.ts';
+import {
+  parseMessage,
+  rejectedUsage,
+  unreadableMessage,
+  type PositionedUsage,
+  type ParsedMessage,
+  type ParsedUsage,
+} from './parse-usage.ts';
+
+export interface SinkMessage {
+  readonly sequence: number;
+  readonly subject: string;
+  text(): string;
+}
+
+export interface SinkResult extends UsageSummary {
+  readonly unreadable: number;
+  /** Events that could not be charged now. They are kept, and charged later. */
+  readonly deferred: number;
+  /** Everything up to here is charged, recorded or kept to be charged later. */
+  readonly passed: bigint;
+}
+
+/**
+ * A time-out for which no single organisation is the cause: the row of the stream is locked, or the usage of every organisation
+ * that was tried timed out. Nothing is deferred for it: the batch is repeated.
+ */
+export class SharedTimeout extends Error {
+  override readonly name = 'SharedTimeout';
+
+  constructor(where: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`Usage could not be written (${where}): ${why}. The batch is repeated.`, { cause });
+  }
+}
+
+export interface SinkBatchOptions {
+  /** When the usage of every organisation of a batch times out: `repeat` throws a SharedTimeout, `defer` defers it. */
+  readonly whenAllTimeOut?: 'repeat' | 'defer';
+  /** Called for each event after its transaction, and again for events that are read again. */
+  readonly noteUse?: (keyId: KeyId, usedAtMs: number) => void;
+  /** From 0 up to 1; chooses the organisation that is tried first. */
+  readonly random?: () => number;
+}
+
+interface PositionedMessage extends ParsedMessage {
+  readonly seq: bigint;
+}
+
+const emptySummary: UsageSummary = { recorded: 0, charged: 0n, shortfall: 0n, uncharged: 0, overpriced: 0 };
+
+/** After so many time-outs the rest of a batch is deferred untried: each time-out holds the whole stream. */
+const maxTimeouts = 3;
+
+/** The organisations of a batch whose usage is deferred instead of charged. */
+class DeferredOrganisations {
+  readonly #orgs = new Set<OrgId>();
+  #timeouts = 0;
+
+  has(orgId: OrgId): boolean {
+    return this.#timeouts >= maxTimeouts || this.#orgs.has(orgId);
+  }
+
+  get timeouts(): number {
+    return this.#timeouts;
+  }
+
+  add(orgId: OrgId, error: unknown): void {
+    this.#orgs.add(orgId);
+    if (isStatementTimeout(error)) this.#timeouts += 1;
+  }
+}
+
+/**
+ * Writes a run of messages to the database, in one transaction with the place reached. The row of the stream is locked first and
+ * says what has been passed, so messages that come again, and a second sink, change nothing. One organisation whose usage cannot
+ * be charged does not stop the others: its usage is deferred.
+ */
+export function processMessages(
+  db: Db,
+  stream: string,
+  messages: readonly SinkMessage[],
+  options: SinkBatchOptions = {},
+): Promise<SinkResult> {
+  return processBatch({ db, stream, held: new DeferredOrganisations(), options }, messages);
+}
+
+interface SinkBatch {
+  readonly db: Db;
+  readonly stream: string;
+  readonly held: DeferredOrganisations;
+  readonly options: SinkBatchOptions;
+}
+
+async function processBatch(to: SinkBatch, messages: readonly SinkMessage[]): Promise<SinkResult> {
+  const read = messages.map((message) => ({ ...parseMessage(message), seq: BigInt(message.sequence) }));
+  try {
+    return await write(to, read);
+  } catch (error) {
+    if (isDeferrable(error)) {
+      const sum = await deferFailingOrganisations(to, read, error);
+      return addResults(sum, await processBatch(to, messages));
+    }
+    if (!isPermanentFailure(error)) throw error;
+    return processSeparately(to, messages, error);
+  }
+}
+
+/**
+ * The ledger refuses the charge (the hold of its lease is closed or missing), or it ran out of time. A later attempt may
+ * succeed, and only that organisation's usage waits for it.
+ */
+function isDeferrable(error: unknown): boolean {
+  return error instanceof LedgerRefusal || isStatementTimeout(error);
+}
+
+/** A retry would change nothing: the database refuses the usage, or its amount is larger than can be counted. */
+function isPermanentFailure(error: unknown): boolean {
+  return isDataError(error) || error instanceof RangeError;
+}
+
+/**
+ * Writes the usage of each organisation by itself, and holds back the organisations that fail. Time-outs of all that were tried
+ * have a common cause, such as a locked table or account of the operator, and no organisation is held back for it. The first one is
+ * chosen at random, so that a repetition compares other organisations.
+ */
+async function deferFailingOrganisations(
+  to: SinkBatch,
+  messages: readonly PositionedMessage[],
+  failure: unknown,
+): Promise<SinkResult | null> {
+  const orgs = organisationsOf(messages);
+  const open = [...orgs].filter((orgId) => !to.held.has(orgId));
+  const [only] = open;
+  if (only === undefined) throw failure;
+  if (orgs.size === 1) {
+    to.held.add(only, failure);
+    return null;
+  }
+  let sum: SinkResult | null = null;
+  let isWritten = false;
+  const failed = new Map<OrgId, unknown>();
+  for (const orgId of rotated(open, to.options.random)) {
+    if (to.held.timeouts + countTimeouts(failed) >= maxTimeouts) break;
+    try {
+      const part = messages.map((message) => usageOfOrganisation(message, orgId));
+      sum = addResults(sum, await write(to, part, 'stay'));
+      isWritten = true;
+    } catch (error) {
+      // A refusal of the database is found again, and put aside, when the rest of the batch is written.
+      if (isPermanentFailure(error)) isWritten = true;
+      else if (isDeferrable(error)) failed.set(orgId, error);
+      else throw error;
+    }
+  }
+  const timeouts = countTimeouts(failed);
+  const isShared = !isWritten && timeouts > 1 && timeouts === failed.size;
+  if (isShared && to.options.whenAllTimeOut !== 'defer') {
+    throw new SharedTimeout(`all ${timeouts} organisations that were tried timed out`, failure);
+  }
+  // Each could be written alone, so the failure is over or is of the batch as a whole: the batch is repeated.
+  if (failed.size === 0) throw failure;
+  for (const [orgId, error] of failed) to.held.add(orgId, error);
+  return sum;
+}
+
+/** From a random place on. */
+function rotated<T>(list: readonly T[], random = Math.random): readonly T[] {
+  const start = Math.floor(random() * list.length);
+  return [...list.slice(start), ...list.slice(0, start)];
+}
+
+function countTimeouts(failed: ReadonlyMap<OrgId, unknown>): number {
+  return [...failed.values()].filter(isStatementTimeout).length;
+}
+
+function organisationsOf(messages: readonly PositionedMessage[]): ReadonlySet<OrgId> {
+  return new Set(messages.flatMap(({ usage, ends }) => [...usage, ...ends].map(({ orgId }) => orgId)));
+}
+
+function usageOfOrganisation({ usage, ends, seq }: PositionedMessage, orgId: OrgId): PositionedMessage {
+  return {
+    usage: usage.filter((used) => used.orgId === orgId),
+    ends: ends.filter((end) => end.orgId === orgId),
+    unreadable: [],
+    seq,
+  };
+}
+
+/**
+ * Something in these messages is refused. One that is refused by itself is put aside: what a single gateway writes must not
+ * stop the charging of all others.
+ */
+async function processSeparately(
+  to: SinkBatch,
+  messages: readonly SinkMessage[],
+  refusal: unknown,
+): Promise<SinkResult> {
+  const [only] = messages;
+  if (only !== undefined && messages.length === 1) return processOneByOne(to, only, refusal);
+  let sum: SinkResult | null = null;
+  for (const message of messages) sum = addResults(sum, await processBatch(to, [message]));
+  if (sum === null) throw refusal;
+  return sum;
+}
+
+/**
+ * The requests of a refused message each by itself, for most of them have nothing to do with it; then its place is passed.
+ * Dying in between is harmless: what was written is known when it is read again.
+ */
+async function processOneByOne(to: SinkBatch, message: SinkMessage, refusal: unknown): Promise<SinkResult> {
+  const seq = BigInt(message.sequence);
+  const read = parseMessage(message);
+  // What comes to more than all money there is was not written by a gateway of ours: no part of it is believed.
+  if (read.usage.length < 2 || !isDataError(refusal)) {
+    return write(to, [{ ...unreadableMessage(message.text(), refusal), seq }]);
+  }
+  const unreadable = [...read.unreadable];
+  const waiting: PositionedUsage[] = [];
+  let sum: SinkResult | null = null;
+  for (const used of read.usage) {
+    if (to.held.has(used.orgId)) {
+      waiting.push(used);
+      continue;
+    }
+    try {
+      const alone = { usage: [used], ends: [], unreadable: [], seq };
+      sum = addResults(sum, await write(to, [alone], 'stay'));
+    } catch (error) {
+      if (isDeferrable(error)) {
+        to.held.add(used.orgId, error);
+        waiting.push(used);
+      } else if (isPermanentFailure(error)) unreadable.push(rejectedUsage(used, error));
+      else throw error;
+    }
+  }
+  return addResults(sum, await write(to, [{ usage: waiting, ends: read.ends, unreadable, seq }]));
+}
+
+function addResults(before: SinkResult | null, next: SinkResult): SinkResult {
+  if (before === null) return next;
+  return {
+    recorded: before.recorded + next.recorded,
+    charged: before.charged + next.charged,
+    shortfall: before.shortfall + next.shortfall,
+    uncharged: before.uncharged + next.uncharged,
+    overpriced: before.overpriced + next.overpriced,
+    unreadable: before.unreadable + next.unreadable,
+    deferred: before.deferred + next.deferred,
+    passed: next.passed,
+  };
+}
+
+async function write(
+  { db, stream, held, options }: SinkBatch,
+  messages: readonly PositionedMessage[],
+  afterwards: 'pass' | 'stay' = 'pass',
+): Promise<SinkResult> {
+  const written = await db.transaction({ name: 'sink usage', isolation: 'read committed' }, async (tx) => {
+    const passed = await asSharedTimeout('the row of the stream is locked', lockUsageWatermark(tx, stream));
+    const fresh = messages.filter(({ seq }) => seq > passed);
+    const last = fresh.at(-1);
+    if (last === undefined) return { ...emptySummary, unreadable: 0, deferred: 0, passed };
+    const { now, later } = await splitDeferred(tx, fresh, held);
+    const recorded = await writeUsage(
+      tx,
+      now.flatMap(({ usage }) => usage),
+    );
+    for (const { ends, seq } of now) {
+      for (const end of ends) await recordEpochEnd(tx, end, { stream, seq });
+    }
+    const deferred = await asSharedTimeout('deferring usage', deferUsage(tx, stream, later));
+    const unreadable = fresh.flatMap(({ unreadable: found, seq }) => found.map((one) => ({ ...one, seq })));
+    await asSharedTimeout('putting usage aside', quarantineUsage(tx, stream, unreadable));
+    const sunk = { ...recorded, unreadable: unreadable.length, deferred };
+    if (afterwards === 'stay') return { ...sunk, passed };
+    await asSharedTimeout('writing the position in the stream', advanceUsageWatermark(tx, stream, last.seq));
+    return { ...sunk, passed: last.seq };
+  });
+  for (const { usage } of messages) {
+    for (const { keyId, event } of usage) options.noteUse?.(keyId, event.createdAtMs);
+  }
+  return written;
+}
+
+/** A time-out of this work is caused by the stream, not by an organisation. */
+async function asSharedTimeout<T>(where: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isStatementTimeout(error)) throw new SharedTimeout(where, error);
+    throw error;
+  }
+}
+
+/** Usage of a lease whose earlier usage waits is not tried here: the worker that charges deferred usage does. */
+async function splitDeferred(
+  tx: Tx,
+  messages: readonly PositionedMessage[],
+  held: DeferredOrganisations,
+): Promise<{ readonly now: readonly PositionedMessage[]; readonly later: readonly DeferredUsage[] }> {
+  const lanes = messages.flatMap(({ usage, ends }) => [
+    ...usage.map(({ orgId, leaseId }) => ({ orgId, leaseId })),
+    ...ends.map(({ orgId }) => ({ orgId, leaseId: null })),
+  ]);
+  const waiting = await asSharedTimeout('reading what is deferred', listDeferredLaneKeys(tx, lanes));
+  const isLater = (orgId: OrgId, leaseId: LeaseId | null): boolean =>
+    held.has(orgId) || waiting.has(laneKeyOf({ orgId, leaseId }));
+  const now = messages.map((message) => ({
+    ...message,
+    usage: message.usage.filter(({ orgId, leaseId }) => !isLater(orgId, leaseId)),
+    ends: message.ends.filter(({ orgId }) => !isLater(orgId, null)),
+  }));
+  const later = messages.flatMap(({ usage, ends, seq }): DeferredUsage[] => [
+    ...usage
+      .filter(({ orgId, leaseId }) => isLater(orgId, leaseId))
+      .map(({ orgId, leaseId, position, event }) => ({ seq, position, orgId, leaseId, event })),
+    ...ends
+      .filter(({ orgId }) => isLater(orgId, null))
+      .map((end, position) => ({ seq, position, orgId: end.orgId, leaseId: null, end })),
+  ]);
+  return { now, later };
+}
+
+/** Final events first: a checkpoint of the same request is then known to be needless. */
+export async function writeUsage(tx: Tx, usage: readonly ParsedUsage[]): Promise<UsageSummary> {
+  const finals = usage.filter(({ event }) => event.kind === 'final');
+  const recorded = finals.length === 0 ? emptySummary : await recordUsage(tx, finals, 'final');
+  await upsertCheckpoints(
+    tx,
+    usage.filter(({ event }) => event.kind === 'checkpoint'),
+  );
+  return recorded;
+}

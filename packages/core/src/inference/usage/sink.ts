@@ -1,0 +1,139 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { NatsClient } from '@millrace/platform/nats';
+import { KeyUsage } from '../../identity/index.ts';
+import { processMessages, SharedTimeout, type SinkMessage, type SinkResult } from './sink.service.ts';
+import { claimStream, releaseStream } from './sink.store.ts';
+import {
+  openUsageStream,
+  type UsageStreamReader,
+  type UsageStreamReaderOptions,
+} from './usage-stream-reader.ts';
+import { countCharged, countDeferred, countUnreadable } from './usage-metrics.ts';
+
+export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream'> {
+  readonly db: Db;
+  readonly nats: UsageStreamReaderOptions['nats'] & Pick<NatsClient, 'connected'>;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Names this process among those that may do it. */
+  readonly holder: string;
+  readonly tuning?: Partial<SinkTuning>;
+}
+
+export interface SinkTuning extends Pick<UsageStreamReaderOptions, 'batch' | 'gatherMs' | 'tendMs'> {
+  /** A sink that is silent for this long is replaced. */
+  readonly leaseMs: number;
+}
+
+const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, tendMs: 1_000 };
+/** Of the time it is good for: one missed turn does not lose it. */
+const renewFraction = 0.3;
+/** After so many failed attempts, a batch whose organisations all time out is deferred, because later usage waits behind it. */
+const maxFailedAttempts = 3;
+
+/**
+ * Works through the usage stream of a cell. Every worker may run one: one of them holds the stream, and another takes over
+ * when it falls silent.
+ */
+export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<void> } {
+  const { db, nats, clock, log, stream, holder } = options;
+  const tuning: SinkTuning = { ...defaults, ...options.tuning };
+  const renewMs = Math.trunc(tuning.leaseMs * renewFraction);
+  let open: UsageStreamReader | null = null;
+  let claimedAtMs = Number.NEGATIVE_INFINITY;
+  let repetitions = 0;
+  // After the charges, in separate transactions: rows of keys are never locked together with those of the ledger.
+  const keyUsage = new KeyUsage({ db, clock, log });
+  const stopping = new AbortController();
+  const notingUse = keyUsage.run(stopping.signal);
+
+  async function holdsClaim(): Promise<boolean> {
+    const atMs = clock.monotonicMs();
+    if (atMs - claimedAtMs < renewMs) return true;
+    const held = await claimStream(db, { stream, holder, ttlMs: tuning.leaseMs });
+    claimedAtMs = held ? atMs : Number.NEGATIVE_INFINITY;
+    return held;
+  }
+
+  async function closeStream(): Promise<void> {
+    const closing = open;
+    open = null;
+    await closing?.close();
+  }
+
+  async function write(name: string, messages: readonly SinkMessage[]): Promise<SinkResult> {
+    try {
+      const sunk = await processMessages(db, name, messages, {
+        whenAllTimeOut: repetitions < maxFailedAttempts ? 'repeat' : 'defer',
+        noteUse: (keyId, usedAtMs) => keyUsage.note(keyId, usedAtMs),
+      });
+      repetitions = 0;
+      return sunk;
+    } catch (error) {
+      if (error instanceof SharedTimeout) repetitions += 1;
+      throw error;
+    }
+  }
+
+  async function step(signal: AbortSignal): Promise<'busy' | 'idle'> {
+    // Without a connection another should have the stream.
+    if (!nats.connected() || !(await holdsClaim())) {
+      await closeStream();
+      return 'idle';
+    }
+    open ??= await openUsageStream({ ...options, ...tuning });
+    if (open === null) return 'idle';
+    const messages = await open.gather(signal);
+    if (messages.length > 0) {
+      const sunk = await write(open.name, messages);
+      open.passedTo(sunk.passed);
+      logResult(log, sunk);
+    }
+    if (!(await open.tend())) await closeStream();
+    return 'busy';
+  }
+
+  const loop = startLoop({ name: 'work through usage', clock, log, idleMs: renewMs }, async (signal) => {
+    try {
+      return await step(signal);
+    } catch (error) {
+      // What was taken and not written is read again, from the place that the book knows.
+      await closeStream().catch(() => undefined);
+      throw error;
+    }
+  });
+  return {
+    async stop() {
+      await loop.stop();
+      await closeStream().catch(() => undefined);
+      stopping.abort();
+      await notingUse;
+      await releaseStream(db, stream, holder).catch(() => undefined);
+    },
+  };
+}
+
+function logResult(log: UsageSinkOptions['log'], sunk: SinkResult): void {
+  countCharged(sunk);
+  countDeferred(sunk.deferred);
+  countUnreadable(sunk.unreadable);
+  const passed = String(sunk.passed);
+  if (sunk.shortfall > 0n) {
+    log.warn({ shortfallNanoUsd: String(sunk.shortfall) }, 'requests used more than they had reserved');
+  }
+  if (sunk.overpriced > 0) {
+    log.error(
+      { count: sunk.overpriced, passed },
+      'usage above the highest possible cost of its model was not charged',
+    );
+  }
+  if (sunk.deferred > 0) {
+    log.warn({ count: sunk.deferred, passed }, 'usage could not be charged now and was deferred');
+  }
+  if (sunk.unreadable > 0) {
+    log.error({ count: sunk.unreadable, passed }, 'usage could not be read and was put aside');
+  }
+}

@@ -1,0 +1,135 @@
+import { nanoUsd } from '@millrace/platform/money';
+import { TEST_START_MS, uniqueId } from '@millrace/testing';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TransferId } from '@millrace/platform/ids';
+import { MONTH_CLOSED_AFTER_MS, monthAfter, type LedgerCommand } from '../ledger/index.ts';
+import { parseCsv } from './csv.fixture.ts';
+import { createInvoiceHarness, HOUR_MS, type InvoiceHarness } from './invoices.fixture.ts';
+
+/** Whatever an organisation did in some months: invoices, lines, the cost export and the ledger agree to the nano-USD. */
+
+let world: InvoiceHarness;
+beforeAll(async () => {
+  world = await createInvoiceHarness();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+interface Act {
+  readonly do: 'charge' | 'tokens' | 'rent' | 'close' | 'refund' | 'reverse' | 'adjust' | 'wait' | 'sweep';
+  readonly amount: bigint;
+  readonly pick: number;
+  readonly hours: number;
+}
+
+const act: fc.Arbitrary<Act> = fc.record({
+  do: fc.constantFrom(
+    ...([
+      'charge',
+      'tokens',
+      'rent',
+      'close',
+      'refund',
+      'reverse',
+      'adjust',
+      'wait',
+      'wait',
+      'sweep',
+    ] as const),
+  ),
+  amount: fc.bigInt({ min: 1n, max: 9_999_999_999n }),
+  pick: fc.nat(),
+  hours: fc.constantFrom(0.01, 0.7, 1, 3, 26, 200, 400),
+});
+
+const toNano = (text: string): bigint => {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+  const size = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
+  return text.startsWith('-') ? -size : size;
+};
+
+async function live(
+  orgId: Awaited<ReturnType<InvoiceHarness['organisation']>>,
+  life: readonly Act[],
+): Promise<void> {
+  const charges: TransferId[] = [];
+  const meters: Awaited<ReturnType<InvoiceHarness['rent']>>[] = [];
+  const base = (kind: string) =>
+    ({ orgId, mode: 'live', cause: { kind, id: uniqueId() }, step: 'act', description: 'Act' }) as const;
+  for (const { do: what, amount: size, pick, hours } of life) {
+    const amount = nanoUsd(size);
+    const undone = charges.length === 0 ? undefined : charges[pick % charges.length];
+    const tried = async (command: LedgerCommand): Promise<void> => {
+      // What the ledger refuses, such as a second reversal, did not happen.
+      await world.apply(command).catch(() => undefined);
+    };
+    if (what === 'charge') charges.push(await world.charge(orgId, amount));
+    else if (what === 'tokens') {
+      const usage = { requests: 1, promptTokens: pick % 1000, model: `model-${pick % 3}` };
+      charges.push(
+        await world.charge(orgId, amount, { cause: { kind: 'inference', id: uniqueId() }, usage }),
+      );
+    } else if (what === 'rent') meters.push(await world.rent(orgId, amount));
+    else if (what === 'close') {
+      const meter = meters.pop();
+      // Known late: up to some hours of what was posted are given back.
+      if (meter !== undefined) {
+        await world.close(
+          meter,
+          new Date(Math.max(meter.openedAt.getTime(), world.clock.nowMs() - hours * HOUR_MS)),
+        );
+      }
+    } else if (what === 'refund' && undone !== undefined) {
+      await tried({
+        ...base('operator'),
+        do: 'refund',
+        transferId: undone,
+        amount: nanoUsd((size % 1000n) + 1n),
+      });
+    } else if (what === 'reverse' && undone !== undefined) {
+      await tried({ ...base('operator'), do: 'reverse', transferId: undone });
+    } else if (what === 'adjust') {
+      const from = [{ account: { kind: 'adjustments' }, amount }] as const;
+      await tried({ ...base('operator'), do: 'credit', kind: 'adjustment', amount, from });
+    } else if (what === 'wait') await world.clock.advance(Math.round(hours * HOUR_MS));
+    else if (what === 'sweep') await world.sweepMeters();
+  }
+  for (const meter of meters) await world.close(meter, world.clock.now());
+}
+
+it('invoices, their lines, the cost export and the ledger agree to the nano-USD, whatever happened', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (life) => {
+      const orgId = await world.organisation();
+      const begun = world.clock.now();
+      await live(orgId, life);
+      const end = monthAfter(
+        new Date(Date.UTC(world.clock.now().getUTCFullYear(), world.clock.now().getUTCMonth())),
+      );
+      await world.goTo(new Date(end.getTime() + MONTH_CLOSED_AFTER_MS));
+      await world.sweep();
+      const invoices = await world.invoicesOf(orgId);
+      for (const { periodStart, periodEnd, total, lines } of invoices) {
+        expect(total).toBe(await world.ledgerCost(orgId, periodStart, periodEnd));
+        expect(lines.reduce((sum, { amount }) => sum + amount, 0n)).toBe(total);
+      }
+      const all = await world.ledgerCost(orgId, new Date(TEST_START_MS - 1), end);
+      expect(invoices.reduce((sum, { total }) => sum + total, 0n)).toBe(all);
+      const from = new Date(begun.getTime() - 24 * HOUR_MS);
+      const rows = parseCsv(await world.exported(orgId, from, end));
+      const byInvoice = Map.groupBy(rows, (row) => row['InvoiceId'] ?? '');
+      for (const { number, total } of invoices) {
+        const billed = (byInvoice.get(`INV-${String(number).padStart(8, '0')}`) ?? []).reduce(
+          (sum, row) => sum + toNano(row['BilledCost'] ?? ''),
+          0n,
+        );
+        expect(billed).toBe(total);
+      }
+      expect(rows.reduce((sum, row) => sum + toNano(row['BilledCost'] ?? ''), 0n)).toBe(all);
+    }),
+    { numRuns: 12 },
+  );
+  expect((await world.drift()).filter((finding) => finding.startsWith('invoice'))).toEqual([]);
+});

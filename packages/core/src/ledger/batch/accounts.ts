@@ -1,0 +1,89 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { Product, SystemAccount } from '../ledger.ts';
+
+/** Accounts as the decisions see them: rows that the transaction has locked, changed in memory, then written back. */
+
+export type AccountKind =
+  | SystemAccount['kind']
+  | 'credit'
+  | 'promo'
+  | 'supplier_payable'
+  | 'limit'
+  | 'limit_contra';
+
+export type OnExceeded = 'notify' | 'stop_new_work' | 'stop_everything';
+
+/** The budget behind a limit account. */
+export interface BudgetState {
+  readonly keyIds: readonly string[] | null;
+  readonly name: string;
+  readonly period: 'hour' | 'day' | 'week' | 'month' | 'total';
+  readonly limit: bigint;
+  readonly thresholdsPercent: readonly number[];
+  readonly onExceeded: OnExceeded;
+  periodStartMs: number;
+  periodEndMs: number | null;
+  notifiedPercent: number;
+  changed: boolean;
+}
+
+/** Ids are UUIDs here, as in the rows: a batch of hundreds would otherwise spend its time on spelling. */
+export interface Account {
+  readonly id: string;
+  readonly kind: AccountKind;
+  readonly orgId: string | null;
+  readonly mode: Mode;
+  readonly priority: number;
+  readonly expiresAtMs: number | null;
+  readonly frozen: boolean;
+  readonly budget: BudgetState | null;
+  /** Not yet in the database. */
+  readonly isNew: boolean;
+  balance: bigint;
+  held: bigint;
+  floor: bigint | null;
+  entryCount: bigint;
+  /** Credit only: what clawbacks could not take; free credit repays it first. See `debt.ts`. */
+  owed: bigint;
+  /** Credit only: what clawbacks could not take and the operator does not claim. */
+  writtenOff: bigint;
+  /** Credit only: there may be promotional accounts or budgets beside it. */
+  hasCompanions: boolean;
+  touched: boolean;
+}
+
+/** How many rows together are one of the operator's accounts. */
+export const systemShards = 16;
+
+const kindCodes: Readonly<Record<SystemAccount['kind'] | 'limit_contra', string>> = {
+  revenue: '01',
+  platform_fee: '02',
+  payments_clearing: '03',
+  grants: '04',
+  adjustments: '05',
+  shortfall: '06',
+  limit_contra: '07',
+};
+const productCodes: Readonly<Record<Product, string>> = {
+  rental: '01',
+  volume: '02',
+  inference: '03',
+  instance: '04',
+};
+const modeCodes: Readonly<Record<Mode, string>> = { live: '00', test: '01' };
+
+/** The id of one row of an operator's account. The migration made these rows by the same rule. */
+export function systemAccountId(
+  account: SystemAccount | { readonly kind: 'limit_contra' },
+  mode: Mode,
+  shard: number,
+): string {
+  const product = account.kind === 'revenue' ? productCodes[account.product] : '00';
+  const shardCode = shard.toString(16).padStart(2, '0');
+  return `ffffffff-ffff-7fff-bf00-${kindCodes[account.kind]}${product}${modeCodes[mode]}${shardCode}0000`;
+}
+
+/** Which of the sixteen rows a batch uses: decided by its first organisation, so that batches spread over them. */
+export function shardOfOrganisation(orgUuid: string): number {
+  return Number.parseInt(orgUuid.slice(-1), 16) % systemShards;
+}

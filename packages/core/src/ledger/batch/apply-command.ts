@@ -1,0 +1,57 @@
+import { settleDebt } from './debt.ts';
+import { decideClose, decideHold, decidePayOut, decidePost, decideResize } from './holds.ts';
+import type { LedgerCommand, LedgerResult } from '../ledger.ts';
+import {
+  requireLoaded,
+  startBudgetPeriod,
+  commandWalletKey,
+  type WorkingSet,
+  type Wallet,
+} from './working-set.ts';
+import {
+  decideCredit,
+  decideDebit,
+  decideExpire,
+  decideLimit,
+  decideRefund,
+  decideReverse,
+} from './transfers.ts';
+
+/** Decides one command on what the commands before it have left. A refusal leaves everything as it was. */
+export function applyCommand(slice: WorkingSet, command: LedgerCommand): LedgerResult {
+  const wallet = requireLoaded(
+    slice.wallets.get(commandWalletKey(command)),
+    `the accounts of ${command.orgId}`,
+  );
+  for (const limit of wallet.limits) startBudgetPeriod(slice, wallet, limit);
+  const result = decideCommand(slice, wallet, command);
+  settleDebt(slice, wallet);
+  return result;
+}
+
+function decideCommand(slice: WorkingSet, wallet: Wallet, command: LedgerCommand): LedgerResult {
+  switch (command.do) {
+    case 'credit':
+      return decideCredit(slice, wallet, command);
+    case 'debit':
+      return decideDebit(slice, wallet, command);
+    case 'hold':
+      return decideHold(slice, wallet, command);
+    case 'resize':
+      return decideResize(slice, wallet, command);
+    case 'post':
+      return decidePost(slice, wallet, command);
+    case 'close':
+      return decideClose(slice, wallet, command);
+    case 'pay_out':
+      return decidePayOut(slice, wallet, command);
+    case 'refund':
+      return decideRefund(slice, wallet, command);
+    case 'reverse':
+      return decideReverse(slice, wallet, command);
+    case 'expire':
+      return decideExpire(slice, wallet, command);
+    case 'limit':
+      return decideLimit(slice, wallet, command);
+  }
+}

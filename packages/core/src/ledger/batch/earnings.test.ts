@@ -1,0 +1,138 @@
+import { createIdSource, type HoldId } from '@millrace/platform/ids';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { describe, expect, it } from 'vitest';
+import { availableIn } from './draw.ts';
+import type { LedgerSuccess, LedgerResult } from '../ledger.ts';
+import {
+  account,
+  createTestLedger,
+  revenue,
+  startMs,
+  findInconsistencies,
+  usd,
+  type TestLedger,
+} from './test-ledger.fixture.ts';
+import { walletKeyOf } from './working-set.ts';
+
+/** What a supplier earned, from the asking to the payout. */
+
+const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 2 });
+
+function ok(result: LedgerResult): LedgerSuccess {
+  if (!result.ok) throw new Error(`Refused: ${result.reason}`);
+  return result;
+}
+
+function openSupplier(earned: bigint, options: { readonly frozen?: boolean } = {}) {
+  const books = createTestLedger({ balance: 50n, ...options });
+  const { orgId } = books.wallet;
+  const earnings = account({
+    id: ids.nextUuid(),
+    kind: 'supplier_payable',
+    orgId,
+    balance: earned,
+    floor: 0n,
+  });
+  books.slice.accounts.set(earnings.id, earnings);
+  books.slice.payables.set(walletKeyOf(orgId, 'live'), earnings);
+  return { books, earnings };
+}
+
+const ask = (amount: number, step = 'request') =>
+  ({ do: 'hold', of: 'earnings', amount: usd(amount), demand: 'new', step }) as const;
+
+function asked(books: TestLedger, amount: number, step?: string): HoldId {
+  const { holdId } = ok(books.run(ask(amount, step)));
+  if (holdId === null) throw new Error('no hold');
+  return holdId;
+}
+
+const payOut = (holdId: HoldId, step = 'paid') =>
+  ({ do: 'pay_out', holdId, description: 'Payout', step }) as const;
+
+const giveBack = (books: TestLedger, amount: number) =>
+  ({
+    do: 'credit',
+    kind: 'credit',
+    amount: usd(amount),
+    from: [{ account: { kind: 'supplier_payable', orgId: books.orgId }, amount: usd(amount) }],
+    description: 'Host at fault',
+  }) as const;
+
+describe('a payout that is asked for', () => {
+  it('sets aside what was earned, never what can be spent, and no more than there is', () => {
+    const { books, earnings } = openSupplier(10n);
+    const { limit } = books.addLimit({ left: 1n });
+    asked(books, 7, 'one');
+    expect([earnings.held, books.wallet.credit.held, limit.held]).toEqual([7n, 0n, 0n]);
+    expect(books.run(ask(4, 'two'))).toMatchObject({ reason: 'INSUFFICIENT_BALANCE', available: 3n });
+    expect(ok(books.run(ask(7, 'one'))).replayed).toBe(true);
+    asked(books, 3, 'three');
+    expect(availableIn(earnings)).toBe(0n);
+    expect(findInconsistencies(books)).toEqual([]);
+  });
+
+  it('is refused while the account is frozen', () => {
+    const { books } = openSupplier(10n, { frozen: true });
+    expect(books.run(ask(1))).toMatchObject({ reason: 'ACCOUNT_FROZEN' });
+  });
+
+  it('is paid once, from what was set aside for it', () => {
+    const { books, earnings } = openSupplier(10n);
+    const holdId = asked(books, 7);
+    expect(ok(books.run(payOut(holdId)))).toMatchObject({ amount: -7n, held: 0n, balanceAfter: 50n });
+    expect(ok(books.run(payOut(holdId)))).toMatchObject({ amount: -7n, replayed: true });
+    expect(books.run(payOut(holdId, 'once more'))).toMatchObject({ reason: 'HOLD_CLOSED' });
+    expect([earnings.balance, earnings.held]).toEqual([3n, 0n]);
+    expect(books.system({ kind: 'payments_clearing' }).balance).toBe(7n);
+    expect(books.slice.newTransfers).toMatchObject([{ kind: 'payout', amount: -7n }]);
+    expect([...books.slice.holds.values()]).toMatchObject([{ posted: 7n, closedAtMs: startMs }]);
+    expect(findInconsistencies(books)).toEqual([]);
+  });
+
+  it('that is rejected can be asked for again', () => {
+    const { books, earnings } = openSupplier(10n);
+    const holdId = asked(books, 10);
+    expect(ok(books.run({ do: 'close', of: 'earnings', holdId })).held).toBe(0n);
+    expect(ok(books.run({ do: 'close', of: 'earnings', holdId })).replayed).toBe(true);
+    expect(books.run(payOut(holdId))).toMatchObject({ reason: 'HOLD_CLOSED' });
+    expect(availableIn(earnings)).toBe(10n);
+  });
+
+  it('is paid whole although time was given back meanwhile, which the supplier then owes', () => {
+    const { books, earnings } = openSupplier(10n);
+    const holdId = asked(books, 10);
+    books.run(giveBack(books, 4));
+    expect(earnings).toMatchObject({ balance: 6n, held: 10n, floor: -4n });
+    expect(books.run(ask(1, 'more'))).toMatchObject({ available: 0n });
+    expect(ok(books.run(payOut(holdId))).amount).toBe(-10n);
+    expect(earnings).toMatchObject({ balance: -4n, held: 0n, floor: -4n });
+    expect(findInconsistencies(books)).toEqual([]);
+  });
+
+  it('that is rejected makes up for what the supplier owes', () => {
+    const { books, earnings } = openSupplier(10n);
+    const holdId = asked(books, 10);
+    books.run(giveBack(books, 4));
+    books.run({ do: 'close', of: 'earnings', holdId });
+    expect(earnings).toMatchObject({ balance: 6n, held: 0n, floor: 0n });
+    expect(availableIn(earnings)).toBe(6n);
+  });
+
+  it('is nobody else’s to charge, resize or close, and no other hold is paid out', () => {
+    const { books } = openSupplier(10n);
+    const holdId = asked(books, 5);
+    const unknown = { reason: 'HOLD_NOT_FOUND' };
+    expect(books.run({ do: 'close', holdId })).toMatchObject(unknown);
+    expect(books.run({ do: 'resize', holdId, target: usd(9), demand: 'new' })).toMatchObject(unknown);
+    const post = { do: 'post', holdId, amount: usd(1), to: revenue(1), afterwards: 'keep' } as const;
+    expect(books.run({ ...post, description: 'Used' })).toMatchObject(unknown);
+    const spent = ok(books.run({ do: 'hold', amount: usd(3), demand: 'new' })).holdId;
+    if (spent === null) throw new Error('no hold');
+    expect(books.run(payOut(spent))).toMatchObject(unknown);
+    expect(books.run({ do: 'close', of: 'earnings', holdId: spent })).toMatchObject(unknown);
+    // An account that nobody loaded can only be that of earnings which the command does not name.
+    books.slice.accounts.clear();
+    expect(books.run({ do: 'close', holdId })).toMatchObject(unknown);
+  });
+});

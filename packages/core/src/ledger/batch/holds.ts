@@ -1,0 +1,383 @@
+import { toUuid } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import type { Account } from './accounts.ts';
+import {
+  compareSpending,
+  isHeldInBudget,
+  planDraw,
+  minBigint,
+  spendableAccounts,
+  sumOf,
+  tightestBudget,
+  totalAvailable,
+  type AccountPart,
+} from './draw.ts';
+import { toPublicId } from '../id-ranges.ts';
+import type {
+  CloseCommand,
+  WorkState,
+  HoldCommand,
+  LedgerResult,
+  PayOutCommand,
+  PostCommand,
+  LedgerRefused,
+  ResizeCommand,
+} from '../ledger.ts';
+import {
+  countAgainstBudgets,
+  ledgerSuccess,
+  recordTransfer,
+  findSystemAccount,
+  commandKeyOf,
+  Legs,
+  limitsFor,
+  requireLoaded,
+  recordThresholds,
+  payableOf,
+  raiseFloor,
+  ledgerRefused,
+  scopedKey,
+  type Hold,
+  type WorkingSet,
+  type Wallet,
+} from './working-set.ts';
+import { addShares, replayOf } from './transfers.ts';
+
+/** Two-phase money: set aside, post a part, give back the rest. */
+
+interface HoldIncrease {
+  readonly more: bigint;
+  readonly atLeast: bigint;
+  readonly demand: WorkState;
+  readonly limits: readonly Account[];
+  /** What is held of it, in the order of spending; null where only budgets are held. */
+  readonly payers: readonly Account[] | null;
+}
+
+type IncreaseResult = { readonly ok: true; readonly amount: bigint } | LedgerRefused;
+
+/** How much more can be set aside: what the balance has and the tightest budget leaves, or why that is too little. */
+function affordableIncrease(wish: HoldIncrease): IncreaseResult {
+  const money = wish.payers === null ? wish.more : totalAvailable(wish.payers);
+  const tight = tightestBudget(wish.limits, wish.demand);
+  const affordable = minBigint(wish.more, money);
+  if (affordable < wish.atLeast) return ledgerRefused('INSUFFICIENT_BALANCE', { available: money });
+  const amount = tight === null ? affordable : minBigint(affordable, tight.left);
+  if (tight !== null && amount < wish.atLeast) {
+    return ledgerRefused('BUDGET_EXCEEDED', {
+      available: tight.left,
+      budgetId: toPublicId.budget(tight.limit.id),
+    });
+  }
+  return { ok: true, amount };
+}
+
+function addToHold(hold: Hold, account: Account, amount: bigint): void {
+  if (amount === 0n) return;
+  account.held += amount;
+  account.touched = true;
+  hold.parts.set(account.id, (hold.parts.get(account.id) ?? 0n) + amount);
+  hold.touched = true;
+}
+
+function growHold(hold: Hold, amount: bigint, wish: Pick<HoldIncrease, 'limits' | 'payers'>): void {
+  for (const part of planDraw(wish.payers ?? [], amount)) addToHold(hold, part.account, part.amount);
+  for (const limit of wish.limits) if (isHeldInBudget(limit)) addToHold(hold, limit, amount);
+  hold.held += amount;
+  hold.touched = true;
+}
+
+/** What the hold has set aside of the balance, first to be spent first. */
+function moneyParts(slice: WorkingSet, hold: Hold): readonly AccountPart[] {
+  const parts: AccountPart[] = [];
+  for (const [accountId, amount] of hold.parts) {
+    const account = requireLoaded(slice.accounts.get(accountId), 'an account of the hold');
+    if (account.kind !== 'limit' && amount > 0n) parts.push({ account, amount });
+  }
+  return parts.toSorted((left, right) => compareSpending(left.account, right.account));
+}
+
+/** The first of these parts up to the amount. */
+function takeUpTo(parts: readonly AccountPart[], amount: bigint): readonly AccountPart[] {
+  const taken: AccountPart[] = [];
+  let missing = amount;
+  for (const part of parts) {
+    const some = minBigint(part.amount, missing);
+    if (some > 0n) taken.push({ account: part.account, amount: some });
+    missing -= some;
+  }
+  return taken;
+}
+
+/**
+ * Sets `amount` less aside. What would be spent first is kept longest when money is given back, and taken first when it
+ * is charged. A budget's part goes down with the hold, as far as it reaches.
+ */
+function releaseFromHold(
+  slice: WorkingSet,
+  hold: Hold,
+  amount: bigint,
+  order: 'charge' | 'give back',
+): readonly AccountPart[] {
+  const parts = moneyParts(slice, hold);
+  const taken = takeUpTo(order === 'charge' ? parts : parts.toReversed(), amount);
+  for (const part of taken) {
+    addToHold(hold, part.account, -part.amount);
+    // What is charged leaves the account in the same breath, so only what is given back can make up for a debt.
+    if (order === 'give back') raiseFloor(part.account);
+  }
+  for (const [accountId, held] of hold.parts) {
+    const account = requireLoaded(slice.accounts.get(accountId), 'a budget of the hold');
+    if (account.kind === 'limit') addToHold(hold, account, -minBigint(held, amount));
+  }
+  hold.held -= amount;
+  hold.touched = true;
+  return taken;
+}
+
+function isBudgetOnlyHold(slice: WorkingSet, hold: Hold): boolean {
+  if (hold.parts.size === 0) return false;
+  return [...hold.parts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
+}
+
+/** What a hold, and what is charged beyond it, is taken from, in the order of spending. */
+function payersOf(slice: WorkingSet, wallet: Wallet, of: HoldCommand['of']): readonly Account[] {
+  switch (of) {
+    case 'earnings':
+      return [payableOf(slice, wallet)];
+    case 'paid':
+      return [wallet.credit];
+    case undefined:
+      return spendableAccounts(wallet.money, slice.nowMs);
+  }
+}
+
+/** The budgets whose part in the hold changes with it. */
+function limitsOf(slice: WorkingSet, wallet: Wallet, hold: Hold): readonly Account[] {
+  if (!isBudgetOnlyHold(slice, hold)) return limitsFor(wallet, hold.keyId);
+  return [...hold.parts.keys()].map((id) => requireLoaded(slice.accounts.get(id), 'a budget of the hold'));
+}
+
+export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldCommand): LedgerResult {
+  const key = commandKeyOf(command);
+  const known = slice.holdsByKey.get(scopedKey(wallet.orgId, key));
+  if (known !== undefined && known.mode !== wallet.mode) return ledgerRefused('STEP_REUSED');
+  if (known !== undefined) return ledgerSuccess(wallet, { hold: known, replayed: true });
+  if (command.demand === 'new' && wallet.credit.frozen) return ledgerRefused('ACCOUNT_FROZEN');
+  const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
+  const named = command.onlyBudgets?.map((id) => wallet.limits.find((limit) => limit.id === toUuid(id)));
+  if (named?.includes(undefined) === true) return ledgerRefused('BUDGET_NOT_FOUND');
+  const budgets =
+    named === undefined ? limitsFor(wallet, keyId) : named.filter((limit) => limit !== undefined);
+  // What is earned is not spent by being paid out, so no budget counts it.
+  const limits = command.of === 'earnings' ? [] : budgets;
+  const payers = payersOf(slice, wallet, command.of);
+  const wish = { limits, payers: named === undefined ? payers : null };
+  const room = affordableIncrease({
+    ...wish,
+    more: command.amount,
+    atLeast: command.atLeast ?? command.amount,
+    demand: command.demand,
+  });
+  if (!room.ok) return room;
+  const hold: Hold = {
+    id: slice.nextUuid(),
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    key,
+    causeKind: command.cause.kind,
+    causeId: command.cause.id,
+    keyId,
+    isNew: true,
+    parts: new Map(),
+    held: 0n,
+    posted: 0n,
+    closedAtMs: null,
+    touched: true,
+  };
+  if (wish.payers === null) for (const limit of limits) hold.parts.set(limit.id, 0n);
+  growHold(hold, room.amount, wish);
+  slice.holds.set(hold.id, hold);
+  slice.holdsByKey.set(scopedKey(wallet.orgId, key), hold);
+  return ledgerSuccess(wallet, { hold });
+}
+
+/** A hold of earnings has its one part there. Where that account is not loaded, nobody said that it is one. */
+function isOfEarnings(slice: WorkingSet, hold: Hold): boolean {
+  return [...hold.parts.keys()].some((id) => {
+    const kind = slice.accounts.get(id)?.kind;
+    return kind === undefined || kind === 'supplier_payable';
+  });
+}
+
+/** The hold that a command names, if it is this organisation's and this mode's, and of what the command says it is. */
+function findOpenHold(
+  slice: WorkingSet,
+  wallet: Wallet,
+  holdId: string,
+  of?: 'earnings',
+): Hold | LedgerRefused {
+  const hold = slice.holds.get(holdId);
+  const isTheirs = hold?.orgId === wallet.orgId && hold.mode === wallet.mode;
+  if (hold === undefined || !isTheirs || isOfEarnings(slice, hold) !== (of === 'earnings')) {
+    return ledgerRefused('HOLD_NOT_FOUND');
+  }
+  return hold.closedAtMs === null ? hold : ledgerRefused('HOLD_CLOSED');
+}
+
+function resizeHold(
+  slice: WorkingSet,
+  wallet: Wallet,
+  hold: Hold,
+  wish: {
+    readonly target: bigint;
+    readonly atLeast: bigint;
+    readonly demand: WorkState;
+    readonly of: ResizeCommand['of'];
+  },
+): LedgerRefused | null {
+  if (wish.target <= hold.held) {
+    releaseFromHold(slice, hold, hold.held - wish.target, 'give back');
+    return null;
+  }
+  const limits = limitsOf(slice, wallet, hold);
+  const payers = isBudgetOnlyHold(slice, hold) ? null : payersOf(slice, wallet, wish.of);
+  const atLeast = wish.atLeast - hold.held;
+  const room = affordableIncrease({
+    more: wish.target - hold.held,
+    atLeast: atLeast > 0n ? atLeast : 0n,
+    demand: wish.demand,
+    limits,
+    payers,
+  });
+  if (!room.ok) return room;
+  growHold(hold, room.amount, { limits, payers });
+  return null;
+}
+
+export function decideResize(slice: WorkingSet, wallet: Wallet, command: ResizeCommand): LedgerResult {
+  const hold = findOpenHold(slice, wallet, toUuid(command.holdId));
+  if ('ok' in hold) return hold;
+  const grows = command.target > hold.held;
+  if (grows && command.demand === 'new' && wallet.credit.frozen) return ledgerRefused('ACCOUNT_FROZEN');
+  const refusal = resizeHold(slice, wallet, hold, {
+    target: command.target,
+    atLeast: command.atLeast ?? command.target,
+    demand: command.demand,
+    of: command.of,
+  });
+  return refusal ?? ledgerSuccess(wallet, { hold });
+}
+
+function closeHold(slice: WorkingSet, hold: Hold): void {
+  releaseFromHold(slice, hold, hold.held, 'give back');
+  hold.closedAtMs = slice.nowMs;
+  hold.touched = true;
+}
+
+export function decideClose(slice: WorkingSet, wallet: Wallet, command: CloseCommand): LedgerResult {
+  const hold = findOpenHold(slice, wallet, toUuid(command.holdId), command.of);
+  if (!('ok' in hold)) {
+    closeHold(slice, hold);
+    return ledgerSuccess(wallet, { hold });
+  }
+  if (hold.reason !== 'HOLD_CLOSED') return hold;
+  const closed = requireLoaded(slice.holds.get(toUuid(command.holdId)), 'the hold');
+  return ledgerSuccess(wallet, { hold: closed, replayed: true });
+}
+
+/** What can be had beyond the hold: of the balance, as far as no budget that stops everything forbids it. */
+function drawBeyondHold(
+  payers: readonly Account[],
+  limits: readonly Account[],
+  missing: bigint,
+): readonly AccountPart[] {
+  const tight = tightestBudget(limits, 'running');
+  const allowed = tight === null ? missing : minBigint(missing, tight.left);
+  return planDraw(payers, allowed);
+}
+
+export function decidePost(slice: WorkingSet, wallet: Wallet, command: PostCommand): LedgerResult {
+  const key = commandKeyOf(command);
+  const holdId = toUuid(command.holdId);
+  const replay = replayOf(slice, wallet, key, 'charge', slice.holds.get(holdId) ?? null);
+  if (replay !== null) return replay;
+  const hold = findOpenHold(slice, wallet, holdId);
+  if ('ok' in hold) {
+    // A charge of nothing leaves no transfer to know it by; that the hold is closed is all there was to do.
+    const nothingLeft =
+      command.amount === 0n && command.afterwards === 'close' && hold.reason === 'HOLD_CLOSED';
+    return nothingLeft
+      ? ledgerSuccess(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true })
+      : hold;
+  }
+  const transfer = command.amount === 0n ? null : chargeHold(slice, wallet, hold, command, key);
+  if (command.afterwards === 'close') closeHold(slice, hold);
+  else if (command.afterwards !== 'keep') {
+    const { target } = command.afterwards;
+    resizeHold(slice, wallet, hold, { target, atLeast: 0n, demand: 'running', of: command.of });
+  }
+  return ledgerSuccess(wallet, { transfer, hold });
+}
+
+function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: PostCommand, key: string) {
+  const keyId = command.keyId === undefined ? hold.keyId : toUuid(command.keyId);
+  const limits = limitsFor(wallet, keyId);
+  const legs = new Legs();
+  const fromHold = minBigint(minBigint(command.amount, command.mostFromHold ?? command.amount), hold.held);
+  // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
+  const extra =
+    command.beyondHold === 'operator'
+      ? []
+      : drawBeyondHold(payersOf(slice, wallet, command.of), limits, command.amount - fromHold);
+  legs.take(releaseFromHold(slice, hold, fromHold, 'charge'));
+  legs.take(extra);
+  const paid = fromHold + sumOf(extra);
+  hold.posted += paid;
+  const shortfall = command.amount - paid;
+  if (shortfall > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
+  addShares(slice, legs, wallet.mode, command.to, command.amount);
+  countAgainstBudgets(slice, legs, wallet, limits, paid);
+  const transfer = recordTransfer(slice, legs, {
+    wallet,
+    kind: 'charge',
+    key,
+    cause: command.cause,
+    amount: -paid,
+    holdId: hold.id,
+    keyId,
+    description: command.description,
+    usage: command.usage ?? null,
+    usedBy: command.usedBy,
+    shortfall,
+  });
+  recordThresholds(slice, wallet, limits);
+  return transfer;
+}
+
+/** Pays out what was set aside of a supplier's earnings when it asked: all of it, whatever was given back meanwhile. */
+export function decidePayOut(slice: WorkingSet, wallet: Wallet, command: PayOutCommand): LedgerResult {
+  const key = commandKeyOf(command);
+  const holdId = toUuid(command.holdId);
+  const replay = replayOf(slice, wallet, key, 'payout', slice.holds.get(holdId) ?? null);
+  if (replay !== null) return replay;
+  const hold = findOpenHold(slice, wallet, holdId, 'earnings');
+  if ('ok' in hold) return hold;
+  const { held } = hold;
+  const paid = { account: { kind: 'payments_clearing' }, amount: nanoUsd(held) } as const;
+  const legs = new Legs();
+  legs.take(releaseFromHold(slice, hold, held, 'charge'));
+  addShares(slice, legs, wallet.mode, [paid], held);
+  hold.posted += held;
+  const transfer = recordTransfer(slice, legs, {
+    wallet,
+    kind: 'payout',
+    key,
+    cause: command.cause,
+    amount: -held,
+    holdId: hold.id,
+    description: command.description,
+  });
+  closeHold(slice, hold);
+  return ledgerSuccess(wallet, { transfer, hold });
+}

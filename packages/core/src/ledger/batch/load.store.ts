@@ -1,0 +1,401 @@
+import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { toUuid } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import {
+  shardOfOrganisation,
+  systemAccountId,
+  type Account,
+  type AccountKind,
+  type BudgetState,
+  type OnExceeded,
+} from './accounts.ts';
+import type { LedgerCommand, Share } from '../ledger.ts';
+import { commandKeyOf, walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './working-set.ts';
+import { texts, uuids } from './sql-arrays.ts';
+import { fillHolds, fillTransfers } from './recorded.store.ts';
+import { fillUndoable, readUndoAccounts } from './undo.store.ts';
+
+/**
+ * Brings the rows of a batch into memory, locked. Locks are taken in one order by everybody, so that no two batches can
+ * wait for each other in a circle: the accounts of owners by id, then what belongs to them, then the operator's by id.
+ */
+
+interface BatchNeeds {
+  readonly wallets: ReadonlyMap<string, { readonly orgId: string; readonly mode: Mode }>;
+  readonly payables: ReadonlyMap<string, { readonly orgId: string; readonly mode: Mode }>;
+  readonly keyIds: readonly string[];
+  readonly budgetIds: readonly string[];
+  readonly holdIds: readonly string[];
+  readonly holdKeys: readonly { readonly orgId: string; readonly key: string }[];
+  readonly transferKeys: readonly { readonly orgId: string; readonly key: string }[];
+  readonly undoIds: readonly string[];
+  readonly systemIds: ReadonlySet<string>;
+  readonly shard: number;
+}
+
+function sharesOf(command: LedgerCommand): readonly Share[] {
+  switch (command.do) {
+    case 'credit':
+      return command.from;
+    case 'debit':
+    case 'post':
+      return command.to;
+    default:
+      return [];
+  }
+}
+
+/** Whether it is about what a supplier has earned. */
+function isOfEarnings(command: LedgerCommand): boolean {
+  if (command.do === 'hold' || command.do === 'close') return command.of === 'earnings';
+  return command.do === 'pay_out' || (command.do === 'debit' && command.kind === 'payout');
+}
+
+/** Whether the operator may have to bear a part of it, or gets back what it bore. */
+function mayUseShortfall(command: LedgerCommand): boolean {
+  if (command.do === 'debit') return command.whenShort === 'shortfall';
+  if (command.do === 'credit') return (command.borne ?? 0n) > 0n;
+  // A reversed clawback may return a repaid debt.
+  return command.do === 'post' || command.do === 'reverse';
+}
+
+/** What a batch will need, from the commands alone. */
+function needsOf(commands: readonly LedgerCommand[]): BatchNeeds {
+  const wallets = new Map<string, { orgId: string; mode: Mode }>();
+  const payables = new Map<string, { orgId: string; mode: Mode }>();
+  const needs = {
+    keyIds: new Set<string>(),
+    budgetIds: new Set<string>(),
+    holdIds: new Set<string>(),
+    undoIds: new Set<string>(),
+    systemIds: new Set<string>(),
+    holdKeys: [] as { orgId: string; key: string }[],
+    transferKeys: [] as { orgId: string; key: string }[],
+  };
+  const [first] = commands;
+  const shard = first === undefined ? 0 : shardOfOrganisation(toUuid(first.orgId));
+  for (const command of commands) {
+    const { mode } = command;
+    const ref = commandWalletKey(command);
+    const known = wallets.get(ref);
+    const orgId = known?.orgId ?? toUuid(command.orgId);
+    if (known === undefined) wallets.set(ref, { orgId, mode });
+    for (const { account } of sharesOf(command)) {
+      if (account.kind !== 'supplier_payable') needs.systemIds.add(systemAccountId(account, mode, shard));
+      else payables.set(walletKeyOf(toUuid(account.orgId), mode), { orgId: toUuid(account.orgId), mode });
+    }
+    if (command.do !== 'hold' && command.do !== 'resize' && command.do !== 'close') {
+      needs.transferKeys.push({ orgId, key: commandKeyOf(command) });
+    }
+    if (mayUseShortfall(command)) needs.systemIds.add(systemAccountId({ kind: 'shortfall' }, mode, shard));
+    if ('keyId' in command && command.keyId !== undefined) needs.keyIds.add(toUuid(command.keyId));
+    if ('holdId' in command) needs.holdIds.add(toUuid(command.holdId));
+    if ('transferId' in command) needs.undoIds.add(toUuid(command.transferId));
+    if (command.do === 'hold') {
+      needs.holdKeys.push({ orgId, key: commandKeyOf(command) });
+      for (const id of command.onlyBudgets ?? []) needs.budgetIds.add(toUuid(id));
+    }
+    if (command.do === 'limit') needs.budgetIds.add(toUuid(command.budgetId));
+    if (command.do === 'expire') needs.systemIds.add(systemAccountId({ kind: 'grants' }, mode, shard));
+    if (isOfEarnings(command)) payables.set(walletKeyOf(orgId, mode), { orgId, mode });
+    if (command.do === 'pay_out') {
+      needs.systemIds.add(systemAccountId({ kind: 'payments_clearing' }, mode, shard));
+    }
+  }
+  return {
+    wallets,
+    payables,
+    shard,
+    systemIds: needs.systemIds,
+    keyIds: [...needs.keyIds],
+    budgetIds: [...needs.budgetIds],
+    holdIds: [...needs.holdIds],
+    undoIds: [...needs.undoIds],
+    holdKeys: needs.holdKeys,
+    transferKeys: needs.transferKeys,
+  };
+}
+
+interface AccountRow {
+  id: string;
+  kind: AccountKind;
+  org_id: string | null;
+  mode: Mode;
+  balance_nano_usd: bigint;
+  held_nano_usd: bigint;
+  floor_nano_usd: bigint | null;
+  entry_count: bigint;
+  priority: number;
+  expires_at: Date | null;
+  frozen_at: Date | null;
+  owed_nano_usd: bigint;
+  written_off_nano_usd: bigint;
+  has_companions: boolean;
+  // Of limit accounts only: nobody else has a budget behind them.
+  budget_name?: string | null;
+  key_ids?: string[] | null;
+  period?: BudgetState['period'] | null;
+  limit_nano_usd?: bigint | null;
+  period_start?: Date | null;
+  period_end?: Date | null;
+  thresholds_percent?: number[] | null;
+  notified_percent?: number | null;
+  on_exceeded?: OnExceeded | null;
+}
+
+function accountFromRow(row: AccountRow): Account {
+  return {
+    id: row.id,
+    kind: row.kind,
+    orgId: row.org_id,
+    mode: row.mode,
+    priority: row.priority,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    frozen: row.frozen_at !== null,
+    budget: row.kind === 'limit' ? budgetFromRow(row) : null,
+    isNew: false,
+    balance: row.balance_nano_usd,
+    held: row.held_nano_usd,
+    floor: row.floor_nano_usd,
+    entryCount: row.entry_count,
+    owed: row.owed_nano_usd,
+    writtenOff: row.written_off_nano_usd,
+    hasCompanions: row.has_companions,
+    touched: false,
+  };
+}
+
+function budgetFromRow(row: AccountRow): Account['budget'] {
+  if (!row.period || !row.limit_nano_usd || !row.period_start) return null;
+  return {
+    name: row.budget_name ?? '',
+    keyIds: row.key_ids ?? null,
+    period: row.period,
+    limit: row.limit_nano_usd,
+    thresholdsPercent: row.thresholds_percent ?? [],
+    onExceeded: row.on_exceeded ?? 'notify',
+    periodStartMs: row.period_start.getTime(),
+    periodEndMs: row.period_end?.getTime() ?? null,
+    notifiedPercent: row.notified_percent ?? 0,
+    changed: false,
+  };
+}
+
+const accountColumns = `account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd,
+  account.held_nano_usd, account.floor_nano_usd, account.entry_count, account.priority, account.expires_at,
+  account.frozen_at, account.owed_nano_usd, account.written_off_nano_usd, account.has_companions`;
+
+// What is known under the batch's keys is looked up on the way. The statement may have to wait after that look, and
+// another transaction may use a key meanwhile: then `ledger_transfers_once` or `ledger_holds_once` refuses the second,
+// and the whole transaction runs again.
+const ownersAndKnown = `select ${accountColumns},
+          array(select known.id::text
+                  from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
+                  join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key
+               ) as known_transfers,
+          array(select known.id::text
+                  from unnest($4::uuid[], $5::text[]) as wish (org_id, key)
+                  join ledger_holds known on known.org_id = wish.org_id and known.idempotency_key = wish.key
+               ) as known_holds
+     from ledger_accounts account`;
+
+const ownersStatement = defineStatement(
+  'ledger lock owners',
+  `${ownersAndKnown}
+    where account.kind = 'credit' and account.org_id = any($1::uuid[])
+    order by account.id
+      for update`,
+);
+
+const ownersAndSuppliersStatement = defineStatement(
+  'ledger lock owners and suppliers',
+  `${ownersAndKnown}
+    where (account.kind = 'credit' and account.org_id = any($1::uuid[]))
+       or (account.kind = 'supplier_payable' and (account.org_id = any($6::uuid[]) or account.id = any($7::uuid[])))
+    order by account.id
+      for update`,
+);
+
+interface OwnerRow extends AccountRow {
+  /** The same in every row. */
+  known_transfers: string[];
+  known_holds: string[];
+}
+
+/**
+ * First the credit accounts of the organisations and the earnings of suppliers, in the order of their ids. Whoever holds
+ * an organisation's credit account is alone with all its other accounts, holds and transfers, so these are read by later
+ * statements: one that had to wait here would see the others as they were before the wait.
+ */
+async function lockOwners(
+  tx: Tx,
+  needs: BatchNeeds,
+  undoAccounts: readonly string[],
+): Promise<readonly OwnerRow[]> {
+  const values = [
+    uuids(Array.from(needs.wallets.values(), ({ orgId }) => orgId)),
+    uuids(needs.transferKeys.map((wish) => wish.orgId)),
+    texts(needs.transferKeys.map((wish) => wish.key)),
+    uuids(needs.holdKeys.map((wish) => wish.orgId)),
+    texts(needs.holdKeys.map((wish) => wish.key)),
+  ];
+  if (needs.payables.size + undoAccounts.length === 0) return runStatement(tx, ownersStatement, values);
+  const suppliers = uuids(Array.from(needs.payables.values(), ({ orgId }) => orgId));
+  return runStatement(tx, ownersAndSuppliersStatement, [...values, suppliers, uuids(undoAccounts)]);
+}
+
+// The list is made first and the rows are locked by it: a join in a locking statement is judged again for a row that had
+// to be waited for, and may then lose it.
+const otherAccountsStatement = defineStatement(
+  'ledger lock the rest',
+  `select ${accountColumns}, budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd,
+          budget.period_start, budget.period_end, budget.thresholds_percent, budget.notified_percent, budget.on_exceeded
+     from ledger_accounts account
+     left join budgets budget on budget.id = account.id and budget.deleted_at is null
+    where account.id = any(array(
+            select owned.id
+              from unnest($1::uuid[], $2::text[]) as wallet (org_id, mode)
+              join ledger_accounts owned on owned.org_id = wallet.org_id and owned.mode = wallet.mode
+              left join budgets counting on counting.id = owned.id
+             where (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
+                or (owned.kind = 'limit' and counting.deleted_at is null
+                    and (counting.key_ids is null or counting.key_ids && $3::uuid[] or counting.id = any($4::uuid[])
+                         or counting.key_ids && array(
+                              select key_id from ledger_holds where id = any($6::uuid[]) and key_id is not null)))
+             union all
+            select * from unnest($5::uuid[])
+             union all
+            select part.account_id from ledger_hold_parts part where part.hold_id = any($6::uuid[])))
+    order by account.id
+      for update of account`,
+);
+
+/**
+ * Then what belongs to the owners, for those few that have more than credit, and the operator's accounts. What is posted
+ * from a hold counts against the budgets of the key it was taken for, also against those that are younger than the hold.
+ */
+async function lockOtherAccounts(
+  tx: Tx,
+  needs: BatchNeeds,
+  owners: readonly AccountRow[],
+  otherIds: readonly string[],
+): Promise<readonly AccountRow[]> {
+  const wallets = owners.filter((owner) => owner.has_companions);
+  if (wallets.length + otherIds.length === 0) return [];
+  return runStatement(tx, otherAccountsStatement, [
+    uuids(wallets.map((owner) => owner.org_id)),
+    wallets.map((owner) => owner.mode),
+    uuids(needs.keyIds),
+    uuids(needs.budgetIds),
+    uuids(otherIds),
+    uuids(wallets.length === 0 ? [] : needs.holdIds),
+  ]);
+}
+
+/** The shortfall accounts that debts of these owners are repaid to. */
+function debtAccounts(owners: readonly AccountRow[], shard: number): readonly string[] {
+  return owners
+    .filter((owner) => owner.owed_nano_usd > 0n)
+    .map((owner) => systemAccountId({ kind: 'shortfall' }, owner.mode, shard));
+}
+
+/** An organisation gets its accounts with its first movement of money. Two at once make one row, not two. */
+async function openMissingAccounts(tx: Tx, needs: BatchNeeds, rows: readonly AccountRow[]): Promise<boolean> {
+  const have = new Set(rows.map((row) => `${row.kind}:${row.org_id}:${row.mode}`));
+  const missing = [
+    ...[...needs.wallets.values()].map((wallet) => ({ kind: 'credit', ...wallet })),
+    ...[...needs.payables.values()].map((payable) => ({ kind: 'supplier_payable', ...payable })),
+  ].filter(({ kind, orgId, mode }) => !have.has(`${kind}:${orgId}:${mode}`));
+  if (missing.length === 0) return false;
+  await sql`
+    insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd)
+    select id, kind, org_id, mode, 0
+      from unnest(${uuids(missing.map(() => tx.ids.nextUuid()))}::uuid[], ${missing.map((m) => m.kind)}::text[],
+                  ${uuids(missing.map((m) => m.orgId))}::uuid[], ${missing.map((m) => m.mode)}::text[])
+        as missing (id, kind, org_id, mode)
+     order by org_id, mode, kind
+    on conflict do nothing
+  `.execute(tx.kysely);
+  return true;
+}
+
+/** Reads and locks everything that the commands may touch. */
+export async function loadWorkingSet(tx: Tx, commands: readonly LedgerCommand[]): Promise<WorkingSet> {
+  const needs = needsOf(commands);
+  const slice = emptyWorkingSet(tx, needs.shard);
+  const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
+  let owners = await lockOwners(tx, needs, undoAccounts);
+  if (await openMissingAccounts(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
+  const systemIds = new Set([...needs.systemIds, ...debtAccounts(owners, needs.shard)]);
+  const rest = await lockOtherAccounts(tx, needs, owners, [...systemIds, ...undoAccounts]);
+  fillAccounts(slice, [...owners, ...rest, ...(await lockLimitContra(tx, needs, rest))], needs);
+  const [first] = owners;
+  await fillHolds(tx, slice, [...needs.holdIds, ...(first?.known_holds ?? [])]);
+  await fillTransfers(tx, slice, first?.known_transfers ?? []);
+  await fillUndoable(tx, slice, needs.undoIds);
+  return slice;
+}
+
+/**
+ * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
+ * them by themselves still goes by the order of ids.
+ */
+async function lockLimitContra(
+  tx: Tx,
+  needs: BatchNeeds,
+  rows: readonly AccountRow[],
+): Promise<readonly AccountRow[]> {
+  const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
+  if (modes.size === 0) return [];
+  const ids = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));
+  return lockOtherAccounts(tx, needs, [], ids);
+}
+
+function emptyWorkingSet(tx: Tx, shard: number): WorkingSet {
+  return {
+    nowMs: tx.clock.nowMs(),
+    shard,
+    nextUuid: () => tx.ids.nextUuid(),
+    accounts: new Map(),
+    wallets: new Map(),
+    payables: new Map(),
+    holds: new Map(),
+    holdsByKey: new Map(),
+    transfersByKey: new Map(),
+    undoable: new Map(),
+    newTransfers: [],
+    newEntries: [],
+    notices: [],
+  };
+}
+
+function fillAccounts(slice: WorkingSet, rows: readonly AccountRow[], needs: BatchNeeds): void {
+  const money = new Map<string, Account[]>();
+  const limits = new Map<string, Account[]>();
+  const push = (map: Map<string, Account[]>, key: string, account: Account): void => {
+    const list = map.get(key);
+    if (list === undefined) map.set(key, [account]);
+    else list.push(account);
+  };
+  for (const row of rows) {
+    const account = accountFromRow(row);
+    // A credit account may come twice, with its owner and with a hold or a transfer to be undone.
+    if (slice.accounts.has(account.id)) continue;
+    slice.accounts.set(account.id, account);
+    if (account.orgId === null) continue;
+    const key = walletKeyOf(account.orgId, account.mode);
+    if (account.kind === 'credit' || account.kind === 'promo') push(money, key, account);
+    // One that was removed comes only with a hold that still has a part of it.
+    if (account.budget !== null) push(limits, key, account);
+    if (account.kind === 'supplier_payable') slice.payables.set(key, account);
+  }
+  for (const [ref, { orgId, mode }] of needs.wallets) {
+    const key = walletKeyOf(orgId, mode);
+    const owned = money.get(key) ?? [];
+    const credit = owned.find((account) => account.kind === 'credit');
+    if (credit === undefined) throw new Error(`The credit account of ${key} is not there.`);
+    const wallet: Wallet = { orgId, mode, credit, money: owned, limits: limits.get(key) ?? [] };
+    slice.wallets.set(ref, wallet);
+  }
+}

@@ -1,0 +1,123 @@
+import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
+import type { TransferKind } from '../ledger.ts';
+import type { Mode } from '@millrace/platform/envelope';
+import { scopedKey, type Hold, type WorkingSet } from './working-set.ts';
+import { texts, uuids } from './sql-arrays.ts';
+
+interface TransferRow {
+  id: string;
+  org_id: string;
+  mode: Mode;
+  idempotency_key: string;
+  kind: TransferKind;
+  amount_nano_usd: bigint;
+  balance_after_nano_usd: bigint;
+  hold_id: string | null;
+  shortfall: bigint;
+}
+
+// Only who pays can fall short. What the operator bears when money comes back is nothing that its owner is told.
+const transfersStatement = defineStatement(
+  'ledger read transfers',
+  `select known.id, known.org_id, known.mode, known.idempotency_key, known.kind, known.amount_nano_usd,
+          known.balance_after_nano_usd, known.hold_id,
+          coalesce((select -sum(entry.amount_nano_usd)::bigint
+                      from ledger_entries entry
+                      join ledger_accounts account on account.id = entry.account_id
+                     where entry.transfer_id = known.id and account.kind = 'shortfall'
+                       and known.amount_nano_usd <= 0 and known.kind <> 'reversal'), 0) as shortfall
+     from ledger_transfers known
+    where known.id = any($1::uuid[])`,
+);
+
+/** Transfers never change: what was there when it was looked for is there now. */
+export async function fillTransfers(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const rows = await runStatement<TransferRow>(tx, transfersStatement, [uuids(ids)]);
+  for (const row of rows) {
+    slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {
+      id: row.id,
+      mode: row.mode,
+      kind: row.kind,
+      amount: row.amount_nano_usd,
+      balanceAfter: row.balance_after_nano_usd,
+      holdId: row.hold_id,
+      shortfall: row.shortfall,
+    });
+  }
+}
+
+const anyKnownStatement = defineStatement(
+  'ledger look for keys',
+  `select exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
+                    join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key)
+       or exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
+                    join ledger_holds known on known.org_id = wish.org_id and known.idempotency_key = wish.key)
+       as is_known`,
+);
+
+/** Whether something was entered under one of these keys by now. */
+export async function isAnyKeyRecorded(
+  tx: Tx,
+  keys: readonly { readonly orgId: string; readonly key: string }[],
+): Promise<boolean> {
+  if (keys.length === 0) return false;
+  const [row] = await runStatement<{ is_known: boolean }>(tx, anyKnownStatement, [
+    uuids(keys.map(({ orgId }) => orgId)),
+    texts(keys.map(({ key }) => key)),
+  ]);
+  return row?.is_known === true;
+}
+
+interface HoldRow {
+  id: string;
+  org_id: string;
+  mode: Mode;
+  idempotency_key: string;
+  cause_kind: string;
+  cause_id: string;
+  key_id: string | null;
+  held_nano_usd: bigint;
+  posted_nano_usd: bigint;
+  closed_at: Date | null;
+  part_accounts: string[];
+  part_amounts: bigint[];
+}
+
+const holdsStatement = defineStatement(
+  'ledger read holds',
+  `select hold.id, hold.org_id, hold.mode, hold.idempotency_key, hold.cause_kind, hold.cause_id, hold.key_id,
+          hold.held_nano_usd, hold.posted_nano_usd, hold.closed_at,
+          parts.accounts as part_accounts, parts.amounts as part_amounts
+     from ledger_holds hold
+    cross join lateral (
+          select coalesce(array_agg(part.account_id::text), '{}') as accounts,
+                 coalesce(array_agg(part.held_nano_usd), '{}') as amounts
+            from ledger_hold_parts part where part.hold_id = hold.id) as parts
+    where hold.id = any($1::uuid[])`,
+);
+
+/** Holds change, so they are read once their organisation's credit account is locked. */
+export async function fillHolds(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const rows = await runStatement<HoldRow>(tx, holdsStatement, [uuids(ids)]);
+  for (const row of rows) {
+    const hold: Hold = {
+      id: row.id,
+      orgId: row.org_id,
+      mode: row.mode,
+      key: row.idempotency_key,
+      causeKind: row.cause_kind,
+      causeId: row.cause_id,
+      keyId: row.key_id,
+      isNew: false,
+      parts: new Map(row.part_accounts.map((id, index) => [id, row.part_amounts[index] ?? 0n])),
+      held: row.held_nano_usd,
+      posted: row.posted_nano_usd,
+      closedAtMs: row.closed_at?.getTime() ?? null,
+      touched: false,
+    };
+    slice.holds.set(hold.id, hold);
+    slice.holdsByKey.set(scopedKey(hold.orgId, hold.key), hold);
+  }
+}

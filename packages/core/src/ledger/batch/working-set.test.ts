@@ -1,0 +1,52 @@
+import { toUuid } from '@millrace/platform/ids';
+import { describe, expect, it } from 'vitest';
+import type { LedgerCommand } from '../ledger.ts';
+import { createTestLedger, revenue, usd, type TestLedger } from './test-ledger.fixture.ts';
+import { unrecordedKeysOf, requireLoaded } from './working-set.ts';
+
+function commandOf({ orgId }: TestLedger, step: string, fields: object): LedgerCommand {
+  const base = { orgId, mode: 'live', cause: { kind: 'test', id: 'thing' }, step };
+  return { ...base, ...fields } as LedgerCommand;
+}
+
+const hold = { do: 'hold', amount: usd(3), demand: 'new' } as const;
+const debit = {
+  do: 'debit',
+  kind: 'charge',
+  amount: usd(2),
+  to: revenue(2),
+  whenShort: 'refuse',
+  description: 'Use',
+};
+
+describe('the keys of a batch that nothing is entered under', () => {
+  it('are those of holds and transfers that were not made, and of no other command', () => {
+    const books = createTestLedger({ balance: 10n });
+    const taken = books.run({ ...hold, step: 'first' });
+    if (!taken.ok || taken.holdId === null) throw new Error('There is room for it.');
+    const { holdId } = taken;
+    const commands = [
+      commandOf(books, 'first', hold),
+      commandOf(books, 'second', hold),
+      commandOf(books, 'third', debit),
+      commandOf(books, 'fourth', { do: 'resize', holdId, target: usd(1) }),
+      commandOf(books, 'fifth', { do: 'close', holdId }),
+    ];
+    const orgId = toUuid(books.orgId);
+    expect(unrecordedKeysOf(books.slice, commands)).toEqual([
+      { orgId, key: 'test:thing:second' },
+      { orgId, key: 'test:thing:third' },
+    ]);
+  });
+
+  it('count a hold and a transfer of one name apart', () => {
+    const books = createTestLedger({ balance: 10n });
+    books.run({ ...hold, step: 'same' });
+    expect(unrecordedKeysOf(books.slice, [commandOf(books, 'same', debit)])).toHaveLength(1);
+  });
+});
+
+it('a row that the load did not bring is named', () => {
+  expect(requireLoaded(1, 'one')).toBe(1);
+  expect(() => requireLoaded(undefined, 'the books')).toThrow('The ledger did not load the books.');
+});

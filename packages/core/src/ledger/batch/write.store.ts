@@ -1,0 +1,260 @@
+import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
+import type { Account } from './accounts.ts';
+import type { Hold, NewEntry, NewTransfer, WorkingSet } from './working-set.ts';
+import { bigints, booleans, instants, int8s, texts, uuids, plainTexts } from './sql-arrays.ts';
+
+/**
+ * Writes what the decisions have left, in one statement: the database checks it as a whole, or has none of it. The
+ * statement is put together from the parts that have rows; there are few combinations, and each is prepared once.
+ */
+
+interface StatementPart {
+  readonly name: string;
+  /** `$n` is the n-th of this part's own values. */
+  readonly text: string;
+  readonly columns: number;
+}
+
+const updateAccounts: StatementPart = {
+  name: 'changed',
+  columns: 8,
+  text: `
+    update ledger_accounts account
+       set balance_nano_usd = change.balance, held_nano_usd = change.held, floor_nano_usd = change.floor,
+           entry_count = change.entry_count, has_companions = change.has_companions,
+           owed_nano_usd = change.owed, written_off_nano_usd = change.written_off
+      from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[],
+                  $7::bigint[], $8::bigint[])
+        as change (id, balance, held, floor, entry_count, has_companions, owed, written_off)
+     where account.id = change.id`,
+};
+
+const insertAccounts: StatementPart = {
+  name: 'opened',
+  columns: 10,
+  text: `
+    insert into ledger_accounts (id, kind, org_id, mode, balance_nano_usd, floor_nano_usd, entry_count, held_nano_usd,
+                                 priority, expires_at)
+    select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+                         $8::bigint[], $9::smallint[], $10::timestamptz[])`,
+};
+
+const insertTransfers: StatementPart = {
+  name: 'moved',
+  columns: 15,
+  text: `
+    insert into ledger_transfers (id, org_id, mode, kind, idempotency_key, cause_kind, cause_id, amount_nano_usd,
+                                  balance_after_nano_usd, hold_id, reverses, key_id, description, usage, occurred_at)
+    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+                         $9::bigint[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[]::jsonb[],
+                         $15::timestamptz[])`,
+};
+
+const insertEntries: StatementPart = {
+  name: 'entered',
+  columns: 5,
+  text: `
+    insert into ledger_entries (transfer_id, account_id, amount_nano_usd, account_seq, balance_after_nano_usd)
+    select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])`,
+};
+
+const insertHolds: StatementPart = {
+  name: 'made',
+  columns: 11,
+  text: `
+    insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, key_id, held_nano_usd,
+                              posted_nano_usd, closed_at, created_at)
+    select row.*, $11::timestamptz
+      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::bigint[],
+                  $9::bigint[], $10::timestamptz[]) as row`,
+};
+
+const updateHolds: StatementPart = {
+  name: 'kept',
+  columns: 4,
+  text: `
+    update ledger_holds hold
+       set held_nano_usd = change.held, posted_nano_usd = change.posted, closed_at = change.closed_at
+      from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::timestamptz[]) as change (id, held, posted, closed_at)
+     where hold.id = change.id`,
+};
+
+const upsertHoldParts: StatementPart = {
+  name: 'parted',
+  columns: 3,
+  text: `
+    insert into ledger_hold_parts (hold_id, account_id, held_nano_usd)
+    select * from unnest($1::uuid[], $2::uuid[], $3::bigint[])
+    on conflict (hold_id, account_id) do update set held_nano_usd = excluded.held_nano_usd`,
+};
+
+const updateBudgets: StatementPart = {
+  name: 'counted',
+  columns: 4,
+  text: `
+    update budgets budget
+       set period_start = change.period_start, period_end = change.period_end, notified_percent = change.notified
+      from unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[], $4::smallint[])
+        as change (id, period_start, period_end, notified)
+     where budget.id = change.id`,
+};
+
+const statements = new Map<string, PreparedStatement>();
+
+function statementOf(parts: readonly StatementPart[]): PreparedStatement {
+  // The driver wants less than 64 characters.
+  const name = `ledger ${parts.map((part) => part.name).join(' ')}`;
+  const known = statements.get(name);
+  if (known !== undefined) return known;
+  let before = 0;
+  const texts = parts.map((part) => {
+    const first = before;
+    before += part.columns;
+    return `${part.name} as (${part.text.replaceAll(/\$(\d+)/g, (_, n: string) => `$${first + Number(n)}`)})`;
+  });
+  const statement = defineStatement(name, `with ${texts.join(', ')} select 1`);
+  statements.set(name, statement);
+  return statement;
+}
+
+export async function writeWorkingSet(tx: Tx, slice: WorkingSet): Promise<void> {
+  const accounts = [...slice.accounts.values()].filter((account) => account.touched);
+  const holds = [...slice.holds.values()].filter((hold) => hold.touched);
+  const now = new Date(slice.nowMs);
+  const parts: [StatementPart, readonly unknown[]][] = [];
+  const add = <Row>(
+    part: StatementPart,
+    rows: readonly Row[],
+    values: (rows: readonly Row[]) => readonly unknown[],
+  ): void => {
+    if (rows.length > 0) parts.push([part, values(rows)]);
+  };
+  add(
+    updateAccounts,
+    accounts.filter((account) => !account.isNew),
+    updateAccountsValues,
+  );
+  add(
+    insertAccounts,
+    accounts.filter((account) => account.isNew),
+    insertAccountsValues,
+  );
+  add(insertTransfers, slice.newTransfers, insertTransfersValues);
+  add(
+    insertHolds,
+    holds.filter((hold) => hold.isNew),
+    (rows) => [...insertHoldsValues(rows), now],
+  );
+  add(
+    updateHolds,
+    holds.filter((hold) => !hold.isNew),
+    updateHoldsValues,
+  );
+  add(upsertHoldParts, holds.flatMap(holdPartsOf), upsertHoldPartsValues);
+  add(
+    updateBudgets,
+    [...slice.accounts.values()].filter((account) => account.budget?.changed === true),
+    updateBudgetsValues,
+  );
+  add(insertEntries, slice.newEntries, insertEntriesValues);
+  if (parts.length === 0) return;
+  await runStatement(
+    tx,
+    statementOf(parts.map(([part]) => part)),
+    parts.flatMap(([, values]) => values),
+  );
+}
+
+const updateAccountsValues = (rows: readonly Account[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.id)),
+  bigints(rows.map((row) => row.balance)),
+  bigints(rows.map((row) => row.held)),
+  bigints(rows.map((row) => row.floor)),
+  bigints(rows.map((row) => row.entryCount)),
+  booleans(rows.map((row) => row.hasCompanions)),
+  bigints(rows.map((row) => row.owed)),
+  bigints(rows.map((row) => row.writtenOff)),
+];
+
+const dateOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
+
+const insertAccountsValues = (rows: readonly Account[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.id)),
+  plainTexts(rows.map((row) => row.kind)),
+  uuids(rows.map((row) => row.orgId)),
+  plainTexts(rows.map((row) => row.mode)),
+  bigints(rows.map((row) => row.balance)),
+  bigints(rows.map((row) => row.floor)),
+  bigints(rows.map((row) => row.entryCount)),
+  bigints(rows.map((row) => row.held)),
+  int8s(rows.map((row) => row.priority)),
+  rows.map((row) => dateOf(row.expiresAtMs)),
+];
+
+const insertTransfersValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.id)),
+  uuids(rows.map((row) => row.orgId)),
+  plainTexts(rows.map((row) => row.mode)),
+  plainTexts(rows.map((row) => row.kind)),
+  texts(rows.map((row) => row.key)),
+  texts(rows.map((row) => row.causeKind)),
+  texts(rows.map((row) => row.causeId)),
+  bigints(rows.map((row) => row.amount)),
+  bigints(rows.map((row) => row.balanceAfter)),
+  uuids(rows.map((row) => row.holdId)),
+  uuids(rows.map((row) => row.reverses)),
+  uuids(rows.map((row) => row.keyId)),
+  texts(rows.map((row) => row.description)),
+  texts(rows.map((row) => (row.usage === null ? null : JSON.stringify(row.usage)))),
+  instants(rows.map((row) => row.occurredAtMs)),
+];
+
+const insertEntriesValues = (rows: readonly NewEntry[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.transferId)),
+  uuids(rows.map((row) => row.accountId)),
+  bigints(rows.map((row) => row.amount)),
+  bigints(rows.map((row) => row.seq)),
+  bigints(rows.map((row) => row.balanceAfter)),
+];
+
+const insertHoldsValues = (rows: readonly Hold[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.id)),
+  uuids(rows.map((row) => row.orgId)),
+  plainTexts(rows.map((row) => row.mode)),
+  texts(rows.map((row) => row.key)),
+  texts(rows.map((row) => row.causeKind)),
+  texts(rows.map((row) => row.causeId)),
+  uuids(rows.map((row) => row.keyId)),
+  bigints(rows.map((row) => row.held)),
+  bigints(rows.map((row) => row.posted)),
+  rows.map((row) => dateOf(row.closedAtMs)),
+];
+
+const updateHoldsValues = (rows: readonly Hold[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.id)),
+  bigints(rows.map((row) => row.held)),
+  bigints(rows.map((row) => row.posted)),
+  rows.map((row) => dateOf(row.closedAtMs)),
+];
+
+interface HoldPart {
+  readonly holdId: string;
+  readonly accountId: string;
+  readonly held: bigint;
+}
+
+const holdPartsOf = (hold: Hold): readonly HoldPart[] =>
+  Array.from(hold.parts, ([accountId, held]) => ({ holdId: hold.id, accountId, held }));
+
+const upsertHoldPartsValues = (rows: readonly HoldPart[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.holdId)),
+  uuids(rows.map((row) => row.accountId)),
+  bigints(rows.map((row) => row.held)),
+];
+
+const updateBudgetsValues = (rows: readonly Account[]): readonly unknown[] => [
+  uuids(rows.map((row) => row.id)),
+  rows.map((row) => dateOf(row.budget?.periodStartMs ?? null)),
+  rows.map((row) => dateOf(row.budget?.periodEndMs ?? null)),
+  int8s(rows.map((row) => row.budget?.notifiedPercent ?? 0)),
+];

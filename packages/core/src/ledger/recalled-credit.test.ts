@@ -1,0 +1,66 @@
+import { Fault } from '@millrace/platform/fault';
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import { InsufficientFunds, retryWithRecalledCredit, type RecallCredit } from './recalled-credit.ts';
+
+const owner = { orgId: testIds.next('org'), mode: 'live' } as const;
+const short = (amount: bigint): Fault =>
+  new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFunds(amount) });
+
+/** Work that needs so much more than is available, and a pot that has so much. */
+function setUp(missing: bigint, inPot: bigint) {
+  let available = 0n;
+  let tries = 0;
+  const recall: RecallCredit = async ({ amount }) => {
+    const freed = amount !== 'all' && amount < inPot ? amount : inPot;
+    available += freed;
+    return freed;
+  };
+  const work = async (): Promise<string> => {
+    tries += 1;
+    if (available < missing) throw short(missing - available);
+    return 'done';
+  };
+  return { recall, work, tries: () => tries, available: () => available };
+}
+
+describe('work that lacks money', () => {
+  it('is done with what the pot gives back, and takes no more than it lacks', async () => {
+    const { recall, work, tries, available } = setUp(70n, 100n);
+    expect(await retryWithRecalledCredit(owner, recall, work)).toBe('done');
+    expect([tries(), available()]).toEqual([2, 70n]);
+  });
+
+  it('is refused as before when the pot has nothing, cannot be asked, or nobody asks it', async () => {
+    for (const recall of [setUp(70n, 0n).recall, () => Promise.reject(new Error('away')), undefined]) {
+      const { work, tries } = setUp(70n, 0n);
+      await expect(retryWithRecalledCredit(owner, recall, work)).rejects.toThrow(Fault);
+      expect(tries()).toBe(1);
+    }
+  });
+
+  it('is tried again with a part of what it lacks, and is then refused for the rest', async () => {
+    const { recall, work, tries } = setUp(70n, 69n);
+    await expect(retryWithRecalledCredit(owner, recall, work)).rejects.toMatchObject({
+      cause: { amount: 1n },
+    });
+    expect(tries()).toBe(2);
+  });
+
+  it('is tried no more than twice', async () => {
+    let tries = 0;
+    const work = async (): Promise<never> => {
+      tries += 1;
+      throw short(5n);
+    };
+    await expect(retryWithRecalledCredit(owner, async () => 5n, work)).rejects.toThrow(Fault);
+    expect(tries).toBe(2);
+  });
+
+  it('that fails for another reason recalls nothing', async () => {
+    const recall: RecallCredit = () => expect.fail('recalled');
+    for (const error of [new Fault('BUDGET_EXCEEDED'), new Error('other')]) {
+      await expect(retryWithRecalledCredit(owner, recall, () => Promise.reject(error))).rejects.toBe(error);
+    }
+  });
+});

@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { eventually, freePort, startCaddy, testLog, type TestCaddy } from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createCaddyAdmin } from './caddy-admin.ts';
+import type { HostnameRoute } from './caddy-config.ts';
+import { CaddySync } from './caddy-sync.ts';
+
+// A real Caddy, and a real server in the place of an instance's.
+
+const DOMAIN = 'run.example.com';
+const never = new AbortController().signal;
+
+let caddy: TestCaddy;
+let server: Server;
+let port: number;
+let wanted: HostnameRoute[];
+const held: Duplex[] = [];
+
+beforeAll(async () => {
+  caddy = await startCaddy(DOMAIN);
+  server = createServer((request, response) => {
+    const { host, 'x-forwarded-proto': scheme } = request.headers;
+    response.end(`${host} ${String(scheme)} ${request.url}`);
+  });
+  // Whatever is said on a stream is said back.
+  server.on('upgrade', (_request, socket: Duplex) => {
+    held.push(socket);
+    socket.on('error', () => undefined);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+    socket.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(async () => {
+  for (const socket of held) socket.destroy();
+  server.close();
+  await caddy[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  wanted = [named('8080-a-b-frog')];
+});
+
+function named(label: string, toPort = port): HostnameRoute {
+  return { name: `${label}.${DOMAIN}`, address: '127.0.0.1', port: toPort };
+}
+
+function publisherOf(
+  options: { clock?: SimulatedClock; names?: () => Promise<HostnameRoute[]>; mark?: () => string } = {},
+) {
+  const { admin: adminListen, socketPath, listen, certificateFile, keyFile } = caddy;
+  return new CaddySync({
+    clock: options.clock ?? new SimulatedClock(),
+    log: testLog(),
+    admin: createCaddyAdmin({ socketPath }),
+    settings: async () => ({
+      adminListen,
+      listen,
+      certificateFile,
+      keyFile,
+      certificateMark: options.mark?.() ?? null,
+    }),
+    names: options.names ?? (async () => wanted),
+  });
+}
+
+test('a name leads to its port over HTTPS, with a certificate that clients believe, and to nothing once it is gone', async () => {
+  const publisher = publisherOf();
+  expect(await publisher.publish(never)).toBe('loaded');
+  expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`, '/x?y=1')).toEqual({
+    status: 200,
+    body: `8080-a-b-frog.${DOMAIN} https /x?y=1`,
+  });
+  expect(await caddy.get(`8081-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 404 });
+
+  wanted = [named('8888-a-b-newt')];
+  expect(await publisher.publish(never)).toBe('loaded');
+  expect(await caddy.get(`8888-a-b-newt.${DOMAIN}`)).toMatchObject({ status: 200 });
+  expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 404 });
+});
+
+test('a port at which nothing listens says so', async () => {
+  wanted = [named('8080-a-b-frog', 1)];
+  await publisherOf().publish(never);
+  expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toEqual({
+    status: 502,
+    body: 'Nothing answers at this port of the instance.\n',
+  });
+});
+
+test('what has not changed is not loaded again, by this worker or by another', async () => {
+  const publisher = publisherOf();
+  await publisher.publish(never);
+  expect(await publisher.publish(never)).toBe('unchanged');
+  expect(await publisherOf().publish(never)).toBe('unchanged');
+});
+
+test('a stream of one instance outlives that another one comes or goes', async () => {
+  const publisher = publisherOf();
+  await publisher.publish(never);
+  const stream = await caddy.connect(`8080-a-b-frog.${DOMAIN}`);
+  let said = '';
+  stream.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+  stream.write(
+    `GET / HTTP/1.1\r\nHost: 8080-a-b-frog.${DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
+  );
+  await eventually({ what: 'the stream' }, () => said.includes('101 Switching'));
+  wanted = [...wanted, named('8080-a-b-newt')];
+  expect(await publisher.publish(never)).toBe('loaded');
+  await caddy.get(`8080-a-b-newt.${DOMAIN}`);
+  stream.write('still here');
+  await eventually({ what: 'an echo' }, () => said.endsWith('still here'));
+  stream.destroy();
+});
+
+test('a worker that was slow cannot bring back a name that another has taken away', async () => {
+  const old = wanted;
+  const quick = publisherOf();
+  await quick.publish(never);
+  let asked = 0;
+  const slow = publisherOf({
+    names: async () => {
+      asked += 1;
+      // It read the names, and before it writes them down an instance ends and the other worker is done with that.
+      if (asked === 2) {
+        wanted = [named('8888-a-b-newt')];
+        await quick.publish(never);
+        return [...old, named('8080-a-b-toad')];
+      }
+      return wanted;
+    },
+  });
+  expect(await slow.publish(never)).toBe('unchanged');
+  expect(asked).toBe(3);
+  expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 404 });
+  expect(await caddy.get(`8888-a-b-newt.${DOMAIN}`)).toMatchObject({ status: 200 });
+});
+
+test('a Caddy that lost its configuration gets it back half a minute later, though nothing changed', async () => {
+  const clock = new SimulatedClock();
+  const publisher = publisherOf({ clock });
+  await publisher.publish(never);
+  const admin = createCaddyAdmin({ socketPath: caddy.socketPath });
+  await admin.replace({ admin: { listen: caddy.admin } }, await admin.read(never), never);
+  await expect(caddy.get(`8080-a-b-frog.${DOMAIN}`)).rejects.toThrow();
+  expect(await publisher.publish(never)).toBe('unchanged');
+  await clock.advance(30_000);
+  expect(await publisher.publish(never)).toBe('loaded');
+  expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 200 });
+});
+
+test('a Caddy that is away fails the attempt, and what it had is served again as soon as it is back', async () => {
+  const publisher = publisherOf();
+  await publisher.publish(never);
+  await caddy.crash();
+  wanted = [...wanted, named('8080-a-b-newt')];
+  await expect(publisher.publish(never)).rejects.toThrow();
+  await caddy.start();
+  await eventually(
+    { what: 'the old name' },
+    async () => (await caddy.get(`8080-a-b-frog.${DOMAIN}`)).status === 200,
+  );
+  expect(await publisher.publish(never)).toBe('loaded');
+  expect(await caddy.get(`8080-a-b-newt.${DOMAIN}`)).toMatchObject({ status: 200 });
+});
+
+test('a renewed certificate is shown without anybody restarting Caddy', async () => {
+  let mark = 'first';
+  const publisher = publisherOf({ mark: () => mark });
+  await publisher.publish(never);
+  const name = `8080-a-b-frog.${DOMAIN}`;
+  const before = await caddy.shownCertificate(name);
+  await caddy.renewCertificate();
+  mark = 'second';
+  expect(await publisher.publish(never)).toBe('loaded');
+  expect(await caddy.shownCertificate(name)).not.toBe(before);
+  expect(await caddy.get(name)).toMatchObject({ status: 200 });
+});
+
+test('what Caddy does not take is an error in its own words, and what it served goes on', async () => {
+  await publisherOf().publish(never);
+  const { admin: adminListen, socketPath, listen, keyFile } = caddy;
+  const broken = new CaddySync({
+    clock: new SimulatedClock(),
+    log: testLog(),
+    admin: createCaddyAdmin({ socketPath }),
+    settings: async () => ({
+      adminListen,
+      listen,
+      certificateFile: '/nowhere.pem',
+      keyFile,
+      certificateMark: null,
+    }),
+    names: async () => wanted,
+  });
+  await expect(broken.publish(never)).rejects.toThrow(/answered 500 .*nowhere\.pem/);
+  expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 200 });
+});
+
+test('the admin API is reached on loopback as well as by its socket', async () => {
+  const bySocket = createCaddyAdmin({ socketPath: caddy.socketPath });
+  const toPort = await freePort();
+  const listen = `127.0.0.1:${toPort}`;
+  await bySocket.replace({ admin: { listen } }, await bySocket.read(never), never);
+  const byPort = createCaddyAdmin({ host: '127.0.0.1', port: toPort });
+  const running = await byPort.read(never);
+  expect(running.config).toEqual({ admin: { listen } });
+  expect(await byPort.replace({ admin: { listen: caddy.admin } }, running, never)).toBe(true);
+});

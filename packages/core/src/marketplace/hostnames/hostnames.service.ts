@@ -1,0 +1,85 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { NetGuard } from '@millrace/platform/net';
+import { HostAddresses } from './host-addresses.ts';
+import { createCaddyAdmin, type CaddyAddress } from './caddy-admin.ts';
+import type { CaddySettings, HostnameRoute } from './caddy-config.ts';
+import { instanceHostname } from './hostnames.ts';
+import { OnlineInstances } from './online-instances.ts';
+import { CaddySync } from './caddy-sync.ts';
+
+/** Gives the ports of online instances their names, for as long as the process runs. */
+
+export interface HostnamesDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly guard: NetGuard;
+  readonly domain: string;
+  readonly caddy: Omit<CaddySettings, 'certificateMark'> & { readonly address: CaddyAddress };
+}
+
+/** A name works, and stops to, this late at most. */
+const POLL_EVERY_MS = 1_000;
+const LONGEST_BACKOFF_MS = 10_000;
+/** The one port that has no name: SSH is not HTTP. */
+const SSH_PORT = 22;
+
+export function startHostnames(parts: HostnamesDeps): Loop {
+  const { clock, log, caddy } = parts;
+  const sources = { online: new OnlineInstances(parts), addresses: new HostAddresses(parts) };
+  const publisher = new CaddySync({
+    clock,
+    log,
+    admin: createCaddyAdmin(caddy.address),
+    settings: async () => ({ ...caddy, certificateMark: await hashCertificateFile(caddy.certificateFile) }),
+    names: () => readHostnameRoutes(sources, parts.domain),
+  });
+  void warnIfCertificateMismatch(parts);
+  return startLoop(
+    { name: 'serve names', clock, log, idleMs: POLL_EVERY_MS, maxBackoffMs: LONGEST_BACKOFF_MS },
+    async (signal) => {
+      await publisher.publish(signal);
+      return 'idle';
+    },
+  );
+}
+
+/** Every name that is to work now. */
+export async function readHostnameRoutes(
+  { online, addresses }: { readonly online: OnlineInstances; readonly addresses: HostAddresses },
+  domain: string,
+): Promise<HostnameRoute[]> {
+  const instances = await online.read();
+  const reached = await addresses.of(instances);
+  return instances.flatMap(({ name: instanceName, ports }, index) => {
+    const address = reached[index];
+    if (address === null || address === undefined) return [];
+    return ports.flatMap(({ internalPort, externalPort, protocol }) => {
+      if (internalPort === SSH_PORT || protocol !== 'tcp') return [];
+      const name = instanceHostname(domain, instanceName, internalPort);
+      return name === null ? [] : [{ name, address, port: externalPort }];
+    });
+  });
+}
+
+/** Null where the file is not on this machine: a renewed certificate then counts from Caddy's next start. */
+async function hashCertificateFile(file: string): Promise<string | null> {
+  const content = await readFile(file).catch(() => null);
+  return content === null ? null : createHash('sha256').update(content).digest('hex');
+}
+
+async function warnIfCertificateMismatch({ log, domain, caddy }: HostnamesDeps): Promise<void> {
+  const content = await readFile(caddy.certificateFile).catch(() => null);
+  if (content === null) return;
+  try {
+    if (new X509Certificate(content).checkHost(`port-instance.${domain}`) !== undefined) return;
+    log.warn({ domain }, 'the certificate of Caddy does not cover the names below the domain');
+  } catch (error) {
+    log.warn({ err: error }, 'the certificate of Caddy cannot be read');
+  }
+}

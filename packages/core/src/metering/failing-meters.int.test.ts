@@ -1,0 +1,149 @@
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyLedger } from '../ledger/index.ts';
+import { listRequiredActions, sweepDueShards } from './index.ts';
+import {
+  createMeteringHarness,
+  HOUR_MS,
+  MINUTE_MS,
+  quiet,
+  usd,
+  type MeteringHarness,
+} from './metering.fixture.ts';
+
+let world: MeteringHarness;
+beforeAll(async () => {
+  world = await createMeteringHarness();
+});
+afterAll(() => world.drop());
+
+const ofOrg = (orgId: OrgId): string => `new.org_id = '${toUuid(orgId)}'`;
+const failing = (loop: string) =>
+  world.rows<{ item: string; failures: number }>(
+    `select item, failures from loop_items where loop = '${loop}' order by item`,
+  );
+const stepOf = async (orgId: OrgId): Promise<string | undefined> =>
+  (await world.rows<{ step: string }>(`select step from wallet_ladders where org_id = '${toUuid(orgId)}'`))[0]
+    ?.step;
+
+describe(poisonedLoop('post meters'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'leaves other organisations charged when a write for one %s, and is charged once after the cause is gone',
+    async (how) => {
+      const orgs = await Promise.all(Array.from({ length: 6 }, () => world.organisation(100)));
+      const [bad, ...good] = orgs as [OrgId, ...OrgId[]];
+      const meters = await Promise.all(orgs.map((orgId) => world.open(orgId)));
+      const removeFault = await poisonRows(world.database, {
+        table: 'meters',
+        when: `${ofOrg(bad)} and new.postings > 0`,
+        how,
+      });
+      await world.clock.advance(HOUR_MS);
+      await world.sweep();
+      for (const [index, orgId] of good.entries()) {
+        expect(await world.paid(orgId, (meters[index + 1] ?? expect.fail()).cause)).toBeGreaterThan(0n);
+      }
+      const badMeter = meters[0] ?? expect.fail();
+      expect(await world.paid(bad, badMeter.cause)).toBe(0n);
+      expect(await failing('post meters')).toEqual([{ item: toUuid(badMeter.id), failures: 1 }]);
+      await removeFault();
+      await world.sweep();
+      expect(await world.paid(bad, badMeter.cause)).toBe(0n);
+      await world.clock.advance(MINUTE_MS);
+      await world.sweep();
+      const closed = await world.close(badMeter);
+      expect(await world.paid(bad, badMeter.cause)).toBe(closed.finalCost);
+      expect(await failing('post meters')).toEqual([]);
+      for (const meter of meters.slice(1)) await world.close(meter);
+    },
+  );
+
+  it('is left alone when the ledger refuses it, and the others are charged', async () => {
+    const [bad, good] = [await world.organisation(100), await world.organisation(100)];
+    const [lost, sound] = [await world.open(bad), await world.open(good)];
+    const holdId = lost.holdId ?? expect.fail('no hold');
+    await world.db.transaction({ name: 'lose', isolation: 'read committed' }, (tx) =>
+      applyLedger(tx, [{ do: 'close', orgId: bad, mode: 'live', cause: lost.cause, step: 'lost', holdId }]),
+    );
+    await world.clock.advance(HOUR_MS);
+    await world.sweep();
+    expect(await world.paid(good, sound.cause)).toBeGreaterThan(0n);
+    await world.close(sound);
+  });
+});
+
+describe(poisonedLoop('walk wallets'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'leaves other wallets stopped when a write for one %s',
+    async (how) => {
+      const [bad, good] = [await world.organisation(5), await world.organisation(5)];
+      await world.open(bad, { ratePerHour: usd(3.6) });
+      const meter = await world.open(good, { ratePerHour: usd(3.6) });
+      const removeFault = await poisonRows(world.database, {
+        table: 'wallet_ladders',
+        when: ofOrg(bad),
+        how,
+      });
+      for (let minutes = 0; minutes < 100; minutes += 4) {
+        await world.clock.advance(4 * MINUTE_MS);
+        await world.sweep();
+      }
+      expect(await stepOf(good)).toBe('empty');
+      expect(await listRequiredActions(world.db, good, 'live')).toMatchObject([
+        { action: 'stop', cause: { id: meter.cause.id } },
+      ]);
+      expect(await stepOf(bad)).toBeUndefined();
+      expect(await failing('walk wallets')).toHaveLength(1);
+      await removeFault();
+      await world.clock.advance(30 * MINUTE_MS);
+      await world.sweep();
+      expect(await stepOf(bad)).toBe('empty');
+      expect(await failing('walk wallets')).toEqual([]);
+    },
+  );
+});
+
+describe(poisonedLoop('call off stops'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not keep stops of other organisations from being called off',
+    async (how) => {
+      const orgs = [await world.organisation(5), await world.organisation(5), await world.organisation(5)];
+      const [bad, ...good] = orgs as [OrgId, ...OrgId[]];
+      for (const orgId of orgs) {
+        // The rental has ended: no meter of it can run dry, so the stop is not needed.
+        await world.rows(
+          `insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
+           values ('${toUuid(orgId)}', 'live', 'rental', 'ended-${how}', 'stop', 'budget', now(), now()) returning id`,
+        );
+      }
+      const removeFault = await poisonRows(world.database, {
+        table: 'required_actions',
+        when: ofOrg(bad),
+        how,
+      });
+      await world.sweep();
+      for (const orgId of good) expect(await listRequiredActions(world.db, orgId, 'live')).toEqual([]);
+      expect(await listRequiredActions(world.db, bad, 'live')).toHaveLength(1);
+      expect(await failing('call off stops')).toMatchObject([{ failures: 1 }]);
+      await removeFault();
+      await world.clock.advance(MINUTE_MS);
+      await world.sweep();
+      expect(await listRequiredActions(world.db, bad, 'live')).toEqual([]);
+      expect(await failing('call off stops')).toEqual([]);
+    },
+  );
+});
+
+describe('a sweep that fails as a whole', () => {
+  it('gives its shards back, so that they are swept again at once', async () => {
+    const broken = await world.database.connect();
+    await broken.query('alter table wallet_ladders rename to wallet_ladders_away');
+    const sweep = () => sweepDueShards(world.db, { log: quiet, everyMs: 30_000, limit: 64 });
+    await expect(sweep()).rejects.toThrow('wallet_ladders');
+    await broken.query('alter table wallet_ladders_away rename to wallet_ladders');
+    await broken.end();
+    expect(await sweep()).toBe(64);
+    expect(await sweep()).toBe(0);
+  });
+});

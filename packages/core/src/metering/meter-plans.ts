@@ -1,0 +1,364 @@
+import type { HoldId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  formatUsd,
+  meteredTotal,
+  negateUsd,
+  subtractUsd,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { monthOf, type LedgerSuccess, type LedgerCommand } from '../ledger/index.ts';
+import {
+  absorbedPartOf,
+  elapsedAt,
+  elapsedByTransitions,
+  holdTarget,
+  restOfTerm,
+  postingScheduleOf,
+  computeSettlement,
+  ledgerSharesOf,
+  settlementStepOf,
+  type Meter,
+  type MeterSettlement,
+  type MeterTransition,
+} from './meter.ts';
+import type { MeteringPolicy } from './policy.ts';
+
+/** What each act asks of the ledger, and what the meter is once the ledger has answered. */
+export interface MeterPlan {
+  readonly meter: Meter;
+  readonly commands: readonly LedgerCommand[];
+  readonly transition: MeterTransition | null;
+  /** Takes the answers to the commands, in their order. */
+  readonly finish: (answers: readonly LedgerSuccess[]) => Meter;
+}
+
+type HoldAfterPost = 'keep' | 'close' | { readonly target: NanoUsd };
+
+const descriptionOf = (meter: Meter, what: string): string =>
+  `${what} of ${meter.cause.kind} ${meter.cause.id} (${meter.name})`;
+
+/** With the rate, so that a line of the ledger can be held against the price that was agreed. */
+const descriptionWithRate = (meter: Meter, what: string): string =>
+  `${descriptionOf(meter, what)} at $${formatUsd(meter.ratePerHour)}/h`;
+
+function commandBaseOf(meter: Meter) {
+  return {
+    orgId: meter.orgId,
+    mode: meter.mode,
+    cause: meter.cause,
+    ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
+  };
+}
+
+/** What a supplier has a part of is paid for with paid money only, never with promotional credit. */
+export function payableFrom(meter: Pick<Meter, 'supplier'>): { readonly of?: 'paid' } {
+  return meter.supplier === null ? {} : { of: 'paid' };
+}
+
+/** The settlements of one act: time before the present month apart from that in it, so that each is of its month. */
+interface SettlementSplit {
+  readonly before: MeterSettlement | null;
+  readonly last: MeterSettlement;
+  /** By when what the last one charges had been used. */
+  readonly usedBy: Date;
+  readonly monthStart: Date;
+}
+
+function splitByMonth(
+  meter: Meter,
+  elapsed: { readonly ms: number; readonly at: Date },
+  month: { readonly now: Date; readonly elapsedAt: (monthStart: Date) => number },
+): SettlementSplit {
+  const monthStart = monthOf(month.now);
+  const usedBy = elapsed.at;
+  const beforeMs = usedBy > monthStart ? month.elapsedAt(monthStart) : 0;
+  if (beforeMs <= meter.postedMs || beforeMs >= elapsed.ms) {
+    // All of it is on one side: time that ended with the last month, or all of it after that.
+    const isBefore = beforeMs >= elapsed.ms && beforeMs > meter.postedMs;
+    return {
+      before: null,
+      last: computeSettlement(meter, elapsed.ms),
+      usedBy: isBefore ? monthStart : usedBy,
+      monthStart,
+    };
+  }
+  const before = computeSettlement(meter, beforeMs);
+  return {
+    before,
+    last: computeSettlement(meterAfterSettlement(meter, before, []), elapsed.ms),
+    usedBy,
+    monthStart,
+  };
+}
+
+/** Brings the books to the settlements and the hold to what comes after them. */
+function settlementCommands(
+  meter: Meter,
+  holdId: HoldId,
+  acts: SettlementSplit,
+  afterwards: HoldAfterPost,
+): LedgerCommand[] {
+  const { before, last, usedBy, monthStart } = acts;
+  if (before === null) return commandsOfSettlement(meter, holdId, last, { afterwards, usedBy });
+  return [
+    ...commandsOfSettlement(meter, holdId, before, { afterwards: 'keep', usedBy: monthStart }),
+    ...commandsOfSettlement(meterAfterSettlement(meter, before, []), holdId, last, { afterwards, usedBy }),
+  ];
+}
+
+function commandsOfSettlement(
+  meter: Meter,
+  holdId: HoldId,
+  settlement: MeterSettlement,
+  { afterwards, usedBy }: { readonly afterwards: HoldAfterPost; readonly usedBy: Date },
+): LedgerCommand[] {
+  const { charge, supplierPart, usedMs, giveBack, unusedMs } = settlement;
+  const step = settlementStepOf(meter);
+  const commands: LedgerCommand[] = [
+    {
+      ...commandBaseOf(meter),
+      do: 'post',
+      step,
+      holdId,
+      amount: charge,
+      to: ledgerSharesOf(meter, charge, supplierPart),
+      afterwards,
+      ...payableFrom(meter),
+      usage: { [`${meter.unit}Ms`]: usedMs },
+      usedBy,
+      description: descriptionWithRate(meter, 'Metered time'),
+    },
+  ];
+  if (giveBack > 0n) {
+    commands.push({
+      ...commandBaseOf(meter),
+      do: 'credit',
+      kind: 'credit',
+      step: `${step}:back`,
+      amount: giveBack,
+      borne: absorbedPartOf(meter, giveBack),
+      from: ledgerSharesOf(meter, giveBack, negateUsd(supplierPart)),
+      usage: { [`${meter.unit}Ms`]: unusedMs },
+      description: descriptionWithRate(meter, 'Time given back'),
+    });
+  }
+  return commands;
+}
+
+/** The meter after a settlement, but for its state and its times. */
+function meterAfterSettlement(
+  meter: Meter,
+  settlement: MeterSettlement,
+  answers: readonly LedgerSuccess[],
+): Meter {
+  const shortfall = addUsd(meter.shortfall, ...answers.map((answer) => answer.shortfall));
+  return {
+    ...meter,
+    postedMs: settlement.postedMs,
+    posted: settlement.posted,
+    shortfall: subtractUsd(shortfall, absorbedPartOf(meter, settlement.giveBack)),
+    supplier:
+      meter.supplier === null
+        ? null
+        : { ...meter.supplier, posted: addUsd(meter.supplier.posted, settlement.supplierPart) },
+    postings: meter.postings + 1,
+  };
+}
+
+/** The meter after all settlements of an act. The answer to the first one's only command comes first. */
+function meterAfterSplit(
+  meter: Meter,
+  { before, last }: SettlementSplit,
+  answers: readonly LedgerSuccess[],
+): Meter {
+  if (before === null) return meterAfterSettlement(meter, last, answers);
+  return meterAfterSettlement(
+    meterAfterSettlement(meter, before, answers.slice(0, 1)),
+    last,
+    answers.slice(1),
+  );
+}
+
+const heldAfterSettlement = ({ before }: SettlementSplit, answers: readonly LedgerSuccess[]): NanoUsd =>
+  answers[before === null ? 0 : 1]?.held ?? zeroUsd;
+
+/** A sweep's visit: posts what has run up and renews the hold. `target` is the usual one unless said. */
+export function planPosting(
+  meter: Meter,
+  now: Date,
+  policy: MeteringPolicy,
+  levelTarget?: NanoUsd,
+): MeterPlan & { readonly target: NanoUsd } {
+  // A clock that is behind the one of the last visit gives nothing back: only a pause or a close does.
+  const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
+  const acts = splitByMonth(
+    meter,
+    { ms: elapsedMs, at: now },
+    { now, elapsedAt: (monthStart) => elapsedAt(meter, monthStart) },
+  );
+  const committed = meter.funding === 'committed';
+  const target = committed
+    ? subtractUsd(meter.held, addUsd(acts.last.charge, acts.before?.charge ?? zeroUsd))
+    : (levelTarget ?? holdTarget(meter, elapsedMs, now, policy));
+  return {
+    meter,
+    target,
+    commands:
+      meter.holdId === null
+        ? []
+        : settlementCommands(meter, meter.holdId, acts, committed ? 'keep' : { target }),
+    transition: null,
+    finish: (answers) => {
+      const held = heldAfterSettlement(acts, answers);
+      return {
+        ...meterAfterSplit(meter, acts, answers),
+        held,
+        ...postingScheduleOf(meter, held, now, policy),
+      };
+    },
+  };
+}
+
+const earlierOf = (at: Date, limit: Date): Date => (at > limit ? limit : at);
+const laterOf = (at: Date, limit: Date): Date => (at < limit ? limit : at);
+
+/** Stops the clock at `at`. What was posted for later time is given back, and the hold is let go, or kept for a supplier. */
+export function planPause(
+  meter: Meter,
+  transitions: readonly MeterTransition[],
+  times: { readonly at: Date; readonly now: Date },
+): MeterPlan {
+  const at = laterOf(earlierOf(times.at, times.now), meter.openedAt);
+  const elapsedMs = elapsedByTransitions(meter, transitions, at);
+  const acts = splitByMonth(
+    meter,
+    { ms: elapsedMs, at },
+    { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
+  );
+  // What a supplier earns the operator owes it, paid or not: nobody may spend that money elsewhere and then go on.
+  const isKept = meter.funding === 'committed' || meter.supplier !== null;
+  const after: HoldAfterPost = isKept ? 'keep' : { target: zeroUsd };
+  return {
+    meter,
+    commands: meter.holdId === null ? [] : settlementCommands(meter, meter.holdId, acts, after),
+    transition: { kind: 'paused', at },
+    finish: (answers) => ({
+      ...meterAfterSplit(meter, acts, answers),
+      state: 'paused',
+      runningSince: null,
+      elapsedBeforeMs: elapsedMs,
+      held: heldAfterSettlement(acts, answers),
+      coveredUntil: null,
+      nextPostAt: null,
+      transitions: meter.transitions + 1,
+    }),
+  };
+}
+
+/** Lets the clock run again, with as much set aside as there is. Without money the ladder follows, not a refusal. */
+export function planResume(
+  meter: Meter,
+  transitions: readonly MeterTransition[],
+  times: { readonly at: Date; readonly now: Date },
+  policy: MeteringPolicy,
+): MeterPlan {
+  const at = laterOf(earlierOf(times.at, times.now), transitions.at(-1)?.at ?? meter.openedAt);
+  const running: Meter = {
+    ...meter,
+    state: 'open',
+    runningSince: at,
+    transitions: meter.transitions + 1,
+  };
+  const commands: LedgerCommand[] = [];
+  if (meter.holdId !== null && meter.funding === 'ahead') {
+    commands.push({
+      orgId: meter.orgId,
+      mode: meter.mode,
+      cause: meter.cause,
+      do: 'resize',
+      step: `meter:${meter.id}:resume`,
+      holdId: meter.holdId,
+      target: holdTarget(meter, meter.elapsedBeforeMs, at, policy),
+      atLeast: zeroUsd,
+      demand: 'running',
+      ...payableFrom(meter),
+    });
+  }
+  return {
+    meter,
+    commands,
+    transition: { kind: 'resumed', at },
+    finish: (answers) => {
+      const held = commands.length === 0 ? meter.held : (answers[0]?.held ?? zeroUsd);
+      return { ...running, held, ...postingScheduleOf(running, held, at, policy) };
+    },
+  };
+}
+
+/** Whether the tenant owes the rest of a term that ends early. What ends by our fault owes nothing. */
+export type RemainingTermCharge = 'owed' | 'waived';
+
+/** Ends the meter at `at`: posts or gives back the difference, charges the rest of a term, closes the hold. */
+export function planClose(
+  meter: Meter,
+  transitions: readonly MeterTransition[],
+  times: { readonly at: Date; readonly now: Date; readonly rest: RemainingTermCharge },
+): MeterPlan {
+  const at = laterOf(earlierOf(times.at, times.now), meter.openedAt);
+  const elapsedMs = elapsedByTransitions(meter, transitions, at);
+  const acts = splitByMonth(
+    meter,
+    { ms: elapsedMs, at },
+    { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
+  );
+  const rest =
+    times.rest === 'owed' ? restOfTerm(meter, elapsedMs, at) : { amount: zeroUsd, ofSupplier: zeroUsd };
+  const commands: LedgerCommand[] = [];
+  if (meter.holdId !== null) {
+    if (rest.amount > 0n) {
+      commands.push(...settlementCommands(meter, meter.holdId, acts, 'keep'), {
+        ...commandBaseOf(meter),
+        do: 'post',
+        step: `meter:${meter.id}:rest`,
+        holdId: meter.holdId,
+        amount: rest.amount,
+        to: ledgerSharesOf(meter, rest.amount, rest.ofSupplier),
+        afterwards: 'close',
+        ...payableFrom(meter),
+        description: descriptionOf(meter, 'Rest of the term'),
+      });
+    } else commands.push(...settlementCommands(meter, meter.holdId, acts, 'close'));
+  }
+  return {
+    meter,
+    commands,
+    transition: { kind: 'closed', at },
+    finish: (answers) => {
+      const after = meterAfterSplit(meter, acts, answers);
+      return {
+        ...after,
+        supplier:
+          after.supplier === null
+            ? null
+            : { ...after.supplier, posted: addUsd(after.supplier.posted, rest.ofSupplier) },
+        restOfTerm: rest.amount,
+        state: 'closed',
+        runningSince: null,
+        elapsedBeforeMs: elapsedMs,
+        held: zeroUsd,
+        coveredUntil: null,
+        nextPostAt: null,
+        transitions: meter.transitions + 1,
+        closedAt: at,
+      };
+    },
+  };
+}
+
+/** What must be set aside before a meter runs: the next stretch, or the whole term. */
+export function initialHoldOf(meter: Meter, policy: MeteringPolicy): NanoUsd {
+  if (meter.termEndsAt === null) return holdTarget(meter, 0, meter.openedAt, policy);
+  return meteredTotal(meter.ratePerHour, Math.max(0, meter.termEndsAt.getTime() - meter.openedAt.getTime()));
+}

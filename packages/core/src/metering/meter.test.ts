@@ -1,0 +1,437 @@
+import { parseId, toUuid } from '@millrace/platform/ids';
+import { meteredTotal, nanoUsd, ppm, zeroUsd } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { at, fixtureIds, HOUR, meterWith, MINUTE } from './meter.fixture.ts';
+import {
+  absorbedPartOf,
+  costAt,
+  elapsedAt,
+  elapsedByTransitions,
+  holdAmountFor,
+  holdTarget,
+  nextPostingTime,
+  restOfTerm,
+  postingScheduleOf,
+  computeSettlement,
+  ledgerSharesOf,
+  minUsd,
+  settlementStepOf,
+  type Meter,
+  type MeterTransition,
+} from './meter.ts';
+import { defaultMeteringPolicy } from './policy.ts';
+
+const supplierOrg = fixtureIds.next('org');
+const rates = fc.bigInt({ min: 0n, max: 10_000_000_000_000n }).map(nanoUsd);
+
+describe('metered time', () => {
+  it('is what ran before and what runs now', () => {
+    expect(elapsedAt(meterWith(), at(5))).toBe(5);
+    expect(elapsedAt(meterWith({ elapsedBeforeMs: 7, runningSince: at(10) }), at(15))).toBe(12);
+    expect(elapsedAt(meterWith({ elapsedBeforeMs: 7, runningSince: null }), at(15))).toBe(7);
+  });
+
+  it('has not passed for a clock that is behind', () => {
+    expect(elapsedAt(meterWith({ elapsedBeforeMs: 7, runningSince: at(10) }), at(3))).toBe(7);
+  });
+
+  it('ends with the term, however late anyone looks', () => {
+    const meter = meterWith({ funding: 'committed', termEndsAt: at(100) });
+    expect([99, 100, 101, 10_000].map((ms) => elapsedAt(meter, at(ms)))).toEqual([99, 100, 100, 100]);
+  });
+
+  const story = (...steps: [MeterTransition['kind'], number][]): MeterTransition[] =>
+    steps.map(([kind, ms]) => ({ kind, at: at(ms) }));
+
+  it.each([
+    ['that runs', story(['opened', 10]), 25, 15],
+    ['that has not begun', story(['opened', 10]), 5, 0],
+    ['that was paused', story(['opened', 0], ['paused', 10]), 25, 10],
+    ['that was resumed', story(['opened', 0], ['paused', 10], ['resumed', 20]), 25, 15],
+    ['that was closed', story(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 24]), 99, 14],
+    ['closed while it was paused', story(['opened', 0], ['paused', 10], ['closed', 20]), 99, 10],
+    ['closed before its pause', story(['opened', 0], ['paused', 10], ['closed', 4]), 99, 4],
+    [
+      'closed before its resumption',
+      story(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 15]),
+      99,
+      10,
+    ],
+    [
+      'paused twice, the second time before the first',
+      story(['opened', 0], ['paused', 10], ['resumed', 12], ['paused', 6]),
+      99,
+      6,
+    ],
+    ['looked at before its pause', story(['opened', 0], ['paused', 10]), 4, 4],
+  ])(
+    'by the transitions of a meter %s is counted to the earliest end',
+    (_name, transitions, ms, expected) => {
+      expect(elapsedByTransitions({ termEndsAt: null }, transitions, at(ms))).toBe(expected);
+    },
+  );
+
+  it('by the transitions ends with the term too', () => {
+    expect(elapsedByTransitions({ termEndsAt: at(30) }, story(['opened', 10]), at(99))).toBe(20);
+  });
+
+  it('is the same by the row and by the transitions', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(10_000), { maxLength: 12 }), (gaps) => {
+        const transitions: MeterTransition[] = [{ kind: 'opened', at: at(0) }];
+        let meter = meterWith();
+        let ms = 0;
+        for (const gap of gaps) {
+          ms += gap;
+          const running = meter.runningSince !== null;
+          transitions.push({ kind: running ? 'paused' : 'resumed', at: at(ms) });
+          meter = {
+            ...meter,
+            elapsedBeforeMs: elapsedAt(meter, at(ms)),
+            runningSince: running ? null : at(ms),
+          };
+        }
+        expect(elapsedByTransitions(meter, transitions, at(ms + 5))).toBe(elapsedAt(meter, at(ms + 5)));
+      }),
+    );
+  });
+});
+
+describe('what a meter has cost', () => {
+  it('is its rate times its time and the rest of a term it owes', () => {
+    expect(costAt(meterWith(), at(12))).toBe(12n);
+    expect(costAt(meterWith({ restOfTerm: nanoUsd(5n) }), at(12))).toBe(17n);
+  });
+
+  it('is the quote for that time, to the nano-USD', () => {
+    fc.assert(
+      fc.property(rates, fc.nat(400 * 24 * HOUR), (ratePerHour, ms) => {
+        expect(costAt(meterWith({ ratePerHour }), at(ms))).toBe(meteredTotal(ratePerHour, ms));
+      }),
+    );
+  });
+});
+
+describe('a settlement', () => {
+  /** As the store does: what is settled is posted. */
+  const after = (meter: Meter, elapsedMs: number): Meter => {
+    const { postedMs, posted, supplierPart } = computeSettlement(meter, elapsedMs);
+    const { supplier } = meter;
+    return {
+      ...meter,
+      postedMs,
+      posted,
+      supplier: supplier === null ? null : { ...supplier, posted: nanoUsd(supplier.posted + supplierPart) },
+    };
+  };
+
+  it('posts the same total into however many pieces the time is cut', () => {
+    fc.assert(
+      fc.property(rates, fc.array(fc.nat(3 * HOUR), { maxLength: 20 }), (ratePerHour, pieces) => {
+        let meter = meterWith({ ratePerHour });
+        let elapsedMs = 0;
+        let charged = 0n;
+        for (const piece of pieces) {
+          elapsedMs += piece;
+          const { charge, giveBack } = computeSettlement(meter, elapsedMs);
+          charged += charge - giveBack;
+          meter = after(meter, elapsedMs);
+        }
+        expect(charged).toBe(meteredTotal(ratePerHour, elapsedMs));
+      }),
+    );
+  });
+
+  it('done twice charges once', () => {
+    const meter = after(meterWith(), 1_000);
+    expect(computeSettlement(meter, 1_000)).toMatchObject({
+      charge: 0n,
+      giveBack: 0n,
+      usedMs: 0,
+      supplierPart: 0n,
+    });
+  });
+
+  it('charges the difference and says what was used', () => {
+    const meter = meterWith({ postedMs: 400, posted: nanoUsd(400n) });
+    expect(computeSettlement(meter, 1_000)).toEqual({
+      postedMs: 1_000,
+      posted: 1_000n,
+      charge: 600n,
+      giveBack: 0n,
+      supplierPart: 0n,
+      usedMs: 600 * 8,
+      unusedMs: 0,
+    });
+  });
+
+  it('gives back what was posted for time that does not count', () => {
+    const meter = meterWith({ postedMs: 1_000, posted: nanoUsd(1_000n) });
+    expect(computeSettlement(meter, 400)).toMatchObject({
+      charge: 0n,
+      giveBack: 600n,
+      usedMs: 0,
+      unusedMs: 600 * 8,
+      posted: 400n,
+    });
+  });
+
+  it('goes up and down with the time, and ends at its cost', () => {
+    fc.assert(
+      fc.property(rates, rates, fc.array(fc.nat(3 * HOUR), { minLength: 1 }), (one, other, times) => {
+        const [low, high] = one < other ? [one, other] : [other, one];
+        let meter = meterWith({
+          ratePerHour: high,
+          supplier: { orgId: supplierOrg, ratePerHour: low, posted: zeroUsd },
+        });
+        let charged = 0n;
+        let elapsedMs = 0;
+        for (elapsedMs of times) {
+          const { charge, giveBack, supplierPart } = computeSettlement(meter, elapsedMs);
+          expect(charge === 0n || giveBack === 0n).toBe(true);
+          expect(supplierPart).toBeLessThanOrEqual(charge);
+          expect(supplierPart).toBeGreaterThanOrEqual(0n - giveBack);
+          charged += charge - giveBack;
+          meter = after(meter, elapsedMs);
+        }
+        expect(charged).toBe(meteredTotal(high, elapsedMs));
+        const drift = (meter.supplier?.posted ?? 0n) - meteredTotal(low, elapsedMs);
+        expect(drift === 0n || drift === 1n || drift === -1n).toBe(true);
+      }),
+    );
+  });
+
+  it('gives a supplier its own total, never more than moves', () => {
+    const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(2_700_000n), posted: nanoUsd(300n) };
+    const meter = meterWith({ postedMs: 400, posted: nanoUsd(400n), supplier });
+    expect(computeSettlement(meter, 1_000).supplierPart).toBe(450n);
+    expect(computeSettlement(meter, 200).supplierPart).toBe(-150n);
+    expect(
+      computeSettlement({ ...meter, supplier: { ...supplier, posted: zeroUsd } }, 500).supplierPart,
+    ).toBe(100n);
+    expect(
+      computeSettlement({ ...meter, supplier: { ...supplier, posted: nanoUsd(900n) } }, 300).supplierPart,
+    ).toBe(-100n);
+  });
+});
+
+describe('the shares of a charge', () => {
+  const supplier = { orgId: supplierOrg, ratePerHour: zeroUsd, posted: zeroUsd };
+  it('are all revenue of the product without a supplier', () => {
+    expect(ledgerSharesOf(meterWith({ product: 'volume' }), nanoUsd(5n), zeroUsd)).toEqual([
+      { account: { kind: 'revenue', product: 'volume' }, amount: 5n },
+    ]);
+  });
+
+  it('are the supplier’s and the platform’s with one, without empty ones', () => {
+    const meter = meterWith({ supplier });
+    const toSupplier = (amount: bigint) => ({
+      account: { kind: 'supplier_payable', orgId: supplierOrg },
+      amount,
+    });
+    const toPlatform = (amount: bigint) => ({ account: { kind: 'platform_fee' }, amount });
+    expect(ledgerSharesOf(meter, nanoUsd(5n), nanoUsd(3n))).toEqual([toSupplier(3n), toPlatform(2n)]);
+    expect(ledgerSharesOf(meter, nanoUsd(5n), nanoUsd(5n))).toEqual([toSupplier(5n)]);
+    expect(ledgerSharesOf(meter, nanoUsd(5n), zeroUsd)).toEqual([toPlatform(5n)]);
+  });
+
+  it('of nothing are none', () => {
+    expect(ledgerSharesOf(meterWith(), zeroUsd, zeroUsd)).toEqual([]);
+    expect(ledgerSharesOf(meterWith({ supplier }), zeroUsd, zeroUsd)).toEqual([]);
+  });
+});
+
+describe('money given back', () => {
+  it.each([
+    [10n, 0n, 0n],
+    [10n, 4n, 4n],
+    [10n, 10n, 10n],
+    [10n, 25n, 10n],
+  ])('of %s, when the operator bore %s, is first what nobody paid', (giveBack, shortfall, borne) => {
+    expect(absorbedPartOf(meterWith({ shortfall: nanoUsd(shortfall) }), nanoUsd(giveBack))).toBe(borne);
+  });
+
+  it('is compared by size', () => {
+    expect(minUsd(nanoUsd(1n), nanoUsd(2n))).toBe(1n);
+    expect(minUsd(nanoUsd(2n), nanoUsd(1n))).toBe(1n);
+  });
+});
+
+describe('the rest of a term', () => {
+  const term = meterWith({ funding: 'committed', termEndsAt: at(1_000), refund: ppm(250_000) });
+
+  it('is owed less the refund, which is rounded down', () => {
+    expect(restOfTerm(term, 400, at(400))).toEqual({ amount: 450n, ofSupplier: 0n });
+    expect(restOfTerm(term, 399, at(399))).toEqual({ amount: 451n, ofSupplier: 0n });
+    expect(restOfTerm({ ...term, refund: ppm(0) }, 400, at(400)).amount).toBe(600n);
+    expect(restOfTerm({ ...term, refund: ppm(1_000_000) }, 400, at(400)).amount).toBe(0n);
+  });
+
+  it('is what a quote says, to the nano-USD', () => {
+    const parts = fc.integer({ min: 0, max: 1_000_000 }).map(ppm);
+    fc.assert(
+      fc.property(rates, parts, fc.integer({ min: 0, max: 30 * 24 * HOUR }), (ratePerHour, refund, ms) => {
+        const termMs = 30 * 24 * HOUR;
+        const meter = meterWith({ ratePerHour, refund, funding: 'committed', termEndsAt: at(termMs) });
+        const rest = meteredTotal(ratePerHour, termMs) - meteredTotal(ratePerHour, ms);
+        const back = (rest * BigInt(refund)) / 1_000_000n;
+        expect(restOfTerm(meter, ms, at(ms)).amount).toBe(rest - back);
+      }),
+    );
+  });
+
+  it('does not count time that a pause took out', () => {
+    expect(restOfTerm({ ...term, refund: ppm(0) }, 300, at(900)).amount).toBe(100n);
+  });
+
+  it('is nothing at the end, after it, or without a term', () => {
+    expect(restOfTerm(term, 1_000, at(1_000)).amount).toBe(0n);
+    expect(restOfTerm(term, 1_000, at(2_000)).amount).toBe(0n);
+    expect(restOfTerm(meterWith(), 400, at(400))).toEqual({ amount: 0n, ofSupplier: 0n });
+  });
+
+  it('is shared with the supplier, who never has more than all of it', () => {
+    const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(1_800_000n), posted: zeroUsd };
+    expect(restOfTerm({ ...term, supplier }, 400, at(400))).toEqual({ amount: 450n, ofSupplier: 225n });
+    const all = { ...supplier, ratePerHour: nanoUsd(99_000_000n) };
+    expect(restOfTerm({ ...term, supplier: all }, 400, at(400)).ofSupplier).toBe(450n);
+  });
+});
+
+describe('the slot of a meter', () => {
+  it('comes within the hour, after now, and each hour again', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000 * HOUR), (ms) => {
+        const { id } = meterWith();
+        const slot = nextPostingTime(id, at(ms), HOUR);
+        const waitMs = slot.getTime() - at(ms).getTime();
+        expect(waitMs).toBeGreaterThan(0);
+        expect(waitMs).toBeLessThanOrEqual(HOUR);
+        expect(nextPostingTime(id, slot, HOUR).getTime() - slot.getTime()).toBe(HOUR);
+        expect(nextPostingTime(id, new Date(slot.getTime() - 1), HOUR)).toEqual(slot);
+      }),
+    );
+  });
+
+  it('is told by the id', () => {
+    const id = parseId('mtr', meterWith().id);
+    if (id === null) throw new Error('no id');
+    const offsetMs = Number.parseInt(toUuid(id).slice(-8), 16) % HOUR;
+    expect(nextPostingTime(id, at(0), HOUR).getTime() % HOUR).toBe(offsetMs);
+  });
+
+  it('spreads many meters evenly', () => {
+    const tenths = new Map<number, number>();
+    for (let nth = 0; nth < 2_000; nth += 1) {
+      const slot = nextPostingTime(meterWith().id, at(0), HOUR).getTime() - at(0).getTime();
+      const tenth = Math.floor((slot - 1) / (HOUR / 10));
+      tenths.set(tenth, (tenths.get(tenth) ?? 0) + 1);
+    }
+    expect(tenths.size).toBe(10);
+    expect(Math.min(...tenths.values())).toBeGreaterThan(120);
+  });
+});
+
+describe('what a meter holds', () => {
+  it('pays exactly what will be posted', () => {
+    fc.assert(
+      fc.property(rates, fc.nat(9 * HOUR), fc.nat(9 * HOUR), (ratePerHour, elapsedMs, aheadMs) => {
+        const posted = meteredTotal(ratePerHour, elapsedMs);
+        const meter = meterWith({ ratePerHour, posted, postedMs: elapsedMs });
+        expect(holdAmountFor(meter, elapsedMs, aheadMs)).toBe(
+          computeSettlement(meter, elapsedMs + aheadMs).charge,
+        );
+      }),
+    );
+  });
+
+  it('reaches over the next posting, the margin and the retention of its data', () => {
+    const meter = meterWith({ retentionMs: 7 });
+    const untilSlot = nextPostingTime(meter.id, at(50), HOUR).getTime() - at(50).getTime();
+    expect(holdTarget(meter, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 7));
+    const cheap = { ...meter, retentionMs: 100, keptRatePerHour: nanoUsd(900_001n) };
+    expect(holdTarget(cheap, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 26));
+  });
+});
+
+describe('the schedule of a meter', () => {
+  const meter = meterWith();
+  const slot = nextPostingTime(meter.id, at(0), HOUR);
+  const slotMs = slot.getTime() - at(0).getTime();
+  const held = (ms: number) => nanoUsd(BigInt(ms));
+
+  it('is its slot when the hold reaches over it and the margin', () => {
+    const enough = slotMs + defaultMeteringPolicy.marginMs;
+    expect(postingScheduleOf(meter, held(enough), at(0), defaultMeteringPolicy)).toEqual({
+      coveredUntil: at(enough),
+      nextPostAt: slot,
+    });
+  });
+
+  it('is earlier when the hold does not reach', () => {
+    const short = slotMs + defaultMeteringPolicy.marginMs - 1;
+    const expected = Math.max(slotMs - 1, MINUTE);
+    expect(postingScheduleOf(meter, held(short), at(0), defaultMeteringPolicy).nextPostAt).toEqual(
+      at(Math.min(slotMs, expected)),
+    );
+  });
+
+  it('leaves a minute between two tries, unless the slot comes first', () => {
+    const soon = Math.min(slotMs, MINUTE);
+    expect(postingScheduleOf(meter, zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
+      coveredUntil: at(0),
+      nextPostAt: at(soon),
+    });
+  });
+
+  it('does not count what is kept back for retention as cover of the next posting', () => {
+    const kept = meterWith({ id: meter.id, retentionMs: HOUR });
+    const enough = slotMs + defaultMeteringPolicy.marginMs + HOUR;
+    expect(postingScheduleOf(kept, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
+    const none = postingScheduleOf(kept, held(HOUR), at(0), defaultMeteringPolicy);
+    expect(none).toEqual({ coveredUntil: at(HOUR), nextPostAt: at(Math.min(slotMs, MINUTE)) });
+  });
+
+  it('pays for keeping at what keeping costs, after all that runs and out of whatever is left', () => {
+    const kept = meterWith({ retentionMs: HOUR, keptRatePerHour: nanoUsd(360_000n) });
+    const until = (nano: number) =>
+      postingScheduleOf(kept, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
+    expect(until(HOUR / 10 + 5_000)).toEqual(at(HOUR + 5_000));
+    expect(until(HOUR / 10)).toEqual(at(HOUR));
+    expect(until(HOUR / 20)).toEqual(at(HOUR / 2));
+    expect(until(0)).toEqual(at(0));
+    const free = { ...kept, keptRatePerHour: zeroUsd };
+    expect(postingScheduleOf(free, held(7), at(0), defaultMeteringPolicy).coveredUntil).toEqual(at(HOUR + 7));
+  });
+
+  it('of a term is always its slot: its money is there', () => {
+    const term = meterWith({ id: meter.id, funding: 'committed', termEndsAt: at(HOUR) });
+    expect(postingScheduleOf(term, held(5), at(0), defaultMeteringPolicy)).toEqual({
+      coveredUntil: at(5),
+      nextPostAt: slot,
+    });
+  });
+
+  it('is empty for what costs nothing', () => {
+    expect(
+      postingScheduleOf(meterWith({ ratePerHour: zeroUsd }), zeroUsd, at(0), defaultMeteringPolicy),
+    ).toEqual({
+      coveredUntil: null,
+      nextPostAt: null,
+    });
+  });
+
+  it('stays within what a calendar can hold', () => {
+    const cheap = meterWith({ ratePerHour: nanoUsd(1n) });
+    const { coveredUntil } = postingScheduleOf(cheap, nanoUsd(2n ** 62n), at(0), defaultMeteringPolicy);
+    expect(coveredUntil).toEqual(new Date(Date.UTC(9999, 11, 31)));
+  });
+});
+
+describe('the step of a settlement', () => {
+  it('is numbered, so that none is taken for another', () => {
+    const meter = meterWith({ postings: 4 });
+    expect(settlementStepOf(meter)).toBe(`meter:${meter.id}:5`);
+  });
+});

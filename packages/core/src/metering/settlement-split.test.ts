@@ -1,0 +1,144 @@
+import { divideRoundDown, meteredTotal, nanoUsd } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { LedgerSuccess, LedgerCommand, Share } from '../ledger/index.ts';
+import { fixtureIds, meterWith } from './meter.fixture.ts';
+import type { Meter, MeterTransition } from './meter.ts';
+import { planClose, planPause, planPosting, planResume, type MeterPlan } from './meter-plans.ts';
+import { defaultMeteringPolicy } from './policy.ts';
+
+/**
+ * Whole lives of meters whose money is shared, in memory: swept at any moment, paused and closed at instants that lie
+ * before what was posted, with money that ran out now and then.
+ */
+
+interface Act {
+  readonly do: 'sweep' | 'pause' | 'resume' | 'close';
+  readonly afterMs: number;
+  /** How far before now the machine was last known to be good. */
+  readonly backMs: number;
+  /** How much of a charge the tenant could pay, in percent. */
+  readonly paysPercent: number;
+}
+
+const acts = fc.array(
+  fc.record({
+    do: fc.constantFrom(
+      'sweep' as const,
+      'sweep' as const,
+      'pause' as const,
+      'resume' as const,
+      'close' as const,
+    ),
+    afterMs: fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 7_200_000 })),
+    backMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 3_600_000 })),
+    paysPercent: fc.constantFrom(100, 100, 100, 37, 0),
+  }),
+  { maxLength: 40 },
+);
+// Small rates make nearly every settlement one of roundings.
+const rates = fc
+  .oneof(fc.bigInt({ min: 1n, max: 50n }), fc.bigInt({ min: 1n, max: 10n ** 10n }))
+  .chain((rate) =>
+    fc.tuple(fc.constant(rate), fc.oneof(fc.bigInt({ min: 0n, max: rate }), fc.constant(rate))),
+  );
+
+interface Books {
+  tenant: bigint;
+  operator: bigint;
+  supplier: bigint;
+  fee: bigint;
+}
+
+const supplierOrg = fixtureIds.next('org');
+const isSupplier = ({ account }: Share): boolean => account.kind === 'supplier_payable';
+
+function book(books: Books, shares: readonly Share[], sign: bigint): void {
+  for (const share of shares) {
+    if (share.amount <= 0n) throw new Error('A share of nothing, or less.');
+    if (isSupplier(share)) books.supplier += sign * share.amount;
+    else books.fee += sign * share.amount;
+  }
+}
+
+/** What the ledger would do and answer. */
+function answer(books: Books, command: LedgerCommand, paysPercent: number): LedgerSuccess {
+  let shortfall = 0n;
+  if (command.do === 'post') {
+    const paid = divideRoundDown(command.amount * BigInt(paysPercent), 100n);
+    shortfall = command.amount - paid;
+    books.tenant += paid;
+    books.operator += shortfall;
+    book(books, command.to, 1n);
+  } else if (command.do === 'credit') {
+    const borne = command.borne ?? 0n;
+    books.tenant -= command.amount - borne;
+    books.operator -= borne;
+    book(books, command.from, -1n);
+  }
+  return {
+    ok: true,
+    replayed: false,
+    transferId: null,
+    holdId: null,
+    amount: nanoUsd(0n),
+    held: nanoUsd(0n),
+    shortfall: nanoUsd(shortfall),
+    balanceAfter: nanoUsd(0n),
+  };
+}
+
+function planOf(
+  act: Act,
+  meter: Meter,
+  transitions: readonly MeterTransition[],
+  nowMs: number,
+): MeterPlan | null {
+  const now = new Date(nowMs);
+  const times = { at: new Date(nowMs - act.backMs), now };
+  if (meter.state === 'closed') return null;
+  switch (act.do) {
+    case 'sweep':
+      return meter.state === 'open' ? planPosting(meter, now, defaultMeteringPolicy) : null;
+    case 'pause':
+      return meter.state === 'open' ? planPause(meter, transitions, times) : null;
+    case 'resume':
+      return meter.state === 'paused' ? planResume(meter, transitions, times, defaultMeteringPolicy) : null;
+    case 'close':
+      return planClose(meter, transitions, { ...times, rest: 'owed' });
+  }
+}
+
+it('tenant and operator have paid what the supplier earned and the fee, to the nano-USD, at every moment of every life', () => {
+  fc.assert(
+    fc.property(rates, acts, ([rate, part], life) => {
+      // Most lives are on both sides of the end of a month.
+      const startMs = Date.UTC(2026, 0, 31, 20);
+      let meter = meterWith({
+        ratePerHour: nanoUsd(rate),
+        supplier: { orgId: supplierOrg, ratePerHour: nanoUsd(part), posted: nanoUsd(0n) },
+        openedAt: new Date(startMs),
+        runningSince: new Date(startMs),
+      });
+      const transitions: MeterTransition[] = [{ kind: 'opened', at: meter.openedAt }];
+      const books: Books = { tenant: 0n, operator: 0n, supplier: 0n, fee: 0n };
+      let nowMs = startMs;
+      for (const act of life) {
+        nowMs += act.afterMs;
+        const plan = planOf(act, meter, transitions, nowMs);
+        if (plan === null) continue;
+        meter = plan.finish(plan.commands.map((command) => answer(books, command, act.paysPercent)));
+        if (plan.transition !== null) transitions.push(plan.transition);
+        expect(books.tenant + books.operator).toBe(books.supplier + books.fee);
+        expect(books.tenant + books.operator).toBe(meter.posted);
+        expect(books.supplier).toBe(meter.supplier?.posted);
+        expect(books.operator).toBe(meter.shortfall);
+        expect(books.fee >= 0n && books.supplier >= 0n).toBe(true);
+        // Its own rate times the time: two roundings, each by itself, are never more than one apart.
+        const due = meteredTotal(nanoUsd(part), meter.postedMs);
+        expect(books.supplier - due >= -1n && books.supplier - due <= 1n).toBe(true);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { testIds, testLog, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { callOffLetter, countLettersTo, writeToMailbox } from './index.ts';
+import { sendDueEmails } from './notices.service.ts';
+import { claimEmails } from './notices.store.ts';
+import { renderExternalEmail } from './render-email.ts';
+import { openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
+
+let world: NoticesHarness;
+beforeAll(async () => {
+  world = await openNoticesHarness();
+});
+afterAll(() => world.close());
+
+const isolation = 'read committed' as const;
+const lettersTo = (email: string) => world.smtp.letters.filter(({ to }) => to.includes(email));
+
+async function write(organisation = 'Acme') {
+  const { orgId } = await world.organisation('owner');
+  const email = `new-${uniqueId()}@example.com`;
+  const data = {
+    invitationId: testIds.next('inv'),
+    organisation,
+    role: 'member',
+    inviter: 'ada@example.com',
+    expiresAt: '2026-12-24T12:00:00.000Z',
+    link: 'https://cloud.example.com/console/invitations',
+    refuseLink: 'https://cloud.example.com/mail/invitations?proof=1',
+  } as const;
+  const noticeId = await world.db.transaction({ name: 'invite', isolation }, (tx) =>
+    writeToMailbox(tx, orgId, { type: 'member.invited', email, data }),
+  );
+  return { orgId, email, noticeId };
+}
+
+const send = () =>
+  sendDueEmails({
+    db: world.db,
+    clock: world.clock,
+    log: testLog(),
+    mailer: world.mailer,
+    consoleUrl: null,
+    leaseMs: 60_000,
+    limit: 50,
+  });
+
+test('a letter to somebody without an account goes out once, however many workers there are, and says where to answer', async () => {
+  const { email, orgId } = await write();
+  await Promise.all([send(), send(), send()]);
+  await send();
+  const [letter, ...others] = lettersTo(email);
+  expect(others).toEqual([]);
+  expect(letter?.headers['subject']).toBe('You have an invitation to join an organisation');
+  expect(letter?.body).toContain('https://cloud.example.com/console/invitations');
+  expect(letter?.body).toContain('ada@example.com');
+  expect(letter?.headers).toMatchObject({
+    'list-unsubscribe': '<https://cloud.example.com/mail/invitations?proof=1>',
+    'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+  });
+  expect(await world.mails(orgId)).toMatchObject([{ user_id: null, state: 'sent' }]);
+});
+
+test.each([
+  'Account locked: https://evil.example',
+  'Reset at evil.example/login',
+  'help@evil.example',
+  'evil.example',
+])('an invitation from an organisation named %s holds none of it', async (organisation) => {
+  const { email } = await write(organisation);
+  await send();
+  const [letter] = lettersTo(email);
+  expect(letter?.headers['subject']).toBe('You have an invitation to join an organisation');
+  expect(letter?.body).not.toContain('evil.example');
+  expect(letter?.body).toContain('shown after you sign in');
+});
+
+test('a letter that was called off is not sent', async () => {
+  const { email, orgId, noticeId } = await write();
+  await world.db.transaction({ name: 'cancel', isolation }, (tx) =>
+    callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
+  );
+  await send();
+  expect(lettersTo(email)).toEqual([]);
+  expect(await world.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
+});
+
+test('a letter that was called off while it was being sent counts for its mailbox, and one called off before does not', async () => {
+  const counted = (email: string) =>
+    world.db.transaction({ name: 'count', isolation }, (tx) => countLettersTo(tx, email, new Date(0)));
+  const callOff = ({ orgId, noticeId }: Awaited<ReturnType<typeof write>>) =>
+    world.db.transaction({ name: 'cancel', isolation }, (tx) =>
+      callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
+    );
+  const before = await write();
+  await callOff(before);
+  expect(await counted(before.email)).toBe(0);
+  const during = await write();
+  const claim = randomUUID();
+  await claimEmails(world.db, { claim, now: world.clock.now(), leaseMs: 60_000, limit: 50 });
+  await callOff(during);
+  expect(await counted(during.email)).toBe(1);
+  await send();
+  expect(lettersTo(during.email)).toEqual([]);
+});
+
+test('what a tenant calls an organisation is words in it, never markup and never a header', async () => {
+  const { email } = await write('Acme\r\nBcc: all@example.com <b>free</b>');
+  await send();
+  const [letter] = lettersTo(email);
+  expect(letter?.headers['bcc']).toBeUndefined();
+  expect(letter?.to).toEqual([email]);
+  const data = {
+    invitationId: 'inv_1',
+    organisation: '<b>free',
+    role: 'member',
+    inviter: 'ada@example.com',
+    expiresAt: '2026-12-24T12:00:00.000Z',
+    link: null,
+  };
+  const notice = { id: testIds.next('ntc'), type: 'member.invited', data };
+  const rendered = renderExternalEmail(notice, email, world.mailer.from);
+  expect(rendered?.html).toContain('&lt;b&gt;free');
+  expect(rendered?.html).not.toContain('<b>free');
+});

@@ -1,0 +1,170 @@
+import type { Role } from '@millrace/contract';
+import { domainOf, oneLine, type Email, type EmailAddress } from '@millrace/platform/mail';
+import { toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { messageWriters, type NoticeMessage } from './notice-messages.ts';
+import { invitationMessage, parseExternalEmail } from './external-emails.ts';
+import { parseNoticeData, type NoticeData, type NoticeType } from './notices.ts';
+
+/** A notice as the letter that somebody gets. Pure. */
+
+/** Who writes: how the installation presents itself. */
+export interface Sender {
+  readonly from: EmailAddress;
+  readonly consoleUrl: string | null;
+}
+
+export interface Recipient {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly orgId: OrgId;
+  readonly orgName: string;
+}
+
+export interface TypedNotice {
+  readonly id: NoticeId;
+  readonly type: NoticeType;
+  readonly data: unknown;
+}
+
+/** Null when the notice does not say what its type promises. */
+export function renderNoticeEmail(notice: TypedNotice, addressee: Recipient, sender: Sender): Email | null {
+  const message = noticeMessageOf(notice.type, notice.data);
+  if (message === null) return null;
+  const parts = toEmailContent(message, addressee, sender);
+  return {
+    messageId: `${toUuid(notice.id)}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
+    to: { name: addressee.name, address: addressee.email },
+    subject: `[${oneLine(addressee.orgName)}] ${message.subject}`,
+    text: toText(parts),
+    html: toHtml(parts),
+    headers: { 'X-Millrace-Notice': notice.type, ...preferenceHeaders(sender) },
+  };
+}
+
+/** One click (RFC 8058) needs an address that mail programs can post to by TLS. */
+function unsubscribeHeaders(link: string | null): Readonly<Record<string, string>> {
+  if (link === null) return {};
+  const oneClick = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+  return { 'List-Unsubscribe': `<${link}>`, ...(link.startsWith('https:') ? oneClick : {}) };
+}
+
+/** Where each person chooses their mail, for the button that mail programs show. */
+function preferenceHeaders(sender: Sender): Readonly<Record<string, string>> {
+  const page = preferencesPage(sender);
+  return page === null ? {} : { 'List-Unsubscribe': `<${page}>` };
+}
+
+function preferencesPage({ consoleUrl }: Sender): string | null {
+  return consoleUrl === null ? null : `${consoleUrl.replace(/(?<!\/)\/+$/, '')}/account`;
+}
+
+/** Several notices as one letter. `id` follows from the notices. */
+export function renderDigestEmail(
+  digest: { readonly id: string; readonly message: NoticeMessage },
+  addressee: Recipient,
+  sender: Sender,
+): Email {
+  const parts = toEmailContent(digest.message, addressee, sender);
+  return {
+    messageId: `digest.${digest.id}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
+    to: { name: addressee.name, address: addressee.email },
+    subject: `[${oneLine(addressee.orgName)}] ${digest.message.subject}`,
+    text: toText(parts),
+    html: toHtml(parts),
+    headers: { 'X-Millrace-Notice': 'digest', ...preferenceHeaders(sender) },
+  };
+}
+
+/** The same to a mailbox; one letter to one mailbox, so the notice alone names it. */
+export function renderExternalEmail(
+  notice: { readonly id: NoticeId; readonly type: string; readonly data: unknown },
+  email: string,
+  from: EmailAddress,
+): Email | null {
+  const read = parseExternalEmail(notice.type, notice.data);
+  if (read === null) return null;
+  const message = invitationMessage(read);
+  const name = from.name ?? 'Millrace';
+  const parts = {
+    ...message,
+    link: read.link,
+    footer:
+      `You get this from ${name} because the inviter named this mailbox. If you do not know them, ignore it` +
+      (read.refuseLink === null ? '.' : `, or stop all mail about invitations: ${read.refuseLink}`),
+  };
+  return {
+    messageId: `${toUuid(notice.id)}@${domainOf(from)}`,
+    to: { name: null, address: email },
+    subject: oneLine(message.subject),
+    text: toText(parts),
+    html: toHtml(parts),
+    headers: { 'X-Millrace-Notice': notice.type, ...unsubscribeHeaders(read.refuseLink) },
+  };
+}
+
+export function noticeMessageOf<Type extends NoticeType>(type: Type, data: unknown): NoticeMessage | null {
+  const read = parseNoticeData(type, data);
+  const write: (data: NoticeData<Type>) => NoticeMessage = messageWriters[type];
+  return read === null ? null : write(read);
+}
+
+interface EmailContent extends NoticeMessage {
+  readonly link: string | null;
+  readonly footer: string;
+}
+
+function toEmailContent(
+  message: NoticeMessage,
+  { role, orgName, orgId }: Recipient,
+  sender: Sender,
+): EmailContent {
+  const { from, consoleUrl } = sender;
+  const page = preferencesPage(sender);
+  const name = from.name ?? 'Millrace';
+  return {
+    ...message,
+    link: consoleUrl,
+    footer:
+      `You get this from ${name} as ${role} of ${oneLine(orgName)} (${orgId}). ` +
+      `Choose what you get ${page === null ? 'with millrace me notices' : `at ${page}, or with millrace me notices`}.`,
+  };
+}
+
+function toText({ lead, facts, advice, link, footer }: EmailContent): string {
+  const width = Math.max(...facts.map(([name]) => name.length)) + 2;
+  const lines = facts.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${oneLine(value)}`);
+  const paragraphs = [oneLine(lead), lines.join('\n'), advice, ...(link === null ? [] : [link])];
+  return `${[...paragraphs, `-- \n${footer}`].join('\n\n')}\n`;
+}
+
+function toHtml({ subject, lead, facts, advice, link, footer }: EmailContent): string {
+  const rows = facts.map(([name, value]) => {
+    return `<tr><td style="padding-right:1em;color:#555">${escapeHtml(name)}</td><td>${escapeHtml(value)}</td></tr>`;
+  });
+  const address = link === null ? [] : [`<p><a href="${escapeHtml(link)}">${escapeHtml(link)}</a></p>`];
+  return [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title></head>`,
+    '<body style="font-family:sans-serif;line-height:1.5">',
+    `<p>${escapeHtml(lead)}</p>`,
+    `<table>${rows.join('')}</table>`,
+    `<p>${escapeHtml(advice)}</p>`,
+    ...address,
+    `<p style="color:#777;font-size:small">${escapeHtml(footer)}</p>`,
+    '</body></html>',
+  ].join('\n');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Names of things come from tenants, and a letter is read by others than those who named them. */
+function escapeHtml(text: string): string {
+  return oneLine(text).replaceAll(/[&<>"']/g, (char) => entities[char] ?? '');
+}

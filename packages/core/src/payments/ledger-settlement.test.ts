@@ -1,0 +1,117 @@
+import { nanoUsd } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import type { LedgerSuccess, LedgerResult } from '../ledger/index.ts';
+import type { Dispute } from './payment.ts';
+import { paidPayment, payment, usd } from './payments.fixture.ts';
+import { settlePayment } from './ledger-settlement.ts';
+
+const done = (fields: Partial<LedgerSuccess> = {}): LedgerSuccess => ({
+  ok: true,
+  replayed: false,
+  transferId: testIds.next('trf'),
+  holdId: null,
+  amount: nanoUsd(0n),
+  held: nanoUsd(0n),
+  shortfall: nanoUsd(0n),
+  balanceAfter: nanoUsd(0n),
+  ...fields,
+});
+const requireDone = (result: LedgerResult | undefined): LedgerSuccess => {
+  if (result?.ok !== true) throw new Error('refused');
+  return result;
+};
+const open = (amount: Dispute['amount']): Dispute => ({
+  ref: 'dp_1',
+  amount,
+  standing: 'open',
+  toldAt: new Date(0),
+});
+
+describe('settling', () => {
+  it('credits a payment once, from where payments come in, in the name of the payment', () => {
+    const before = payment();
+    const after = { ...paidPayment(), id: before.id, orgId: before.orgId };
+    const { commands, settled } = settlePayment(before, after, []);
+    expect(commands).toEqual([
+      {
+        do: 'credit',
+        kind: 'top_up',
+        orgId: before.orgId,
+        mode: 'live',
+        cause: { kind: 'payment', id: before.id },
+        step: 'paid',
+        amount: usd(100),
+        from: [{ account: { kind: 'payments_clearing' }, amount: usd(100) }],
+        description: 'Top-up by card',
+      },
+    ]);
+    expect(settled([done()], requireDone)).toBe(after);
+    expect(settlePayment(after, after, []).commands).toEqual([]);
+  });
+
+  it('takes back what is missing to the target, and remembers by which transfer and what the operator bore', () => {
+    const first = paidPayment({ refunded: usd(30) });
+    const take = settlePayment(first, first, []);
+    expect(take.commands).toMatchObject([
+      { do: 'debit', kind: 'clawback', step: 'clawback:1', amount: usd(30), whenShort: 'shortfall' },
+    ]);
+    const one = done({ shortfall: usd(5) });
+    const after = take.settled([one], requireDone);
+    expect(after).toMatchObject({
+      clawedBack: usd(30),
+      shortfall: usd(5),
+      clawbackTransfers: [one.transferId],
+      moneySteps: 1,
+    });
+
+    const more = settlePayment(after, after, [open(usd(60))]);
+    expect(more.commands).toMatchObject([{ step: 'clawback:2', amount: usd(60) }]);
+    const two = done({ shortfall: usd(60) });
+    expect(more.settled([two], requireDone)).toMatchObject({
+      clawedBack: usd(90),
+      shortfall: usd(65),
+      clawbackTransfers: [one.transferId, two.transferId],
+      moneySteps: 2,
+    });
+  });
+
+  it('gives back by undoing every transfer and taking the rest anew, so that all of it returns to where it was', () => {
+    const taken = [testIds.next('trf'), testIds.next('trf')];
+    const before = paidPayment({
+      refunded: usd(40),
+      clawedBack: usd(100),
+      shortfall: usd(70),
+      clawbackTransfers: taken,
+      moneySteps: 2,
+    });
+    const { commands, settled } = settlePayment(before, before, []);
+    expect(commands).toMatchObject([
+      { do: 'reverse', step: 'return:3', transferId: taken[0] },
+      { do: 'reverse', step: 'return:4', transferId: taken[1] },
+      { do: 'debit', step: 'clawback:5', amount: usd(40) },
+    ]);
+    const again = done({ shortfall: usd(10) });
+    expect(settled([done(), done(), again], requireDone)).toMatchObject({
+      clawedBack: usd(40),
+      shortfall: usd(10),
+      clawbackTransfers: [again.transferId],
+      moneySteps: 5,
+    });
+  });
+
+  it('takes for given back what an operator has undone by hand, and for an error any other refusal', () => {
+    const transferId = testIds.next('trf');
+    const before = paidPayment({ clawedBack: usd(100), clawbackTransfers: [transferId], moneySteps: 1 });
+    const { commands, settled } = settlePayment(before, before, []);
+    expect(commands).toHaveLength(1);
+    const refusal = { ok: false, available: null, budgetId: null } as const;
+    expect(settled([{ ...refusal, reason: 'TRANSFER_NOT_REVERSIBLE' }], requireDone)).toMatchObject({
+      clawedBack: 0n,
+      clawbackTransfers: [],
+    });
+    expect(() => settled([{ ...refusal, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
+    const credit = settlePayment(payment(), paidPayment(), []);
+    expect(() => credit.settled([{ ...refusal, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
+  });
+});

@@ -1,0 +1,267 @@
+import { ppm } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { acme, day, entitlementOf, h100, optionOf, other, priceOf } from './prices.fixture.ts';
+import type { Price, PriceSubject } from './prices.ts';
+import {
+  entitledDiscount,
+  nextChange,
+  resolvePrice,
+  resolveReserveOption,
+  type PricedItem,
+} from './resolve-price.ts';
+
+const wanted = {
+  kind: 'gpu',
+  gpuType: 'h100',
+  machineType: 'virtual-machine',
+  region: 'us-central-1',
+  networkType: 'ethernet',
+} as const satisfies PricedItem;
+
+const inRegion = { ...h100, region: 'us-central-1' };
+const onNetwork = { ...h100, networkType: 'ethernet' } as const;
+const exact = { ...inRegion, networkType: 'ethernet' } as const;
+
+/** The price that counts for acme on day 10, whichever way round the book lies. */
+function winner(book: readonly Price[], thing: PricedItem = wanted, at = day(10)): Price | null {
+  const found = resolvePrice(book, acme, thing, at);
+  expect(resolvePrice(book.toReversed(), acme, thing, at)).toBe(found);
+  return found;
+}
+
+describe('the price that counts', () => {
+  it('is none where the book is empty', () => {
+    expect(winner([])).toBeNull();
+  });
+
+  it('is the most specific: the contract, then the region, then the network', () => {
+    const ladder = [
+      priceOf(h100, 1n),
+      priceOf(onNetwork, 2n),
+      priceOf(inRegion, 3n),
+      priceOf(exact, 4n),
+      priceOf(h100, 5n, { orgId: acme }),
+      priceOf(onNetwork, 6n, { orgId: acme }),
+      priceOf(inRegion, 7n, { orgId: acme }),
+      priceOf(exact, 8n, { orgId: acme }),
+    ];
+    for (let length = 1; length <= ladder.length; length++) {
+      expect(winner(ladder.slice(0, length))).toBe(ladder[length - 1]);
+    }
+  });
+
+  it('is the more specific one even when a general one began later', () => {
+    const specific = priceOf(inRegion, 3n, { validFrom: day(1) });
+    expect(winner([specific, priceOf(h100, 1n, { validFrom: day(9) })])).toBe(specific);
+  });
+
+  it('is never the contract of another organisation', () => {
+    const list = priceOf(h100, 1n);
+    expect(winner([list, priceOf(exact, 2n, { orgId: other })])).toBe(list);
+    expect(winner([priceOf(h100, 2n, { orgId: other })])).toBeNull();
+  });
+
+  it.each<[string, PriceSubject]>([
+    ['another GPU', { ...h100, gpuType: 'h200' }],
+    ['another machine', { ...h100, machineType: 'bare-metal' }],
+    ['another region', { ...h100, region: 'eu-west-1' }],
+    ['another network', { ...h100, networkType: 'infiniband' }],
+    ['a volume', { kind: 'volume', region: null }],
+    ['a model', { kind: 'model', model: 'h100', unit: 'image' }],
+  ])('is never that of %s', (_, subject) => {
+    expect(winner([priceOf(subject, 1n)])).toBeNull();
+  });
+
+  it('is the last to begin of the versions of one subject, a future one not yet', () => {
+    const first = priceOf(h100, 1n, { validFrom: day(1) });
+    const second = priceOf(h100, 2n, { validFrom: day(5) });
+    const future = priceOf(h100, 3n, { validFrom: day(11) });
+    const book = [first, second, future];
+    expect(winner(book, wanted, day(0))).toBeNull();
+    expect(winner(book, wanted, new Date(day(1).getTime() - 1))).toBeNull();
+    expect(winner(book, wanted, day(1))).toBe(first);
+    expect(winner(book, wanted, new Date(day(5).getTime() - 1))).toBe(first);
+    expect(winner(book, wanted, day(5))).toBe(second);
+    expect(winner(book, wanted, day(11))).toBe(future);
+  });
+
+  it('counts up to the instant of its end, and then uncovers the older or the more general one', () => {
+    const older = priceOf(inRegion, 1n, { validFrom: day(1), validUntil: day(9) });
+    const newer = priceOf(inRegion, 2n, { validFrom: day(5), validUntil: day(8) });
+    const general = priceOf(h100, 3n);
+    const book = [older, newer, general];
+    expect(winner(book, wanted, new Date(day(8).getTime() - 1))).toBe(newer);
+    expect(winner(book, wanted, day(8))).toBe(older);
+    expect(winner(book, wanted, day(9))).toBe(general);
+  });
+
+  it('is never one that was ended before it began', () => {
+    expect(winner([priceOf(h100, 1n, { validFrom: day(5), validUntil: day(5) })], wanted, day(5))).toBeNull();
+  });
+
+  it('is the last one written of those that began together', () => {
+    const late = priceOf(h100, 1n, { createdAt: day(3) });
+    const early = priceOf(h100, 2n, { createdAt: day(2) });
+    expect(winner([late, early])).toBe(late);
+    const [one, two] = [priceOf(h100, 1n), priceOf(h100, 2n)];
+    expect(winner([one, two])).toBe(one.id > two.id ? one : two);
+  });
+
+  it('of storage goes by kind and region', () => {
+    const everywhere = priceOf({ kind: 'volume', region: null }, 1n);
+    const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 2n);
+    const disk = priceOf({ kind: 'disk', region: null }, 3n);
+    const book = [everywhere, here, disk, priceOf(h100, 9n)];
+    expect(winner(book, { kind: 'volume', region: 'us-central-1' })).toBe(here);
+    expect(winner(book, { kind: 'volume', region: 'eu-west-1' })).toBe(everywhere);
+    expect(winner(book, { kind: 'disk', region: 'us-central-1' })).toBe(disk);
+    expect(winner([here], { kind: 'volume', region: 'eu-west-1' })).toBeNull();
+    expect(winner([everywhere], { kind: 'disk', region: 'eu-west-1' })).toBeNull();
+  });
+
+  it('of a model goes by name and unit', () => {
+    const prompt = priceOf({ kind: 'model', model: 'm', unit: 'prompt_token' }, 1n, { unit: 'token' });
+    const image = priceOf({ kind: 'model', model: 'm', unit: 'image' }, 2n, { unit: 'image' });
+    const contract = { ...prompt, id: image.id, orgId: acme };
+    const book = [prompt, image];
+    expect(winner(book, { kind: 'model', model: 'm', unit: 'prompt_token' })).toBe(prompt);
+    expect(winner(book, { kind: 'model', model: 'm', unit: 'image' })).toBe(image);
+    expect(winner(book, { kind: 'model', model: 'm', unit: 'character' })).toBeNull();
+    expect(winner(book, { kind: 'model', model: 'n', unit: 'image' })).toBeNull();
+    expect(winner([prompt, contract], { kind: 'model', model: 'm', unit: 'prompt_token' })).toBe(contract);
+  });
+
+  it('agrees with sorting all that apply, for any book in any order', () => {
+    const anyPrice = fc
+      .record({
+        region: fc.constantFrom(null, 'us-central-1', 'eu-west-1'),
+        networkType: fc.constantFrom(null, 'ethernet', 'infiniband'),
+        gpuType: fc.constantFrom('h100', 'h200'),
+        orgId: fc.constantFrom(null, acme, other),
+        from: fc.integer({ min: 0, max: 20 }),
+        until: fc.option(fc.integer({ min: 0, max: 20 })),
+        written: fc.integer({ min: 0, max: 3 }),
+      })
+      .map(({ region, networkType, gpuType, orgId, from, until, written }) =>
+        priceOf({ ...h100, region, networkType, gpuType } as PriceSubject, 1n, {
+          orgId,
+          validFrom: day(from),
+          validUntil: until === null ? null : day(Math.max(from, until)),
+          createdAt: day(written),
+        }),
+      );
+    fc.assert(
+      fc.property(fc.array(anyPrice, { maxLength: 30 }), fc.integer({ min: 0, max: 20 }), (book, at) => {
+        expect(resolvePrice(book, acme, wanted, day(at))).toBe(bySorting(book, day(at)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** The rule once more, as naively as it can be said: one text that sorts. */
+function bySorting(book: readonly Price[], at: Date): Price | null {
+  const key = (price: Price): string => {
+    const { region, networkType } = price.subject as typeof h100;
+    const flags = [price.orgId, region, networkType].map((part) => (part === null ? '0' : '1'));
+    return [...flags, price.validFrom.toISOString(), price.createdAt.toISOString(), price.id].join(' ');
+  };
+  const applies = book.filter((price) => {
+    const subject = price.subject as typeof h100;
+    return (
+      subject.gpuType === 'h100' &&
+      [null, 'us-central-1'].includes(subject.region) &&
+      [null, 'ethernet'].includes(subject.networkType) &&
+      [null, acme].includes(price.orgId) &&
+      price.validFrom.getTime() <= at.getTime() &&
+      (price.validUntil?.getTime() ?? Number.POSITIVE_INFINITY) > at.getTime()
+    );
+  });
+  return applies.toSorted((a, b) => (key(a) < key(b) ? 1 : -1))[0] ?? null;
+}
+
+describe('the reserve option that counts', () => {
+  const wish = {
+    machineType: 'virtual-machine',
+    gpuType: 'h100',
+    region: 'us-central-1',
+    termPeriodDays: 30,
+  } as const;
+
+  it('is the one of exactly that machine, GPU and term, in that region or in all', () => {
+    const everywhere = optionOf();
+    expect(resolveReserveOption([everywhere], wish)).toBe(everywhere);
+    expect(resolveReserveOption([], wish)).toBeNull();
+    expect(resolveReserveOption([optionOf({ machineType: 'bare-metal' })], wish)).toBeNull();
+    expect(resolveReserveOption([optionOf({ gpuType: 'h200' })], wish)).toBeNull();
+    expect(resolveReserveOption([optionOf({ termPeriodDays: 31 })], wish)).toBeNull();
+    expect(resolveReserveOption([optionOf({ region: 'eu-west-1' })], wish)).toBeNull();
+  });
+
+  it('is the one for the region before one for all, then the newest', () => {
+    const everywhere = optionOf({ createdAt: day(9) });
+    const here = optionOf({ region: 'us-central-1', createdAt: day(1) });
+    const hereLater = optionOf({ region: 'us-central-1', createdAt: day(2) });
+    for (const order of [
+      [everywhere, hereLater, here],
+      [here, everywhere, hereLater],
+    ]) {
+      expect(resolveReserveOption(order, wish)).toBe(hereLater);
+    }
+    const twin = { ...hereLater, id: optionOf().id };
+    const later = twin.id > hereLater.id ? twin : hereLater;
+    expect(resolveReserveOption([twin, hereLater], wish)).toBe(later);
+    expect(resolveReserveOption([hereLater, twin], wish)).toBe(later);
+  });
+});
+
+describe('the discount an organisation is entitled to', () => {
+  const at = day(10);
+  const on = (...entitlements: Parameters<typeof entitlementOf>[]): number =>
+    entitledDiscount(
+      entitlements.map((fields) => entitlementOf(...fields)),
+      acme,
+      'h100',
+      at,
+    );
+
+  it('is the greatest that applies, and none without one', () => {
+    expect(on()).toBe(0);
+    expect(on([100_000], [250_000], [200_000])).toBe(ppm(250_000));
+    expect(on([100_000, { gpuType: 'h100' }])).toBe(100_000);
+  });
+
+  it.each([
+    ['of another organisation', { orgId: other }],
+    ['on another GPU', { gpuType: 'h200' }],
+    ['that has not begun', { validFrom: new Date(at.getTime() + 1) }],
+    ['that has ended', { validUntil: at }],
+    ['that was withdrawn', { revokedAt: at }],
+  ])('leaves out one %s', (_, fields) => {
+    expect(on([100_000, fields])).toBe(0);
+  });
+
+  it('holds from its first instant, and up to its end or its withdrawal', () => {
+    expect(on([1, { validFrom: at }])).toBe(1);
+    expect(on([1, { validUntil: new Date(at.getTime() + 1) }])).toBe(1);
+    expect(on([1, { revokedAt: new Date(at.getTime() + 1) }])).toBe(1);
+  });
+});
+
+describe('the next change', () => {
+  it('is the first beginning or end after an instant', () => {
+    const versions = [
+      { validFrom: day(1), validUntil: day(20) },
+      { validFrom: day(12), validUntil: null },
+      { validFrom: day(3), validUntil: day(15) },
+    ];
+    expect(nextChange(versions, day(0))).toEqual(day(1));
+    expect(nextChange(versions, day(1))).toEqual(day(3));
+    expect(nextChange(versions, day(3))).toEqual(day(12));
+    expect(nextChange(versions, day(12))).toEqual(day(15));
+    expect(nextChange(versions, day(15))).toEqual(day(20));
+    expect(nextChange(versions, day(20))).toBeNull();
+    expect(nextChange([], day(0))).toBeNull();
+  });
+});

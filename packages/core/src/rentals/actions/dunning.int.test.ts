@@ -1,0 +1,246 @@
+import { toUuid } from '@millrace/platform/ids';
+import { meteredTotal } from '@millrace/platform/money';
+import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createBudget } from '../../ledger/index.ts';
+import { reconcileRental } from '../reconcile/reconcile-rental.ts';
+import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from '../reconcile/reconcile.fixture.ts';
+import { executeRequiredActions, runningWork } from './dunning.service.ts';
+import {
+  startRunningRental,
+  expectConsistent,
+  later,
+  meters,
+  rentalEventTypes,
+  viewOf,
+} from '../lifecycle.fixture.ts';
+import { lockRentalView, terminateRental } from './termination.service.ts';
+import { startRental, stopRental } from './power.service.ts';
+import {
+  createRentalHarness,
+  HOUR_MS,
+  MINUTE_MS,
+  quiet,
+  usd,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import { causeOfRental, type Rental } from '../model/rental.ts';
+import { retainedDiskMeter } from '../money/terms.ts';
+
+/** What becomes of rentals when the money for them ends, from the first warning to the last byte. */
+
+let world: RentalHarness;
+beforeAll(async () => {
+  world = await createRentalHarness();
+});
+afterAll(() => world.drop());
+afterEach(() => expectConsistent(world));
+
+const never = new AbortController().signal;
+
+async function work(rental: Rental): Promise<void> {
+  for (let round = 0; round < 50; round += 1) {
+    const { kind } = await reconcileRental(reconcileDepsOf(world), rental.orgId, rental.id, never);
+    if (kind !== 'again') return;
+  }
+  throw new Error('There is always something to be done.');
+}
+
+/** Time passes with a sweep as often as said, and whatever it asks for is done, by two workers at once. */
+async function pass(
+  tenant: Tenant,
+  rentals: readonly Rental[],
+  ms: number,
+  everyMs = MINUTE_MS,
+): Promise<void> {
+  const endMs = world.clock.nowMs() + ms;
+  while (world.clock.nowMs() < endMs) {
+    await world.clock.advance(Math.min(everyMs, endMs - world.clock.nowMs()));
+    await world.sweepMeters();
+    await Promise.all([1, 2].map(() => executeRequiredActions(world.db, { log: quiet, limit: 10 })));
+    for (const rental of rentals) await work(rental);
+    expect((await world.balance(tenant.orgId)).available).toBeGreaterThanOrEqual(0n);
+  }
+}
+
+async function walletTold(tenant: Tenant): Promise<string[]> {
+  const events = await world.rows<{ type: string }>(
+    `select type from outbox where org_id = '${toUuid(tenant.orgId)}' and type like 'balance.%' order by seq`,
+  );
+  return events.map(({ type }) => type);
+}
+
+const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(world, rental)).rental;
+
+const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
+const stop = (tenant: Tenant, rental: Rental): Promise<Rental> =>
+  world.run(async (tx) =>
+    stopRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), {
+      release: true,
+      actor: actorOf(tenant),
+    }),
+  );
+const end = (tenant: Tenant, rental: Rental) =>
+  world.run((tx) => terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }));
+
+/** Until it is off, or the test has waited long enough. */
+async function passUntilOff(tenant: Tenant, rental: Rental): Promise<Rental> {
+  for (let minute = 0; minute < 200; minute += 1) {
+    await pass(tenant, [rental], MINUTE_MS);
+    const now = await rowOf(rental);
+    if (now.power === 'off') return now;
+  }
+  return expect.fail('It was never stopped.');
+}
+
+describe(poisonedLoop('carry out what balances require'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not keep rentals of other organisations from being ended',
+    async (how) => {
+      const [bad, good] = [await world.tenant({ balanceUsd: 140 }), await world.tenant({ balanceUsd: 140 })];
+      const rentals = [await startRunningRental(world, bad), await startRunningRental(world, good)] as const;
+      for (const { orgId } of [bad, good]) {
+        await world.rows(
+          `update organisations set status = 'suspended', suspended_at = now() where id = '${toUuid(orgId)}'`,
+        );
+        await world.run((tx) => runningWork.end(tx, orgId));
+      }
+      const when = `new.org_id = '${toUuid(bad.orgId)}'`;
+      const removeFault = await poisonRows(world.database, { table: 'rentals', when, how });
+      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
+      await removeFault();
+      const statusOf = async (rental: Rental): Promise<string> => (await rowOf(rental)).status;
+      expect([await statusOf(rentals[0]), await statusOf(rentals[1])]).toEqual(['Running', 'Terminating']);
+      await world.clock.advance(MINUTE_MS);
+      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
+      expect(await statusOf(rentals[0])).toBe('Terminating');
+      for (const rental of rentals) await reconcileUntil(world, rental, { until: 'Terminated' });
+    },
+  );
+});
+
+describe('a wallet that runs out', () => {
+  it('is warned, its rental is stopped, its disk kept for what was set aside, and deleted, each told once', async () => {
+    const tenant = await world.tenant({ balanceUsd: 140 });
+    const rental = await startRunningRental(world, tenant);
+    const [gpu] = await meters(world, rental);
+    expect(gpu?.retentionMs).toBe(72 * HOUR_MS);
+    await pass(tenant, [rental], 23 * HOUR_MS, HOUR_MS);
+    expect(await walletTold(tenant)).toEqual(['balance.low']);
+    await pass(tenant, [rental], 2 * HOUR_MS, 10 * MINUTE_MS);
+    const off = await passUntilOff(tenant, rental);
+    expect(off).toMatchObject({
+      status: 'Running',
+      gpuHeld: false,
+      statusReason: 'Stopped for want of balance.',
+    });
+    expect(await walletTold(tenant)).toEqual(['balance.low', 'balance.low', 'balance.low', 'balance.floor']);
+    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    expect(kept.termEndsAt).toEqual(later(kept.openedAt, 72 * HOUR_MS));
+    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring']);
+    await pass(tenant, [rental], 47 * HOUR_MS, HOUR_MS);
+    expect(await rentalEventTypes(world, rental)).toHaveLength(3);
+    await pass(tenant, [rental], 24 * HOUR_MS + 30 * MINUTE_MS, 30 * MINUTE_MS);
+    expect(await rentalEventTypes(world, rental)).toEqual([
+      'pending',
+      'running',
+      'expiring',
+      'expiring',
+      'expiring',
+    ]);
+    expect((await rowOf(rental)).status).toBe('Running');
+    await pass(tenant, [rental], 2 * HOUR_MS, 30 * MINUTE_MS);
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect(over.endReason).toContain('The balance did not cover it');
+    expect((await rentalEventTypes(world, rental)).slice(5)).toEqual(['terminating', 'terminated']);
+    expect(await walletTold(tenant)).toHaveLength(4);
+    const all = await meters(world, rental);
+    expect(all.map(({ name }) => name)).toEqual(['gpu', 'disk-1']);
+    expect(all[1]?.elapsedBeforeMs).toBe(72 * HOUR_MS);
+    const cost = all.reduce((sum, meter) => sum + meteredTotal(meter.ratePerHour, meter.elapsedBeforeMs), 0n);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
+    const left = usd(140) - cost;
+    expect(await world.balance(tenant.orgId)).toEqual({ balance: left, held: 0n, available: left });
+  });
+
+  it('that is filled again keeps the disk without a word, and the rental can be started', async () => {
+    const tenant = await world.tenant({ balanceUsd: 12 });
+    const rental = await startRunningRental(world, tenant);
+    await pass(tenant, [rental], HOUR_MS, 10 * MINUTE_MS);
+    await passUntilOff(tenant, rental);
+    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    await world.topUp(tenant.orgId, 200);
+    const before = await rentalEventTypes(world, rental);
+    await pass(
+      tenant,
+      [rental],
+      later(kept.termEndsAt, HOUR_MS).getTime() - world.clock.nowMs(),
+      30 * MINUTE_MS,
+    );
+    expect(await rentalEventTypes(world, rental)).toEqual(before);
+    expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'off' });
+    expect(retainedDiskMeter(await meters(world, rental))).toBeNull();
+    await world.watch();
+    await world.run(async (tx) =>
+      startRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), { actor: actorOf(tenant) }),
+    );
+    await reconcileUntil(world, rental, { until: 'Running' });
+    expect((await rowOf(rental)).statusReason).toBeNull();
+    await end(tenant, rental);
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('stops all that runs in it, and what was off already is kept and deleted too', async () => {
+    const tenant = await world.tenant({ balanceUsd: 60 });
+    const [first, second, third] = [
+      await startRunningRental(world, tenant),
+      await startRunningRental(world, tenant, { gpuCount: 2 }),
+      await startRunningRental(world, tenant),
+    ];
+    await stop(tenant, third);
+    await reconcileToIdle(world, third);
+    const all = [first, second, third];
+    await pass(tenant, all, 2 * HOUR_MS, 10 * MINUTE_MS);
+    for (let minute = 0; minute < 200 && (await rowOf(second)).power !== 'off'; minute += 1) {
+      await pass(tenant, all, MINUTE_MS);
+    }
+    await pass(tenant, all, 2 * MINUTE_MS);
+    for (const rental of all) {
+      expect(await rowOf(rental)).toMatchObject({ power: 'off', gpuHeld: false });
+      expect(retainedDiskMeter(await meters(world, rental)), String(rental.wireId)).not.toBeNull();
+    }
+    await pass(tenant, all, 73 * HOUR_MS, HOUR_MS);
+    for (const rental of all) await reconcileUntil(world, rental, { until: 'Terminated' });
+    const { balance, held } = await world.balance(tenant.orgId);
+    expect(held).toBe(0n);
+    expect(balance).toBeGreaterThanOrEqual(0n);
+  });
+});
+
+describe('a budget that is used up', () => {
+  it('stops the rental though there is money, and keeps its disk for what was set aside of the budget', async () => {
+    const tenant = await world.tenant();
+    const rental = await startRunningRental(world, tenant);
+    await world.run((tx) =>
+      createBudget(tx, {
+        orgId: tenant.orgId,
+        mode: 'live',
+        name: 'all',
+        keyIds: null,
+        limit: usd(50),
+        period: 'total',
+        thresholdsPercent: [],
+        onExceeded: 'stop_everything',
+      }),
+    );
+    await pass(tenant, [rental], 3 * HOUR_MS, 10 * MINUTE_MS);
+    const off = await passUntilOff(tenant, rental);
+    expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped for want of budget.' });
+    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    await pass(tenant, [rental], later(kept.termEndsAt, HOUR_MS).getTime() - world.clock.nowMs(), HOUR_MS);
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect(over.endReason).toContain('The budget did not cover it');
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBeLessThanOrEqual(usd(50));
+  });
+});

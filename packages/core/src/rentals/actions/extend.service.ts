@@ -1,0 +1,168 @@
+import type { ApiKeyLimits } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault, invalidField, isFault } from '@millrace/platform/fault';
+import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
+import { applyLedger, readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
+import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalSpec } from '../../prices/index.ts';
+import { HOLD_WINDOW_MS } from '../order/order.ts';
+import { checkRentalAction } from './termination.service.ts';
+import { metersOf, updateFreesAt } from '../money/rental-billing.service.ts';
+import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
+import { causeOfRental, type Rental, type RentalTerm, type RentalView } from '../model/rental.ts';
+import { costIfEndedAt, currentTerm, reservationEndsAt } from '../money/terms.ts';
+import { insertTerm } from '../model/terms.store.ts';
+import { requireTtlWithinKeyLimit } from './rental-changes.ts';
+
+/** Making a rental last longer: another term from the end of the last, or a later end of its time to live. */
+
+export interface ExtendOptions {
+  readonly actor: Actor;
+  readonly limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>;
+}
+
+/** The end of its time to live moves away by this much. Without one there is nothing to move. */
+export async function extendTtl(
+  tx: Tx,
+  view: RentalView,
+  ttlSeconds: number,
+  { actor, limits }: ExtendOptions,
+): Promise<Rental> {
+  const { rental } = view;
+  checkRentalAction(rental, 'extend');
+  if (rental.expiresAt === null || rental.expiresAt <= tx.clock.now()) throw new Fault('TERM_NOT_EXTENDABLE');
+  const expiresAt = new Date(rental.expiresAt.getTime() + secondsToMs(ttlSeconds));
+  requireWithinMaxTerm(tx, 'ttlSeconds', expiresAt);
+  requireTtlWithinKeyLimit(rental, expiresAt, limits);
+  const extended = await updateRentalAndEnqueue(tx, rental, { expiresAt }, actor);
+  await updateFreesAt(tx, { ...view, rental: extended });
+  return extended;
+}
+
+/** Another term at the price of today, from the end of the last one, with the whole of it set aside now. */
+export async function extendTerm(
+  tx: Tx,
+  view: RentalView,
+  termPeriodDays: number,
+  { actor, limits }: ExtendOptions,
+): Promise<Rental> {
+  const { rental, terms } = view;
+  checkRentalAction(rental, 'extend');
+  const current = currentTerm(terms);
+  const isOver = current.endsAt !== null && current.endsAt <= tx.clock.now();
+  if (current.termType !== 'reserved' || isOver) throw new Fault('TERM_NOT_EXTENDABLE');
+  const end = endWithExtension(view, termPeriodDays);
+  requireWithinMaxTerm(tx, 'termPeriodDays', end);
+  requireTtlWithinKeyLimit(rental, end, limits);
+  const { frozen, hold } = await quoteTerm(tx, rental, current, termPeriodDays);
+  const price = frozen.rental;
+  await requireExtensionWithinSpendingLimit(tx, view, commitmentOf(price));
+  const seq = (terms.at(-1)?.seq ?? 0) + 1;
+  const term: RentalTerm = {
+    seq,
+    termType: 'reserved',
+    price,
+    holdId: null,
+    meterName: `gpu-${seq}`,
+    effectiveAt: null,
+    endsAt: null,
+  };
+  const extended = await updateRentalAndEnqueue(tx, rental, {}, actor);
+  await updateFreesAt(tx, { ...view, rental: extended, terms: [...terms, term] });
+  const holdId = hold === zeroUsd ? null : await holdForExtension(tx, extended, seq, hold);
+  await insertTerm(tx, rental.orgId, rental, { ...term, holdId });
+  return extended;
+}
+
+/** Nobody agrees on more than the longest term at once, and so not in pieces either. */
+const MAX_TERM_DAYS = 3_650;
+
+function requireWithinMaxTerm(tx: Tx, field: string, end: Date): void {
+  if (end.getTime() - tx.clock.nowMs() <= termMsOf(MAX_TERM_DAYS)) return;
+  throw invalidField(field, `must lead to an end within ${MAX_TERM_DAYS} days from now`, 'too_big');
+}
+
+/** As far as it is known: a rental that is not up yet begins its terms later. */
+function endWithExtension({ rental, terms }: RentalView, termPeriodDays: number): Date {
+  const known = reservationEndsAt(terms);
+  const days = terms.reduce((sum, { price }) => sum + (price.reserve?.termPeriodDays ?? 0), 0);
+  const startMs = known?.getTime() ?? rental.createdAt.getTime() + termMsOf(days);
+  return new Date(startMs + termMsOf(termPeriodDays));
+}
+
+/** What the tenant was entitled to when it made the rental it claims again, as far as it still is. */
+async function quoteTerm(
+  tx: Tx,
+  rental: Rental,
+  current: RentalTerm,
+  termPeriodDays: number,
+): Promise<Quote> {
+  const now = tx.clock.now();
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, now);
+  const ask = (discountPercentage: number): Promise<Quote> =>
+    quoteFor(tx, rental.orgId, rental.mode, {
+      wish: {
+        rentalType: rental.kind === 'bare-metal' ? 'bare-metal' : 'virtual-machine',
+        gpuCount: rental.gpuCount,
+        // What is extended was sold as these before.
+        gpuType: rental.gpuType as RentalSpec['gpuType'],
+        region: rental.region as RentalSpec['region'],
+        networkType: rental.connectionType,
+        termType: 'reserved',
+        termPeriodDays,
+        discountPercentage,
+      },
+      available,
+      // Only the runway depends on it, and nobody is shown one here.
+      burn: { burnPerHour: zeroUsd, cover: zeroUsd },
+      holdWindowMs: HOLD_WINDOW_MS,
+      now,
+    });
+  try {
+    return await ask(toPercentage(ppm(current.price.discountPpm)));
+  } catch (error) {
+    if (isFault(error) && error.reason === 'DISCOUNT_NOT_ENTITLED') return ask(0);
+    throw error;
+  }
+}
+
+async function requireExtensionWithinSpendingLimit(
+  tx: Tx,
+  view: RentalView,
+  more: Quote['hold'],
+): Promise<void> {
+  const { maxNanoUsd } = view.rental;
+  if (maxNanoUsd === null) return;
+  const waiting = view.terms.filter(({ effectiveAt }) => effectiveAt === null);
+  const known = addUsd(
+    costIfEndedAt(await metersOf(tx, view.rental), tx.clock.now()),
+    ...waiting.map(({ price }) => commitmentOf(price)),
+    more,
+  );
+  if (known <= maxNanoUsd) return;
+  throw new Fault('MAX_USD_EXCEEDED', {
+    message: `With this term it would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxNanoUsd)}.`,
+  });
+}
+
+async function holdForExtension(
+  tx: Tx,
+  rental: Rental,
+  seq: number,
+  amount: Quote['hold'],
+): Promise<RentalTerm['holdId']> {
+  const { orgId, mode, keyId } = rental;
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId,
+      mode,
+      cause: causeOfRental(rental),
+      step: `extend:${seq}`,
+      amount,
+      demand: 'new',
+      ...(keyId === null ? {} : { keyId }),
+    },
+  ]);
+  return requireLedgerSuccess(answer).holdId;
+}

@@ -1,0 +1,290 @@
+import { createContract, defaultProviders } from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import { createHttpServer, type HttpServer } from '@millrace/platform/http';
+import { createIdSource, toUuid } from '@millrace/platform/ids';
+import type { Limiter } from '@millrace/platform/limiter';
+import { fullAccessPrincipal, hybridClock, testLog, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveRentalLifecycle } from '../index.ts';
+import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
+import { startRunningRental, expectConsistent, later, viewOf } from '../lifecycle.fixture.ts';
+import {
+  createRentalHarness,
+  DAY_MS,
+  HOUR_MS,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import type { Rental } from '../model/rental.ts';
+
+/** Limits have tests of their own; here every request passes. */
+const unlimited: Limiter = {
+  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+};
+
+const contract = createContract({ providers: defaultProviders });
+const base = '/v2/alpha/on-demand';
+const terminatePath = `${base}/virtual-machine-rentals/terminate`;
+const absentId = 2_147_483_647;
+
+let world: RentalHarness;
+let server: HttpServer;
+const callers = new Map<string, ReturnType<typeof fullAccessPrincipal>>();
+beforeAll(async () => {
+  world = await createRentalHarness();
+  await world.offerTerm(1);
+  const clock = hybridClock(world.clock);
+  server = createHttpServer({
+    contract,
+    authenticate: async ({ key }) => callers.get(key) ?? expect.fail('Nobody calls with this key.'),
+    limiter: unlimited,
+    db: world.db,
+    log: testLog('rentals'),
+    clock,
+    ids: createIdSource({ clock, cell: 1 }),
+    trustedProxies: [],
+    validateResponses: true,
+  });
+  serveRentalLifecycle({ server, operations: contract.operations });
+});
+afterAll(async () => {
+  await server.close();
+  await expectConsistent(world);
+  await world.drop();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  readonly json: any;
+}
+
+async function post(
+  who: Tenant,
+  url: string,
+  body: object,
+  options: { readonly mode?: Mode; readonly idempotencyKey?: string } = {},
+): Promise<Answer> {
+  const { mode = 'live', idempotencyKey } = options;
+  const keyId = who.keys[mode];
+  callers.set(keyId, fullAccessPrincipal({ orgId: who.orgId, userId: who.userId, keyId, mode }));
+  const answer = await server.fastify.inject({
+    method: 'POST',
+    url,
+    headers: {
+      authorization: `Bearer ${keyId}`,
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    },
+    payload: body,
+  });
+  return { status: answer.statusCode, headers: answer.headers, json: answer.json() };
+}
+
+const act = (who: Tenant, { wireId }: Pick<Rental, 'wireId'>, what: string, body: object = {}) =>
+  post(who, `${base}/rentals/${wireId}/${what}`, body);
+
+const audited = async (tenant: Tenant): Promise<readonly string[]> => {
+  const rows = await world.rows<{ action: string }>(
+    `select action from audit_log where org_id = '${toUuid(tenant.orgId)}' and resource_kind = 'rental' order by id`,
+  );
+  return rows.map(({ action }) => action);
+};
+
+async function setKind({ wireId }: Rental, kind: Rental['kind']): Promise<void> {
+  const client = await world.database.connect();
+  await client.query('update rentals set kind = $1 where wire_id = $2', [kind, wireId]);
+  await client.end();
+}
+
+describe('POST virtual-machine-rentals/terminate', () => {
+  it('answers the receipt, the same again, and by the path without alpha too', async () => {
+    const tenant = await world.tenant();
+    const rental = await startRunningRental(world, tenant);
+    await world.advance(HOUR_MS);
+    const body = { rentalId: rental.wireId, reason: 'done' };
+    const first = await post(tenant, terminatePath, body);
+    expect(first.status).toBe(200);
+    expect(first.json).toMatchObject({
+      rentalId: rental.wireId,
+      status: 'Terminating',
+      billingStoppedAt: world.clock.now().toISOString(),
+      commitment: null,
+    });
+    const ranMs = BigInt(world.clock.nowMs() - (rental.startedAt?.getTime() ?? 0));
+    expect(first.json.finalCost.nanoUsd).toBe(String((3_980_000_001n * ranMs) / 3_600_000n));
+    await world.clock.advance(5_000);
+    const again = await post(tenant, '/v2/on-demand/virtual-machine-rentals/terminate', body);
+    expect(again).toMatchObject({ status: 200, json: first.json });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+    const later = await post(tenant, terminatePath, { rentalId: rental.wireId });
+    expect(later.json).toMatchObject({
+      status: 'Terminated',
+      finalCost: first.json.finalCost,
+      billingStoppedAt: first.json.billingStoppedAt,
+    });
+    expect(await audited(tenant)).toEqual(['rental.created', 'rental.terminated']);
+  });
+
+  it('tells what stays owed of a term that is ended early', async () => {
+    const tenant = await world.tenant();
+    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    await world.advance(HOUR_MS);
+    const { json } = await post(tenant, terminatePath, { rentalId: rental.wireId });
+    const [term] = (await viewOf(world, rental)).terms;
+    const whole = BigInt(term?.price.reserve?.committedNanoUsd ?? 0);
+    const { owedNanoUsd, refundNanoUsd, refundPercentage } = json.commitment;
+    expect(refundPercentage).toBe(50);
+    expect(BigInt(json.finalCost.nanoUsd) + BigInt(refundNanoUsd)).toBe(whole);
+    expect(BigInt(owedNanoUsd) - BigInt(refundNanoUsd)).toBeLessThanOrEqual(1n);
+  });
+
+  it('knows no rental of others, of the other mode, or of nobody, and answers them alike', async () => {
+    const [tenant, other] = [await world.tenant(), await world.tenant()];
+    const rental = await world.rent(other, 'live');
+    const answers = [
+      await post(tenant, terminatePath, { rentalId: rental.wireId }),
+      await post(other, terminatePath, { rentalId: rental.wireId }, { mode: 'test' }),
+      await post(tenant, terminatePath, { rentalId: absentId }),
+      await post(tenant, terminatePath, { rentalId: -1 }),
+      await post(tenant, terminatePath, { rentalId: 2 ** 40 }),
+    ];
+    for (const { status, json } of answers) {
+      expect([status, json.reason, json.message]).toEqual([404, 'RENTAL_NOT_FOUND', 'No such rental.']);
+    }
+    expect((await viewOf(world, rental)).rental.status).toBe('Pending');
+    await setKind(rental, 'bare-metal');
+    expect((await post(other, terminatePath, { rentalId: rental.wireId })).status).toBe(404);
+    await setKind(rental, 'virtual-machine');
+    expect((await post(other, terminatePath, { rentalId: rental.wireId })).status).toBe(200);
+  });
+});
+
+describe('POST rentals/{id}/…', () => {
+  it('switches a rental and answers what it has become', async () => {
+    const tenant = await world.tenant();
+    const rental = await startRunningRental(world, tenant);
+    const stopped = await act(tenant, rental, 'stop', { release: true });
+    expect(stopped).toMatchObject({
+      status: 202,
+      json: { status: 'Running', power: 'changing', gpuHeld: true },
+    });
+    expect(await act(tenant, rental, 'reboot')).toMatchObject({
+      status: 400,
+      json: { reason: 'ACTION_IN_PROGRESS' },
+    });
+    await reconcileToIdle(world, rental);
+    expect((await act(tenant, rental, 'stop', { release: true })).json).toMatchObject({
+      power: 'off',
+      gpuHeld: false,
+    });
+    expect(await act(tenant, rental, 'reboot')).toMatchObject({
+      status: 400,
+      json: { reason: 'RENTAL_IS_OFF' },
+    });
+    expect(await act(tenant, rental, 'start')).toMatchObject({ status: 202, json: { status: 'Pending' } });
+    await reconcileUntil(world, rental, { until: 'Running' });
+    expect(await act(tenant, rental, 'reboot', { force: true })).toMatchObject({ status: 202 });
+    expect(await act(tenant, { wireId: absentId }, 'start')).toMatchObject({
+      status: 404,
+      json: { reason: 'RENTAL_NOT_FOUND' },
+    });
+    await post(tenant, terminatePath, { rentalId: rental.wireId });
+    expect(await audited(tenant)).toEqual([
+      'rental.created',
+      'rental.stop',
+      'rental.start',
+      'rental.reboot',
+      'rental.terminated',
+    ]);
+  });
+
+  it('extends a term, once for each Idempotency-Key, and a time to live', async () => {
+    const tenant = await world.tenant();
+    const rental = await startRunningRental(world, tenant, {
+      termType: 'reserved',
+      termPeriodDays: 1,
+      ttlSeconds: 864_000,
+    });
+    const path = `${base}/rentals/${rental.wireId}/extend`;
+    const idempotencyKey = uniqueId();
+    const answers = [
+      await post(tenant, path, { termPeriodDays: 1 }, { idempotencyKey }),
+      await post(tenant, path, { termPeriodDays: 1 }, { idempotencyKey }),
+    ];
+    const endsAt = later(rental.startedAt, 2 * DAY_MS).toISOString();
+    for (const { status, json } of answers) {
+      expect([status, json.currentTerm.reservationEndsAt]).toEqual([202, endsAt]);
+      expect(json.currentTerm.reservedUntil).toBe(later(rental.startedAt, DAY_MS).toISOString());
+    }
+    const { json } = await post(tenant, path, { ttlSeconds: 3_600 });
+    expect(json.expiresAt).toBe(later(rental.expiresAt, HOUR_MS).toISOString());
+    const far = await post(tenant, path, { ttlSeconds: 315_360_000 });
+    expect(far).toMatchObject({ status: 400, json: { reason: 'VALIDATION_FAILED' } });
+    const none = await post(tenant, path, { termPeriodDays: 9 });
+    expect(none.json.reason).toBe('RESERVE_OPTION_NOT_FOUND');
+    await post(tenant, terminatePath, { rentalId: rental.wireId });
+  });
+
+  it('is refused to a key whose rentals may not last that long', async () => {
+    const tenant = await world.tenant();
+    const keyId = await world.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
+    const rental = await world.rent(tenant, 'live', { ttlSeconds: 3_600 }, keyId);
+    callers.set(keyId, fullAccessPrincipal({ orgId: tenant.orgId, userId: tenant.userId, keyId }));
+    const ask = (ttlSeconds: number) =>
+      server.fastify.inject({
+        method: 'POST',
+        url: `${base}/rentals/${rental.wireId}/extend`,
+        headers: { authorization: `Bearer ${keyId}` },
+        payload: { ttlSeconds },
+      });
+    expect((await ask(3_601)).json()).toMatchObject({ reason: 'KEY_LIMIT_EXCEEDED' });
+    expect((await ask(3_600)).statusCode).toBe(202);
+    await post(tenant, terminatePath, { rentalId: rental.wireId });
+  });
+});
+
+describe('POST admin/rentals/{id}/terminate', () => {
+  it('ends any rental, owes nothing of its term, and keeps the reason for the audit', async () => {
+    const [tenant, operator] = [await world.tenant(), await world.tenant()];
+    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    await world.advance(HOUR_MS);
+    const path = `/v2/admin/rentals/${rental.wireId}/terminate`;
+    const { status, json } = await post(operator, path, { reason: 'mining on stolen cards' });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ status: 'Terminating', commitment: { owedNanoUsd: '0' } });
+    expect((await viewOf(world, rental)).rental.endReason).toBe('Ended by the operator.');
+    const [entry] = await world.rows<{ reason: string; actor_kind: string }>(
+      `select reason, actor_kind from audit_log where org_id = '${toUuid(tenant.orgId)}' and action = 'rental.terminated'`,
+    );
+    expect(entry).toEqual({ reason: 'mining on stolen cards', actor_kind: 'operator' });
+    expect(await post(operator, path, { reason: 'again' })).toMatchObject({ status: 200, json });
+    expect(
+      await post(operator, `/v2/admin/rentals/${absentId}/terminate`, { reason: 'not there' }),
+    ).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+describe('terminating a rental while another request of its organisation is under way', () => {
+  it('is answered at once though that request holds the turn of the organisation', async () => {
+    const tenant = await world.tenant();
+    const rental = await startRunningRental(world, tenant);
+    // As a creation on a busy machine does: it holds the row of the organisation until it commits.
+    const creation = await world.database.connect();
+    await creation.query('begin');
+    await creation.query('select 1 from organisations where id = $1 for no key update', [
+      toUuid(tenant.orgId),
+    ]);
+    try {
+      const ended = await post(tenant, terminatePath, { rentalId: rental.wireId, reason: 'done' });
+      expect(ended).toMatchObject({ status: 200, json: { status: 'Terminating' } });
+    } finally {
+      await creation.query('rollback');
+      await creation.end();
+    }
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+  });
+});

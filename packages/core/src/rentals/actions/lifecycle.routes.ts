@@ -1,0 +1,148 @@
+import type { ResponseBody, Contract } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { HttpServer, RequestContext } from '@millrace/platform/http';
+import { callContextOf, operatorAuditContext, readCommitted } from '../../identity/index.ts';
+import {
+  runTenantAction,
+  terminateAnyRental,
+  terminateOwnRental,
+  type TenantAction,
+} from './tenant-actions.service.ts';
+import { extendTtl, extendTerm } from './extend.service.ts';
+import type { Receipt } from './termination.service.ts';
+import { rebootRental, startRental, stopRental } from './power.service.ts';
+import type { RentalKind } from '../model/rental.ts';
+import { toWireRental, type WireRental } from '../read/rentals.wire.ts';
+import { toWireAmount } from '../model/wire-amount.ts';
+import { serveWriteOffs } from '../inventory/write-off.routes.ts';
+
+export interface RentalLifecycleRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+}
+
+type Operations = Contract['operations'];
+export type WireReceipt = ResponseBody<Operations['terminateVirtualMachineRental']>;
+
+/** Tenants: ending a rental, switching it, making it last longer. Operators: ending any, and writing off lost hosts. */
+export function serveRentalLifecycle({ server, operations }: RentalLifecycleRoutes): void {
+  serveWriteOffs({ server, operations });
+
+  server.serve(operations.terminateVirtualMachineRental, ({ body, context, transact }) =>
+    transact(terminateTransaction, (tx) => terminateReply(tx, context, body, 'virtual-machine')),
+  );
+
+  server.serve(operations.terminateBareMetalRental, ({ body, context, transact }) =>
+    transact(terminateTransaction, (tx) => terminateReply(tx, context, body, 'bare-metal')),
+  );
+
+  server.serve(operations.adminTerminateRental, ({ params, body, context, transact }) =>
+    transact(terminateTransaction, async (tx) => {
+      const wish = { rentalId: params.rentalId, reason: body.reason };
+      return receiptReply(await terminateAnyRental(tx, operatorAuditContext(context), wish));
+    }),
+  );
+
+  server.serve(operations.startRental, ({ params, context, transact }) =>
+    transact({ name: 'start rental', isolation: readCommitted }, (tx) =>
+      runAction(tx, context, { ...params, act: 'start', asked: {} }, (view, { actor }) =>
+        startRental(tx, view, { actor }),
+      ),
+    ),
+  );
+
+  server.serve(operations.stopRental, ({ params, body, context, transact }) =>
+    transact({ name: 'stop rental', isolation: readCommitted }, (tx) =>
+      runAction(tx, context, { ...params, act: 'stop', asked: body }, (view, { actor }) =>
+        stopRental(tx, view, { release: body.release, actor }),
+      ),
+    ),
+  );
+
+  server.serve(operations.rebootRental, ({ params, body, context, transact }) =>
+    transact({ name: 'reboot rental', isolation: readCommitted }, (tx) =>
+      runAction(tx, context, { ...params, act: 'reboot', asked: body }, (view, { actor }) =>
+        rebootRental(tx, view, { force: body.force, actor }),
+      ),
+    ),
+  );
+
+  server.serve(operations.extendRental, ({ params, body, context, transact }) =>
+    transact({ name: 'extend rental', isolation: readCommitted }, (tx) =>
+      runAction(tx, context, { ...params, act: 'extend', asked: body }, (view, { actor, limits }) =>
+        'termPeriodDays' in body
+          ? extendTerm(tx, view, body.termPeriodDays, { actor, limits })
+          : extendTtl(tx, view, body.ttlSeconds, { actor, limits }),
+      ),
+    ),
+  );
+}
+
+/** Long enough for a busy machine, and shorter than a handler may take. */
+export const TERMINATION_LOCK_TIMEOUT_MS = 20_000;
+const terminateTransaction = {
+  name: 'terminate rental',
+  isolation: readCommitted,
+  patienceMs: TERMINATION_LOCK_TIMEOUT_MS,
+} as const;
+
+interface RouteReply<Body> {
+  readonly body: Body;
+  readonly resource: { readonly kind: string; readonly id: string };
+}
+
+const resourceOf = (wireId: number) => ({ kind: 'rental', id: String(wireId) });
+
+async function terminateReply(
+  tx: Tx,
+  context: RequestContext,
+  { rentalId, reason }: { readonly rentalId: number; readonly reason?: string | undefined },
+  kind: RentalKind,
+): Promise<RouteReply<WireReceipt>> {
+  return receiptReply(await terminateOwnRental(tx, callContextOf(context), { rentalId, kind, reason }));
+}
+
+type TenantActionWork = Parameters<typeof runTenantAction>[3];
+
+async function runAction(
+  tx: Tx,
+  context: RequestContext,
+  ask: {
+    readonly rentalId: number;
+    readonly act: TenantAction;
+    readonly asked: Readonly<Record<string, unknown>>;
+  },
+  work: (
+    view: Parameters<TenantActionWork>[0],
+    by: Parameters<typeof extendTerm>[3],
+  ) => ReturnType<TenantActionWork>,
+): Promise<RouteReply<WireRental>> {
+  const call = callContextOf(context);
+  const record = await runTenantAction(tx, call, ask, (view, { key }) =>
+    work(view, { actor: call.cause.actor, limits: key.limits }),
+  );
+  return { body: toWireRental(record, tx.clock.now()), resource: resourceOf(ask.rentalId) };
+}
+
+function receiptReply(receipt: Receipt): RouteReply<WireReceipt> {
+  const { rental, commitment } = receipt;
+  const isOver = rental.status === 'Terminated';
+  return {
+    body: {
+      message: `Rental ${rental.wireId} ${isOver ? 'has ended' : 'is being terminated'}; billing has stopped.`,
+      rentalId: rental.wireId,
+      status: rental.status,
+      billingStoppedAt: receipt.billingStoppedAt?.toISOString() ?? null,
+      finalCost: toWireAmount(receipt.finalCost),
+      commitment:
+        commitment === null
+          ? null
+          : {
+              owedNanoUsd: String(commitment.owed),
+              refundPercentage: commitment.refundPercentage,
+              refundNanoUsd: String(commitment.refund),
+            },
+    },
+    resource: resourceOf(rental.wireId),
+  };
+}

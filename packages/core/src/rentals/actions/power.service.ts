@@ -1,0 +1,242 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import { HOLD_WINDOW_MS } from '../order/order.ts';
+import { place, releaseAllocation, type PlacedNode } from '../../fleet/index.ts';
+import { applyLedger, requireLedgerSuccess } from '../../ledger/index.ts';
+import { initialHold } from '../../prices/index.ts';
+import { rentalsActor } from '../reconcile/reconcile-deps.ts';
+import { checkRentalAction } from './termination.service.ts';
+import { saveMachine } from '../model/machines.store.ts';
+import { billDiskOnly, retainDisk, metersOf } from '../money/rental-billing.service.ts';
+import { updateRentalAndEnqueue, transitionRental, emitRentalEvent } from '../model/rental-transitions.ts';
+import { toPlacementRequest, machinePortsOf } from '../order/placement-request.ts';
+import { attemptTimeoutMsOf, defaultRentalPolicy } from '../model/policy.ts';
+import {
+  causeOfRental,
+  isReleasable,
+  currentMachinesOf,
+  type Rental,
+  type RentalTask,
+  type RentalTerm,
+  type RentalView,
+  type TaskOptions,
+} from '../model/rental.ts';
+import {
+  billingEndsAt,
+  currentTerm,
+  freesAt,
+  isDiskMeter,
+  onDemandPrice,
+  onDemandTerm,
+} from '../money/terms.ts';
+import { insertTerm, saveTerm } from '../model/terms.store.ts';
+
+/**
+ * Switching a rental off and on. What is asked for is written down here, under the lock of the rental; whoever works on
+ * it does it at the engine and comes back to `finishStop` and `finishStart`.
+ */
+
+/** Nothing else is being done to it, and the table of states allows it. */
+function requireNoTask(rental: Rental, action: 'start' | 'stop' | 'reboot'): void {
+  checkRentalAction(rental, action);
+  if (rental.task !== null) throw new Fault('ACTION_IN_PROGRESS');
+}
+
+function startTask(
+  tx: Tx,
+  rental: Rental,
+  task: RentalTask,
+  { options, actor }: { readonly options: TaskOptions; readonly actor: Actor },
+): Promise<Rental> {
+  return updateRentalAndEnqueue(
+    tx,
+    rental,
+    {
+      task,
+      taskOptions: options,
+      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultRentalPolicy.powerMs),
+      power: 'changing',
+      statusReason: null,
+    },
+    actor,
+  );
+}
+
+/** Off, and with `release` without its GPUs too. What is so already is left as it is. */
+export async function stopRental(
+  tx: Tx,
+  { rental, terms }: RentalView,
+  wish: { readonly release: boolean; readonly actor: Actor; readonly because?: TaskOptions['because'] },
+): Promise<Rental> {
+  requireNoTask(rental, 'stop');
+  const { release, because } = wish;
+  if (release) requireGpusReleasable(rental, terms);
+  if (rental.power === 'off' && (!release || !rental.gpuHeld)) return rental;
+  const options = { ...(release ? { release } : {}), ...(because === undefined ? {} : { because }) };
+  return startTask(tx, rental, 'stop', { options, actor: wish.actor });
+}
+
+function requireGpusReleasable(rental: Rental, terms: RentalView['terms']): void {
+  if (currentTerm(terms).termType === 'reserved') {
+    throw new Fault('RELEASE_NOT_SUPPORTED', {
+      message: 'A reserved term is paid for to its end, so giving its GPUs back would save nothing.',
+    });
+  }
+  if (!isReleasable(rental)) throw new Fault('RELEASE_NOT_SUPPORTED');
+}
+
+/** A machine that is off is not rebooted by accident: whoever wants it on says so. */
+export async function rebootRental(
+  tx: Tx,
+  { rental }: RentalView,
+  wish: { readonly force: boolean; readonly actor: Actor },
+): Promise<Rental> {
+  requireNoTask(rental, 'reboot');
+  if (rental.power === 'off') throw new Fault('RENTAL_IS_OFF');
+  return startTask(tx, rental, 'reboot', { options: wish.force ? { force: true } : {}, actor: wish.actor });
+}
+
+/**
+ * On again. A rental that gave its GPUs back is placed anew on the host that has its disk, with its next stretch of time
+ * set aside, and proven like a new one; without room there it stays off. Locks: the rental, then capacity. Nobody takes
+ * them for the same rental in the other order: a move to another host happens to what never ran.
+ */
+export async function startRental(
+  tx: Tx,
+  view: RentalView,
+  wish: { readonly actor: Actor },
+): Promise<Rental> {
+  const { rental } = view;
+  requireNoTask(rental, 'start');
+  if (rental.power === 'on') return rental;
+  if (rental.gpuHeld) return startTask(tx, rental, 'start', { options: {}, actor: wish.actor });
+  return startReleased(tx, view, wish.actor);
+}
+
+async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Rental> {
+  const { rental } = view;
+  const machines = currentMachinesOf(view);
+  const [machine] = machines;
+  if (machine === undefined || machines.length > 1) {
+    throw new Error(`Rental ${rental.id} gave its GPUs back and has ${machines.length} machines.`);
+  }
+  const { nodeId } = machine;
+  const placement = await place(tx, toPlacementRequest(rental, { only: nodeId, freesAt: freesAt(view) }));
+  const placed = placement.nodes.find((node): node is PlacedNode => node.nodeId === nodeId);
+  if (placed === undefined) throw new Error(`Rental ${rental.id} was placed apart from its disk.`);
+  await saveMachine(tx, machine, {
+    state: 'wanted',
+    allocationId: placement.allocationId,
+    gpuAddresses: placed.gpus.map(({ pciAddress }) => pciAddress),
+    ports: machinePortsOf(rental, placed),
+    tries: 0,
+    nextTryAt: null,
+    lastError: null,
+  });
+  const pending = await transitionRental(tx, rental, {
+    to: 'Pending',
+    reason: 'It is being started.',
+    actor,
+    changes: {
+      task: 'provision',
+      taskOptions: {},
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptTimeoutMsOf(rental)),
+      firstAttempt: rental.attempt,
+      power: 'changing',
+      allocationId: placement.allocationId,
+    },
+    data: {},
+  });
+  await ensureUpcomingTerm(tx, { ...view, rental: pending });
+  return pending;
+}
+
+/** The term that the start brings, with its first stretch set aside. One that a failed start left is used again. */
+async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
+  const { rental, terms } = view;
+  const { orgId, mode, id } = rental;
+  const waiting = terms.find(({ effectiveAt }) => effectiveAt === null);
+  const seq = (terms.at(-1)?.seq ?? 0) + 1;
+  const term: RentalTerm = waiting ?? onDemandTerm(seq, onDemandPrice(terms));
+  if (waiting === undefined) await insertTerm(tx, orgId, rental, term);
+  const amount = initialHold(term.price, HOLD_WINDOW_MS);
+  if (amount === 0n) return;
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId,
+      mode,
+      cause: causeOfRental(rental),
+      step: `start:${rental.transitions}`,
+      amount,
+      demand: 'new',
+      ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    },
+  ]);
+  await saveTerm(tx, orgId, id, term.seq, { holdId: requireLedgerSuccess(answer).holdId });
+}
+
+const noTask = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;
+
+/** The engine has switched it on, or rebooted it. */
+export async function finishStart(tx: Tx, view: RentalView): Promise<Rental> {
+  await clearStarting(tx, view);
+  return updateRentalAndEnqueue(tx, view.rental, { ...noTask, power: 'on' }, rentalsActor);
+}
+
+/** A machine that its engine has switched is no longer at its first start. */
+async function clearStarting(tx: Tx, view: RentalView): Promise<void> {
+  for (const machine of currentMachinesOf(view)) {
+    if (machine.starting) await saveMachine(tx, machine, { starting: false });
+  }
+}
+
+/**
+ * The engine has switched it off, and taken the GPUs out where they are given back. They can be sold again from here on
+ * and are no longer paid for; the disk is.
+ */
+export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
+  const { rental } = view;
+  const { release, because } = rental.taskOptions;
+  await clearStarting(tx, view);
+  if (release !== true) return updateRentalAndEnqueue(tx, rental, { ...noTask, power: 'off' }, rentalsActor);
+  if (rental.allocationId !== null) await releaseAllocation(tx, rental.orgId, rental.allocationId);
+  for (const machine of currentMachinesOf(view)) {
+    await saveMachine(tx, machine, { allocationId: null, gpuAddresses: [], tries: 0, nextTryAt: null });
+  }
+  const isForMoney = because === 'balance' || because === 'budget';
+  const off = await updateRentalAndEnqueue(
+    tx,
+    rental,
+    {
+      ...noTask,
+      ...(isForMoney ? { taskOptions: { because }, statusReason: `Stopped for want of ${because}.` } : {}),
+      power: 'off',
+      gpuHeld: false,
+      allocationId: null,
+    },
+    rentalsActor,
+  );
+  // A start that failed ends here too: it opened nothing, and the disk is paid for already.
+  const meters = await metersOf(tx, off);
+  if (meters.every((meter) => meter.state === 'closed' || isDiskMeter(meter))) return off;
+  const at = billingEndsAt({ ...view, rental: off }, meters, tx.clock.now());
+  if (!isForMoney) await billDiskOnly(tx, off, at);
+  else await retainDiskAndNotify(tx, off, { at, cause: because });
+  return off;
+}
+
+/** A disk that only what was set aside pays for, and the notice of when that ends. */
+export async function retainDiskAndNotify(
+  tx: Tx,
+  rental: Rental,
+  { at, cause }: { readonly at: Date; readonly cause: 'balance' | 'budget' },
+): Promise<void> {
+  const until = await retainDisk(tx, rental, at);
+  await emitRentalEvent(tx, rental, {
+    type: 'rental.expiring',
+    actor: rentalsActor,
+    data: { expiresAt: until.toISOString(), cause, next: 'terminate' },
+  });
+}

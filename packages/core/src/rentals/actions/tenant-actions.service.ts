@@ -1,0 +1,128 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  authorizeTermination,
+  type AuditContext,
+  type AuthorizedCaller,
+  type CallContext,
+} from '../../identity/index.ts';
+import { lockRentalView, terminateRental, type Receipt } from './termination.service.ts';
+import { requireNotPrivateCloud } from '../order/private-cloud.service.ts';
+import { readRentalRecord } from '../read/rental-queries.service.ts';
+import type { RentalRecord } from '../read/rental-record.ts';
+import { rentalResourceOf, scopeOf, type Rental, type RentalKind, type RentalView } from '../model/rental.ts';
+import { findAnyRental, findRentalByWireId } from '../model/rentals.store.ts';
+
+/**
+ * What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. An end does
+ * not take the lock of the organisation.
+ */
+
+const WIRE_ID_MAX = 2_147_483_647;
+const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
+
+/** The rental of the caller's own, in the mode of its key. Absent, foreign and of another kind are alike. */
+async function requireOwnRental(
+  tx: Tx,
+  call: CallContext,
+  wireId: number,
+  kinds: readonly [RentalKind, ...RentalKind[]],
+  enter = authorizeCaller,
+): Promise<AuthorizedCaller & { readonly rental: Rental }> {
+  const caller = await enter(tx, call, scopeOf(kinds[0]));
+  // Any whole number may be asked for; those that no rental can have are not there.
+  const rental = isWireId(wireId) ? await findRentalByWireId(tx, call.orgId, caller.key.mode, wireId) : null;
+  if (rental === null || !kinds.includes(rental.kind)) throw new Fault('RENTAL_NOT_FOUND');
+  return { ...caller, rental };
+}
+
+export interface TerminateRentalRequest {
+  readonly rentalId: number;
+  readonly kind: RentalKind;
+  readonly reason: string | undefined;
+}
+
+/** The tenant ends its rental. The receipt says what it cost. */
+export async function terminateOwnRental(
+  tx: Tx,
+  call: CallContext,
+  wish: TerminateRentalRequest,
+): Promise<Receipt> {
+  const { rental } = await requireOwnRental(tx, call, wish.rentalId, [wish.kind], authorizeTermination);
+  requireNotPrivateCloud(rental);
+  // An empty reason is none.
+  const reason = wish.reason || 'Ended by its tenant.';
+  const receipt = await terminateRental(tx, call.orgId, rental.id, { actor: call.cause.actor, reason });
+  await auditTermination(tx, call.cause, rental, { receipt, reason });
+  return receipt;
+}
+
+/**
+ * An operator ends a rental of anybody's. The tenant did not choose that, so it owes nothing of a term that has not run
+ * out; and why it was ended is for the audit, not for the tenant.
+ */
+export async function terminateAnyRental(
+  tx: Tx,
+  cause: AuditContext,
+  wish: { readonly rentalId: number; readonly reason: string },
+): Promise<Receipt> {
+  const rental = await findAnyRental(tx, wish.rentalId);
+  if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
+  const receipt = await terminateRental(tx, rental.orgId, rental.id, {
+    actor: cause.actor,
+    reason: 'Ended by the operator.',
+    rest: 'waived',
+  });
+  await auditTermination(tx, cause, rental, { receipt, reason: wish.reason });
+  return receipt;
+}
+
+/** Once: an end that was asked for again changed nothing. */
+async function auditTermination(
+  tx: Tx,
+  cause: AuditContext,
+  before: Rental,
+  { receipt, reason }: { readonly receipt: Receipt; readonly reason: string },
+): Promise<void> {
+  if (receipt.rental.transitions === before.transitions) return;
+  const resource = rentalResourceOf(before);
+  await appendAuditEntry(tx, before.orgId, cause, {
+    action: `${resource.kind}.terminated`,
+    resource,
+    before: { status: before.status },
+    after: { status: receipt.rental.status, finalCostNanoUsd: String(receipt.finalCost) },
+    reason,
+  });
+}
+
+export type TenantAction = 'start' | 'stop' | 'reboot' | 'extend';
+
+/** The tenant does something to its rental, and is answered what that has become. */
+export async function runTenantAction(
+  tx: Tx,
+  call: CallContext,
+  ask: {
+    readonly rentalId: number;
+    readonly act: TenantAction;
+    readonly asked: Readonly<Record<string, unknown>>;
+  },
+  work: (view: RentalView, caller: AuthorizedCaller) => Promise<Rental>,
+): Promise<RentalRecord> {
+  const caller = await requireOwnRental(tx, call, ask.rentalId, ['virtual-machine', 'bare-metal']);
+  requireNotPrivateCloud(caller.rental);
+  const view = await lockRentalView(tx, call.orgId, caller.rental.id);
+  const after = await work(view, caller);
+  if (after.version !== view.rental.version) {
+    await appendAuditEntry(tx, call.orgId, call.cause, {
+      action: `rental.${ask.act}`,
+      resource: { kind: 'rental', id: String(ask.rentalId) },
+      after: ask.asked,
+    });
+  }
+  const asker = { orgId: call.orgId, mode: caller.key.mode };
+  const record = await readRentalRecord(tx, asker, ask.rentalId, tx.clock.now());
+  if (record === null) throw new Error(`Rental ${caller.rental.id} is not there after it was changed.`);
+  return record;
+}

@@ -1,0 +1,147 @@
+import { rentalStates, actionDecision } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, RentalId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  meteredTotal,
+  nanoUsd,
+  ppm,
+  subtractUsd,
+  toPercentage,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { markReleasing } from '../../fleet/index.ts';
+import { owedAt, type Meter, type RemainingTermCharge } from '../../metering/index.ts';
+import { closeMeters, releaseHolds, metersOf } from '../money/rental-billing.service.ts';
+import { markMachinesTerminating } from '../model/machines.store.ts';
+import { transitionRental } from '../model/rental-transitions.ts';
+import { deletionLateMsOf } from '../model/policy.ts';
+import type { Rental, RentalAction, RentalView } from '../model/rental.ts';
+import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';
+import { billingEndsAt } from '../money/terms.ts';
+import { lockView } from '../model/rental-view.ts';
+import { detachVolumes } from '../model/rental-volumes.ts';
+
+/** How a rental ends, whoever ends it, and the receipt for it. */
+
+export interface TerminationDetails {
+  readonly actor: Actor;
+  /** Kept with the rental: the tenant's own words, or why the platform ended it. */
+  readonly reason: string;
+  /** What becomes of a term that has not run out. Only where the tenant did not choose the end is it waived. */
+  readonly rest?: RemainingTermCharge;
+  /** An end that was due before now: nothing is billed after it. */
+  readonly promised?: Date;
+}
+
+/** What stays owed of reserved terms that were ended before their time, and what was not charged of them. */
+export interface Commitment {
+  readonly owed: NanoUsd;
+  readonly refund: NanoUsd;
+  readonly refundPercentage: number;
+}
+
+export interface Receipt {
+  readonly rental: Rental;
+  /** Null: billing never began. */
+  readonly billingStoppedAt: Date | null;
+  readonly finalCost: NanoUsd;
+  readonly commitment: Commitment | null;
+}
+
+/** The rental and all that belongs to it, with its lock held. Absent and foreign are alike. */
+export async function lockRentalView(tx: Tx, orgId: OrgId, id: RentalId): Promise<RentalView> {
+  const view = await lockView(tx, { orgId, id });
+  if (view === null) throw new Fault('RENTAL_NOT_FOUND');
+  return view;
+}
+
+/** Answers the tenant by the same table that the states move by. True: it was done before. */
+export function checkRentalAction(rental: Rental, action: RentalAction): boolean {
+  const verdict = actionDecision(rentalStates, action, rental.status);
+  if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
+  return verdict === 'repeat';
+}
+
+/**
+ * Ends a rental. Billing stops now, or at an end that was promised before; its machines are cut off and removed by
+ * whoever works on it next. What was set aside for terms that never began is given back, and of the running one the rest
+ * stays owed as it was quoted. Ending again answers the same receipt.
+ */
+export async function terminateRental(
+  tx: Tx,
+  orgId: OrgId,
+  id: RentalId,
+  wish: TerminationDetails,
+): Promise<Receipt> {
+  const view = await lockRentalView(tx, orgId, id);
+  if (checkRentalAction(view.rental, 'terminate')) {
+    return receiptOf(view.rental, view.terms, await metersOf(tx, view.rental));
+  }
+  return terminateView(tx, view, wish);
+}
+
+const REASON_MAX = 255;
+
+/** The same for a view whose lock is held, of a rental that may be ended. */
+export async function terminateView(tx: Tx, view: RentalView, wish: TerminationDetails): Promise<Receipt> {
+  const { orgId, id, allocationId } = view.rental;
+  const now = tx.clock.now();
+  const before = await metersOf(tx, view.rental);
+  const at = billingEndsAt(view, before, wish.promised ?? now);
+  const reason = wish.reason.slice(0, REASON_MAX);
+  await endRunningProvisioningStep(tx, orgId, id, { status: 'undone' });
+  const ending = await transitionRental(tx, view.rental, {
+    to: 'Terminating',
+    reason,
+    actor: wish.actor,
+    changes: {
+      task: 'release',
+      taskOptions: {},
+      taskDeadlineAt: new Date(now.getTime() + deletionLateMsOf(view.rental)),
+      endAcceptedAt: at,
+      endReason: reason,
+    },
+    data: { reason, billingStoppedAt: before.length === 0 ? null : at.toISOString() },
+  });
+  await markMachinesTerminating(tx, orgId, id, { now });
+  await detachVolumes(tx, ending, wish.actor);
+  if (allocationId !== null) await markReleasing(tx, orgId, allocationId);
+  await releaseHolds(tx, { ...view, rental: ending });
+  const meters = await closeMeters(tx, ending, { at, rest: wish.rest ?? 'owed' });
+  return receiptOf(ending, view.terms, meters);
+}
+
+/** Follows from the closed meters alone, so it is the same whenever it is asked for. */
+export function receiptOf(rental: Rental, terms: RentalView['terms'], meters: readonly Meter[]): Receipt {
+  const stops = meters.flatMap(({ closedAt }) => (closedAt === null ? [] : [closedAt.getTime()]));
+  const at = stops.length === 0 ? null : new Date(Math.max(...stops));
+  return {
+    rental,
+    billingStoppedAt: at,
+    finalCost: addUsd(zeroUsd, ...meters.map((meter) => owedAt(meter, at ?? rental.createdAt))),
+    commitment: commitmentOfTerms(terms, meters),
+  };
+}
+
+function commitmentOfTerms(terms: RentalView['terms'], meters: readonly Meter[]): Commitment | null {
+  for (const { price, meterName } of terms) {
+    const meter = meters.find(({ name }) => name === meterName);
+    if (price.reserve === null || meter === undefined) continue;
+    const { termEndsAt, closedAt, elapsedBeforeMs, ratePerHour, restOfTerm } = meter;
+    if (termEndsAt === null || closedAt === null || closedAt >= termEndsAt) continue;
+    const restMs = termEndsAt.getTime() - closedAt.getTime();
+    const rest = nanoUsd(
+      meteredTotal(ratePerHour, elapsedBeforeMs + restMs) - meteredTotal(ratePerHour, elapsedBeforeMs),
+    );
+    return {
+      owed: restOfTerm,
+      refund: subtractUsd(rest, restOfTerm),
+      refundPercentage: toPercentage(ppm(price.reserve.refundPpm)),
+    };
+  }
+  return null;
+}

@@ -1,0 +1,312 @@
+import type { ComputeDriver, MachineView } from '@millrace/compute';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId, NodeId } from '@millrace/platform/ids';
+import { gauge } from '@millrace/platform/telemetry';
+import { findCluster, listWithheldNodeNames, type ClusterRecord } from '../../fleet/index.ts';
+import { maintenanceWindowsFor, type FoundAddress, type RentalObservation } from './repair-rental.ts';
+import {
+  observeFromDescribe,
+  observeFromList,
+  isObservedBeforeChange,
+  exceedsFloorAndPercent,
+  planRepairs,
+  machineKeyOf,
+  indexMachines,
+  type ComparedRental,
+  type MachinesByKey,
+  type InventoryPolicy,
+  type Repair,
+  type ComparisonContext,
+  type ObservedMachine,
+  type ObservedState,
+} from './plan-repairs.ts';
+import {
+  findMachinesElsewhere,
+  listKnownMachines,
+  listOrphans,
+  type Comparison,
+  type KnownMachine,
+} from './comparisons.store.ts';
+import { planOrphans, type OrphanPlanInput, type OrphanPlan } from './plan-orphans.ts';
+
+/** One look at a cluster: what its engine has, what the rows say, and what follows. Nothing is changed here. */
+
+export interface CompareDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  readonly policy: InventoryPolicy;
+  /** Absent: the database has lost no row. */
+  readonly mayHaveLostRow?: OrphanPlanInput['mayHaveLostRow'];
+}
+
+/** A rental with which something is to be done. */
+export interface RepairFinding extends RentalObservation {
+  readonly wireId: number;
+  readonly externalId: string;
+  readonly repairs: readonly Repair[];
+}
+
+export interface ComparisonResult {
+  readonly cluster: ClusterRecord;
+  readonly scene: ComparisonContext;
+  /** Why the engine did not list its machines; null: it did. */
+  readonly problem: string | null;
+  readonly machineCount: number;
+  readonly rentalCount: number;
+  readonly findings: readonly RepairFinding[];
+  /** A rental was changed meanwhile, and its machine is not as it should be: only the next comparison can tell why. */
+  readonly isUnsettled: boolean;
+  /** Null where the engine did not answer. */
+  readonly strays: OrphanPlan | null;
+  readonly addresses: readonly FoundAddress[];
+  /** What the engine listed, if machines of this cluster were written off and may still exist. */
+  readonly writtenOff: {
+    readonly externalIds: readonly string[];
+    readonly unseen: readonly string[];
+  } | null;
+}
+
+/** Null: the cluster is gone. */
+export async function compareCluster(
+  parts: CompareDeps,
+  comparison: Comparison,
+): Promise<ComparisonResult | null> {
+  const cluster = await findCluster(parts.db, comparison.clusterId);
+  if (cluster === null || cluster.status === 'removed') return null;
+  const now = parts.db.clock.now();
+  const list = await listEngineMachines(parts, cluster);
+  // Read after the list: whatever the engine has was written down before it was asked for.
+  const known = await listKnownMachines(parts.db, cluster.id);
+  const seen = 'problem' in list ? null : list;
+  const subjects = await observeRentals(parts, { clusterId: cluster.id, list: seen, known });
+  const missing = subjects.flatMap(({ machines }) => machines).filter(({ sight }) => sight === 'missing');
+  const scene: ComparisonContext = {
+    now,
+    answered: seen !== null,
+    isSilent: cluster.status === 'silent',
+    watchingSince: comparison.watchingSince,
+    wholeAt: comparison.wholeAt,
+    isVanishingHeld: exceedsFloorAndPercent(missing.length, known.length, {
+      floor: parts.policy.vanishedFloor,
+      percent: parts.policy.vanishedPercent,
+    }),
+    policy: parts.policy,
+  };
+  return {
+    cluster,
+    scene,
+    problem: 'problem' in list ? list.problem : null,
+    machineCount: known.length,
+    rentalCount: subjects.length,
+    findings: await planAllRepairs(parts.db, subjects, scene),
+    isUnsettled: subjects.some(
+      ({ rental, machines }) =>
+        isObservedBeforeChange(scene, rental) && machines.some(({ sight }) => troubleStates.includes(sight)),
+    ),
+    strays: seen === null ? null : await planClusterOrphans(parts, { comparison, scene, known, list: seen }),
+    addresses: seen === null ? [] : findNewAddresses(known, seen.listed),
+    writtenOff: await findWrittenOff(parts.db, cluster.id, seen),
+  };
+}
+
+async function findWrittenOff(
+  db: Db,
+  clusterId: ClusterId,
+  list: ListedMachines | null,
+): Promise<ComparisonResult['writtenOff']> {
+  if (list === null || (await listWithheldNodeNames(db, clusterId)).size === 0) return null;
+  const externalIds = [...list.listed.values()].map(({ externalId }) => externalId);
+  return { externalIds, unseen: [...list.unseen] };
+}
+
+function findNewAddresses(known: readonly KnownMachine[], listed: MachinesByKey): readonly FoundAddress[] {
+  return known.flatMap((machine) => {
+    if (machine.state !== 'open' || machine.privateIp !== null) return [];
+    const privateIp = listed.get(machineKeyOf(machine))?.privateIps[0];
+    const { orgId, rentalId, externalId } = machine;
+    return privateIp === undefined ? [] : [{ orgId, rentalId, externalId, privateIp }];
+  });
+}
+
+const unfilteredGauge = gauge(
+  'millrace_machines_without_filters',
+  'Machines whose host does not filter their addresses, by cluster; they get filters at their next start',
+);
+
+const troubleStates: readonly ObservedState[] = ['broken', 'missing', 'unheard'];
+
+interface ListedMachines {
+  readonly listed: MachinesByKey;
+  readonly unseen: ReadonlySet<string>;
+}
+
+async function listEngineMachines(
+  { clock, drivers, policy }: CompareDeps,
+  cluster: ClusterRecord,
+): Promise<ListedMachines | { readonly problem: string }> {
+  // Whoever says nothing must not keep others from being compared: a host of a supplier has few machines to list, and
+  // of an engine that is known to be silent it is only asked whether it is back.
+  const isShort = cluster.status === 'silent' || cluster.supplierOrgId !== null;
+  const timeoutMs = isShort ? policy.shortListTimeoutMs : policy.listTimeoutMs;
+  try {
+    const owned = await withDeadline(clock, 'Listing machines', timeoutMs, async (signal) =>
+      (await drivers(cluster.id)).listOwned(signal),
+    );
+    const unfiltered = owned.machines.filter(({ isUnfiltered }) => isUnfiltered === true);
+    unfilteredGauge.record(unfiltered.length, { cluster: cluster.name });
+    return { listed: indexMachines(owned), unseen: new Set(owned.unseen) };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface ComparedGroup {
+  readonly first: KnownMachine;
+  readonly rental: ComparedRental;
+  readonly machines: readonly (ObservedMachine & { readonly nodeId: NodeId })[];
+}
+
+/** The rentals that are compared, with what the engine says of each of their machines. */
+async function observeRentals(
+  parts: CompareDeps,
+  facts: {
+    readonly clusterId: ClusterId;
+    readonly list: ListedMachines | null;
+    readonly known: readonly KnownMachine[];
+  },
+): Promise<readonly ComparedGroup[]> {
+  const present = facts.known.filter(
+    ({ attempt, state, rental }) =>
+      attempt === rental.attempt &&
+      state !== 'doomed' &&
+      (rental.status === 'Running' || rental.status === 'Unknown'),
+  );
+  const groups = [...Map.groupBy(present, ({ rentalId }) => rentalId).values()].filter((machines) =>
+    // One that is only coming up is the business of whoever brings it up.
+    machines.every(({ state }) => state === 'open'),
+  );
+  const sights = new Map<KnownMachine, ObservedState>();
+  const doubtful: KnownMachine[] = [];
+  for (const machine of groups.flat()) {
+    const sight = observeFromList(machine, facts.list);
+    if (sight !== 'doubtful') sights.set(machine, sight);
+    // A list that takes long may have met it before its start had ended: that it is off must still be so.
+    if (sight === 'doubtful' || (sight === 'off' && shouldBeOn(machine))) doubtful.push(machine);
+  }
+  await describeDoubtful(parts, facts.clusterId, doubtful, sights);
+  return groups.flatMap((machines) => {
+    const [first] = machines;
+    if (first === undefined) return [];
+    return {
+      first,
+      rental: first.rental,
+      machines: machines.map((machine) => ({
+        position: machine.position,
+        absentSeen: machine.absentSeen,
+        nodeId: machine.nodeId,
+        // Of those that there was no time to ask about nothing is known.
+        sight: sights.get(machine) ?? ('unheard' as const),
+      })),
+    };
+  });
+}
+
+const shouldBeOn = ({ rental }: KnownMachine): boolean => rental.task === null && rental.power === 'on';
+
+const DESCRIBE_CONCURRENCY = 8;
+
+async function describeDoubtful(
+  { clock, drivers, policy }: CompareDeps,
+  clusterId: ClusterId,
+  doubtful: readonly KnownMachine[],
+  sights: Map<KnownMachine, ObservedState>,
+): Promise<void> {
+  const asked = doubtful.slice(0, policy.closeLooks);
+  if (asked.length === 0) return;
+  await withDeadline(clock, 'Describing machines', policy.closeLooksMs, async (signal) => {
+    const driver = await drivers(clusterId);
+    await runConcurrently(asked, DESCRIBE_CONCURRENCY, async (machine) => {
+      const view: MachineView | null | undefined = signal.aborted
+        ? undefined
+        : await driver.describe(machine, signal).catch(() => undefined);
+      if (view !== undefined) sights.set(machine, observeFromDescribe(view));
+    });
+  }).catch(() => undefined);
+}
+
+/** So many at a time, whatever becomes of each. */
+export async function runConcurrently<T>(
+  all: readonly T[],
+  atOnce: number,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...all];
+  const lane = async (): Promise<void> => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) await work(one);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
+}
+
+async function planAllRepairs(
+  db: Db,
+  subjects: readonly ComparedGroup[],
+  scene: ComparisonContext,
+): Promise<readonly RepairFinding[]> {
+  // Most are on and as they should be: their maintenance is not asked for.
+  const odd = subjects.filter(
+    ({ rental, machines }) =>
+      rental.status === 'Unknown' ||
+      rental.billingPausedAt !== null ||
+      rental.troubleSince !== null ||
+      machines.some(({ sight, absentSeen }) => sight !== rental.power || absentSeen > 0),
+  );
+  const windows = await maintenanceWindowsFor(
+    db,
+    scene,
+    odd.map(({ rental, machines }) => ({ rental, nodeIds: machines.map(({ nodeId }) => nodeId) })),
+  );
+  return odd.flatMap(({ first, rental, machines }, index) => {
+    const repairs = planRepairs({ rental, machines, windows: windows[index] ?? [] }, scene);
+    if (repairs.length === 0) return [];
+    return {
+      orgId: first.orgId,
+      rentalId: first.rentalId,
+      wireId: first.rental.wireId,
+      externalId: first.externalId,
+      attempt: first.attempt,
+      sights: new Map(machines.map(({ position, sight }) => [position, sight])),
+      repairs,
+    };
+  });
+}
+
+async function planClusterOrphans(
+  { db, mayHaveLostRow = () => false }: CompareDeps,
+  facts: {
+    readonly comparison: Comparison;
+    readonly scene: ComparisonContext;
+    readonly known: readonly KnownMachine[];
+    readonly list: ListedMachines;
+  },
+): Promise<OrphanPlan> {
+  const { comparison, scene, list } = facts;
+  const known = new Set(facts.known.map(machineKeyOf));
+  const unknown = [...list.listed].flatMap(([key, view]) => (known.has(key) ? [] : [view]));
+  return planOrphans({
+    now: scene.now,
+    unknown,
+    listedCount: list.listed.size,
+    unseen: list.unseen,
+    remembered: await listOrphans(db, comparison.clusterId),
+    elsewhere: await findMachinesElsewhere(
+      db,
+      unknown.map(({ externalId }) => externalId),
+    ),
+    reapAllowedUntil: comparison.reapAllowedUntil,
+    mayHaveLostRow,
+    policy: scene.policy,
+  });
+}

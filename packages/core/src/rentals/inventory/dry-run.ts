@@ -1,0 +1,194 @@
+import type { ComputeDriver } from '@millrace/compute';
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type ClusterId } from '@millrace/platform/ids';
+import { listClusters, type ClusterRecord } from '../../fleet/index.ts';
+import {
+  compareCluster,
+  type RepairFinding,
+  type CompareDeps,
+  type ComparisonResult,
+} from './compare-cluster.ts';
+import { defaultInventoryPolicy, repairMetricKind, type Repair, type ObservedState } from './plan-repairs.ts';
+import { listOverdue, readComparison } from './comparisons.store.ts';
+import type { OrphanPlan } from './plan-orphans.ts';
+
+/** What the reconciler would do now, found as it finds it, and not done. */
+
+export interface PlannedRepair {
+  /** As it is counted; `noted`: only remembered. */
+  readonly kind: string;
+  readonly rentalId: number;
+  readonly externalId: string;
+  readonly seen: readonly ObservedState[];
+  /** For people. */
+  readonly what: string;
+}
+
+export interface PlannedOrphan {
+  readonly externalId: string;
+  readonly orgId: string;
+  readonly nodeName: string;
+  /** `reap`: would be removed now. `person`: waits for a person. `later`: its turn comes in a later comparison. */
+  readonly plan: 'new' | 'waiting' | 'reap' | 'person' | 'later' | 'lost' | 'misplaced';
+}
+
+export interface PlannedCluster {
+  readonly clusterId: ClusterId;
+  readonly cluster: string;
+  /** Why its engine did not list its machines; null: it did. */
+  readonly problem: string | null;
+  readonly comparedAt: Date | null;
+  readonly machines: number;
+  readonly repairs: readonly PlannedRepair[];
+  readonly strays: readonly PlannedOrphan[];
+}
+
+export interface DryRun {
+  readonly at: Date;
+  readonly clusters: readonly PlannedCluster[];
+  /** Rentals that nobody has worked on in time. */
+  readonly late: readonly string[];
+}
+
+export interface DryRunDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  readonly mayHaveLostRow?: NonNullable<CompareDeps['mayHaveLostRow']>;
+  /** This cluster only, by its name. */
+  readonly cluster?: string;
+}
+
+const PAGE_SIZE = 200;
+const OVERDUE_SHOWN_MAX = 200;
+
+/** Null: there is no cluster of that name. */
+export async function dryRun(parts: DryRunDeps): Promise<DryRun | null> {
+  const { db } = parts;
+  const all = await allClusters(db);
+  const asked = parts.cluster === undefined ? all : all.filter(({ name }) => name === parts.cluster);
+  if (parts.cluster !== undefined && asked.length === 0) return null;
+  const clusters: PlannedCluster[] = [];
+  for (const { id } of asked) {
+    const comparison = await readComparison(db, id, db.clock.now());
+    const result = await compareCluster({ ...parts, policy: defaultInventoryPolicy }, comparison);
+    if (result !== null) clusters.push(plannedCluster(result));
+  }
+  const late = await listOverdue(db, db.clock.now(), OVERDUE_SHOWN_MAX);
+  return { at: db.clock.now(), clusters, late: late.map(({ id }) => toUuid(id)) };
+}
+
+async function allClusters(db: Db): Promise<readonly ClusterRecord[]> {
+  const found: ClusterRecord[] = [];
+  for (;;) {
+    const page = await listClusters(db, {}, { limit: PAGE_SIZE, after: found.at(-1)?.id ?? null });
+    found.push(...page.slice(0, PAGE_SIZE));
+    if (page.length <= PAGE_SIZE) return found;
+  }
+}
+
+function plannedCluster({
+  cluster,
+  problem,
+  scene,
+  machineCount,
+  findings,
+  strays,
+}: ComparisonResult): PlannedCluster {
+  return {
+    clusterId: cluster.id,
+    cluster: cluster.name,
+    problem,
+    comparedAt: scene.wholeAt,
+    machines: machineCount,
+    repairs: findings.flatMap(plannedRepairs),
+    strays: strays === null ? [] : plannedOrphans(strays),
+  };
+}
+
+function plannedRepairs({ wireId, externalId, sights, repairs }: RepairFinding): readonly PlannedRepair[] {
+  return repairs.map((repair) => ({
+    kind: repairMetricKind(repair) ?? 'noted',
+    rentalId: wireId,
+    externalId,
+    seen: [...sights.values()],
+    what: describeRepair(repair),
+  }));
+}
+
+function plannedOrphans(plan: OrphanPlan): readonly PlannedOrphan[] {
+  const shown = (
+    machines: readonly Pick<PlannedOrphan, 'externalId' | 'orgId' | 'nodeName'>[],
+    what: PlannedOrphan['plan'],
+  ): readonly PlannedOrphan[] =>
+    machines.map(({ externalId, orgId, nodeName }) => ({ externalId, orgId, nodeName, plan: what }));
+  return [
+    ...shown(plan.fresh, 'new'),
+    ...shown(plan.waiting, 'waiting'),
+    ...shown(plan.reap, 'reap'),
+    ...shown(plan.held, plan.isPersonNeeded ? 'person' : 'later'),
+    ...shown(plan.lost, 'lost'),
+    ...shown(plan.misplaced, 'misplaced'),
+  ];
+}
+
+function describeRepair(repair: Repair): string {
+  switch (repair.do) {
+    case 'note':
+      return `note that its last good sign was at ${repair.since.toISOString()}`;
+    case 'clear':
+      return 'note that all is well again';
+    case 'unknown':
+      return `Running → Unknown; its last good sign was at ${repair.since.toISOString()}`;
+    case 'back':
+      return 'Unknown → Running';
+    case 'pause':
+      return `stop its billing at ${repair.at.toISOString()} (${repair.because})`;
+    case 'resume':
+      return 'bill it again';
+    case 'fail':
+      return `→ Failed (${repair.because}); its billing ends at ${repair.at.toISOString()}`;
+    case 'power':
+      return `show that it is ${repair.to}`;
+    case 'start':
+      return 'switch it on again';
+    case 'stop':
+      return 'switch it off again';
+  }
+}
+
+const orphanPlanTexts: Readonly<Record<PlannedOrphan['plan'], string>> = {
+  new: 'seen for the first time',
+  waiting: 'not seen for long enough yet',
+  reap: 'would be removed now',
+  person: 'more than are removed unasked: a person must decide',
+  later: 'would be removed after the others',
+  lost: 'its rental may have been lost by a restore: a person must decide',
+  misplaced: 'belongs to a rental on another cluster; nothing would be done',
+};
+
+/** The same as a page for people. */
+export function formatDryRun(run: DryRun): string {
+  const lines = [`What the reconciler would do at ${run.at.toISOString()}. Nothing was done.`];
+  for (const cluster of run.clusters) {
+    const compared = cluster.comparedAt === null ? 'never' : cluster.comparedAt.toISOString();
+    lines.push('', `${cluster.cluster}: ${cluster.machines} machines, last compared as a whole: ${compared}`);
+    if (cluster.problem !== null) lines.push(`  The engine did not answer: ${cluster.problem}`);
+    for (const { rentalId, seen, what } of cluster.repairs) {
+      lines.push(`  rental ${rentalId} (seen ${seen.join(', ')}): ${what}`);
+    }
+    for (const { externalId, nodeName, plan } of cluster.strays) {
+      lines.push(
+        `  machine ${externalId} on ${nodeName}, which no rental has here: ${orphanPlanTexts[plan]}`,
+      );
+    }
+    if (cluster.problem === null && cluster.repairs.length === 0 && cluster.strays.length === 0) {
+      lines.push('  Nothing to repair.');
+    }
+  }
+  if (run.late.length > 0) {
+    lines.push('', `Rentals that nobody has worked on in time: ${run.late.join(', ')}`);
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,181 @@
+import { createIdSource, fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
+import { expect } from 'vitest';
+import { isClean, runAudit } from '../../auditor/index.ts';
+import { readMeterCost } from '../../metering/index.ts';
+import { rentalsActor } from '../reconcile/reconcile-deps.ts';
+import { reconcileUntil, type FaultyDriver } from '../reconcile/reconcile.fixture.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+import {
+  GPU_HOUR,
+  quiet,
+  type RentalBody,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import type { InventoryPolicy, Repair } from './plan-repairs.ts';
+import { causeOfRental, type Rental, type RentalState } from '../model/rental.ts';
+import {
+  InventoryReconciler,
+  type ComparisonReport,
+  type InventoryReconcilerDeps,
+} from './inventory-reconciler.ts';
+import { findRental } from '../model/rentals.store.ts';
+
+/** Rentals, engines that a test hurts, and those who compare them, on a clock that it moves by hand. */
+
+/** As often as the product looks; and as seldom as nobody takes for a gap, where a test lets much time pass. */
+export const SHORT_INTERVAL_MS = 10_000;
+export const LONG_INTERVAL_MS = 20_000;
+
+export function createInventoryReconciler(
+  world: RentalHarness,
+  options: {
+    readonly holder?: string;
+    readonly saboteur?: FaultyDriver;
+    readonly policy?: Partial<InventoryPolicy>;
+    readonly drivers?: RentalHarness['drivers'];
+    readonly mayRemove?: InventoryReconcilerDeps['mayRemove'];
+    readonly mayHaveLostRow?: InventoryReconcilerDeps['mayHaveLostRow'];
+  } = {},
+): InventoryReconciler {
+  const { saboteur, mayRemove, mayHaveLostRow } = options;
+  return new InventoryReconciler({
+    db: saboteur?.db ?? world.db,
+    clock: world.clock,
+    log: quiet,
+    holder: options.holder ?? 'one',
+    drivers: options.drivers ?? saboteur?.drivers ?? world.drivers,
+    ...(options.policy === undefined ? {} : { policy: options.policy }),
+    ...(mayRemove === undefined ? {} : { mayRemove }),
+    ...(mayHaveLostRow === undefined ? {} : { mayHaveLostRow }),
+  });
+}
+
+/** Every comparison that is due. */
+export async function compareAll(reconciler: InventoryReconciler): Promise<readonly ComparisonReport[]> {
+  const reports: ComparisonReport[] = [];
+  for (;;) {
+    const report = await reconciler.compareNext();
+    if (report === null) return reports;
+    reports.push(report);
+    await reconciler.orphansSettled();
+  }
+}
+
+/** Time goes by while everybody looks: the fleet's observer and the reconciler. */
+export async function advanceComparing(
+  world: RentalHarness,
+  reconciler: InventoryReconciler,
+  ms: number,
+  stepMs = SHORT_INTERVAL_MS,
+): Promise<readonly Repair[]> {
+  const repairs: Repair[] = [];
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    await world.advance(Math.min(stepMs, ms - passed));
+    repairs.push(...(await compareAll(reconciler)).flatMap((report) => report.repairs));
+  }
+  return repairs;
+}
+
+/** A rental that is Running, with labels for its engine that only test mode takes from tags. */
+export async function runningRental(
+  world: RentalHarness,
+  tenant: Tenant,
+  options: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly wish?: Partial<RentalBody>;
+  } = {},
+): Promise<Rental> {
+  const accepted = await world.rent(tenant, 'live', options.wish ?? {});
+  if (options.labels !== undefined) {
+    const client = await world.database.connect();
+    await client.query('update rentals set labels = $1 where wire_id = $2', [
+      options.labels,
+      accepted.wireId,
+    ]);
+    await client.end();
+  }
+  return reconcileUntil(world, accepted, { until: 'Running' });
+}
+
+export async function readRental(world: RentalHarness, rental: Rental): Promise<Rental> {
+  return (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('The rental is gone.');
+}
+
+/** What one GPU costs in so much time, rounded down once. */
+export function costOf(ms: number): bigint {
+  return (GPU_HOUR * BigInt(ms)) / 3_600_000n;
+}
+
+/** What it has cost by now, posted or not. */
+export async function costBy(world: RentalHarness, rental: Rental): Promise<bigint> {
+  const now = world.clock.now();
+  return (await readMeterCost(world.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
+}
+
+export async function statusesOf(world: RentalHarness, rental: Rental): Promise<readonly RentalState[]> {
+  const rows = await world.rows<{ to_status: RentalState }>(
+    `select to_status from rental_transitions where rental_id =
+       (select id from rentals where wire_id = ${rental.wireId}) order by seq`,
+  );
+  return rows.map((row) => row.to_status);
+}
+
+export async function eventsOf(world: RentalHarness, rental: Rental): Promise<readonly string[]> {
+  const rows = await world.rows<{ type: string }>(
+    `select type from outbox where kind = 'event' and resource_id = '${rental.wireId}' and type like 'rental.%'
+      order by id`,
+  );
+  return rows.map((row) => row.type);
+}
+
+/** The books agree with themselves and with their causes, and so do the rows of the fleet. */
+export async function expectConsistentInventory(world: RentalHarness): Promise<void> {
+  await world.sweepMeters();
+  const report = await runAudit(world.db, { kind: 'full' });
+  const drift = (report?.outcomes ?? []).filter(
+    // The world gives its tenants money without a payment.
+    (outcome) => outcome.check !== 'top_up_has_payment' && !isClean([outcome]),
+  );
+  expect(drift).toEqual([]);
+  expect(await world.breaks()).toEqual([]);
+}
+
+/** Ends what a test left and heals what it hurt, so that the next finds the world as the first did. */
+export async function terminateAll(world: RentalHarness): Promise<void> {
+  for (const { controls } of Object.values(world.engines)) controls.heal();
+  await world.watch();
+  const left = await world.rows<{ id: string; org_id: string }>(
+    `select id, org_id from rentals where status <> 'Terminated' order by id`,
+  );
+  for (const { id, org_id: org } of left) {
+    const [orgId, rentalId] = [fromUuid('org', org), fromUuid('rnt', id)];
+    const rental = await findRental(world.db, orgId, rentalId);
+    if (rental === null) continue;
+    if (rental.status !== 'Failed' && rental.status !== 'Terminating') {
+      await world.run((tx) => terminateRental(tx, orgId, rentalId, { reason: 'over', actor: rentalsActor }));
+    }
+    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+  }
+  const never = new AbortController().signal;
+  for (const { driver } of Object.values(world.engines)) {
+    for (const machine of (await driver.listOwned(never)).machines) await driver.terminate(machine, never);
+  }
+}
+
+/** A window of maintenance of one node, as it was announced. */
+export async function createMaintenanceWindow(
+  world: RentalHarness,
+  nodeId: NodeId,
+  { startsAt, endsAt }: { readonly startsAt: Date; readonly endsAt: Date },
+): Promise<void> {
+  const client = await world.database.connect();
+  await client.query(
+    `with announced as (
+       insert into maintenance_windows (id, summary, status, drains_at, starts_at, ends_at, created_at)
+       values ($4, 'New power supplies', 'announced', $1, $1, $2, $1) returning id)
+     insert into maintenance_nodes (window_id, node_id) select id, $3 from announced`,
+    [startsAt, endsAt, toUuid(nodeId), createIdSource({ clock: world.clock, cell: 1 }).nextUuid()],
+  );
+  await client.end();
+}

@@ -1,0 +1,123 @@
+import type { MachineView } from '@millrace/compute';
+import { expect, it } from 'vitest';
+import { defaultInventoryPolicy as policy } from './plan-repairs.ts';
+import { planOrphans, type RecordedOrphan, type OrphanPlanInput } from './plan-orphans.ts';
+import { at, orgId } from '../view.fixture.ts';
+
+const NOW = 3_600_000;
+
+const view = (externalId: string, fields: Partial<MachineView> = {}): MachineView => ({
+  orgId,
+  externalId,
+  nodeName: 'node-1',
+  power: 'on',
+  detail: null,
+  gpuPciAddresses: [],
+  privateIps: [],
+  address: null,
+  ports: [],
+  sshUser: 'ubuntu',
+  labels: {},
+  createdAt: at(0),
+  ...fields,
+});
+
+const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): RecordedOrphan => ({
+  orgId,
+  externalId,
+  nodeName,
+  firstSeenAt: at(NOW - agoMs),
+  reapBegunAt: null,
+});
+
+const facts = (fields: Partial<OrphanPlanInput> = {}): OrphanPlanInput => ({
+  now: at(NOW),
+  unknown: [],
+  listedCount: 100,
+  unseen: new Set(),
+  remembered: [],
+  elsewhere: new Map(),
+  reapAllowedUntil: null,
+  mayHaveLostRow: () => false,
+  policy,
+  ...fields,
+});
+
+const ids = (machines: readonly { readonly externalId: string }[]) =>
+  machines.map(({ externalId }) => externalId);
+
+it('a machine that nobody knows is removed once two comparisons a minute apart have seen it', () => {
+  expect(ids(planOrphans(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
+  const seen = (agoMs: number) =>
+    planOrphans(facts({ unknown: [view('a')], remembered: [stray('a', agoMs)] }));
+  expect([ids(seen(59_999).waiting), ids(seen(59_999).reap)]).toEqual([['a'], []]);
+  expect([ids(seen(60_000).waiting), ids(seen(60_000).reap)]).toEqual([[], ['a']]);
+});
+
+it('a machine that was made, or whose rental was, less than a minute ago is left alone', () => {
+  const remembered = [stray('a', 600_000)];
+  const young = view('a', { createdAt: at(NOW - 59_000) });
+  expect(planOrphans(facts({ unknown: [young], remembered })).reap).toEqual([]);
+  const elsewhere = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 59_000) }]]);
+  expect(planOrphans(facts({ unknown: [view('a')], remembered, elsewhere })).reap).toEqual([]);
+  const older = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 60_000) }]]);
+  expect(ids(planOrphans(facts({ unknown: [view('a')], remembered, elsewhere: older })).reap)).toEqual(['a']);
+});
+
+it('a machine that says what else it was made for is left to whoever made it, for a quarter of an hour', () => {
+  const labels = { 'millrace.purpose': 'self-test' };
+  const planAfter = (ms: number) =>
+    planOrphans(
+      facts({ unknown: [view('a', { labels, createdAt: at(NOW - ms) })], remembered: [stray('a', ms)] }),
+    );
+  const young = planAfter(899_999);
+  expect([young.fresh, young.waiting, young.reap, ids(young.forget)]).toEqual([[], [], [], ['a']]);
+  expect(ids(planAfter(900_000).reap)).toEqual(['a']);
+});
+
+it('a machine that a rental has on another cluster is never removed', () => {
+  const elsewhere = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
+  const plan = planOrphans(facts({ unknown: [view('a')], remembered: [stray('a', 600_000)], elsewhere }));
+  expect([ids(plan.misplaced), plan.reap, ids(plan.forget)]).toEqual([['a'], [], ['a']]);
+});
+
+it('one that is listed no more is forgotten, unless its node could not be asked', () => {
+  const remembered = [stray('a', 600_000), stray('b', 600_000, 'node-2')];
+  expect(ids(planOrphans(facts({ remembered, unseen: new Set(['node-2']) })).forget)).toEqual(['a']);
+});
+
+it('few are removed at a time, and of many a person is asked, who may allow it for a while', () => {
+  const many = Array.from({ length: 11 }, (_, index) => `m${String(index)}`);
+  const given = facts({
+    unknown: many.map((id) => view(id)),
+    remembered: many.map((id) => stray(id, 600_000)),
+  });
+  const plan = planOrphans(given);
+  expect([plan.isPersonNeeded, plan.reap, plan.held.length]).toEqual([true, [], 11]);
+  const fewer = planOrphans({ ...given, listedCount: 110 });
+  expect([fewer.isPersonNeeded, fewer.reap.length, fewer.held.length]).toEqual([false, 5, 6]);
+  const allowed = planOrphans({ ...given, reapAllowedUntil: at(NOW + 1) });
+  expect([allowed.isPersonNeeded, allowed.reap.length]).toEqual([false, 5]);
+  expect(planOrphans({ ...given, reapAllowedUntil: at(NOW) }).isPersonNeeded).toBe(true);
+  const three = {
+    unknown: given.unknown.slice(0, 3),
+    remembered: given.remembered.slice(0, 3),
+    listedCount: 3,
+  };
+  expect(planOrphans({ ...given, ...three }).reap).toHaveLength(3);
+});
+
+it('machines whose rentals a restore may have lost wait for an operator and take no place of other orphans', () => {
+  const lostIds = Array.from({ length: 8 }, (_, index) => `lost${String(index)}`);
+  const createdAt = at(1_000);
+  const given = facts({
+    unknown: [...lostIds.map((id) => view(id, { createdAt })), view('orphan')],
+    remembered: [...lostIds, 'orphan'].map((id) => stray(id, 600_000)),
+    mayHaveLostRow: (machine) => machine.createdAt?.getTime() === createdAt.getTime(),
+  });
+  const plan = planOrphans(given);
+  expect([ids(plan.reap), ids(plan.lost), plan.isPersonNeeded]).toEqual([['orphan'], lostIds, false]);
+  expect(ids(planOrphans({ ...given, remembered: [] }).freshLost)).toEqual(lostIds);
+  const allowed = planOrphans({ ...given, reapAllowedUntil: at(NOW + 1) });
+  expect([allowed.lost, allowed.reap.length]).toEqual([[], 5]);
+});

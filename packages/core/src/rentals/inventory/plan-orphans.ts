@@ -1,0 +1,115 @@
+import type { MachineView } from '@millrace/compute';
+import type { OrgId } from '@millrace/platform/ids';
+import { exceedsFloorAndPercent, type InventoryPolicy } from './plan-repairs.ts';
+
+/** Machines of ours at an engine that no rental knows. Pure. */
+
+/** A stray as it is remembered. */
+export interface RecordedOrphan {
+  readonly orgId: OrgId;
+  readonly externalId: string;
+  readonly nodeName: string;
+  readonly firstSeenAt: Date;
+  readonly reapBegunAt: Date | null;
+}
+
+/** A stray that the engine lists. */
+export interface OrphanMachine extends RecordedOrphan {
+  /** As the engine says. */
+  readonly createdAt: Date | null;
+}
+
+/** What the rows say of a machine that is not known as one of this cluster's. */
+export interface MachineElsewhere {
+  /** It belongs to a rental that has it, or may have it, on another cluster. */
+  readonly isLive: boolean;
+  readonly rentalCreatedAt: Date;
+}
+
+export interface OrphanPlanInput {
+  readonly now: Date;
+  /** Listed by the engine and not known on this cluster. */
+  readonly unknown: readonly MachineView[];
+  /** How many machines the engine lists. */
+  readonly listedCount: number;
+  readonly unseen: ReadonlySet<string>;
+  readonly remembered: readonly RecordedOrphan[];
+  readonly elsewhere: ReadonlyMap<string, MachineElsewhere>;
+  readonly reapAllowedUntil: Date | null;
+  /** Whether its rental may have been lost by a restore. Such a machine is removed only where an operator has allowed it. */
+  readonly mayHaveLostRow: (machine: Pick<OrphanMachine, 'firstSeenAt' | 'createdAt'>) => boolean;
+  readonly policy: InventoryPolicy;
+}
+
+export interface OrphanPlan {
+  /** Seen for the first time. */
+  readonly fresh: readonly MachineView[];
+  /** Seen before, and not long enough ago. */
+  readonly waiting: readonly OrphanMachine[];
+  /** To be removed now. */
+  readonly reap: readonly OrphanMachine[];
+  /** To be removed once a person says so, or in a later comparison. */
+  readonly held: readonly OrphanMachine[];
+  /** More than is removed unasked. */
+  readonly isPersonNeeded: boolean;
+  /** To be removed only once an operator says so: their rentals may have been lost by a restore. */
+  readonly lost: readonly OrphanMachine[];
+  /** Those that are seen for the first time and whose rentals may have been lost by a restore. */
+  readonly freshLost: readonly MachineView[];
+  /** Not there any more, or known by now. */
+  readonly forget: readonly RecordedOrphan[];
+  /** A rental has it on another cluster. Nothing is done: either could be the wrong one. */
+  readonly misplaced: readonly MachineView[];
+}
+
+const PURPOSE_LABEL = 'millrace.purpose';
+
+const keyOf = ({ orgId, externalId }: Pick<OrphanMachine, 'orgId' | 'externalId'>): string =>
+  `${orgId}/${externalId}`;
+
+/** What is not rented can be of use all the same for a while, as the machine by which a host is tested. */
+function hasOtherPurpose({ labels, createdAt }: MachineView, { now, policy }: OrphanPlanInput): boolean {
+  if (labels[PURPOSE_LABEL] === undefined || createdAt === null) return false;
+  return now.getTime() - createdAt.getTime() < policy.purposeAfterMs;
+}
+
+export function planOrphans(facts: OrphanPlanInput): OrphanPlan {
+  const { now, policy } = facts;
+  const misplaced = facts.unknown.filter(
+    ({ externalId }) => facts.elsewhere.get(externalId)?.isLive === true,
+  );
+  const strays = facts.unknown.filter(
+    (machine) => !misplaced.includes(machine) && !hasOtherPurpose(machine, facts),
+  );
+  const remembered = new Map(facts.remembered.map((stray) => [keyOf(stray), stray]));
+  const seen = new Map(strays.map((machine) => [keyOf(machine), machine]));
+  const again = facts.remembered.flatMap((stray) => {
+    const machine = seen.get(keyOf(stray));
+    return machine === undefined ? [] : [{ ...stray, createdAt: machine.createdAt }];
+  });
+  const isRipe = (stray: OrphanMachine): boolean => {
+    const rentedAt = facts.elsewhere.get(stray.externalId)?.rentalCreatedAt ?? null;
+    return [stray.firstSeenAt, stray.createdAt, rentedAt].every(
+      (when) => when === null || now.getTime() - when.getTime() >= policy.strayAfterMs,
+    );
+  };
+  const isAllowed = facts.reapAllowedUntil !== null && facts.reapAllowedUntil > now;
+  const lost = isAllowed ? [] : again.filter((stray) => isRipe(stray) && facts.mayHaveLostRow(stray));
+  const ripe = again.filter((stray) => isRipe(stray) && !lost.includes(stray));
+  const fresh = strays.filter((machine) => !remembered.has(keyOf(machine)));
+  const limit = { floor: policy.reapFloor, percent: policy.reapPercent };
+  const isPersonNeeded = !isAllowed && exceedsFloorAndPercent(ripe.length, facts.listedCount, limit);
+  const reap = isPersonNeeded ? [] : ripe.slice(0, policy.reapAtOnce);
+  return {
+    fresh,
+    freshLost: fresh.filter(({ createdAt }) => facts.mayHaveLostRow({ firstSeenAt: now, createdAt })),
+    lost,
+    waiting: again.filter((stray) => !isRipe(stray)),
+    reap,
+    held: ripe.slice(reap.length),
+    isPersonNeeded,
+    // One on a node that nobody could ask may still be there.
+    forget: facts.remembered.filter((stray) => !seen.has(keyOf(stray)) && !facts.unseen.has(stray.nodeName)),
+    misplaced,
+  };
+}

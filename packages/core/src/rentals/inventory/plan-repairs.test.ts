@@ -1,0 +1,507 @@
+import type { MachineView } from '@millrace/compute';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  observeFromDescribe,
+  defaultInventoryPolicy as policy,
+  observeFromList,
+  exceedsFloorAndPercent,
+  planRepairs,
+  repairMetricKind,
+  lastHealthyAt,
+  indexMachines,
+  repairKinds,
+  type ComparedRental,
+  type Repair,
+  type ComparisonContext,
+  type ObservedState,
+  type ObservedRental,
+} from './plan-repairs.ts';
+import { at, orgId } from '../view.fixture.ts';
+
+const S = 1_000;
+const MINUTE = 60 * S;
+const NOW = 60 * MINUTE;
+
+/** A rental that has been on since the beginning, in a cluster that was compared ten seconds ago. */
+const rentalWith = (fields: Partial<ComparedRental> = {}): ComparedRental => ({
+  kind: 'virtual-machine',
+  status: 'Running',
+  statusSince: at(0),
+  startedAt: at(0),
+  task: null,
+  power: 'on',
+  gpuHeld: true,
+  troubleSince: null,
+  billingPausedAt: null,
+  changedAt: at(0),
+  ...fields,
+});
+
+const instanceWith = (fields: Partial<ComparedRental> = {}): ComparedRental =>
+  rentalWith({ kind: 'instance', ...fields });
+
+const unknownSince = (ms: number, fields: Partial<ComparedRental> = {}): ComparedRental =>
+  rentalWith({
+    status: 'Unknown',
+    statusSince: at(ms),
+    changedAt: at(ms),
+    troubleSince: at(ms - 100 * S),
+    ...fields,
+  });
+
+const subject = (rental: ComparedRental, ...sights: readonly ObservedState[]): ObservedRental => ({
+  rental,
+  machines: sights.map((sight, index) => ({ position: index + 1, absentSeen: 0, sight })),
+  windows: [],
+});
+
+const scene = (fields: Partial<ComparisonContext> = {}): ComparisonContext => ({
+  now: at(NOW),
+  answered: true,
+  isSilent: false,
+  watchingSince: at(0),
+  wholeAt: at(NOW - 10 * S),
+  isVanishingHeld: false,
+  policy,
+  ...fields,
+});
+
+const unanswered = (fields: Partial<ComparisonContext> = {}): ComparisonContext =>
+  scene({ answered: false, isSilent: true, wholeAt: at(NOW - 95 * S), ...fields });
+
+const off = rentalWith({ power: 'off' });
+const troubled = (agoMs: number): ComparedRental => rentalWith({ troubleSince: at(NOW - agoMs) });
+
+const window = (from: number, to: number) => ({ startsAt: at(from), endsAt: at(to) });
+const inWindow = (one: ObservedRental, from: number, to: number): ObservedRental => ({
+  ...one,
+  windows: [window(from, to)],
+});
+const missedBefore = (one: ObservedRental): ObservedRental => ({
+  ...one,
+  machines: one.machines.map((machine) => ({ ...machine, absentSeen: 1 })),
+});
+
+const back = { do: 'back' };
+const clear = { do: 'clear' };
+const resume = { do: 'resume' };
+const start = { do: 'start' };
+const showOff = { do: 'power', to: 'off' };
+const note = (since: number, missing: readonly number[] = []) => ({ do: 'note', since: at(since), missing });
+const unknown = (since: number) => ({ do: 'unknown', since: at(since) });
+const pause = (ms: number, because: string) => ({ do: 'pause', at: at(ms), because });
+const fail = (ms: number, because: string) => ({ do: 'fail', at: at(ms), because });
+
+describe('what is to be done', () => {
+  it.each<[string, ObservedRental, ComparisonContext, readonly unknown[]]>([
+    ['on as it should be', subject(rentalWith(), 'on', 'on'), scene(), []],
+    ['stopped and off', subject(off, 'off'), scene(), []],
+    ['changed since the engine was asked', subject(rentalWith({ changedAt: at(NOW) }), 'off'), scene(), []],
+    ['on its way somewhere', subject(rentalWith(), 'changing'), scene(), []],
+
+    ['switched off from inside: shown, and billed on', subject(rentalWith(), 'off'), scene(), [showOff]],
+    ['on again', subject(off, 'on'), scene(), [{ do: 'power', to: 'on' }]],
+    [
+      'an instance that is off, by whomever: switched on again, and free from when it was seen',
+      subject(instanceWith(), 'off'),
+      scene(),
+      [showOff, start, pause(NOW, 'host')],
+    ],
+    [
+      'an instance that could not be switched on: tried again, and still free',
+      subject(instanceWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
+      scene(),
+      [start],
+    ],
+    [
+      'an instance that is off and billed',
+      subject(instanceWith({ power: 'off' }), 'off'),
+      scene(),
+      [start, pause(NOW, 'host')],
+    ],
+    [
+      'an instance that is off after a silence, as before',
+      subject(
+        unknownSince(NOW - 400 * S, { kind: 'instance', power: 'off', billingPausedAt: at(NOW - 100 * S) }),
+        'off',
+      ),
+      scene(),
+      [back, start],
+    ],
+    ['an instance that its host froze', subject(instanceWith(), 'changing'), scene(), [note(NOW - 10 * S)]],
+    [
+      'an instance that its host keeps frozen: free since it last ran',
+      subject(instanceWith({ troubleSince: at(NOW - 95 * S) }), 'changing'),
+      scene(),
+      [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'host')],
+    ],
+    [
+      'an instance that we switch on',
+      subject(instanceWith({ task: 'start', power: 'changing' }), 'changing'),
+      scene(),
+      [],
+    ],
+    [
+      'on although its GPUs were given back',
+      subject(rentalWith({ power: 'off', gpuHeld: false }), 'on'),
+      scene(),
+      [{ do: 'stop' }],
+    ],
+    [
+      'being stopped, and still on',
+      subject(rentalWith({ task: 'stop', power: 'changing' }), 'on'),
+      scene(),
+      [],
+    ],
+
+    [
+      'missing for the first time',
+      subject(rentalWith(), 'on', 'missing'),
+      scene(),
+      [note(NOW - 10 * S, [2])],
+    ],
+    [
+      'missing for the second time',
+      missedBefore(subject(troubled(20 * S), 'missing')),
+      scene(),
+      [unknown(NOW - 20 * S), fail(NOW - 20 * S, 'vanished')],
+    ],
+    [
+      'missing for the second time, Unknown already',
+      missedBefore(subject(unknownSince(NOW - 60 * S), 'missing')),
+      scene(),
+      [fail(NOW - 160 * S, 'vanished')],
+    ],
+    ['missing once, and there again', missedBefore(subject(troubled(20 * S), 'on')), scene(), [clear]],
+    [
+      'missing with so many others that the engine is not believed',
+      missedBefore(subject(troubled(100 * S), 'missing')),
+      scene({ isVanishingHeld: true }),
+      [unknown(NOW - 100 * S)],
+    ],
+
+    ['its node unheard of', subject(rentalWith(), 'unheard'), scene(), [note(NOW - 10 * S)]],
+    ['unheard of for 89 s', subject(troubled(89 * S), 'unheard'), scene(), []],
+    ['unheard of for 90 s', subject(troubled(90 * S), 'unheard'), scene(), [unknown(NOW - 90 * S)]],
+    [
+      'unheard of for long, most of which nobody looked',
+      subject(troubled(10 * MINUTE), 'unheard'),
+      scene({ watchingSince: at(NOW - 89 * S) }),
+      [],
+    ],
+    ['the whole engine silent', subject(rentalWith(), 'unheard'), unanswered(), [unknown(NOW - 95 * S)]],
+    [
+      'the whole engine silent to us, and not to the observer',
+      subject(rentalWith(), 'unheard'),
+      unanswered({ isSilent: false }),
+      [],
+    ],
+    [
+      'one of two hosts broken for 90 s: not billed from the last good sign',
+      subject(troubled(90 * S), 'on', 'broken'),
+      scene(),
+      [unknown(NOW - 90 * S), pause(NOW - 90 * S, 'host')],
+    ],
+
+    ['Unknown for less than 5 min', subject(unknownSince(NOW - 299 * S), 'unheard'), unanswered(), []],
+    [
+      'Unknown for 5 min, noticed later',
+      subject(unknownSince(NOW - 400 * S), 'unheard'),
+      unanswered(),
+      [pause(NOW - 100 * S, 'silence')],
+    ],
+    [
+      'Unknown and paused',
+      subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'unheard'),
+      unanswered(),
+      [],
+    ],
+    [
+      'Unknown and paused, and the engine now calls it broken',
+      subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'broken'),
+      scene(),
+      [pause(NOW - 500 * S, 'host')],
+    ],
+    [
+      'unheard of for 30 min',
+      subject(unknownSince(NOW - 30 * MINUTE + 100 * S), 'unheard'),
+      scene(),
+      [fail(NOW - 30 * MINUTE, 'host_lost')],
+    ],
+    [
+      'unheard of for 30 min, of which nobody looked for some',
+      subject(
+        unknownSince(NOW - 30 * MINUTE + 100 * S, { billingPausedAt: at(NOW - 25 * MINUTE) }),
+        'unheard',
+      ),
+      scene({ watchingSince: at(NOW - 29 * MINUTE) }),
+      [],
+    ],
+
+    ['back and on', subject(unknownSince(NOW - 60 * S), 'on'), scene(), [back]],
+    [
+      'back and on, and paused meanwhile',
+      subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'on'),
+      scene(),
+      [back, resume],
+    ],
+    [
+      'back and off: its host did that',
+      subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'off'),
+      scene(),
+      [back, showOff, start, pause(NOW - 500 * S, 'host')],
+    ],
+    [
+      'back and off, as it was before',
+      subject(unknownSince(NOW - 400 * S, { power: 'off', billingPausedAt: at(NOW - 100 * S) }), 'off'),
+      scene(),
+      [back, resume],
+    ],
+    ['back and between on and off', subject(unknownSince(NOW - 60 * S), 'changing'), scene(), []],
+    ['heard of again before anybody was told', subject(troubled(50 * S), 'on'), scene(), [clear]],
+    [
+      'off when heard of again: its host did that',
+      subject(troubled(50 * S), 'off'),
+      scene(),
+      [clear, showOff, start, pause(NOW - 50 * S, 'host')],
+    ],
+    [
+      'off by its host, and not switched on yet',
+      subject(rentalWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
+      scene(),
+      [start],
+    ],
+    [
+      'on again, and not billed yet',
+      subject(rentalWith({ billingPausedAt: at(5) }), 'on'),
+      scene(),
+      [resume],
+    ],
+
+    [
+      'off in a window: not billed, and left alone until it is over',
+      inWindow(subject(rentalWith(), 'off'), NOW - 5 * S, NOW + MINUTE),
+      scene(),
+      [showOff, pause(NOW - 5 * S, 'maintenance')],
+    ],
+    [
+      'off, and the window is over',
+      subject(rentalWith({ power: 'off', billingPausedAt: at(5) }), 'off'),
+      scene(),
+      [start],
+    ],
+    [
+      'off and the GPUs given back meanwhile',
+      subject(rentalWith({ power: 'off', gpuHeld: false, billingPausedAt: at(5) }), 'off'),
+      scene(),
+      [resume],
+    ],
+    [
+      'unheard of in a window: not billed from its begin',
+      inWindow(subject(troubled(95 * S), 'unheard'), NOW - 80 * S, NOW + MINUTE),
+      scene(),
+      [unknown(NOW - 95 * S), pause(NOW - 80 * S, 'maintenance')],
+    ],
+    [
+      'unheard of in a window that began before: not billed from the last good sign',
+      inWindow(subject(troubled(95 * S), 'unheard'), NOW - 10 * MINUTE, NOW + MINUTE),
+      scene(),
+      [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'maintenance')],
+    ],
+    [
+      'unheard of through hours of maintenance: not lost',
+      inWindow(
+        subject(unknownSince(NOW - 50 * MINUTE, { billingPausedAt: at(0) }), 'unheard'),
+        0,
+        NOW - 29 * MINUTE,
+      ),
+      scene(),
+      [],
+    ],
+  ])('%s', (_what, given, around, expected) => {
+    expect(planRepairs(given, around)).toEqual(expected);
+  });
+
+  it('takes the later of the last whole comparison and the begin of Running for the last good sign', () => {
+    const sign = (fields: Partial<ComparedRental>, wholeAt: Date | null) =>
+      lastHealthyAt(rentalWith(fields), { now: at(NOW), wholeAt });
+    expect(sign({}, at(NOW - 10 * S))).toEqual(at(NOW - 10 * S));
+    expect(sign({ statusSince: at(NOW - 3 * S) }, at(NOW - 10 * S))).toEqual(at(NOW - 3 * S));
+    expect(sign({}, null)).toEqual(at(0));
+    expect(sign({ troubleSince: at(7) }, at(NOW))).toEqual(at(7));
+    expect(sign({}, at(NOW + 5))).toEqual(at(NOW));
+  });
+});
+
+describe('what an engine says of a machine', () => {
+  const ref = { orgId, externalId: 'one', nodeName: 'node-1' };
+  const view = (power: MachineView['power']): MachineView => ({
+    ...ref,
+    power,
+    detail: null,
+    gpuPciAddresses: [],
+    privateIps: [],
+    address: null,
+    ports: [],
+    sshUser: 'ubuntu',
+    labels: {},
+    createdAt: null,
+  });
+  const list = (machines: readonly MachineView[], ...unseen: readonly string[]) => ({
+    listed: indexMachines({ machines, unseen }),
+    unseen: new Set(unseen),
+  });
+
+  it('is believed from the list where it is there and well, and asked for again where it is not', () => {
+    expect(observeFromList(ref, null)).toBe('unheard');
+    expect(observeFromList(ref, list([view('on')]))).toBe('on');
+    expect(observeFromList(ref, list([view('off')]))).toBe('off');
+    expect(observeFromList(ref, list([]))).toBe('doubtful');
+    expect(observeFromList(ref, list([], 'node-1'))).toBe('unheard');
+    expect(observeFromList(ref, list([view('error')]))).toBe('doubtful');
+    expect(observeFromList(ref, list([view('error')], 'node-1'))).toBe('unheard');
+    expect([
+      observeFromDescribe(null),
+      observeFromDescribe(view('error')),
+      observeFromDescribe(view('on')),
+    ]).toEqual(['missing', 'broken', 'on']);
+  });
+
+  it('is not confused by a machine of the same name in another organisation', () => {
+    const other = { ...ref, orgId: `${orgId}x` as typeof orgId };
+    expect(observeFromList(other, list([view('on')]))).toBe('doubtful');
+  });
+});
+
+it('more than a few and more than a share is too many', () => {
+  const limit = { floor: 3, percent: 10 };
+  expect([
+    exceedsFloorAndPercent(3, 3, limit),
+    exceedsFloorAndPercent(4, 40, limit),
+    exceedsFloorAndPercent(4, 39, limit),
+  ]).toEqual([false, false, true]);
+});
+
+/** The rental after its repairs, as the transaction leaves it, and the machine as the one who drives it leaves that. */
+function after(rental: ComparedRental, repairs: readonly Repair[], now: Date): ComparedRental | null {
+  let next: ComparedRental = rental;
+  for (const repair of repairs) {
+    switch (repair.do) {
+      case 'note':
+        next = { ...next, troubleSince: repair.since };
+        break;
+      case 'clear':
+        next = { ...next, troubleSince: null };
+        break;
+      case 'unknown':
+        next = { ...next, status: 'Unknown', statusSince: now, changedAt: now, troubleSince: repair.since };
+        break;
+      case 'back':
+        next = { ...next, status: 'Running', statusSince: now, changedAt: now, troubleSince: null };
+        break;
+      case 'pause':
+        next = { ...next, billingPausedAt: repair.at };
+        break;
+      case 'resume':
+        next = { ...next, billingPausedAt: null };
+        break;
+      case 'fail':
+        return null;
+      case 'power':
+        next = { ...next, power: repair.to };
+        break;
+      case 'start':
+        next = { ...next, power: 'on', changedAt: now };
+        break;
+      case 'stop':
+        next = { ...next, power: 'off', changedAt: now };
+    }
+  }
+  return next;
+}
+
+const anySight = fc.constantFrom<ObservedState>('on', 'off', 'changing', 'broken', 'unheard');
+const stretch = fc.record({
+  sight: anySight,
+  looks: fc.integer({ min: 1, max: 40 }),
+  /** Nobody looks for so long before it. */
+  gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 40 * MINUTE })),
+  isAnswered: fc.boolean(),
+});
+
+describe('over any course of events', () => {
+  it('judges nothing by time in which nobody looked, keeps one good sign, and ends as if nothing had been', () => {
+    fc.assert(
+      fc.property(fc.array(stretch, { maxLength: 12 }), (stretches) => {
+        let nowMs = 0;
+        let rental: ComparedRental | null = rentalWith();
+        let watchingSince = at(0);
+        let wholeAt: Date | null = null;
+        const step = (sight: ObservedState, isAnswered: boolean): void => {
+          nowMs += 10 * S;
+          if (rental === null) return;
+          const answered = isAnswered || sight !== 'unheard';
+          const around = scene({ now: at(nowMs), answered, isSilent: true, watchingSince, wholeAt });
+          const before: ComparedRental = rental;
+          const since = lastHealthyAt(before, around);
+          const repairs = planRepairs(subject(before, sight), around);
+          for (const repair of repairs) {
+            if (repair.do === 'unknown' || repair.do === 'fail') {
+              expect(at(nowMs).getTime() - watchingSince.getTime()).toBeGreaterThanOrEqual(
+                policy.unknownAfterMs,
+              );
+              expect(at(nowMs).getTime() - since.getTime()).toBeGreaterThanOrEqual(policy.unknownAfterMs);
+            }
+            if (repair.do === 'fail') {
+              expect([before.status, repair.at]).toEqual(['Unknown', since]);
+              expect(at(nowMs).getTime() - watchingSince.getTime()).toBeGreaterThanOrEqual(
+                policy.lostAfterMs,
+              );
+            }
+            if (repair.do === 'pause') {
+              expect(repair.at.getTime()).toBeGreaterThanOrEqual(since.getTime());
+              expect(repair.at.getTime()).toBeLessThanOrEqual(at(nowMs).getTime());
+            }
+            const kind = repairMetricKind(repair);
+            if (kind !== null) expect(repairKinds).toContain(kind);
+          }
+          rental = after(before, repairs, at(nowMs));
+          // What is done is not done again, and the good sign of a trouble stays where it was.
+          if (rental !== null) {
+            const again = planRepairs(subject({ ...rental, changedAt: at(0) }, sight), around);
+            expect(again.filter(({ do: what }) => what === 'unknown' || what === 'pause')).toEqual([]);
+            if (before.troubleSince !== null && rental.troubleSince !== null)
+              expect(rental.troubleSince).toEqual(before.troubleSince);
+          }
+          if (answered) wholeAt = at(nowMs);
+        };
+        for (const { sight, looks, gapMs, isAnswered } of stretches) {
+          nowMs += gapMs;
+          if (gapMs + 10 * S > policy.watchGapMs) watchingSince = at(nowMs + 10 * S);
+          for (let count = 0; count < looks; count += 1) step(sight, isAnswered);
+        }
+        for (let count = 0; count < 3; count += 1) step('on', true);
+        if (rental !== null) {
+          expect(rental).toMatchObject({
+            status: 'Running',
+            power: 'on',
+            troubleSince: null,
+            billingPausedAt: null,
+          });
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('does nothing while the engine is silent to us alone', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: NOW }), fc.boolean(), (agoMs, isUnknown) => {
+        const rental = isUnknown ? unknownSince(NOW - agoMs - 1) : troubled(agoMs);
+        const around = unanswered({ isSilent: false });
+        expect(planRepairs(subject(rental, 'unheard'), around)).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,194 @@
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type ClusterId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner, defineLoop } from '@millrace/platform/loops';
+import { gauge } from '@millrace/platform/telemetry';
+import type { ComparisonResult } from './compare-cluster.ts';
+import { reconcilerActor } from './repair-rental.ts';
+import {
+  findMachinesElsewhere,
+  deleteOrphans,
+  isNewestComparison,
+  isOrphanRemovalAllowed,
+  recordOrphanRemoval,
+  insertOrphans,
+  type Comparison,
+} from './comparisons.store.ts';
+import type { OrphanMachine } from './plan-orphans.ts';
+import { quarantineNodeWithUnknownMachine, quarantineUncleanNodeByName } from '../../fleet/index.ts';
+
+/**
+ * Removes orphaned machines beside the comparisons that found them. The orphans of a cluster are one item: an engine that hangs
+ * holds one place, is given up after the item's time, and is postponed. No comparison waits for it.
+ */
+const orphanLoop = defineLoop({
+  name: 'remove orphaned machines',
+  over: 'clusters',
+  timeoutMs: 60_000,
+  atOnce: 32,
+  firstRetryMs: 5_000,
+  maxRetryMs: 10 * 60_000,
+});
+
+const deferredGauge = gauge(
+  'millrace_rentals_strays_held',
+  'Machines that no rental knows and that wait for a person, by cluster',
+);
+
+/** A removal that has been tried for longer is an error in the log. */
+const REMOVAL_LATE_MS = 10 * 60_000;
+
+export interface OrphanRemovalDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  /** The longest that one call to an engine may take. */
+  readonly callTimeoutMs: number;
+  /** False: the database is not known to be the newest state. A removal counts as neither tried nor late then. */
+  readonly mayRemove: () => boolean;
+  /** True: this machine is removed only where an operator has allowed it, because the database may have lost its row. */
+  readonly mayHaveLostRow: (orphan: OrphanMachine) => boolean;
+  /** Called for each machine that was removed. */
+  readonly onRemoved: () => void;
+}
+
+export interface OrphanRemoval {
+  /** Begins to remove the orphans of a cluster, unless that is under way or postponed. Waits for nothing. */
+  begin(clusterId: ClusterId, orphans: readonly OrphanMachine[]): void;
+  /** Resolves when no removal is under way. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createOrphanRemoval(parts: OrphanRemovalDeps): OrphanRemoval {
+  const { clock, log, db } = parts;
+  const runner = createItemRunner(orphanLoop, { clock, log, db, claims: true });
+  const stopping = new AbortController();
+  const begun = new Map<ClusterId, Promise<unknown>>();
+  const settled = async (): Promise<void> => {
+    while (begun.size > 0) await Promise.all(begun.values());
+  };
+  return {
+    begin(clusterId, orphans) {
+      if (orphans.length === 0 || begun.has(clusterId) || begun.size >= orphanLoop.atOnce) return;
+      const work = runner
+        .run([clusterId], {
+          key: toUuid,
+          work: (_, signal) => removeOrphans(parts, clusterId, orphans, signal),
+          signal: stopping.signal,
+        })
+        .catch((error: unknown) => {
+          log.warn({ err: error, clusterId }, 'the removal of orphaned machines could not be recorded');
+        })
+        .finally(() => begun.delete(clusterId));
+      begun.set(clusterId, work);
+    },
+    settled,
+    async stop() {
+      stopping.abort();
+      await settled();
+    },
+  };
+}
+
+/** Handles each orphan separately: one that cannot be removed does not stop the next. */
+async function removeOrphans(
+  parts: OrphanRemovalDeps,
+  clusterId: ClusterId,
+  orphans: readonly OrphanMachine[],
+  signal: AbortSignal,
+): Promise<void> {
+  let problem: string | null = null;
+  for (const orphan of orphans) {
+    if (signal.aborted) break;
+    problem = (await removeOrphan(parts, clusterId, orphan, signal)) ?? problem;
+  }
+  if (problem !== null) throw new Error(problem);
+}
+
+/** Access first, as with every machine. The next comparison sees that it is gone. Answers why it could not be removed. */
+async function removeOrphan(
+  parts: OrphanRemovalDeps,
+  clusterId: ClusterId,
+  orphan: OrphanMachine,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { db, clock, log, callTimeoutMs } = parts;
+  if (!parts.mayRemove()) return null;
+  if (parts.mayHaveLostRow(orphan) && !(await isOrphanRemovalAllowed(db, clusterId, db.clock.now())))
+    return null;
+  // A rental may have adopted the machine since the list was made.
+  if ((await findMachinesElsewhere(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
+    return null;
+  const about = { clusterId, externalId: orphan.externalId, nodeName: orphan.nodeName };
+  let problem: string | null = null;
+  try {
+    const call = (what: string, work: (driver: ComputeDriver, ends: AbortSignal) => Promise<void>) =>
+      withDeadline(clock, what, callTimeoutMs, async (late) =>
+        work(await parts.drivers(clusterId), AbortSignal.any([late, signal])),
+      );
+    await call('Cutting access', (driver, ends) => driver.cutAccess(orphan, ends));
+    await call('Removing a machine', (driver, ends) => driver.terminate(orphan, ends));
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+    const suspicion = { why: problem, actor: reconcilerActor };
+    if (isDriverError(error, 'unclean')) await quarantineUncleanNodeByName(db, about, suspicion);
+  }
+  await db.transaction({ name: 'note reaping', isolation: 'read committed' }, (tx) =>
+    recordOrphanRemoval(tx, clusterId, orphan, problem?.slice(0, 2_000) ?? null),
+  );
+  if (problem === null) {
+    parts.onRemoved();
+    log.warn(about, 'a machine that no rental knows was removed');
+    return null;
+  }
+  const begunMs = orphan.reapBegunAt?.getTime() ?? db.clock.nowMs();
+  const isLate = db.clock.nowMs() - begunMs > REMOVAL_LATE_MS;
+  log[isLate ? 'error' : 'warn'](
+    { ...about, problem },
+    'a machine that no rental knows could not be removed yet',
+  );
+  return problem;
+}
+
+/** Remembers orphaned machines, and answers those that are to be removed now. */
+export async function recordOrphans(
+  { db, log }: Pick<OrphanRemovalDeps, 'db' | 'log'>,
+  comparison: Comparison,
+  { cluster, strays: plan }: ComparisonResult,
+): Promise<readonly OrphanMachine[]> {
+  if (plan === null) return [];
+  const about = { clusterId: cluster.id, cluster: cluster.name };
+  const heldCount = (plan.isPersonNeeded ? plan.held.length : 0) + plan.lost.length;
+  deferredGauge.record(heldCount, { cluster: cluster.name });
+  if (plan.misplaced.length > 0) {
+    const some = plan.misplaced.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
+    log.error({ ...about, machines: some }, 'machines of rentals are on another cluster than their rows say');
+  }
+  if (plan.isPersonNeeded) {
+    const some = plan.held.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
+    log.error(
+      { ...about, count: plan.held.length, machines: some },
+      'more machines that no rental knows than are removed unasked: a person must decide',
+    );
+  }
+  if (plan.fresh.length === 0 && plan.forget.length === 0 && plan.reap.length === 0) return [];
+  // A machine without a row holds GPUs that the database believes to be free, until an operator has it removed.
+  for (const { nodeName } of plan.freshLost) {
+    await quarantineNodeWithUnknownMachine(db, { clusterId: cluster.id, nodeName }, reconcilerActor);
+  }
+  const isCurrent = await db.transaction({ name: 'note strays', isolation: 'read committed' }, async (tx) => {
+    if (!(await isNewestComparison(tx, comparison))) return false;
+    await insertOrphans(tx, cluster, plan.fresh);
+    await deleteOrphans(tx, cluster.id, plan.forget);
+    return true;
+  });
+  if (plan.fresh.length > 0) {
+    const some = plan.fresh.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
+    log.warn({ ...about, count: plan.fresh.length, machines: some }, 'machines that no rental knows');
+  }
+  return isCurrent ? plan.reap : [];
+}

@@ -1,0 +1,260 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
+import {
+  markReleasing,
+  recordNodeFaults,
+  windowsBetween,
+  type NodeMaintenancePeriod,
+} from '../../fleet/index.ts';
+import { changeMeters, type Meter } from '../../metering/index.ts';
+import { markMachinesTerminating, saveMachine } from '../model/machines.store.ts';
+import { failRental, metersOf } from '../money/rental-billing.service.ts';
+import { updateRentalAndEnqueue, transitionRental } from '../model/rental-transitions.ts';
+import { defaultRentalPolicy } from '../model/policy.ts';
+import {
+  isObservedBeforeChange,
+  planRepairs,
+  toComparedRental,
+  lastHealthyAt,
+  type ComparedRental,
+  type Repair,
+  type ComparisonContext,
+  type ObservedMachine,
+  type ObservedState,
+  type ObservedRental,
+} from './plan-repairs.ts';
+import { currentMachinesOf, type Rental, type RentalMachine, type RentalView } from '../model/rental.ts';
+import { saveRental } from '../model/rentals.store.ts';
+import { isNewestComparison, type Comparison } from './comparisons.store.ts';
+import { lockView } from '../model/rental-view.ts';
+import { hasSharedAddress, refreshVolumeClients } from '../model/rental-volumes.ts';
+
+/** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
+
+export const reconcilerActor: Actor = { kind: 'system', id: 'reconciler' };
+
+/** What was seen of the machines of a rental's attempt, by position. */
+export interface RentalObservation {
+  readonly orgId: OrgId;
+  readonly rentalId: RentalId;
+  readonly attempt: number;
+  readonly sights: ReadonlyMap<number, ObservedState>;
+}
+
+/** `overtaken`: a newer comparison has begun, or the rental was changed, and what this one saw counts no more. */
+export async function repairRental(
+  tx: Tx,
+  comparison: Comparison,
+  sighting: RentalObservation,
+  scene: ComparisonContext,
+): Promise<readonly Repair[] | 'overtaken'> {
+  if (!(await isNewestComparison(tx, comparison))) return 'overtaken';
+  const view = await lockView(tx, { orgId: sighting.orgId, id: sighting.rentalId });
+  const machines = view === null ? null : observedMachines(view, sighting);
+  if (view === null || machines === null) return [];
+  const rental = toComparedRental(view.rental);
+  if (isObservedBeforeChange(scene, rental)) return 'overtaken';
+  const nodeIds = currentMachinesOf(view).map(({ nodeId }) => nodeId);
+  const [windows = []] = await maintenanceWindowsFor(tx, scene, [{ rental, nodeIds }]);
+  const repairs = planRepairs({ rental, machines, windows }, scene);
+  let current = view;
+  for (const repair of repairs) current = await applyRepair(tx, current, repair);
+  return repairs;
+}
+
+/** Null: it is not a rental that is compared, or not the one that was seen. */
+function observedMachines(view: RentalView, sighting: RentalObservation): readonly ObservedMachine[] | null {
+  const { rental } = view;
+  const machines = currentMachinesOf(view);
+  if (rental.status !== 'Running' && rental.status !== 'Unknown') return null;
+  if (rental.attempt !== sighting.attempt || machines.length === 0) return null;
+  const seen = machines.flatMap(({ position, absentSeen, state }) => {
+    const sight = sighting.sights.get(position);
+    return sight === undefined || state !== 'open' ? [] : [{ position, absentSeen, sight }];
+  });
+  return seen.length === machines.length ? seen : null;
+}
+
+/** The maintenance of each rental's nodes since its last good sign, in the order of their begin; one query for all. */
+export async function maintenanceWindowsFor(
+  reader: Reader,
+  scene: ComparisonContext,
+  asked: readonly { readonly rental: ComparedRental; readonly nodeIds: readonly NodeId[] }[],
+): Promise<readonly ObservedRental['windows'][]> {
+  const { now } = scene;
+  const signs = asked.map(({ rental }) => lastHealthyAt(rental, scene));
+  const from = new Date(Math.min(now.getTime(), ...signs.map(Number)));
+  const nodeIds = [...new Set(asked.flatMap((one) => one.nodeIds))];
+  const byNode = Map.groupBy(
+    await windowsBetween(reader, nodeIds, { from, to: now }),
+    ({ nodeId }) => nodeId,
+  );
+  return asked.map((one, index) => {
+    const since = signs[index] ?? now;
+    return one.nodeIds
+      .flatMap((nodeId): readonly NodeMaintenancePeriod[] => byNode.get(nodeId) ?? [])
+      .filter(({ endsAt }) => endsAt > since)
+      .toSorted((left, right) => left.startsAt.getTime() - right.startsAt.getTime());
+  });
+}
+
+async function applyRepair(tx: Tx, view: RentalView, repair: Repair): Promise<RentalView> {
+  const { rental } = view;
+  const withRental = (next: Rental): RentalView => ({ ...view, rental: next });
+  switch (repair.do) {
+    case 'note':
+      await recordAbsence(tx, view, repair.missing);
+      return withRental(await saveRental(tx, rental, { troubleSince: repair.since }));
+    case 'clear':
+      await recordAbsence(tx, view, []);
+      return withRental(await saveRental(tx, rental, { troubleSince: null }));
+    case 'unknown': {
+      const reason = `Its host has not answered since ${repair.since.toISOString()}.`;
+      return withRental(await markUnknown(tx, rental, { since: repair.since, reason }));
+    }
+    case 'back':
+      await recordAbsence(tx, view, []);
+      return withRental(await markRunningAgain(tx, rental));
+    case 'pause':
+      await pauseBilling(tx, rental, repair.at);
+      return withRental(await saveRental(tx, rental, { billingPausedAt: repair.at }));
+    case 'resume':
+      await resumeBilling(tx, rental);
+      return withRental(await saveRental(tx, rental, { billingPausedAt: null }));
+    case 'fail': {
+      const loss = { at: repair.at, why: lossReasons[repair.because], actor: reconcilerActor };
+      return withRental(await failLostRental(tx, view, loss));
+    }
+    case 'power':
+      return withRental(await saveRental(tx, rental, { power: repair.to, updatedAt: tx.clock.now() }));
+    case 'start':
+      return withRental(await requestPowerTask(tx, rental, 'start'));
+    case 'stop':
+      return withRental(await requestPowerTask(tx, rental, 'stop'));
+  }
+}
+
+/** How often the engine has said in a row that it has none: one more for these, nothing any more for the others. */
+async function recordAbsence(tx: Tx, view: RentalView, missing: readonly number[]): Promise<void> {
+  for (const machine of currentMachinesOf(view)) {
+    const absentSeen = missing.includes(machine.position) ? 1 : 0;
+    if (absentSeen !== machine.absentSeen) await saveMachine(tx, machine, { absentSeen });
+  }
+}
+
+function markUnknown(
+  tx: Tx,
+  rental: Rental,
+  { since, reason }: { readonly since: Date; readonly reason: string },
+): Promise<Rental> {
+  return transitionRental(tx, rental, {
+    to: 'Unknown',
+    reason,
+    actor: reconcilerActor,
+    changes: { troubleSince: since },
+    data: { silentSince: since.toISOString() },
+  });
+}
+
+function markRunningAgain(tx: Tx, rental: Rental): Promise<Rental> {
+  if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran, so it cannot be back.`);
+  return transitionRental(tx, rental, {
+    to: 'Running',
+    reason: null,
+    actor: reconcilerActor,
+    changes: { troubleSince: null },
+    data: { startedAt: rental.startedAt.toISOString() },
+  });
+}
+
+const lossReasons = {
+  vanished: 'Its machine is gone: its host says that it has none.',
+  host_lost: 'Its host has not answered for too long and counts as lost.',
+} as const;
+
+/** Its machine is lost, and nothing after `at` is paid for. No rental fails that was not Unknown first. */
+export async function failLostRental(
+  tx: Tx,
+  view: RentalView,
+  { at, why, actor }: { readonly at: Date; readonly why: string; readonly actor: Actor },
+): Promise<Rental> {
+  const isUnknown = view.rental.status === 'Unknown';
+  const rental = isUnknown ? view.rental : await markUnknown(tx, view.rental, { since: at, reason: why });
+  const hosts = currentMachinesOf(view).map(({ nodeId }) => nodeId);
+  await recordNodeFaults(tx, hosts, { kind: 'loss', rentalId: rental.id, reason: why });
+  await markMachinesTerminating(tx, rental.orgId, rental.id, { now: tx.clock.now() });
+  if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
+  return failRental(tx, { ...view, rental }, why, { actor, lastGoodSign: at });
+}
+
+/** The one who works on the rental does it, as if it had been asked for. */
+function requestPowerTask(tx: Tx, rental: Rental, task: 'start' | 'stop'): Promise<Rental> {
+  const taskDeadlineAt = new Date(tx.clock.nowMs() + defaultRentalPolicy.powerMs);
+  // Why it was stopped decides how long its disk is kept.
+  const taskOptions = task === 'stop' ? { ...rental.taskOptions, release: true } : {};
+  return updateRentalAndEnqueue(
+    tx,
+    rental,
+    { task, taskOptions, taskDeadlineAt, power: 'changing' },
+    reconcilerActor,
+  );
+}
+
+/** Nothing after `at` is paid for. What was paused later is paused anew, so that the time between is given back. */
+async function pauseBilling(tx: Tx, rental: Rental, at: Date): Promise<void> {
+  const meters = (await metersOf(tx, rental)).filter(({ state }) => state !== 'closed');
+  await changeAllMeters(tx, rental, 'resume', tx.clock.now(), meters);
+  await changeAllMeters(tx, rental, 'pause', at, meters);
+}
+
+/** A term that began meanwhile has a meter of its own, which nobody has paused. */
+async function resumeBilling(tx: Tx, rental: Rental): Promise<void> {
+  const meters = (await metersOf(tx, rental)).filter(({ state }) => state !== 'closed');
+  if (rental.billingPausedAt !== null)
+    await changeAllMeters(tx, rental, 'pause', rental.billingPausedAt, meters);
+  await changeAllMeters(tx, rental, 'resume', tx.clock.now(), meters);
+}
+
+/** The address of a machine that was sold before its engine knew it. */
+export interface FoundAddress {
+  readonly orgId: OrgId;
+  readonly rentalId: RentalId;
+  readonly externalId: string;
+  readonly privateIp: string;
+}
+
+/** The tenant is shown where its other machines reach this one. */
+export async function recordAddress(tx: Tx, found: FoundAddress): Promise<void> {
+  const view = await lockView(tx, { orgId: found.orgId, id: found.rentalId });
+  const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
+  if (view === null || machine?.state !== 'open' || machine.privateIp !== null) return;
+  await savePrivateAddress(tx, view.rental, machine, found.privateIp);
+}
+
+/** An address that another machine holds is not written, so that the next comparison tries again. */
+export async function savePrivateAddress(
+  tx: Tx,
+  rental: Rental,
+  machine: RentalMachine,
+  privateIp: string,
+): Promise<void> {
+  await saveMachine(tx, machine, { privateIp });
+  if (await hasSharedAddress(tx, rental, machine)) await saveMachine(tx, machine, { privateIp: null });
+  else await refreshVolumeClients(tx, rental);
+}
+
+/** Those that are in the state already stay as they are. */
+async function changeAllMeters(
+  tx: Tx,
+  rental: Rental,
+  act: 'pause' | 'resume',
+  at: Date,
+  meters: readonly Meter[],
+): Promise<void> {
+  await changeMeters(
+    tx,
+    rental.orgId,
+    meters.map((meter) => ({ do: act, meterId: meter.id, at })),
+  );
+}

@@ -1,0 +1,120 @@
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId, NodeId, OrgId } from '@millrace/platform/ids';
+import { nanoUsd, ppm, roundExact, shareOf, subtractUsd, timesUsd } from '@millrace/platform/money';
+import type { WireIdAllocator } from '@millrace/platform/wire-ids';
+import { listNodes, type NodeRecord } from '../fleet/index.ts';
+import type { InstanceOrder } from './order/order.ts';
+import { createRental } from './order/accept-order.service.ts';
+import type { RentalHarness, Tenant } from './model/rental.fixture.ts';
+import type { Rental } from './model/rental.ts';
+
+/** Orders of instances, as the marketplace makes them of a machine in its listing. */
+
+/**
+ * One mechanism: whatever holds of one kind holds of the others, but for how many attempts may be made for it, the machines of
+ * each (bare metal is rented as a gang of two here), and whether its ports are opened one by one.
+ */
+export const kinds = [
+  { kind: 'virtual-machine', attempts: 2, machines: 1, opensPorts: true, engine: 'live' },
+  { kind: 'instance', attempts: 1, machines: 1, opensPorts: true, engine: 'market' },
+  { kind: 'bare-metal', attempts: 2, machines: 2, opensPorts: false, engine: 'metal' },
+] as const;
+export type Kind = (typeof kinds)[number]['kind'];
+
+/** Accepts an order of the kind in live mode, on engines that were looked at just now. */
+export async function rentAs(
+  world: Pick<RentalHarness, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
+  kind: Kind,
+  tenant: Tenant,
+  wish: Pick<InstanceRequest, 'gpuCount' | 'customPorts'> = {},
+): Promise<Rental> {
+  await world.watch();
+  if (kind === 'instance') return world.rentInstance(tenant, wish);
+  if (kind === 'bare-metal') return world.rentMetal(tenant, { gpuCount: 16 });
+  const { gpuCount = 1, customPorts = [] } = wish;
+  return world.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
+}
+
+/** What a test wants of an instance; the rest is as `MARKET` says. */
+export interface InstanceRequest {
+  readonly gpuCount?: number;
+  readonly customPorts?: readonly number[];
+  readonly ttlSeconds?: number;
+  readonly userData?: string;
+  readonly image?: string;
+  /** Otherwise the node with the most room. */
+  readonly nodeId?: NodeId;
+  /** False: the machine is the operator's own. */
+  readonly supplied?: boolean;
+}
+
+/** The machines of the market, and what a GPU of theirs costs: a price that no fee divides without a rest. */
+export const MARKETPLACE = {
+  pricePerGpuHour: nanoUsd(2_499_999_999n),
+  feePpm: ppm(150_000),
+  clusterName: 'market-1',
+} as const;
+
+/** Rents on one of the market's machines. */
+export function createInstanceRenter(
+  db: Db,
+  wireIds: WireIdAllocator,
+  market: { readonly clusterId: ClusterId; readonly supplierOrgId: OrgId },
+): (tenant: Tenant, wish?: InstanceRequest) => Promise<Rental> {
+  return async (tenant, wish = {}) => {
+    const wireId = await wireIds.next();
+    const nodes = await listNodes(db, { clusterId: market.clusterId }, { limit: 100, after: null });
+    const [roomiest] = nodes.toSorted((one, other) => freeOf(other) - freeOf(one));
+    const node = nodes.find(({ id }) => id === wish.nodeId) ?? roomiest;
+    if (node === undefined) throw new Error('The market has no machine.');
+    return db.transaction({ name: 'create instance', isolation: 'read committed' }, (tx) =>
+      createRental(tx, tenant.call('live'), instanceOrder(node, wish, market.supplierOrgId, wireId), wireId),
+    );
+  };
+}
+
+const freeOf = ({ gpus }: NodeRecord): number =>
+  gpus.filter(({ allocatedTo }) => allocatedTo === null).length;
+
+function instanceOrder(
+  node: NodeRecord,
+  wish: InstanceRequest,
+  supplierOrgId: OrgId,
+  wireId: number,
+): InstanceOrder {
+  const { gpuCount = 1, customPorts = [], supplied = true } = wish;
+  const { pricePerGpuHour, feePpm, clusterName } = MARKETPLACE;
+  const rate = timesUsd(pricePerGpuHour, BigInt(gpuCount));
+  const ratePerHour = subtractUsd(rate, roundExact(shareOf(rate, feePpm), 'up'));
+  return {
+    kind: 'instance',
+    region: node.region,
+    gpuType: node.gpuType ?? 'other',
+    connectionType: node.connectionType,
+    gpusPerNode: gpuCount,
+    nodeCount: 1,
+    cuda: null,
+    termType: 'on-demand',
+    termPeriodDays: null,
+    discountPercentage: 0,
+    convertOnExpiry: false,
+    monitoring: false,
+    customPorts,
+    name: null,
+    label: null,
+    tags: {},
+    image: wish.image ?? null,
+    userData: wish.userData ?? null,
+    sshKeys: 'all',
+    ttlSeconds: wish.ttlSeconds ?? null,
+    maxUsd: null,
+    idle: null,
+    machine: {
+      nodeId: node.id,
+      providerId: node.providerId,
+      pricePerGpuHour,
+      supplier: supplied ? { orgId: supplierOrgId, ratePerHour } : null,
+      toldAs: { instanceId: `quiet-test-otter-${wireId}`, clusterName, nodeName: node.id },
+    },
+  };
+}

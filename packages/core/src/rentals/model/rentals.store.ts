@@ -1,0 +1,417 @@
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
+import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
+import { nanoUsd } from '@millrace/platform/money';
+import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
+import { parseFrozenPrice } from '../../prices/index.ts';
+import type {
+  PrivateCloud,
+  Rental,
+  RentalState,
+  RentalSupplier,
+  TaskOptions,
+  PublicIdentity,
+} from './rental.ts';
+
+/** All SQL that reads and changes one rental's row. Lists are in `listing.store.ts`, machines in `machines.store.ts`. */
+
+export type RentalRow = Selectable<Tables['rentals']>;
+
+export function toRental(row: RentalRow): Rental {
+  const { idle_after_seconds: afterSeconds, idle_action: idleAction } = row;
+  return {
+    id: fromUuid('rnt', row.id),
+    wireId: row.wire_id,
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    kind: row.kind,
+    userId: fromUuid('usr', row.user_id),
+    keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
+    providerId: row.provider_id,
+    region: row.region,
+    gpuType: row.gpu_type,
+    gpusPerNode: row.gpus_per_node,
+    nodeCount: row.node_count,
+    gpuCount: row.gpu_count,
+    connectionType: row.connection_type,
+    cuda: row.cuda,
+    name: row.name,
+    label: row.label,
+    tags: row.tags as Record<string, string>,
+    image: row.image,
+    userData: row.user_data,
+    sshKeys: row.ssh_keys,
+    customPorts: row.custom_ports,
+    labels: row.labels as Record<string, string>,
+    monitoring: row.monitoring,
+    convertOnExpiry: row.convert_on_expiry,
+    diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
+    supplier: supplierOf(row),
+    toldAs: row.told_as as PublicIdentity | null,
+    privateCloud: row.private_cloud as PrivateCloud | null,
+    status: row.status as RentalState,
+    statusReason: row.status_reason,
+    statusSince: row.status_since,
+    task: row.task,
+    taskOptions: row.task_options as TaskOptions,
+    taskDeadlineAt: row.task_deadline_at,
+    power: row.power,
+    gpuHeld: row.gpu_held,
+    attempt: row.attempt,
+    firstAttempt: row.first_attempt,
+    allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
+    troubleSince: row.trouble_since,
+    billingPausedAt: row.billing_paused_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    endAcceptedAt: row.end_accepted_at,
+    endedAt: row.ended_at,
+    endReason: row.end_reason,
+    expiresAt: row.expires_at,
+    maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
+    idle: afterSeconds === null || idleAction === null ? null : { afterSeconds, action: idleAction },
+    toldExpiringAt: row.told_expiring_at,
+    nextActionAt: row.next_action_at,
+    deadlineAt: row.deadline_at,
+    transitions: row.transitions,
+    steps: row.steps,
+    version: row.version,
+  };
+}
+
+function supplierOf(row: RentalRow): RentalSupplier | null {
+  const { supplier_org_id: orgId, supplier_rate_nano_usd_per_hour: rate } = row;
+  return orgId === null || rate === null
+    ? null
+    : { orgId: fromUuid('org', orgId), ratePerHour: nanoUsd(rate) };
+}
+
+export type NewRental = Omit<Rental, 'gpuCount' | 'transitions' | 'steps' | 'version'> &
+  Partial<Pick<Rental, 'steps'>>;
+
+function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
+  return {
+    ...(toUpdate(rental) as object),
+    id: toUuid(rental.id),
+    wire_id: rental.wireId,
+    org_id: toUuid(rental.orgId),
+    mode: rental.mode,
+    kind: rental.kind,
+    user_id: toUuid(rental.userId),
+    key_id: rental.keyId === null ? null : toUuid(rental.keyId),
+    provider_id: rental.providerId,
+    region: rental.region,
+    gpu_type: rental.gpuType,
+    gpus_per_node: rental.gpusPerNode,
+    node_count: rental.nodeCount,
+    connection_type: rental.connectionType,
+    cuda: rental.cuda,
+    image: rental.image,
+    ssh_keys: [...rental.sshKeys],
+    custom_ports: [...rental.customPorts],
+    tags: JSON.stringify(rental.tags),
+    task_options: JSON.stringify(rental.taskOptions),
+    labels: JSON.stringify(rental.labels),
+    convert_on_expiry: rental.convertOnExpiry,
+    disk_price: rental.diskPrice === null ? null : JSON.stringify(rental.diskPrice),
+    supplier_org_id: rental.supplier === null ? null : toUuid(rental.supplier.orgId),
+    supplier_rate_nano_usd_per_hour: rental.supplier?.ratePerHour ?? null,
+    told_as: rental.toldAs === null ? null : JSON.stringify(rental.toldAs),
+    private_cloud: rental.privateCloud === null ? null : JSON.stringify(rental.privateCloud),
+    status: rental.status,
+    status_since: rental.statusSince,
+    power: rental.power,
+    created_at: rental.createdAt,
+  };
+}
+
+/** What may change of a rental. The database refuses the rest. */
+export type RentalChanges = Partial<
+  Pick<
+    Rental,
+    | 'providerId'
+    | 'name'
+    | 'label'
+    | 'tags'
+    | 'monitoring'
+    | 'convertOnExpiry'
+    | 'userData'
+    | 'status'
+    | 'statusReason'
+    | 'statusSince'
+    | 'task'
+    | 'taskOptions'
+    | 'taskDeadlineAt'
+    | 'power'
+    | 'gpuHeld'
+    | 'attempt'
+    | 'firstAttempt'
+    | 'allocationId'
+    | 'troubleSince'
+    | 'billingPausedAt'
+    | 'updatedAt'
+    | 'startedAt'
+    | 'endAcceptedAt'
+    | 'endedAt'
+    | 'endReason'
+    | 'expiresAt'
+    | 'maxNanoUsd'
+    | 'idle'
+    | 'toldExpiringAt'
+    | 'nextActionAt'
+    | 'deadlineAt'
+    | 'transitions'
+    | 'steps'
+  >
+>;
+
+/** Only what is named is changed: `undefined` leaves a column as it is. */
+function toUpdate(changes: RentalChanges): Updateable<Tables['rentals']> {
+  const row: Updateable<Tables['rentals']> = {
+    provider_id: changes.providerId,
+    name: changes.name,
+    label: changes.label,
+    tags: changes.tags === undefined ? undefined : JSON.stringify(changes.tags),
+    monitoring: changes.monitoring,
+    convert_on_expiry: changes.convertOnExpiry,
+    user_data: changes.userData,
+    status: changes.status,
+    status_reason: changes.statusReason,
+    status_since: changes.statusSince,
+    task: changes.task,
+    task_options: changes.taskOptions === undefined ? undefined : JSON.stringify(changes.taskOptions),
+    task_deadline_at: changes.taskDeadlineAt,
+    power: changes.power,
+    gpu_held: changes.gpuHeld,
+    attempt: changes.attempt,
+    first_attempt: changes.firstAttempt,
+    allocation_id: changes.allocationId == null ? changes.allocationId : toUuid(changes.allocationId),
+    trouble_since: changes.troubleSince,
+    billing_paused_at: changes.billingPausedAt,
+    updated_at: changes.updatedAt,
+    started_at: changes.startedAt,
+    end_accepted_at: changes.endAcceptedAt,
+    ended_at: changes.endedAt,
+    end_reason: changes.endReason,
+    expires_at: changes.expiresAt,
+    max_nano_usd: changes.maxNanoUsd,
+    idle_after_seconds: changes.idle === undefined ? undefined : (changes.idle?.afterSeconds ?? null),
+    idle_action: changes.idle === undefined ? undefined : (changes.idle?.action ?? null),
+    told_expiring_at: changes.toldExpiringAt,
+    next_action_at: changes.nextActionAt,
+    deadline_at: changes.deadlineAt,
+    transitions: changes.transitions,
+    steps: changes.steps,
+  };
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
+}
+
+export async function insertRental(tx: Tx, rental: NewRental): Promise<Rental> {
+  const row = await tx.kysely
+    .insertInto('rentals')
+    .values(toInsert(rental))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toRental(row);
+}
+
+/** The rental as it stands; null when the organisation has none of this id. */
+export async function findRental(reader: Reader, orgId: OrgId, id: RentalId): Promise<Rental | null> {
+  const row = await reader.kysely
+    .selectFrom('rentals')
+    .selectAll()
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .executeTakeFirst();
+  return row === undefined ? null : toRental(row);
+}
+
+/** The same by the id that clients know. A test key sees test rentals only, and a live key live ones. */
+export async function findRentalByWireId(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Rental['mode'],
+  wireId: number,
+): Promise<Rental | null> {
+  const row = await reader.kysely
+    .selectFrom('rentals')
+    .selectAll()
+    .where('wire_id', '=', wireId)
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .executeTakeFirst();
+  return row === undefined ? null : toRental(row);
+}
+
+/** Anybody's, for operators. */
+export async function findAnyRental(reader: Reader, wireId: number): Promise<Rental | null> {
+  const row = await reader.kysely
+    .selectFrom('rentals')
+    .selectAll()
+    .where('wire_id', '=', wireId)
+    .executeTakeFirst();
+  return row === undefined ? null : toRental(row);
+}
+
+/**
+ * The rental with its lock held. Whoever changes a rental, its machines, terms or steps holds it: it is taken before the
+ * locks of the fleet (placing, releasing), and those before the ledger's.
+ */
+export async function lockRental(tx: Tx, orgId: OrgId, id: RentalId): Promise<Rental | null> {
+  const row = await tx.kysely
+    .selectFrom('rentals')
+    .selectAll()
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row === undefined ? null : toRental(row);
+}
+
+/** Writes the changes if the rental is still as it was decided about. Throws where it is not: take its lock first. */
+export async function saveRental(tx: Tx, before: Rental, changes: RentalChanges): Promise<Rental> {
+  const row = await tx.kysely
+    .updateTable('rentals')
+    .set({ ...toUpdate(changes), version: before.version + 1 })
+    .where('id', '=', toUuid(before.id))
+    .where('org_id', '=', toUuid(before.orgId))
+    .where('version', '=', before.version)
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) throw new Error(`Rental ${before.id} was changed by somebody else meanwhile.`);
+  return toRental(row);
+}
+
+export interface NewTransition {
+  readonly from: RentalState | null;
+  readonly to: RentalState;
+  readonly reason: string | null;
+  readonly actor: string;
+  readonly at: Date;
+}
+
+/** Numbered by the rental, whose lock is held. */
+export async function insertTransition(
+  tx: Tx,
+  rental: Pick<Rental, 'id' | 'orgId' | 'mode' | 'transitions'>,
+  { from, to, reason, actor, at }: NewTransition,
+): Promise<void> {
+  await tx.kysely
+    .insertInto('rental_transitions')
+    .values({
+      rental_id: toUuid(rental.id),
+      seq: rental.transitions,
+      org_id: toUuid(rental.orgId),
+      mode: rental.mode,
+      from_status: from,
+      to_status: to,
+      reason,
+      actor,
+      at,
+    })
+    .execute();
+}
+
+/** Notes when it must be looked at next, unless it was changed since: then whoever changed it has said so. */
+export async function rescheduleRental(
+  reader: Reader,
+  seen: Rental,
+  { nextActionAt, deadlineAt }: { readonly nextActionAt: Date; readonly deadlineAt: Date },
+): Promise<void> {
+  await reader.kysely
+    .updateTable('rentals')
+    .set({ next_action_at: nextActionAt, deadline_at: deadlineAt })
+    .where('id', '=', toUuid(seen.id))
+    .where('org_id', '=', toUuid(seen.orgId))
+    .where('version', '=', seen.version)
+    .where('status', '<>', 'Terminated')
+    .execute();
+}
+
+/** A rental as a command names it: enough to have it worked on. */
+export type RentalRef = Pick<Rental, 'orgId' | 'id' | 'mode'>;
+
+/** Rentals of every organisation that are due, without those that the loop has postponed. */
+export async function listDueRentals(
+  reader: Reader,
+  loop: SharedLoop,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<readonly RentalId[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from rentals where next_action_at <= ${now} and ${isItemAvailable(loop, sql<string>`rentals.id::text`, now)}
+     order by next_action_at limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map(({ id }) => fromUuid('rnt', id));
+}
+
+/**
+ * Those of the rentals that are still due, each taken by one sweep: it is due again at `nextActionAt`. Rows are not read
+ * whole, so that one that cannot be read holds back no other.
+ */
+export async function claimDueRentals(
+  tx: Tx,
+  due: {
+    readonly now: Date;
+    readonly ids: readonly RentalId[];
+    readonly nextActionAt: Date;
+    readonly deadlineAt: Date;
+  },
+): Promise<readonly RentalRef[]> {
+  const { rows } = await sql<{ org_id: string; id: string; mode: Rental['mode'] }>`
+    update rentals
+       set next_action_at = ${due.nextActionAt}, deadline_at = coalesce(deadline_at, ${due.deadlineAt})
+     where id in (select id from rentals where id = any (${due.ids.map(toUuid)}::uuid[]) and next_action_at <= ${due.now}
+                   order by id for no key update skip locked)
+    returning org_id, id, mode
+  `.execute(tx.kysely);
+  return rows.map((row) => ({
+    orgId: fromUuid('org', row.org_id),
+    id: fromUuid('rnt', row.id),
+    mode: row.mode,
+  }));
+}
+
+/** All that the organisation has and nobody has begun to end, in both modes. */
+export async function listUnterminated(
+  reader: Reader,
+  orgId: OrgId,
+): Promise<readonly Pick<Rental, 'mode' | 'kind' | 'wireId'>[]> {
+  const rows = await reader.kysely
+    .selectFrom('rentals')
+    .select(['mode', 'kind', 'wire_id'])
+    .where('org_id', '=', toUuid(orgId))
+    .where('status', 'in', ['Pending', 'Running', 'Unknown'])
+    .execute();
+  return rows.map(({ mode, kind, wire_id }) => ({ mode, kind, wireId: wire_id }));
+}
+
+/**
+ * Rentals of every organisation that no handler works on: those whose access should have been cut by `uncutBy` first, then
+ * those whose deadline is before `lateBy`, longest first. Those that a worker has claimed, or that failed lately, are left out.
+ */
+export async function listStuckRentals(
+  tx: Tx,
+  loop: SharedLoop,
+  terms: { readonly now: Date; readonly lateBy: Date; readonly uncutBy: Date; readonly limit: number },
+): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]> {
+  const { now, lateBy, uncutBy, limit } = terms;
+  const { rows } = await sql<{ org_id: string; id: string }>`
+    with uncut as (
+      select distinct on (machine.rental_id) machine.org_id, machine.rental_id as id, machine.next_try_at as since
+        from rental_machines as machine
+       where machine.state = 'doomed' and machine.cut_at is null and machine.next_try_at <= ${uncutBy}
+         and ${isItemAvailable(loop, sql<string>`machine.rental_id::text`, now)}
+       order by machine.rental_id, machine.next_try_at),
+    late as (
+      select org_id, id, deadline_at as since from rentals
+       where deadline_at <= ${lateBy} and ${isItemAvailable(loop, sql<string>`rentals.id::text`, now)}
+       order by deadline_at limit ${limit})
+    select org_id, id from (
+      select org_id, id, since, 0 as rank from uncut
+      union all
+      select org_id, id, since, 1 as rank from late where id not in (select id from uncut)) as stuck
+     order by rank, since limit ${limit}
+  `.execute(tx.kysely);
+  return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('rnt', row.id) }));
+}

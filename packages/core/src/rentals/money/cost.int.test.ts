@@ -1,0 +1,204 @@
+import type { Mode } from '@millrace/platform/envelope';
+import { meteredTotal, nanoUsd } from '@millrace/platform/money';
+import { createRandom } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listTransfersOf } from '../../ledger/index.ts';
+import { listMetersOf, pauseMeter, resumeMeter, type Meter } from '../../metering/index.ts';
+import type { ListPriceOrder } from '../order/order.ts';
+import { createRental } from '../order/accept-order.service.ts';
+import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+import { getRentalCost, getRentalRecord, type RentalCostWithHold } from '../read/rental-queries.service.ts';
+import {
+  createRentalHarness,
+  DAY_MS,
+  HOUR_MS,
+  liveRegion,
+  MINUTE_MS,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import { causeOfRental, type Rental } from '../model/rental.ts';
+
+let world: RentalHarness;
+let nextWireId = 1;
+beforeAll(async () => {
+  world = await createRentalHarness();
+});
+afterAll(() => world.drop());
+
+const order: ListPriceOrder = {
+  kind: 'virtual-machine',
+  region: liveRegion,
+  gpuType: 'h100',
+  machine: null,
+  gpusPerNode: 3,
+  nodeCount: 1,
+  connectionType: 'ethernet',
+  cuda: null,
+  termType: 'on-demand',
+  termPeriodDays: null,
+  discountPercentage: 0,
+  convertOnExpiry: true,
+  monitoring: false,
+  customPorts: [],
+  name: null,
+  label: null,
+  tags: {},
+  image: null,
+  userData: null,
+  sshKeys: 'all',
+  ttlSeconds: null,
+  maxUsd: null,
+  idle: null,
+};
+
+async function accept(
+  tenant: Tenant,
+  fields: Partial<ListPriceOrder> = {},
+  mode: Mode = 'live',
+): Promise<Rental> {
+  await world.watch();
+  const wireId = nextWireId++;
+  return world.run((tx) => createRental(tx, tenant.call(mode), { ...order, ...fields }, wireId));
+}
+
+const rent = async (...wish: Parameters<typeof accept>): Promise<Rental> =>
+  reconcileUntil(world, await accept(...wish), { until: 'Running' });
+
+/** What must hold of the cost at any instant, whatever happened before. Answers it. */
+async function checked(rental: Rental): Promise<RentalCostWithHold> {
+  const { orgId, mode, wireId } = rental;
+  const now = world.clock.now();
+  const cost = await getRentalCost(world.db, { orgId, mode }, wireId, now);
+  if (cost === null) throw new Error('There is no such rental.');
+  const transfers = await listTransfersOf(world.db, orgId, mode, causeOfRental(rental));
+  expect(cost.posted).toBe(await world.paid(orgId, causeOfRental(rental)));
+  expect(cost.lines.reduce((sum, line) => sum + line.amount, 0n)).toBe(cost.total);
+  // Every transfer is in one line, and no line has another.
+  expect(cost.lines.flatMap(({ transferIds }) => transferIds).toSorted()).toEqual(
+    transfers.map(({ id }) => id).toSorted(),
+  );
+  expect((await getRentalRecord(world.db, { orgId, mode }, wireId, now))?.cost).toBe(cost.total);
+  return cost;
+}
+
+async function meterOf(rental: Rental): Promise<Meter> {
+  const [meter] = await listMetersOf(world.db, rental.orgId, rental.mode, causeOfRental(rental));
+  if (meter === undefined) throw new Error('The rental has no meter.');
+  return meter;
+}
+
+const linesOf = (cost: RentalCostWithHold) => cost.lines.map(({ meter }) => meter);
+
+describe('what a rental has cost', () => {
+  it.each([1, 2, 3])(
+    'is what the ledger has and what ran up since, to the nano-USD, at any instant, through pauses (seed %i)',
+    async (seed) => {
+      const random = createRandom(seed);
+      const tenant = await world.tenant({ balanceUsd: 100_000 });
+      const rental = await rent(tenant);
+      const { id, ratePerHour } = await meterOf(rental);
+      // Counted here by hand: the stretches that ran, and where the present one began.
+      let ranMs = 0;
+      let since: number | null = rental.startedAt?.getTime() ?? 0;
+      for (let round = 0; round < 25; round += 1) {
+        await world.clock.advance(random.int(1, 2 * HOUR_MS));
+        const nowMs = world.clock.nowMs();
+        const act = random.pick(['sweep', 'sweep', 'pause', 'resume', 'look'] as const);
+        if (act === 'sweep') await world.sweepMeters();
+        if (act === 'pause' && since !== null) {
+          // Found out late: the machine was gone since a while, so time that was charged is given back.
+          const atMs = Math.max(since, nowMs - random.int(0, 3 * HOUR_MS));
+          await world.run((tx) => pauseMeter(tx, rental.orgId, id, new Date(atMs)));
+          ranMs += atMs - since;
+          since = null;
+        } else if (act === 'resume' && since === null) {
+          await world.run((tx) => resumeMeter(tx, rental.orgId, id, new Date(nowMs)));
+          since = nowMs;
+        }
+        const elapsedMs = ranMs + (since === null ? 0 : nowMs - since);
+        expect((await checked(rental)).total).toBe(meteredTotal(ratePerHour, elapsedMs));
+      }
+      const { finalCost } = await world.run((tx) =>
+        terminateRental(tx, rental.orgId, rental.id, {
+          actor: { kind: 'system', id: 'test' },
+          reason: 'done',
+        }),
+      );
+      const last = await checked(rental);
+      expect([last.total, last.posted, last.held]).toEqual([finalCost, finalCost, 0n]);
+    },
+  );
+
+  it('shows time that was given back beside the time that was charged', async () => {
+    const tenant = await world.tenant();
+    const rental = await rent(tenant);
+    const meter = await meterOf(rental);
+    await world.clock.advance(2 * HOUR_MS);
+    await world.sweepMeters();
+    const at = new Date(world.clock.nowMs() - 30 * MINUTE_MS);
+    await world.run((tx) => pauseMeter(tx, rental.orgId, meter.id, at));
+    const cost = await checked(rental);
+    expect(linesOf(cost)).toEqual(['gpu', 'credit']);
+    const [charged, back] = cost.lines;
+    expect(back?.seconds).toBe(1_800);
+    expect(charged?.amount).toBe(meteredTotal(meter.ratePerHour, (charged?.seconds ?? 0) * 1_000));
+    expect(back?.amount).toBeLessThan(0n);
+  });
+
+  it('is nothing before it runs, with what create set aside shown as held', async () => {
+    const tenant = await world.tenant();
+    const rental = await accept(tenant);
+    const { total, posted, held, lines } = await checked(rental);
+    expect([total, posted, lines]).toEqual([0n, 0n, []]);
+    expect(held).toBe((await world.balance(tenant.orgId)).held);
+    expect(held).toBeGreaterThan(0n);
+  });
+
+  it('of a term that was ended early has a line for what stays owed of it', async () => {
+    await world.offerTerm(30);
+    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    const rental = await rent(tenant, { termType: 'reserved', termPeriodDays: 30 });
+    await world.clock.advance(HOUR_MS);
+    const before = await checked(rental);
+    expect(linesOf(before)).toEqual(['gpu']);
+    const receipt = await world.run((tx) =>
+      terminateRental(tx, rental.orgId, rental.id, { actor: { kind: 'system', id: 'test' }, reason: 'done' }),
+    );
+    const cost = await checked(rental);
+    expect(linesOf(cost)).toEqual(['gpu', 'term']);
+    expect(cost.lines[1]).toMatchObject({
+      seconds: (30 * DAY_MS - HOUR_MS) / 1_000,
+      amount: receipt.commitment?.owed,
+    });
+    expect(cost.total).toBe(receipt.finalCost);
+  });
+
+  it('leaves out what the operator bore, as the ledger does', async () => {
+    const tenant = await world.tenant({ balanceUsd: 20 });
+    const rental = await rent(tenant);
+    // Nobody looks for so long that the balance does not reach; what is missing is not the tenant's.
+    await world.clock.advance(48 * HOUR_MS);
+    await world.sweepMeters();
+    const { total, posted } = await checked(rental);
+    expect(posted).toBe(nanoUsd(20_000_000_000n));
+    expect(total).toBe(posted);
+    const { finalCost } = await world.run((tx) =>
+      terminateRental(tx, rental.orgId, rental.id, {
+        actor: { kind: 'system', id: 'test' },
+        reason: 'done',
+      }),
+    );
+    expect([finalCost, (await checked(rental)).total]).toEqual([posted, posted]);
+  });
+
+  it('is nothing in test mode', async () => {
+    const tenant = await world.tenant();
+    const rental = await rent(tenant, { region: 'mock-region' }, 'test');
+    await world.clock.advance(DAY_MS);
+    const { total, held, lines } = await checked(rental);
+    expect([total, held]).toEqual([0n, 0n]);
+    expect(lines).toMatchObject([{ meter: 'gpu', seconds: DAY_MS / 1_000, amount: 0n, transferIds: [] }]);
+  });
+});

@@ -1,0 +1,90 @@
+import type { Meter } from '../../metering/index.ts';
+import type { RentalView } from '../model/rental.ts';
+import { actionAfterCurrentTerm, spendingLimitReachedAt, retainedDiskMeter, reservedUntil } from './terms.ts';
+
+/** What the clock asks of a rental next. Pure. */
+
+/** Why a rental ends without anybody asking for it now. */
+export type TerminationCause = 'term' | 'ttl' | 'cap';
+
+export type DueAction =
+  /** Tell the tenant that an end is near. */
+  | { readonly what: 'notice'; readonly at: Date; readonly end: UpcomingEnd }
+  /** The next term begins, or the rental goes on without one. */
+  | { readonly what: 'extend' | 'convert'; readonly at: Date }
+  | { readonly what: 'terminate'; readonly at: Date; readonly because: TerminationCause }
+  /** The money that was set aside for keeping its disk has been used up. */
+  | { readonly what: 'retention'; readonly at: Date };
+
+export interface UpcomingEnd {
+  readonly at: Date;
+  readonly cause: 'term' | 'ttl' | 'balance' | 'budget';
+  readonly next: 'convert' | 'terminate';
+}
+
+const HOUR_MS = 3_600_000;
+
+/** How long before an end it is told. */
+export const noticeLeadTimesMs: readonly number[] = [24 * HOUR_MS, HOUR_MS];
+
+/** The next thing that is due, the soonest first; null: nothing that is known of. It may lie in the past. */
+export function nextDueAction(view: RentalView, meters: readonly Meter[], now: Date): DueAction | null {
+  const { status } = view.rental;
+  if (status !== 'Pending' && status !== 'Running' && status !== 'Unknown') return null;
+  const dues = [...dueEndsOf(view, meters), ...dueNotices(view, meters, now)];
+  // Of several at one instant an end counts, for it makes the others pointless.
+  const weight = (due: DueAction): number => (due.what === 'terminate' ? 0 : 1);
+  return (
+    dues.toSorted((one, other) => one.at.getTime() - other.at.getTime() || weight(one) - weight(other))[0] ??
+    null
+  );
+}
+
+function dueEndsOf(view: RentalView, meters: readonly Meter[]): readonly DueAction[] {
+  const { rental } = view;
+  const ends: DueAction[] = [];
+  if (rental.expiresAt !== null) ends.push({ what: 'terminate', at: rental.expiresAt, because: 'ttl' });
+  if (rental.status === 'Pending') return ends;
+  const until = reservedUntil(view.terms);
+  if (until !== null) {
+    const next = actionAfterCurrentTerm(view);
+    ends.push(next === 'terminate' ? { what: next, at: until, because: 'term' } : { what: next, at: until });
+  }
+  const cap = spendingLimitReachedAt(rental, meters);
+  if (cap !== null) ends.push({ what: 'terminate', at: cap, because: 'cap' });
+  const kept = retainedDiskMeter(meters);
+  if (kept !== null) ends.push({ what: 'retention', at: kept.termEndsAt });
+  return ends;
+}
+
+/** Ends that are told beforehand. A term that is followed by another is none, and a limit is reached without a date. */
+function upcomingEnds(view: RentalView, meters: readonly Meter[]): readonly UpcomingEnd[] {
+  const { rental, terms } = view;
+  const ends: UpcomingEnd[] = [];
+  if (rental.expiresAt !== null) ends.push({ at: rental.expiresAt, cause: 'ttl', next: 'terminate' });
+  const until = reservedUntil(terms);
+  const next = actionAfterCurrentTerm(view);
+  if (until !== null && next !== 'extend') ends.push({ at: until, cause: 'term', next });
+  const kept = retainedDiskMeter(meters);
+  const cause = rental.taskOptions.because === 'budget' ? 'budget' : 'balance';
+  if (kept !== null) ends.push({ at: kept.termEndsAt, cause, next: 'terminate' });
+  return ends;
+}
+
+/**
+ * The next notice of the end that comes first. Which was told last is known by the instant at which it was due, so each
+ * is told once, an end that moved away is told again, and of several that were missed only the last is made up for.
+ */
+function dueNotices(view: RentalView, meters: readonly Meter[], now: Date): readonly DueAction[] {
+  const { rental } = view;
+  if (rental.status === 'Pending' || rental.startedAt === null) return [];
+  const [end] = upcomingEnds(view, meters).toSorted((one, other) => one.at.getTime() - other.at.getTime());
+  if (end === undefined || end.at <= now) return [];
+  const sinceMs = Math.max(rental.startedAt.getTime(), rental.toldExpiringAt?.getTime() ?? 0);
+  const untold = noticeLeadTimesMs
+    .map((leadMs) => end.at.getTime() - leadMs)
+    .filter((atMs) => atMs > sinceMs)
+    .toSorted((one, other) => one - other);
+  const atMs = untold.findLast((ms) => ms <= now.getTime()) ?? untold[0];
+  return atMs === undefined ? [] : [{ what: 'notice', at: new Date(atMs), end }];
+}

@@ -1,0 +1,347 @@
+import { inSavepoint, type Reader, type Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { isFault } from '@millrace/platform/fault';
+import type { HoldId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  affordableMs,
+  divideRoundDown,
+  meteredTotal,
+  nanoUsd,
+  ppm,
+  ppmPerWhole,
+  subtractUsd,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { setFreesAt } from '../../fleet/index.ts';
+import { applyLedger, findHold, readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
+import {
+  changeMeters,
+  listMetersOf,
+  openMeters,
+  type Meter,
+  type MeterFunding,
+  type MeterSpec,
+  type RemainingTermCharge,
+} from '../../metering/index.ts';
+import { rateOf, termMsOf, type FrozenPrice } from '../../prices/index.ts';
+import { HOLD_WINDOW_MS } from '../order/order.ts';
+import { rentalsActor } from '../reconcile/reconcile-deps.ts';
+import { saveMachine } from '../model/machines.store.ts';
+import { transitionRental } from '../model/rental-transitions.ts';
+import { defaultRentalPolicy, deletionLateMsOf } from '../model/policy.ts';
+import {
+  causeOfRental,
+  currentMachinesOf,
+  type Rental,
+  type RentalTerm,
+  type RentalView,
+} from '../model/rental.ts';
+import { currentTerm, DISK_PREFIX, freesAt, isDiskMeter, retainedDiskMeter } from './terms.ts';
+import { saveTerm } from '../model/terms.store.ts';
+import { detachVolumes } from '../model/rental-volumes.ts';
+
+/**
+ * What a rental costs: its meters and its holds, changed in the transaction in which the rental itself changes. The
+ * lock of the rental is held; the ledger's locks come last.
+ */
+
+/** All that was ever metered of a rental, oldest first. */
+export function metersOf(reader: Reader, rental: Rental): Promise<readonly Meter[]> {
+  return listMetersOf(reader, rental.orgId, rental.mode, causeOfRental(rental));
+}
+
+/** Ends whatever is still metered, and answers all meters as they are then. */
+export async function closeMeters(
+  tx: Tx,
+  rental: Rental,
+  end: { readonly at: Date; readonly rest: RemainingTermCharge },
+): Promise<readonly Meter[]> {
+  const meters = await metersOf(tx, rental);
+  const open = meters.filter((meter) => meter.state !== 'closed');
+  if (open.length === 0) return meters;
+  const closed = await changeMeters(
+    tx,
+    rental.orgId,
+    open.map((meter) => ({ do: 'close', meterId: meter.id, ...end })),
+  );
+  return meters.map((meter) => closed.find(({ id }) => id === meter.id) ?? meter);
+}
+
+/** Gives back what was set aside for terms that never began. */
+export async function releaseHolds(tx: Tx, view: RentalView): Promise<void> {
+  const { rental } = view;
+  const waiting = view.terms.flatMap(({ seq, holdId }) => (holdId === null ? [] : [{ seq, holdId }]));
+  const results = await applyLedger(
+    tx,
+    waiting.map(({ seq, holdId }) => ({
+      do: 'close',
+      orgId: rental.orgId,
+      mode: rental.mode,
+      cause: causeOfRental(rental),
+      step: `term:${seq}:${holdId}:back`,
+      holdId,
+    })),
+  );
+  for (const result of results) requireLedgerSuccess(result);
+  for (const { seq } of waiting) await saveTerm(tx, rental.orgId, rental.id, seq, { holdId: null });
+}
+
+/** For how long the disk of a rental is kept when the money for it has ended, where that much could be set aside. */
+export const RETENTION_MS = 72 * 3_600_000;
+
+/** No more than this part of what a wallet has when a meter is opened is set aside for keeping a disk. */
+const RETENTION_DIVISOR = 4n;
+
+const diskRateOf = (rental: Rental): NanoUsd =>
+  rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice);
+
+/** As the rental runs, with its disk paid for beyond that, as far as the wallet can bear it. */
+function prepaidFunding(rental: Rental, means: NanoUsd, most = means): MeterFunding {
+  const keptRatePerHour = diskRateOf(rental);
+  const part = nanoUsd(divideRoundDown(means, RETENTION_DIVISOR));
+  const paidMs = affordableMs(part < most ? part : most, keptRatePerHour);
+  return {
+    kind: 'ahead',
+    retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)),
+    keptRatePerHour,
+  };
+}
+
+/** The balance that an on-demand term needs, with the full retention of the disk. */
+export function requiredBalance(rental: Rental, price: FrozenPrice): bigint {
+  const runs = meteredTotal(rateOf(price), HOLD_WINDOW_MS);
+  const keeps = meteredTotal(diskRateOf(rental), RETENTION_MS);
+  return runs + keeps > RETENTION_DIVISOR * keeps ? runs + keeps : RETENTION_DIVISOR * keeps;
+}
+
+async function fundingOf(tx: Tx, rental: Rental, term: RentalTerm, at: Date): Promise<MeterFunding> {
+  const { reserve } = term.price;
+  if (reserve !== null) {
+    const termEndsAt = new Date(at.getTime() + termMsOf(reserve.termPeriodDays));
+    return { kind: 'committed', termEndsAt, refund: ppm(reserve.refundPpm) };
+  }
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  if (term.holdId !== null) {
+    const hold = await findHold(tx, rental.orgId, term.holdId);
+    return prepaidFunding(rental, addUsd(available, hold?.held ?? zeroUsd));
+  }
+  // The meter takes its whole hold now. Disk retention must leave enough for running, or the term is refused.
+  const runs = meteredTotal(rateOf(term.price), HOLD_WINDOW_MS);
+  const spare = available > runs ? subtractUsd(available, runs) : zeroUsd;
+  return prepaidFunding(rental, available, spare);
+}
+
+function termMeterSpec(rental: Rental, term: RentalTerm, at: Date, funding: MeterFunding): MeterSpec {
+  const { price } = term;
+  return {
+    mode: rental.mode,
+    cause: causeOfRental(rental),
+    name: term.meterName,
+    product: rental.kind === 'instance' ? 'instance' : 'rental',
+    ratePerHour: rateOf(price),
+    quantity: price.quantity,
+    unit: 'gpu',
+    funding,
+    demand: 'running',
+    ...(rental.supplier === null ? {} : { supplier: rental.supplier }),
+    ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    ...(term.holdId === null ? {} : { holdId: term.holdId }),
+    at,
+  };
+}
+
+/**
+ * From `at` on the rental costs what its next term says: the first one, or the one that a start after a release brought.
+ * The disk of a machine that was off until now is part of that and costs nothing by itself any more.
+ */
+export async function startBilling(tx: Tx, view: RentalView, at: Date): Promise<void> {
+  const { rental } = view;
+  await closeMeters(tx, rental, { at, rest: 'waived' });
+  await startNextTerm(tx, view, at);
+}
+
+/**
+ * The meter of the first term that has not begun takes over what was set aside for it. Throws the ledger's refusal where
+ * nothing was and nothing can be; nothing has happened then.
+ */
+export async function startNextTerm(tx: Tx, view: RentalView, at: Date): Promise<void> {
+  const { rental } = view;
+  const term = view.terms.find(({ effectiveAt }) => effectiveAt === null);
+  if (term === undefined) throw new Error(`Rental ${rental.id} has no term that could begin.`);
+  const funding = await fundingOf(tx, rental, term, at);
+  const [meter] = await openMeters(tx, rental.orgId, [termMeterSpec(rental, term, at, funding)]);
+  // While its machine cannot be reached a rental is not billed, whichever term it is in.
+  if (meter !== undefined && rental.billingPausedAt !== null) {
+    await changeMeters(tx, rental.orgId, [{ do: 'pause', meterId: meter.id, at }]);
+  }
+  const begun = { effectiveAt: at, endsAt: meter?.termEndsAt ?? null, holdId: null };
+  await saveTerm(tx, rental.orgId, rental.id, term.seq, begun);
+  const terms = view.terms.map((other) => (other.seq === term.seq ? { ...other, ...begun } : other));
+  await updateFreesAt(tx, { rental, terms });
+}
+
+/** Those who look for capacity are told when these GPUs are known to come free. */
+export async function updateFreesAt(tx: Tx, view: Pick<RentalView, 'rental' | 'terms'>): Promise<void> {
+  const { orgId, allocationId } = view.rental;
+  if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
+}
+
+/**
+ * The rental could not be delivered, or its host is lost: what was set aside is given back, and nothing after the last
+ * good sign is paid for. Whoever calls has its machines removed.
+ */
+export async function failRental(
+  tx: Tx,
+  view: RentalView,
+  why: string,
+  options: { readonly actor?: Actor; readonly lastGoodSign?: Date } = {},
+): Promise<Rental> {
+  const now = tx.clock.now();
+  const failed = await transitionRental(tx, view.rental, {
+    to: 'Failed',
+    reason: why,
+    actor: options.actor ?? rentalsActor,
+    changes: {
+      task: 'release',
+      taskOptions: {},
+      taskDeadlineAt: new Date(now.getTime() + deletionLateMsOf(view.rental)),
+      endReason: 'failed',
+    },
+    data: { reason: why },
+  });
+  await detachVolumes(tx, failed, options.actor ?? rentalsActor);
+  await releaseHolds(tx, { ...view, rental: failed });
+  await closeMeters(tx, failed, { at: options.lastGoodSign ?? now, rest: 'waived' });
+  return failed;
+}
+
+/**
+ * A rental that had given its GPUs back could not be started again. It keeps its disk and is as it was before: off, with
+ * the GPUs that were taken for it on their way back.
+ */
+export async function failStart(tx: Tx, view: RentalView, why: string): Promise<void> {
+  const { rental } = view;
+  if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran, so it failed altogether.`);
+  for (const machine of currentMachinesOf(view)) {
+    await saveMachine(tx, machine, { state: 'open', proofKey: null, tries: 0, nextTryAt: null });
+  }
+  const off = await transitionRental(tx, rental, {
+    to: 'Running',
+    reason: `It could not be started and stays off: ${why}`,
+    actor: rentalsActor,
+    changes: {
+      task: 'stop',
+      taskOptions: { release: true },
+      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultRentalPolicy.powerMs),
+      power: 'changing',
+    },
+    data: { startedAt: rental.startedAt.toISOString() },
+  });
+  await releaseHolds(tx, { ...view, rental: off });
+}
+
+function diskMeterSpec(
+  rental: Rental,
+  meters: readonly Meter[],
+  disk: Pick<MeterSpec, 'at' | 'funding' | 'demand'>,
+): MeterSpec {
+  const nth = meters.filter(isDiskMeter).length + 1;
+  return {
+    mode: rental.mode,
+    cause: causeOfRental(rental),
+    name: `${DISK_PREFIX}${nth}`,
+    product: rental.kind === 'instance' ? 'instance' : 'rental',
+    ratePerHour: diskRateOf(rental),
+    quantity: rental.diskPrice?.quantity ?? 0,
+    unit: 'gb',
+    ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    ...disk,
+  };
+}
+
+/** The GPUs are given back: from `at` on only the disk costs. */
+export async function billDiskOnly(tx: Tx, rental: Rental, at: Date): Promise<void> {
+  const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  const funding = prepaidFunding(rental, available);
+  await openMeters(tx, rental.orgId, [diskMeterSpec(rental, meters, { at, funding, demand: 'rest' })]);
+}
+
+/**
+ * The same for want of money: what was set aside for keeping its disk is spent on that and nothing more is. Answers when
+ * it ends; by then somebody has paid, or the rental ends too.
+ */
+export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date> {
+  const before = await metersOf(tx, rental);
+  const setAside = before.filter(({ state }) => state !== 'closed').map(({ retentionMs }) => retentionMs);
+  const wantedMs = Math.max(0, ...setAside);
+  const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
+  const { name, ratePerHour } = diskMeterSpec(rental, meters, { at, funding: { kind: 'ahead' } });
+  const hold =
+    ratePerHour === 0n ? null : await holdForDiskRetention(tx, rental, name, ratePerHour, wantedMs);
+  const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
+  const until = new Date(at.getTime() + Math.min(wantedMs, Number(paidMs ?? wantedMs)));
+  const funding = { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) } as const;
+  const wish = diskMeterSpec(rental, meters, { at, funding });
+  await openMeters(tx, rental.orgId, [hold === null ? wish : { ...wish, holdId: hold.holdId }]);
+  return until;
+}
+
+/** As much of it as there is, also where new work is refused. */
+async function holdForDiskRetention(
+  tx: Tx,
+  rental: Rental,
+  name: string,
+  ratePerHour: NanoUsd,
+  forMs: number,
+): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId: rental.orgId,
+      mode: rental.mode,
+      cause: causeOfRental(rental),
+      step: `keep:${name}`,
+      amount: meteredTotal(ratePerHour, forMs),
+      atLeast: zeroUsd,
+      demand: 'running',
+      ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    },
+  ]);
+  const { holdId, held } = requireLedgerSuccess(answer);
+  if (holdId === null) throw new Error(`Nothing could be set aside for the disk of ${rental.id}.`);
+  return { holdId, held };
+}
+
+/**
+ * A disk that was kept for want of money is paid as it goes again, if the wallet can. Without a price for disks the
+ * wallet must have an hour of the rental's own price: what costs nothing is not kept for ever.
+ */
+export async function resumeDiskBilling(
+  tx: Tx,
+  view: Pick<RentalView, 'rental' | 'terms'>,
+): Promise<boolean> {
+  const { rental } = view;
+  const meters = await metersOf(tx, rental);
+  const kept = retainedDiskMeter(meters);
+  if (kept === null) return true;
+  const at = kept.termEndsAt < tx.clock.now() ? kept.termEndsAt : tx.clock.now();
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  if (kept.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
+  const wish = diskMeterSpec(rental, meters, {
+    at,
+    funding: prepaidFunding(rental, available),
+    demand: 'running',
+  });
+  try {
+    // A refusal releases the ledger's locks: callers that then end the rental take locks that come before them.
+    await inSavepoint(tx, () => openMeters(tx, rental.orgId, [wish]));
+  } catch (error) {
+    if (isFault(error)) return false;
+    throw error;
+  }
+  await changeMeters(tx, rental.orgId, [{ do: 'close', meterId: kept.id, at }]);
+  return true;
+}

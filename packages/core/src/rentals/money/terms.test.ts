@@ -1,0 +1,162 @@
+import { meteredTotal, nanoUsd } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { costAt, type Meter } from '../../metering/index.ts';
+import { DAY, HOUR, meterWith, termWith } from './terms.fixture.ts';
+import {
+  actionAfterCurrentTerm,
+  billingEndsAt,
+  spendingLimitReachedAt,
+  currentTerm,
+  freesAt,
+  retainedDiskMeter,
+  onDemandPrice,
+  reservationEndsAt,
+  reservedUntil,
+} from './terms.ts';
+import { at, running } from '../view.fixture.ts';
+
+describe('the term that counts', () => {
+  it('is the last that has begun, or the first as long as none has', () => {
+    const terms = [termWith(1, 30, 0), termWith(2, 7)];
+    expect(currentTerm(terms).seq).toBe(1);
+    expect(currentTerm([termWith(1, 30), termWith(2, 7)]).seq).toBe(1);
+    expect(currentTerm([termWith(1, 30, 0), termWith(2, 7, 30 * DAY)]).seq).toBe(2);
+    expect(() => currentTerm([])).toThrow('at least one term');
+  });
+
+  it('is committed to its own end, and the reservation to the end of all extensions', () => {
+    const terms = [termWith(1, 30, 0), termWith(2, 7), termWith(3, 1)];
+    expect([reservedUntil(terms), reservationEndsAt(terms)]).toEqual([at(30 * DAY), at(38 * DAY)]);
+    const later = [termWith(1, 30, 0), termWith(2, 7, 30 * DAY), termWith(3, 1)];
+    expect([reservedUntil(later), reservationEndsAt(later)]).toEqual([at(37 * DAY), at(38 * DAY)]);
+  });
+
+  it('has no end before the machine was proven, and none on demand', () => {
+    for (const terms of [[termWith(1, 30), termWith(2, 7)], [termWith(1, null, 0)]]) {
+      expect([reservedUntil(terms), reservationEndsAt(terms)]).toEqual([null, null]);
+    }
+    // What a failed start left behind is no extension.
+    const waiting = [termWith(1, null, 0), termWith(2, null)];
+    expect(reservationEndsAt(waiting)).toBeNull();
+  });
+
+  it('is followed by its extension, else by what the tenant chose', () => {
+    const terms = [termWith(1, 30, 0)];
+    const [converts, ends] = [running(), running({ convertOnExpiry: false })];
+    expect(actionAfterCurrentTerm({ rental: converts, terms })).toBe('convert');
+    expect(actionAfterCurrentTerm({ rental: ends, terms })).toBe('terminate');
+    expect(actionAfterCurrentTerm({ rental: ends, terms: [...terms, termWith(2, 7)] })).toBe('extend');
+  });
+
+  it('goes over to the price on demand that was frozen with the first one', () => {
+    const extended = [termWith(1, 30, 0), termWith(2, 7, 30 * DAY)];
+    expect(onDemandPrice(extended)).toMatchObject({ rateNanoUsdPerHour: '3900000000', reserve: null });
+    expect(onDemandPrice([termWith(1, null, 0)]).rateNanoUsdPerHour).toBe('4000000000');
+  });
+
+  it('tells when its GPUs come free, if that is known', () => {
+    const terms = [termWith(1, 30, 0), termWith(2, 7)];
+    const expiresAt = at(3 * DAY);
+    expect(freesAt({ rental: running(), terms })).toBeNull();
+    expect(freesAt({ rental: running({ convertOnExpiry: false }), terms })).toEqual(at(37 * DAY));
+    expect(freesAt({ rental: running({ expiresAt }), terms })).toEqual(expiresAt);
+    expect(freesAt({ rental: running({ expiresAt, convertOnExpiry: false }), terms })).toEqual(expiresAt);
+    const later = running({ expiresAt: at(99 * DAY), convertOnExpiry: false });
+    expect(freesAt({ rental: later, terms })).toEqual(at(37 * DAY));
+  });
+});
+
+describe('a disk that is kept for want of money', () => {
+  it('is one whose whole time was set aside, and that is not over', () => {
+    const kept = meterWith({ name: 'disk-1', termEndsAt: at(72 * HOUR) });
+    expect(retainedDiskMeter([meterWith({ state: 'closed' }), kept])).toEqual(kept);
+    expect(
+      retainedDiskMeter([meterWith({ termEndsAt: at(HOUR) }), meterWith({ name: 'disk-1' })]),
+    ).toBeNull();
+    expect(retainedDiskMeter([{ ...kept, state: 'closed' }])).toBeNull();
+  });
+});
+
+const closed = (elapsedBeforeMs: number, fields: Partial<Meter> = {}): Meter =>
+  meterWith({ state: 'closed', runningSince: null, elapsedBeforeMs, closedAt: at(0), ...fields });
+
+describe('a limit of cost', () => {
+  const cap = (nano: bigint) => ({ maxNanoUsd: nanoUsd(nano) });
+
+  it('is reached at the last millisecond within it', () => {
+    expect(spendingLimitReachedAt(cap(5_000n), [meterWith()])).toEqual(at(5_000));
+    expect(spendingLimitReachedAt(cap(5_000n), [closed(2_000), meterWith()])).toEqual(at(3_000));
+    expect(
+      spendingLimitReachedAt(cap(5_000n), [closed(2_000, { restOfTerm: nanoUsd(1_000n) }), meterWith()]),
+    ).toEqual(at(2_000));
+  });
+
+  it('counts the whole of a term that runs, for that is owed', () => {
+    const term = meterWith({ termEndsAt: at(4_000) });
+    const after = meterWith({ name: 'gpu-2', runningSince: at(4_000), openedAt: at(4_000) });
+    expect(spendingLimitReachedAt(cap(5_000n), [term])).toBeNull();
+    expect(spendingLimitReachedAt(cap(5_000n), [term, after])).toEqual(at(5_000));
+    expect(spendingLimitReachedAt(cap(3_000n), [term, after])).toEqual(at(4_000));
+  });
+
+  it('is never reached by what costs nothing, or does not run, or has no limit', () => {
+    expect(spendingLimitReachedAt({ maxNanoUsd: null }, [meterWith()])).toBeNull();
+    expect(spendingLimitReachedAt(cap(5n), [meterWith({ ratePerHour: nanoUsd(0n) })])).toBeNull();
+    expect(spendingLimitReachedAt(cap(5n), [closed(1)])).toBeNull();
+    expect(spendingLimitReachedAt(cap(10n ** 18n), [meterWith({ ratePerHour: nanoUsd(1n) })])).toEqual(
+      new Date(Date.UTC(9999, 11, 31) - 1),
+    );
+  });
+
+  it('is kept to the nano-USD, and used to the last millisecond', () => {
+    const rates = fc.bigInt({ min: 1n, max: 10n ** 13n }).map(nanoUsd);
+    const some = fc.array(fc.tuple(rates, fc.nat(10 * HOUR), fc.nat(HOUR)), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(some, fc.bigInt({ min: 1n, max: 10n ** 16n }), (rows, limit) => {
+        const meters = rows.map(([ratePerHour, elapsedBeforeMs, since]) =>
+          meterWith({ ratePerHour, elapsedBeforeMs, runningSince: at(since) }),
+        );
+        const end = spendingLimitReachedAt(cap(limit), meters);
+        if (end === null) return;
+        const costBy = (ms: number): bigint =>
+          meters.reduce((sum, meter) => sum + costAt(meter, new Date(end.getTime() + ms)), 0n);
+        const isLate = meters.some(({ runningSince }) => (runningSince ?? at(0)).getTime() === end.getTime());
+        expect(costBy(0) <= limit || isLate).toBe(true);
+        expect(costBy(1) > limit || end.getTime() >= Date.UTC(9999, 11, 31) - 1).toBe(true);
+      }),
+    );
+  });
+
+  it('is the same instant whenever it is asked for', () => {
+    const [one, posted] = [
+      meterWith(),
+      meterWith({ postedMs: 777, posted: meteredTotal(nanoUsd(3_600_000n), 777) }),
+    ];
+    expect(spendingLimitReachedAt(cap(5_000n), [posted])).toEqual(spendingLimitReachedAt(cap(5_000n), [one]));
+  });
+});
+
+describe('a rental is billed', () => {
+  const terms = [termWith(1, null, 0)];
+
+  it('until now, and not past an end that it was promised', () => {
+    const now = at(10_000);
+    expect(billingEndsAt({ rental: running(), terms }, [meterWith()], now)).toEqual(now);
+    const ttl = running({ expiresAt: at(9_000) });
+    expect(billingEndsAt({ rental: ttl, terms }, [meterWith()], now)).toEqual(at(9_000));
+    expect(billingEndsAt({ rental: { ...ttl, expiresAt: at(11_000) }, terms }, [meterWith()], now)).toEqual(
+      now,
+    );
+    const capped = running({ maxNanoUsd: nanoUsd(8_000n) });
+    expect(billingEndsAt({ rental: capped, terms }, [meterWith()], now)).toEqual(at(8_000));
+  });
+
+  it('not past a term that ends it', () => {
+    const reserved = [termWith(1, 1, 0)];
+    const now = at(DAY + HOUR);
+    const ends = running({ convertOnExpiry: false });
+    expect(billingEndsAt({ rental: ends, terms: reserved }, [], now)).toEqual(at(DAY));
+    expect(billingEndsAt({ rental: running(), terms: reserved }, [], now)).toEqual(now);
+  });
+});

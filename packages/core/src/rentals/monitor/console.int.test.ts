@@ -1,0 +1,182 @@
+import { DriverError, type ComputeDriver } from '@millrace/compute';
+import { systemClock } from '@millrace/platform/clock';
+import { connectTestNats, testNames } from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CONSOLE_MAX_BYTES } from './console-text.ts';
+import {
+  createConsoleRequester,
+  consoleSubject,
+  deleteOldConsoles,
+  refreshConsole,
+  serveConsoles,
+  getConsole,
+  type RequestConsoleRead,
+  type ConsoleDeps,
+} from './console.service.ts';
+import { insertRunningRental } from './idleness.fixture.ts';
+import {
+  createRentalHarness,
+  DAY_MS,
+  quiet,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import type { Rental } from '../model/rental.ts';
+
+let world: RentalHarness;
+let tenant: Tenant;
+let rental: Rental;
+beforeEach(async () => {
+  world = await createRentalHarness({ doors: false });
+  tenant = await world.tenant();
+  rental = await insertRunningRental(world, tenant);
+});
+afterEach(() => world.drop());
+
+/** An engine that hands out what was written once. */
+class OnceConsole {
+  #written = '';
+  reads = 0;
+  fails: DriverError | null = null;
+
+  write(text: string): void {
+    this.#written += text;
+  }
+
+  async read(): Promise<string> {
+    this.reads += 1;
+    if (this.fails !== null) throw this.fails;
+    const text = this.#written;
+    this.#written = '';
+    await systemClock.sleep(20);
+    return text;
+  }
+}
+
+function partsOf(engine: OnceConsole): ConsoleDeps {
+  const consoleLog = (): Promise<string> => engine.read();
+  const drivers: ConsoleDeps['drivers'] = async (clusterId) =>
+    new Proxy(await world.drivers(clusterId), {
+      get: (target, name): unknown =>
+        name === 'consoleLog' ? consoleLog : Reflect.get(target, name, target),
+    }) satisfies ComputeDriver;
+  return { db: world.db, clock: systemClock, drivers };
+}
+
+async function later(): Promise<void> {
+  await world.clock.advance(2_000);
+}
+
+const show = (
+  ask: RequestConsoleRead,
+  maxBytes = 65_536,
+  orgId = tenant.orgId,
+  mode: 'live' | 'test' = 'live',
+) => getConsole(world.db, ask, { orgId, mode, wireId: rental.wireId, maxBytes, now: world.clock.now() });
+
+const askHere =
+  (parts: ConsoleDeps): RequestConsoleRead =>
+  ({ orgId, id }) =>
+    refreshConsole(parts, orgId, id);
+
+describe('a console', () => {
+  it('is shown again to the second reader although the engine hands it out once', async () => {
+    const engine = new OnceConsole();
+    const ask = askHere(partsOf(engine));
+    engine.write('booting\r\n\u001B[32mready\u001B[0m\r\n');
+    expect(await show(ask)).toEqual({ output: 'booting\nready\n', isCut: false, readAt: world.clock.now() });
+    await later();
+    engine.write('login: ');
+    expect(await show(ask)).toMatchObject({ output: 'booting\nready\nlogin: ' });
+    await later();
+    expect(await show(ask, 7)).toMatchObject({ output: 'login: ', isCut: true });
+  });
+
+  it('is read by one of those who ask at once, and shown whole to all', async () => {
+    const engine = new OnceConsole();
+    const parts = partsOf(engine);
+    engine.write('hello\n');
+    const shown = await Promise.all(Array.from({ length: 8 }, () => show(askHere(parts))));
+    expect(shown.map(({ output }) => output)).toEqual(Array(8).fill('hello\n'));
+    expect(engine.reads).toBe(1);
+  });
+
+  it('is kept to a mebibyte, the newest of it', async () => {
+    const engine = new OnceConsole();
+    const ask = askHere(partsOf(engine));
+    engine.write('old\n'.repeat(200_000));
+    await show(ask);
+    await later();
+    engine.write('new\n'.repeat(200_000));
+    const { output, isCut } = await show(ask, 2 * CONSOLE_MAX_BYTES);
+    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(CONSOLE_MAX_BYTES);
+    expect(output.endsWith('new\n')).toBe(true);
+    expect(isCut).toBe(true);
+  });
+
+  it('of an engine that does not answer is what it said before, or comes later', async () => {
+    const engine = new OnceConsole();
+    const ask = askHere(partsOf(engine));
+    engine.fails = new DriverError('unavailable', 'It is away.');
+    await expect(show(ask)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 });
+    engine.fails = null;
+    engine.write('hello\n');
+    const { readAt } = await show(ask);
+    await later();
+    engine.fails = new DriverError('unavailable', 'It is away.');
+    expect(await show(ask)).toEqual({ output: 'hello\n', isCut: false, readAt });
+  });
+
+  it('of an engine without consoles is refused for what it is', async () => {
+    const engine = new OnceConsole();
+    engine.fails = new DriverError('unsupported', 'It has none.');
+    await expect(show(askHere(partsOf(engine)))).rejects.toMatchObject({ reason: 'CONSOLE_NOT_SUPPORTED' });
+  });
+
+  it('of a machine that is not there yet is empty', async () => {
+    const engine = new OnceConsole();
+    engine.fails = new DriverError('not_found', 'No such machine.');
+    expect(await show(askHere(partsOf(engine)))).toMatchObject({ output: '', isCut: false });
+  });
+
+  it('can be read although somebody died while reading it', async () => {
+    const engine = new OnceConsole();
+    engine.write('hello\n');
+    await world.rows(`insert into rental_consoles (rental_id, attempt, position, org_id, mode, reading_until)
+      select id, 1, 1, org_id, mode, now() from rentals`);
+    await world.clock.advance(365 * DAY_MS);
+    expect(await show(askHere(partsOf(engine)))).toMatchObject({ output: 'hello\n' });
+  });
+
+  it('is not found by others, nor by a key of the other mode', async () => {
+    const other = await world.tenant();
+    const ask = askHere(partsOf(new OnceConsole()));
+    await expect(show(ask, 1, other.orgId)).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
+    await expect(show(ask, 1, tenant.orgId, 'test')).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
+  });
+
+  it('is forgotten a week after its rental has ended, and not before', async () => {
+    await show(askHere(partsOf(new OnceConsole())));
+    await world.clock.advance(30 * DAY_MS);
+    expect(await deleteOldConsoles(world.db)).toBe(0);
+    await world.rows(
+      `update rentals set status = 'Terminated', ended_at = created_at, next_action_at = null, deadline_at = null`,
+    );
+    expect(await deleteOldConsoles(world.db)).toBe(1);
+  });
+
+  it('is asked for over NATS, and where no worker is there the answer is to come back later', async () => {
+    const nats = await connectTestNats();
+    const subject = consoleSubject(testNames().natsPrefix, 1);
+    const engine = new OnceConsole();
+    engine.write('over there\n');
+    const ask = createConsoleRequester(nats, { subject, cell: 1 });
+    await expect(show(ask)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
+    const server = serveConsoles({ ...partsOf(engine), nats, subject, log: quiet });
+    // The server knows of a subscription once it has answered anything after it.
+    await nats.ping();
+    expect(await show(ask)).toMatchObject({ output: 'over there\n' });
+    await server.stop();
+    await nats.close();
+  });
+});

@@ -1,0 +1,123 @@
+import type { ComputeDriver, MachineMetrics } from '@millrace/compute';
+import { systemClock } from '@millrace/platform/clock';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
+import { executeIdleRule } from './idle-rules.service.ts';
+import {
+  createRentalHarness,
+  quiet,
+  SECOND_MS,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import type { IdleRule, Rental } from '../model/rental.ts';
+import { findRental } from '../model/rentals.store.ts';
+import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
+
+let world: RentalHarness;
+let tenant: Tenant;
+beforeAll(async () => {
+  world = await createRentalHarness();
+  tenant = await world.tenant();
+  // The driver of live rentals here is the mock, which reports the use of GPUs.
+  await world.rows(`update providers set driver = 'mock'`);
+});
+afterAll(() => world.drop());
+
+async function runningWith(idle: IdleRule): Promise<Rental> {
+  return reconcileUntil(world, await world.rent(tenant, 'live', { gpuCount: 1, idle }), { until: 'Running' });
+}
+
+const asItIs = async (rental: Rental): Promise<Rental> =>
+  (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('It is gone.');
+
+/** Samples machines that do nothing for so many rounds, as a worker does. */
+async function watch(
+  rounds: number,
+  gpus: MachineMetrics['gpus'] = [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
+): Promise<void> {
+  const metrics = async (): Promise<MachineMetrics> => ({
+    at: world.clock.now(),
+    cpuSeconds: 1,
+    ramUsedBytes: null,
+    diskUsedBytes: null,
+    networkInBytes: 1,
+    networkOutBytes: 1,
+    gpus,
+  });
+  const { db } = world;
+  const parts: SamplingDeps = {
+    db,
+    clock: systemClock,
+    log: quiet,
+    drivers: async (clusterId) =>
+      new Proxy(await world.drivers(clusterId), {
+        get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
+      }) satisfies ComputeDriver,
+    onIdle: (rental) => executeIdleRule(db, rental),
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    await world.advance(30 * SECOND_MS);
+    while ((await sampleDueShards(parts, new AbortController().signal)) === 'busy');
+  }
+}
+
+describe('an idle rule', () => {
+  const idle = { afterSeconds: 300, action: 'terminate' } as const;
+
+  it('is refused for a rental whose driver does not report the use of GPUs', async () => {
+    await world.rows(`update providers set driver = 'incus' where mode = 'live'`);
+    await expect(world.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
+      reason: 'IDLE_RULE_NOT_SUPPORTED',
+    });
+    await world.rows(`update providers set driver = 'mock' where mode = 'live'`);
+  });
+
+  it('is refused for bare metal, whatever its driver reports', async () => {
+    await expect(world.rentMetal(tenant, { idle })).rejects.toMatchObject({
+      reason: 'IDLE_RULE_NOT_SUPPORTED',
+    });
+  });
+
+  it('never acts on a rental whose GPUs are not reported', async () => {
+    const rental = await runningWith({ afterSeconds: 300, action: 'terminate' });
+    await watch(12, null);
+    expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
+  });
+});
+
+describe('a rental that idles', () => {
+  it('is stopped and gives its GPUs back, and is left alone while it is off', async () => {
+    const rental = await runningWith({ afterSeconds: 300, action: 'stop' });
+    await watch(10);
+    expect(await asItIs(rental)).toMatchObject({ power: 'on', task: null });
+    await watch(1);
+    expect(await asItIs(rental)).toMatchObject({
+      task: 'stop',
+      taskOptions: { release: true, because: 'idle' },
+    });
+    expect(await reconcileToIdle(world, rental)).toMatchObject({
+      power: 'off',
+      gpuHeld: false,
+      status: 'Running',
+    });
+    await watch(11);
+    expect(await asItIs(rental)).toMatchObject({ power: 'off', task: null });
+  });
+
+  it('is ended where its rule says so, with the reason', async () => {
+    const rental = await runningWith({ afterSeconds: 300, action: 'terminate' });
+    await watch(11);
+    const ended = await asItIs(rental);
+    expect(ended).toMatchObject({ status: 'Terminating', endReason: 'It idled for 300 seconds.' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('is left alone when its rule was changed since it was seen', async () => {
+    const rule = { afterSeconds: 300, action: 'terminate' } as const;
+    const rental = await runningWith({ ...rule, afterSeconds: 86_400 });
+    await watch(11);
+    await executeIdleRule(world.db, { rentalId: rental.id, orgId: rental.orgId, mode: 'live', rule });
+    expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
+  });
+});

@@ -1,0 +1,51 @@
+import type { Db } from '@millrace/platform/db';
+import { counter } from '@millrace/platform/telemetry';
+import { rentalsActor } from '../reconcile/reconcile-deps.ts';
+import { terminateView, lockRentalView } from '../actions/termination.service.ts';
+import { isIdleLongEnough } from './idleness.ts';
+import { stopRental } from '../actions/power.service.ts';
+import { isReleasable, type IdleRule, type Rental } from '../model/rental.ts';
+import type { IdleRental } from './sampling.service.ts';
+import { readIdleness } from './samples.store.ts';
+import { currentTerm } from '../money/terms.ts';
+
+const idleRulesExecuted = counter(
+  'millrace_rentals_idled_total',
+  'Idle rules that were carried out, by action',
+);
+
+/**
+ * Carries an idle rule out, by what the rental is now: a rule that was changed, a machine that was seen busy meanwhile, or
+ * something else that is being done to it leaves it alone. A stop gives the GPUs back wherever that saves something.
+ */
+export async function executeIdleRule(db: Db, { rentalId, orgId, rule }: IdleRental): Promise<void> {
+  const isDone = await db.transaction(
+    { name: 'carry out idle rule', isolation: 'read committed' },
+    async (tx) => {
+      const view = await lockRentalView(tx, orgId, rentalId);
+      const { rental, terms } = view;
+      const idleness = (await readIdleness(tx, [{ rentalId, orgId }])).get(rentalId);
+      if (idleness === undefined || !isIdleRuleActive(rental, rule) || !isIdleLongEnough(idleness, rule))
+        return false;
+      const actor = rentalsActor;
+      if (rule.action === 'terminate') {
+        await terminateView(tx, view, { actor, reason: `It idled for ${rule.afterSeconds} seconds.` });
+      } else {
+        const release = currentTerm(terms).termType !== 'reserved' && isReleasable(rental);
+        await stopRental(tx, view, { release, actor, because: 'idle' });
+      }
+      return true;
+    },
+  );
+  if (isDone) idleRulesExecuted.add(1, { action: rule.action });
+}
+
+function isIdleRuleActive({ status, task, power, idle }: Rental, rule: IdleRule): boolean {
+  return (
+    status === 'Running' &&
+    task === null &&
+    power === 'on' &&
+    idle?.action === rule.action &&
+    idle.afterSeconds === rule.afterSeconds
+  );
+}

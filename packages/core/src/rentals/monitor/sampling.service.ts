@@ -1,0 +1,223 @@
+import type { ComputeDriver } from '@millrace/compute';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type ClusterId, type RentalId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
+import { counter } from '@millrace/platform/telemetry';
+import { idleRulesLoop, storeSamplesLoop, sampleClustersLoop } from '../model/loops.ts';
+import {
+  defaultMonitoring,
+  samplesExpireBefore,
+  isIdleLongEnough,
+  updateIdleness,
+  type MonitoringPolicy,
+} from './idleness.ts';
+import type { IdleRule } from '../model/rental.ts';
+import {
+  deleteOldSamples,
+  insertSamples,
+  readIdleness,
+  readSampleTargets,
+  saveIdleness,
+  claimSampleShards,
+  type SampleTarget,
+  type RentalSample,
+  type RentalIdleness,
+} from './samples.store.ts';
+
+const samplesCounter = counter('millrace_rental_samples_total', 'Samples of machines of rentals, by outcome');
+
+export interface SamplingDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn'>;
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  /** Carries an idle rule out. It looks at the rental again, which may have changed since it was sampled. */
+  readonly onIdle: (rental: IdleRental) => Promise<void>;
+  readonly policy?: MonitoringPolicy;
+}
+
+export interface IdleRental extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
+  readonly rule: IdleRule;
+}
+
+const SHARD_BATCH = 16;
+const RENTAL_BATCH = 500;
+const isolation = 'read committed';
+
+/**
+ * One round over the shards that are due: asks their machines what they measure, writes it down, and carries out idle
+ * rules. Any number of workers may; each shard is taken up by one of them. Answers how many shards it took: while there
+ * are as many as it takes, there may be more.
+ */
+export async function sampleDueShards(parts: SamplingDeps, signal: AbortSignal): Promise<'busy' | 'idle'> {
+  const { db, policy = defaultMonitoring } = parts;
+  const unsampledSince = new Date(db.clock.nowMs() - policy.everyMs);
+  const shards = await db.transaction({ name: 'take shards to sample', isolation }, (tx) =>
+    claimSampleShards(tx, { unsampledSince, limit: SHARD_BATCH }),
+  );
+  if (shards.length > 0) await sampleShards(parts, shards, signal);
+  return shards.length === SHARD_BATCH ? 'busy' : 'idle';
+}
+
+async function sampleShards(
+  parts: SamplingDeps,
+  shards: readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, clock, log } = parts;
+  const targets = await readSampleTargets(db, shards);
+  const byCluster = Map.groupBy(targets, ({ clusterId }) => clusterId);
+  const idled: IdleRental[] = [];
+  await createItemRunner(sampleClustersLoop, { db, clock, log }).run([...byCluster], {
+    key: ([clusterId]) => toUuid(clusterId),
+    work: async ([clusterId, some], ends) => {
+      idled.push(...(await sampleCluster(parts, clusterId, some, ends)));
+    },
+    signal,
+  });
+  await createItemRunner(idleRulesLoop, { db, clock, log }).run(idled, {
+    key: ({ rentalId }) => toUuid(rentalId),
+    work: (rental) => parts.onIdle(rental),
+    signal,
+  });
+}
+
+/** Takes, stores and judges the samples of one cluster, apart from other clusters. Returns the rentals that have idled. */
+async function sampleCluster(
+  parts: SamplingDeps,
+  clusterId: ClusterId,
+  targets: readonly SampleTarget[],
+  signal: AbortSignal,
+): Promise<readonly IdleRental[]> {
+  const samples = await sampleMachines(parts, clusterId, targets, signal);
+  const watched = await computeIdleness(parts, targets, samples);
+  const kept = new Set(await storeSamples(parts, samples, watched));
+  return watched.flatMap(({ rentalId, orgId, mode, idleness, rule }) =>
+    kept.has(rentalId) && isIdleLongEnough(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
+  );
+}
+
+/** Stores many rentals in one transaction. If that fails, tries smaller batches, and postpones only rentals that fail alone. */
+async function storeSamples(
+  { db, clock, log }: SamplingDeps,
+  samples: readonly RentalSample[],
+  watched: readonly RentalIdleness[],
+): Promise<readonly RentalId[]> {
+  const byRental = Map.groupBy(samples, ({ rentalId }) => rentalId);
+  const idleness = new Map(watched.map((one) => [one.rentalId, one]));
+  const rentals = [...byRental.keys()];
+  const runner = createItemRunner(storeSamplesLoop, { db, clock, log });
+  const kept: RentalId[] = [];
+  for (let first = 0; first < rentals.length; first += RENTAL_BATCH) {
+    await runner.runBatch(rentals.slice(first, first + RENTAL_BATCH), {
+      key: (rentalId) => toUuid(rentalId),
+      together: async (some) => {
+        await db.transaction({ name: 'keep samples', isolation }, async (tx) => {
+          await insertSamples(
+            tx,
+            some.flatMap((rentalId) => byRental.get(rentalId) ?? []),
+          );
+          const seen = some.flatMap((rentalId) => idleness.get(rentalId) ?? []);
+          if (seen.length > 0) await saveIdleness(tx, seen);
+        });
+        kept.push(...some);
+      },
+    });
+  }
+  return kept;
+}
+
+/**
+ * Asks the machines of a cluster, several at once, and stops at the deadline of the round. Throws a failure only if no machine
+ * has answered before it.
+ */
+async function sampleMachines(
+  parts: SamplingDeps,
+  clusterId: ClusterId,
+  targets: readonly SampleTarget[],
+  signal: AbortSignal,
+): Promise<readonly RentalSample[]> {
+  const { clock, log, drivers, policy = defaultMonitoring } = parts;
+  const found: RentalSample[] = [];
+  const waiting = [...targets];
+  try {
+    await withDeadline(clock, 'Sampling', policy.roundTimeoutMs, async (deadline) => {
+      const ended = AbortSignal.any([deadline, signal]);
+      const driver = await drivers(clusterId);
+      if (!driver.can.metrics) return;
+      const askOn = async (): Promise<void> => {
+        for (let next = waiting.shift(); next !== undefined && !ended.aborted; next = waiting.shift()) {
+          const sample = await sampleMachine(parts, driver, next, ended);
+          if (sample !== null && !ended.aborted) found.push(sample);
+        }
+      };
+      await Promise.all(Array.from({ length: policy.atOnce }, askOn));
+    });
+  } catch (error) {
+    if (found.length === 0) throw error;
+    log.warn({ err: error, clusterId, left: waiting.length }, 'machines of a cluster could not be sampled');
+  } finally {
+    samplesCounter.add(found.length, { outcome: 'taken' });
+    samplesCounter.add(targets.length - found.length, { outcome: 'missed' });
+  }
+  return [...found];
+}
+
+/** Null: it could not be asked. That is nothing to be said of each machine. */
+async function sampleMachine(
+  { clock, policy = defaultMonitoring }: SamplingDeps,
+  driver: ComputeDriver,
+  target: SampleTarget,
+  signal: AbortSignal,
+): Promise<RentalSample | null> {
+  const { rentalId, orgId, mode, attempt, position, externalId } = target;
+  try {
+    const metrics = await withDeadline(clock, 'Sampling a machine', policy.callTimeoutMs, (deadline) =>
+      driver.metrics({ externalId, orgId }, AbortSignal.any([deadline, signal])),
+    );
+    return { rentalId, orgId, mode, sample: { ...metrics, attempt, position } };
+  } catch {
+    return null;
+  }
+}
+
+/** For each rental with an idle rule, since when it has been idle. */
+async function computeIdleness(
+  { db, policy = defaultMonitoring }: SamplingDeps,
+  targets: readonly SampleTarget[],
+  samples: readonly RentalSample[],
+): Promise<readonly (RentalIdleness & { readonly rule: IdleRule })[]> {
+  const ruled = targets.filter(({ idle }) => idle !== null);
+  if (ruled.length === 0) return [];
+  const before = await readIdleness(db, ruled);
+  const sampled = Map.groupBy(samples, ({ rentalId }) => rentalId);
+  const watched: (RentalIdleness & { readonly rule: IdleRule })[] = [];
+  for (const [rentalId, machines] of Map.groupBy(ruled, (target) => target.rentalId)) {
+    const [{ orgId, mode, idle: rule } = missingTarget(rentalId)] = machines;
+    const seen = sampled.get(rentalId) ?? [];
+    // Of a rental some machines of which did not answer nothing is concluded.
+    if (rule === null || seen.length < machines.length) continue;
+    const idleness = updateIdleness(
+      before.get(rentalId) ?? null,
+      seen.map(({ sample }) => sample),
+      policy,
+    );
+    watched.push({ rentalId, orgId, mode, idleness, rule });
+  }
+  return watched;
+}
+
+function missingTarget(rentalId: RentalId): never {
+  throw new Error(`Rental ${rentalId} was grouped without a machine.`);
+}
+
+const SAMPLE_DELETE_BATCH = 10_000;
+
+/** Empties what is older than samples are kept. Answers how many days it found. */
+export function expireSamples(db: Db): Promise<number> {
+  return db.transaction({ name: 'forget samples', isolation }, (tx) =>
+    deleteOldSamples(tx, { before: samplesExpireBefore(tx.clock.now()), limit: SAMPLE_DELETE_BATCH }),
+  );
+}

@@ -1,0 +1,400 @@
+import type { ApiKeyLimits } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault, isFault } from '@millrace/platform/fault';
+import { toUuid, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { formatUsd, secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import {
+  findCluster,
+  isRegionInMode,
+  place,
+  listConnectionTypes,
+  listRegionProviders,
+  tenantImages,
+  type Placement,
+  type PlacementRequest,
+} from '../../fleet/index.ts';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  findSshKeys,
+  type ApiKey,
+  type AuthorizedCaller,
+  type CallContext,
+} from '../../identity/index.ts';
+import {
+  applyLedger,
+  InsufficientFunds,
+  readBalance,
+  requireLedgerSuccess,
+  type MoneyCause,
+} from '../../ledger/index.ts';
+import {
+  diskPriceFor,
+  freezeAgreedPrice,
+  initialHold,
+  quoteFor,
+  rateOf,
+  type FrozenPrice,
+} from '../../prices/index.ts';
+import { readKeyRunningTotals } from '../../volumes/index.ts';
+import {
+  hasAmountLimit,
+  HOLD_WINDOW_MS,
+  faultLabelsOf,
+  simulateRefusal,
+  requireOrderAllowed,
+  requireKeyLimits,
+  requireWithinSpendingLimit,
+  resolveTtlSeconds,
+  toRentalSpec,
+  type InstanceOrder,
+  type RentalOrder,
+} from './order.ts';
+import { requireIdleRule } from './idle-rule.ts';
+import { insertMachines, type NewMachine } from '../model/machines.store.ts';
+import { enqueueReconcile, scheduleSoon, emitRentalEvent } from '../model/rental-transitions.ts';
+import { machinesOfPlacement, offerByKind, toPlacementRequest, type Placeable } from './placement-request.ts';
+import { attemptTimeoutMsOf } from '../model/policy.ts';
+import { causeOfRental, isReleasable, rentalResourceOf, scopeOf, type Rental } from '../model/rental.ts';
+import { insertRental, insertTransition } from '../model/rentals.store.ts';
+import { insertProvisioningStep } from '../model/provisioning-steps.store.ts';
+import { insertTerm } from '../model/terms.store.ts';
+
+/**
+ * Accepts an order: exact GPUs, the money for them, the rental's rows, and what happens next, in the caller's one
+ * transaction. Refused, it leaves nothing. `wireId` was taken before the transaction.
+ *
+ * Creates of one organisation take turns from the first statement on, so the limits of a key hold however many come at
+ * once, and the caller is who it is now. Locks: the organisation, then capacity, then the ledger.
+ */
+export async function createRental(
+  tx: Tx,
+  call: CallContext,
+  order: RentalOrder,
+  wireId: number,
+): Promise<Rental> {
+  return acceptOrder(tx, call, await authorizeCaller(tx, call, scopeOf(order.kind)), order, wireId);
+}
+
+/** The same of a caller who has entered already: whoever had to, to find out what exactly is ordered. */
+export async function acceptOrder(
+  tx: Tx,
+  call: CallContext,
+  { key }: AuthorizedCaller,
+  order: RentalOrder,
+  wireId: number,
+): Promise<Rental> {
+  const { orgId } = call;
+  const now = tx.clock.now();
+  requireOrderAllowed(order, key.limits);
+  const ttlSeconds = resolveTtlSeconds(order, key.limits);
+  await requireRegionOffered(tx, key.mode, order);
+  simulateRefusal(key.mode, order.tags);
+  const sshKeys = await requireSshKeys(tx, orgId, key, order);
+  const { available } = await readBalance(tx, orgId, key.mode, now);
+  const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });
+  requireWithinSpendingLimit(order, ttlSeconds, price);
+  await requireWithinKeyLimits(tx, key, price);
+  // The ledger decides; this spares the hosts those who cannot pay.
+  if (hold > zeroUsd && hold > available) throw insufficientBalance(hold, available);
+
+  const expiresAt = ttlSeconds === null ? null : new Date(now.getTime() + secondsToMs(ttlSeconds));
+  const placeable = toPlaceable(tx, orgId, key.mode, order);
+  const only = order.machine?.nodeId ?? null;
+  const placement = await placeOrder(tx, toPlacementRequest(placeable, { only, freesAt: expiresAt }));
+  const { providerId, machines } = await machinesOfPlacement(tx, orgId, placeable, 1, placement);
+  await requireOfferedImage(tx, order, machines);
+  const rental = await insertRental(tx, {
+    ...placeable,
+    ...orderFields(order, key.mode),
+    ...initialFields(order, now),
+    wireId,
+    userId: key.userId,
+    keyId: key.id,
+    providerId,
+    sshKeys,
+    diskPrice: await diskPriceOf(tx, orgId, key.mode, { order, machines, now }),
+    allocationId: placement.allocationId,
+    expiresAt,
+  });
+  await insertMachines(tx, orgId, machines);
+  await insertProvisioningStep(tx, rental, { seq: 1, name: 'place', status: 'done' });
+  await recordCreation(tx, call, rental, price.rateNanoUsdPerHour);
+  const holdId = await holdForOrder(tx, rental, hold, key.id);
+  await insertTerm(tx, orgId, rental, {
+    seq: 1,
+    termType: order.termType,
+    price,
+    holdId,
+    meterName: 'gpu',
+    effectiveAt: null,
+    endsAt: null,
+  });
+  return rental;
+}
+
+/** So many images are named to a caller who asked for another. */
+const SUGGESTED_IMAGES_MAX = 20;
+
+/** An engine has images that are not for tenants, so only those of the cluster's settings may be named. */
+async function requireOfferedImage(
+  tx: Tx,
+  { kind, image }: RentalOrder,
+  [machine]: readonly NewMachine[],
+): Promise<void> {
+  if (image === null || kind === 'instance' || machine === undefined) return;
+  const cluster = await findCluster(tx, machine.clusterId);
+  const offered = cluster === null ? [] : tenantImages(cluster.settings);
+  if (offered.includes(image)) return;
+  throw new Fault('IMAGE_NOT_FOUND', {
+    message: `There is no image ${image} for rentals here.`,
+    suggestion: `Leave image out, or choose one of: ${offered.slice(0, SUGGESTED_IMAGES_MAX).join(', ')}.`,
+  });
+}
+
+/** Where the order may be placed, and with the ports it asks for. */
+async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Promise<void> {
+  const { region } = order;
+  const isMock = region === 'mock-region';
+  if (!isRegionInMode({ mode, machineType: offerByKind[order.kind], region })) {
+    throw new Fault('REGION_DISABLED', {
+      message: isMock
+        ? 'The mock region is for test keys.'
+        : 'Test keys rent virtual machines and marketplace instances in mock-region only.',
+      suggestion: isMock ? 'Choose another region, or use a test key.' : 'Use mock-region, or a live key.',
+    });
+  }
+  const { machine } = order;
+  const open = (await listRegionProviders(tx, { mode, region, offer: offerByKind[order.kind] })).filter(
+    (offer) => offer.open && (machine === null || offer.providerId === machine.providerId),
+  );
+  if (open.length === 0) throw new Fault('REGION_DISABLED');
+  // Who takes the order is not known yet, so all who might must be able to open ports.
+  if (order.customPorts.length > 0 && !open.every(({ customPorts }) => customPorts)) {
+    throw new Fault('CUSTOM_PORTS_NOT_SUPPORTED_FOR_REGION');
+  }
+  if (order.idle !== null)
+    requireIdleRule(
+      order,
+      open.every(({ gpuUse }) => gpuUse),
+    );
+}
+
+/** The lines that will let the tenant in: a later change of the person's keys does not touch them. */
+async function requireSshKeys(
+  tx: Tx,
+  orgId: OrgId,
+  key: ApiKey,
+  order: RentalOrder,
+): Promise<readonly string[]> {
+  const found = await findSshKeys(tx, orgId, key, order.sshKeys);
+  if (order.sshKeys !== 'all' && found.length < new Set(order.sshKeys).size) {
+    throw new Fault('SSH_KEY_NOT_FOUND');
+  }
+  if (found.length === 0) throw new Fault('NO_PUBLIC_KEY');
+  return found.map(({ publicKey }) => publicKey);
+}
+
+interface OrderPrice {
+  readonly price: FrozenPrice;
+  /** What is set aside at once. */
+  readonly hold: NanoUsd;
+}
+
+async function priceOrder(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  { order, available, now }: { readonly order: RentalOrder; readonly available: NanoUsd; readonly now: Date },
+): Promise<OrderPrice> {
+  if (order.machine !== null) {
+    const price = agreedPrice(order, mode, now);
+    return { price, hold: initialHold(price, HOLD_WINDOW_MS) };
+  }
+  const { frozen, hold } = await quoteFor(tx, orgId, mode, {
+    wish: toRentalSpec(order),
+    available,
+    // Only the runway depends on it, and nobody is shown one here.
+    burn: { burnPerHour: zeroUsd, cover: zeroUsd },
+    holdWindowMs: HOLD_WINDOW_MS,
+    now,
+  });
+  return { price: frozen.rental, hold };
+}
+
+/** Whoever owns the machine is never owed more than its tenant pays. */
+function agreedPrice({ machine, gpusPerNode }: InstanceOrder, mode: Mode, now: Date): FrozenPrice {
+  const price = freezeAgreedPrice({ mode, perUnit: machine.pricePerGpuHour, quantity: gpusPerNode, now });
+  const { supplier } = machine;
+  if (supplier !== null && supplier.ratePerHour > rateOf(price)) {
+    throw new Error(
+      `Of ${rateOf(price)} an hour the supplier ${supplier.orgId} would have ${supplier.ratePerHour}.`,
+    );
+  }
+  return price;
+}
+
+/** A disk that is never kept without its GPUs has no price of its own. */
+async function diskPriceOf(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  {
+    order,
+    machines,
+    now,
+  }: { readonly order: RentalOrder; readonly machines: readonly NewMachine[]; readonly now: Date },
+): Promise<FrozenPrice | null> {
+  if (order.machine !== null || !isReleasable(order)) return null;
+  return diskPriceFor(tx, orgId, mode, { region: order.region, sizeGb: diskGbOf(machines), now });
+}
+
+async function requireWithinKeyLimits(tx: Tx, key: ApiKey, price: FrozenPrice): Promise<void> {
+  const limits: ApiKeyLimits = key.limits;
+  if (hasAmountLimit(limits))
+    requireKeyLimits(limits, await readKeyRunningTotals(tx, key.orgId, key.id), price);
+}
+
+function insufficientBalance(hold: NanoUsd, available: bigint, of?: 'paid'): Fault {
+  const what =
+    of === 'paid' ? 'paid balance, without promotional credit, which does not pay suppliers,' : 'balance';
+  return new Fault('INSUFFICIENT_BALANCE', {
+    message: `The available ${what} does not cover the ${formatUsd(hold)} USD that this would set aside.`,
+    cause: new InsufficientFunds(hold - available),
+  });
+}
+
+function toPlaceable(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder): Placeable {
+  const { kind, region, gpuType, connectionType, cuda, gpusPerNode, nodeCount, customPorts } = order;
+  return {
+    id: tx.ids.next('rnt'),
+    orgId,
+    mode,
+    kind,
+    region,
+    gpuType,
+    connectionType,
+    cuda,
+    gpusPerNode,
+    nodeCount,
+    customPorts,
+  };
+}
+
+/** No host has more, whatever an engine says of it: the rows have no room for them. */
+const GPUS_PER_NODE_MAX = 64;
+
+/** Where no host has the network that was asked for, waiting for room would be in vain. */
+async function placeOrder(tx: Tx, wish: PlacementRequest): Promise<Placement> {
+  if (wish.gpusPerNode > GPUS_PER_NODE_MAX) throw new Fault('INSUFFICIENT_CAPACITY');
+  try {
+    return await place(tx, wish);
+  } catch (error) {
+    if (!isFault(error) || error.reason !== 'INSUFFICIENT_CAPACITY') throw error;
+    const networks = await listConnectionTypes(tx, wish);
+    if (networks.length > 0 && !networks.includes(wish.connectionType)) {
+      throw new Fault('NETWORK_TYPE_NOT_SUPPORTED', { cause: error });
+    }
+    throw error;
+  }
+}
+
+function diskGbOf(machines: readonly NewMachine[]): number {
+  return machines.reduce((sum, { diskGb }) => sum + diskGb, 0);
+}
+
+function orderFields(order: RentalOrder, mode: Mode) {
+  const { name, label, tags, image, userData, monitoring, convertOnExpiry, idle, maxUsd, machine } = order;
+  const labels = faultLabelsOf(mode, tags);
+  return {
+    name,
+    label,
+    tags,
+    image,
+    userData,
+    monitoring,
+    convertOnExpiry,
+    idle,
+    maxNanoUsd: maxUsd,
+    labels,
+    supplier: machine?.supplier ?? null,
+    toldAs: machine?.toldAs ?? null,
+    privateCloud: null,
+  };
+}
+
+/** Pending, with everything still to be done and nothing yet owed. */
+function initialFields(order: RentalOrder, now: Date) {
+  return {
+    status: 'Pending',
+    statusReason: null,
+    statusSince: now,
+    task: 'provision',
+    taskOptions: {},
+    taskDeadlineAt: new Date(now.getTime() + attemptTimeoutMsOf(order)),
+    power: 'changing',
+    gpuHeld: true,
+    attempt: 1,
+    firstAttempt: 1,
+    troubleSince: null,
+    billingPausedAt: null,
+    createdAt: now,
+    updatedAt: null,
+    startedAt: null,
+    endAcceptedAt: null,
+    endedAt: null,
+    endReason: null,
+    toldExpiringAt: null,
+    steps: 1,
+    ...scheduleSoon(now),
+  } as const;
+}
+
+async function recordCreation(
+  tx: Tx,
+  { orgId, cause }: CallContext,
+  rental: Rental,
+  rate: string,
+): Promise<void> {
+  const { actor } = cause;
+  const { wireId, region, gpuType, gpuCount, kind } = rental;
+  await insertTransition(tx, rental, {
+    from: null,
+    to: 'Pending',
+    reason: null,
+    actor: `${actor.kind}:${actor.id}`,
+    at: rental.createdAt,
+  });
+  const resource = rentalResourceOf(rental);
+  await appendAuditEntry(tx, orgId, cause, {
+    action: `${resource.kind}.created`,
+    resource,
+    after: {
+      rentalId: wireId,
+      externalId: toUuid(rental.id),
+      kind,
+      region,
+      gpuType,
+      gpuCount,
+      rateNanoUsdPerHour: rate,
+    },
+  });
+  await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
+  await enqueueReconcile(tx, rental, actor);
+}
+
+/** Null where there is nothing to set aside: in test mode, or at a price of nothing. */
+async function holdForOrder(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): Promise<HoldId | null> {
+  if (amount === zeroUsd) return null;
+  const cause: MoneyCause = causeOfRental(rental);
+  const { orgId, mode } = rental;
+  const of = rental.supplier === null ? {} : ({ of: 'paid' } as const);
+  const [result] = await applyLedger(tx, [
+    { do: 'hold', orgId, mode, cause, step: 'create', amount, demand: 'new', keyId, ...of },
+  ]);
+  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
+    throw insufficientBalance(amount, result.available ?? 0n, of.of);
+  }
+  return requireLedgerSuccess(result).holdId;
+}

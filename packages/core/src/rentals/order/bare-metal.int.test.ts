@@ -1,0 +1,268 @@
+import { DriverError, type MachineSpec } from '@millrace/compute';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { transitionNode } from '../../fleet/index.ts';
+import {
+  createFaultyDriver,
+  reconcileToIdle,
+  reconcileUntil,
+  withDriver,
+} from '../reconcile/reconcile.fixture.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+import { listMachines } from '../model/machines.store.ts';
+import { compareAll, advanceComparing, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
+import {
+  createRentalHarness,
+  DAY_MS,
+  SECOND_MS,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import { causeOfRental, type Rental } from '../model/rental.ts';
+import { findRental } from '../model/rentals.store.ts';
+
+/** Gangs of whole nodes: what is one rental is brought up, moved and ended as one. Eight nodes, on two fabrics of four. */
+
+let world: RentalHarness;
+let tenant: Tenant;
+beforeAll(async () => {
+  world = await createRentalHarness({ poolSize: 16 });
+});
+afterAll(() => world.drop());
+beforeEach(async () => {
+  tenant = await world.tenant({ balanceUsd: 100_000 });
+  await world.watch();
+});
+afterEach(async () => {
+  await clear();
+  expect(await world.breaks()).toEqual([]);
+});
+
+const never = new AbortController().signal;
+
+const actor = { kind: 'system', id: 'test' } as const;
+
+const end = ({ orgId, id }: Pick<Rental, 'orgId' | 'id'>) =>
+  world.run((tx) => terminateRental(tx, orgId, id, { reason: 'done', actor }));
+
+/** Everything that lives is ended, and every node is for sale again. */
+async function clear(): Promise<void> {
+  const live = await world.rows<{ id: string; org_id: string }>(
+    `select id, org_id from rentals where status <> 'Terminated' order by id`,
+  );
+  for (const { id, org_id } of live) {
+    const rental = await findRental(world.db, fromUuid('org', org_id), fromUuid('rnt', id));
+    if (rental === null) expect.fail('It is not there.');
+    if (rental.status !== 'Terminating' && rental.status !== 'Failed') await end(rental);
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+  }
+  const quarantined = await world.rows<{ id: string }>(
+    `select id from nodes where status = 'node_quarantined'`,
+  );
+  for (const { id } of quarantined) {
+    await world.run((tx) =>
+      transitionNode(tx, fromUuid('nod', id), 'node_ready', { reason: 'wiped by hand', actor }),
+    );
+  }
+}
+
+const fabricsOf = async (rental: Rental): Promise<readonly string[]> => {
+  const rows = await world.rows<{ fabric: string }>(
+    `select distinct fabric.name as fabric from rental_machines as machine
+       join rentals as rental on rental.id = machine.rental_id and rental.attempt = machine.attempt
+       join node_capacity as capacity on capacity.node_id = machine.node_id
+       join fabrics as fabric on fabric.id = capacity.fabric_id
+      where rental.wire_id = ${rental.wireId}`,
+  );
+  return rows.map(({ fabric }) => fabric);
+};
+
+const statusOf = async (nodeId: Parameters<typeof toUuid>[0]) => {
+  const [node] = await world.rows<{ status: string; reason: string | null; ready: boolean }>(
+    `select node.status, node.status_reason as reason, capacity.ready from nodes as node
+       join node_capacity as capacity on capacity.node_id = node.id where node.id = '${toUuid(nodeId)}'`,
+  );
+  return node ?? expect.fail('There is no such node.');
+};
+
+const faultyNodes = (rental: Rental) =>
+  world.rows<{ node_id: string }>(
+    `select node_id from node_faults join rentals on rentals.id = rental_id where wire_id = ${rental.wireId}`,
+  );
+
+const owned = async (): Promise<number> =>
+  (await world.engines.metal.driver.listOwned(never)).machines.filter(({ orgId }) => orgId === tenant.orgId)
+    .length;
+
+describe('a gang', () => {
+  it('is whole nodes of one fabric, one machine on each, and each is proven before anybody pays', async () => {
+    const rental = await reconcileUntil(world, await world.rentMetal(tenant, { gpuCount: 32 }), {
+      until: 'Running',
+    });
+    const machines = await listMachines(world.db, rental.orgId, rental.id);
+    expect(machines.map(({ position, state }) => `${position} ${state}`)).toEqual([
+      '1 open',
+      '2 open',
+      '3 open',
+      '4 open',
+    ]);
+    expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(4);
+    expect(machines.every(({ gpuAddresses }) => gpuAddresses.length === 8)).toBe(true);
+    expect(await fabricsOf(rental)).toHaveLength(1);
+    await world.advance(90 * SECOND_MS);
+    const receipt = await end(rental);
+    // Thirty-two GPUs for ninety seconds.
+    expect(receipt.finalCost).toBe((3_980_000_001n * 32n * 90n) / 3_600n);
+  });
+
+  it('asked for by many at once is had by as many as there is room for, and no node twice', async () => {
+    const many = await Promise.all(Array.from({ length: 8 }, () => world.tenant()));
+    const tries = await Promise.allSettled(many.map((one) => world.rentMetal(one, { gpuCount: 16 })));
+    const got = tries.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(got).toHaveLength(4);
+    for (const refusal of tries.filter(({ status }) => status === 'rejected')) {
+      expect(refusal).toMatchObject({ reason: { reason: 'INSUFFICIENT_CAPACITY' } });
+    }
+    const nodes = (await Promise.all(got.map(({ orgId, id }) => listMachines(world.db, orgId, id)))).flatMap(
+      (machines) => machines.map(({ nodeId }) => nodeId),
+    );
+    expect(new Set(nodes).size).toBe(8);
+    for (const rental of got) expect(await fabricsOf(rental)).toHaveLength(1);
+    await expect(world.rentMetal(tenant)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
+  });
+
+  it('larger than every fabric is refused although there are nodes enough', async () => {
+    await expect(world.rentMetal(tenant, { gpuCount: 40 })).rejects.toMatchObject({
+      reason: 'INSUFFICIENT_CAPACITY',
+    });
+  });
+
+  it("of which one node fails is undone as a whole and moved once; the fault is that node's alone", async () => {
+    const accepted = await world.rentMetal(tenant, { gpuCount: 24 });
+    const first = await listMachines(world.db, accepted.orgId, accepted.id);
+    const bad = first[1] ?? expect.fail('There is no second machine.');
+    const failing = withDriver(world, (driver) => ({
+      create: (wish: MachineSpec, signal: AbortSignal) =>
+        wish.nodeName === bad.nodeName
+          ? Promise.reject(new DriverError('failed', 'its image could not be written'))
+          : driver.create(wish, signal),
+    }));
+    const rental = await reconcileUntil(failing, accepted, { until: 'Running' });
+    await reconcileToIdle(world, rental);
+    const all = await listMachines(world.db, rental.orgId, rental.id, 'all');
+    const gone = all.filter(({ attempt }) => attempt === 1);
+    expect(gone.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
+    expect(new Set(all.map(({ nodeId }) => nodeId)).size).toBe(6);
+    expect(await owned()).toBe(3);
+    expect(await faultyNodes(rental)).toEqual([{ node_id: toUuid(bad.nodeId) }]);
+    // A single failure takes no node out of sale.
+    expect(await statusOf(bad.nodeId)).toMatchObject({ status: 'node_ready', ready: true });
+  });
+
+  it('of which a node was taken behind our back is moved, and that node is not sold again unseen', async () => {
+    const accepted = await world.rentMetal(tenant, { gpuCount: 16 });
+    const [bad] = await listMachines(world.db, accepted.orgId, accepted.id);
+    const taken = withDriver(world, (driver) => ({
+      create: (wish: MachineSpec, signal: AbortSignal) =>
+        wish.nodeName === bad?.nodeName
+          ? Promise.reject(new DriverError('no_capacity', 'somebody else has the node'))
+          : driver.create(wish, signal),
+    }));
+    const rental = await reconcileUntil(taken, accepted, { until: 'Running' });
+    expect(rental.attempt).toBe(2);
+    expect(await statusOf(bad?.nodeId ?? expect.fail('There is no machine.'))).toMatchObject({
+      status: 'node_quarantined',
+      ready: false,
+    });
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  });
+
+  it('has longer to come up than a virtual machine, and then fails at no cost', async () => {
+    const accepted = await world.rentMetal(tenant);
+    const slow = withDriver(world, () => ({
+      create: () => Promise.reject(new DriverError('unavailable', 'deploying')),
+    }));
+    const policy = { longestRetryMs: 5 * 60_000 };
+    const failed = await reconcileUntil(slow, accepted, { until: 'Failed', policy });
+    const tookMs = failed.statusSince.getTime() - failed.createdAt.getTime();
+    expect(tookMs).toBeGreaterThanOrEqual(2 * 60 * 60_000);
+    expect(tookMs).toBeLessThan(3 * 60 * 60_000);
+    await reconcileUntil(world, failed, { until: 'Terminated' });
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await owned()).toBe(0);
+  });
+});
+
+describe('a node that could not be wiped', () => {
+  const unclean = () =>
+    withDriver(world, () => ({
+      terminate: () => Promise.reject(new DriverError('unclean', 'erase_devices failed')),
+      describe: () => expect.fail('Nobody asks for what is not there.'),
+    }));
+
+  it('is quarantined where its machine is gone, and its tenant is released and owes nothing for it', async () => {
+    const rental = await reconcileUntil(world, await world.rentMetal(tenant, { gpuCount: 16 }), {
+      until: 'Running',
+    });
+    const machines = await listMachines(world.db, rental.orgId, rental.id);
+    await world.advance(60 * SECOND_MS);
+    const receipt = await end(rental);
+    const saboteur = createFaultyDriver(unclean());
+    const watched = { ...world, drivers: saboteur.drivers, db: saboteur.db };
+    // Dying in the transaction leaves it as before; nothing is for sale at any time.
+    saboteur.plan({ at: 'free unclean machine', when: 'before' });
+    await world.advance(DAY_MS);
+    await reconcileUntil(watched, rental, { until: 'Terminated', saboteur });
+    expect(saboteur.spent()).toBe(true);
+    for (const { nodeId } of machines) {
+      expect(await statusOf(nodeId)).toMatchObject({
+        status: 'node_quarantined',
+        ready: false,
+        reason: expect.stringContaining('could not be wiped') as unknown,
+      });
+    }
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
+    expect(await world.rows(`select 1 from allocations where state <> 'released'`)).toEqual([]);
+    // What the mock still has, since it was never asked to remove it, is a stray.
+    for (const machine of machines) await world.engines.metal.driver.terminate(machine, never);
+  });
+
+  it('is quarantined too where nobody knew of its machine', async () => {
+    const rental = await reconcileUntil(world, await world.rentMetal(tenant), { until: 'Running' });
+    const [machine] = await listMachines(world.db, rental.orgId, rental.id);
+    if (machine === undefined) expect.fail('There is no machine.');
+    await end(rental);
+    const pretending = withDriver(world, () => ({
+      terminate: () => Promise.resolve(),
+      describe: () => Promise.resolve(null),
+    }));
+    await reconcileUntil(pretending, rental, { until: 'Terminated' });
+    expect(await statusOf(machine.nodeId)).toMatchObject({ status: 'node_ready' });
+    const { drivers } = unclean();
+    const reconciler = createInventoryReconciler(world, { drivers });
+    await compareAll(reconciler);
+    await advanceComparing(world, reconciler, 80 * SECOND_MS);
+    expect(await statusOf(machine.nodeId)).toMatchObject({ status: 'node_quarantined', ready: false });
+    await world.engines.metal.driver.terminate(machine, never);
+  });
+});
+
+describe('an order of bare metal', () => {
+  it('has the image that brings the CUDA that was asked for, unless it names one', async () => {
+    const images: string[] = [];
+    const noting = withDriver(world, (driver) => ({
+      create: (wish: MachineSpec, signal: AbortSignal) => {
+        images.push(wish.image);
+        return driver.create(wish, signal);
+      },
+    }));
+    for (const wish of [
+      {},
+      { cudaVersion: 'cuda12.8' },
+      { cudaVersion: 'cuda12.9', image: 'debian-12' },
+    ] as const) {
+      await reconcileUntil(noting, await world.rentMetal(tenant, wish), { until: 'Running' });
+    }
+    expect(images).toEqual(['ubuntu-24.04', 'ubuntu-24.04-cuda12.9', 'debian-12']);
+  });
+});

@@ -1,0 +1,29 @@
+import type { Tx } from '@millrace/platform/db';
+import { authorizeCaller, type CallContext } from '../../identity/index.ts';
+import { attachAtCreate, lockStorage, type StorageChoice } from '../../volumes/index.ts';
+import type { ListPriceOrder } from './order.ts';
+import { acceptOrder } from './accept-order.service.ts';
+import { scopeOf, type Rental } from '../model/rental.ts';
+
+export interface BareMetalRequest {
+  readonly order: ListPriceOrder;
+  /** A volume that its machines may use from the start. */
+  readonly storage: StorageChoice | null;
+  readonly wireId: number;
+  /** Of the new volume; null where none is made. */
+  readonly volumeId: number | null;
+}
+
+/**
+ * Accepts an order of bare metal and the storage for it, in one transaction: refused, neither leaves anything. Locks: the
+ * organisation, the storage, then as every order.
+ */
+export async function createBareMetal(tx: Tx, call: CallContext, wish: BareMetalRequest): Promise<Rental> {
+  const { order, storage, wireId, volumeId } = wish;
+  const caller = await authorizeCaller(tx, call, scopeOf(order.kind));
+  const owner = { orgId: call.orgId, mode: caller.key.mode, region: order.region };
+  if (storage !== null) await lockStorage(tx, owner, storage);
+  const rental = await acceptOrder(tx, call, caller, order, wireId);
+  if (storage !== null) await attachAtCreate(tx, call, caller, rental, storage, volumeId);
+  return rental;
+}

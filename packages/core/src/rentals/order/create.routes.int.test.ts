@@ -1,0 +1,386 @@
+import { createContract, defaultProviders } from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import { createHttpServer, type HttpServer } from '@millrace/platform/http';
+import { createIdSource, toUuid, type KeyId } from '@millrace/platform/ids';
+import type { Limiter } from '@millrace/platform/limiter';
+import { hybridClock, principal, testLog, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveRentalCreation } from '../index.ts';
+import {
+  createRentalHarness,
+  GPU_HOUR,
+  liveRegion,
+  testRegion,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import { REQUESTS_PER_DAY_MAX } from './reservation-requests.service.ts';
+
+/** Limits have tests of their own; here every request passes. */
+const unlimited: Limiter = {
+  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+};
+
+const contract = createContract({ providers: defaultProviders });
+const { operations } = contract;
+const vms = '/v2/alpha/on-demand/virtual-machine-rentals';
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+interface Api {
+  readonly world: RentalHarness;
+  send(who: Tenant, mode: Mode, request: Request): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+interface Request {
+  readonly path: string;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  readonly keyId?: KeyId;
+}
+
+async function startApi(options: Parameters<typeof createRentalHarness>[0] = {}): Promise<Api> {
+  const world = await createRentalHarness({ doors: false, poolSize: 16, ...options });
+  const callers = new Map<string, ReturnType<typeof principal>>();
+  const clock = hybridClock(world.clock);
+  const server: HttpServer = createHttpServer({
+    contract,
+    authenticate: async ({ key }) => {
+      const caller = callers.get(key);
+      if (caller === undefined) throw new Error('Nobody calls with this key.');
+      return caller;
+    },
+    limiter: unlimited,
+    db: world.db,
+    log: testLog('rentals'),
+    clock,
+    ids: createIdSource({ clock, cell: 1 }),
+    trustedProxies: [],
+    validateResponses: true,
+  });
+  serveRentalCreation({ server, operations, db: world.db, clock, cell: 1 });
+  return {
+    world,
+    async send({ orgId, userId, keys }, mode, { path, body, idempotencyKey, keyId = keys[mode] }) {
+      const platformRoles = ['operator'] as const;
+      const scopes = ['rentals:write', 'catalog:read', 'admin:read'] as const;
+      callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles }));
+      const answer = await server.fastify.inject({
+        method: body === undefined ? 'GET' : 'POST',
+        url: path,
+        headers: {
+          authorization: `Bearer ${keyId}`,
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        },
+        ...(body === undefined ? {} : { payload: body as object }),
+      });
+      return { status: answer.statusCode, headers: answer.headers, json: answer.json() };
+    },
+    close: async () => {
+      await server.close();
+      await world.drop();
+    },
+  };
+}
+
+let api: Api;
+let world: RentalHarness;
+beforeAll(async () => {
+  api = await startApi({ nodes: 2 });
+  ({ world } = api);
+});
+afterAll(() => api.close());
+
+const order = { gpuCount: 1, region: liveRegion };
+const countOf = async (what: string, tenant: Tenant): Promise<number> => {
+  const [row] = await world.rows<{ count: number }>(
+    `select count(*)::int as count from ${what} where org_id = '${toUuid(tenant.orgId)}'`,
+  );
+  return row?.count ?? 0;
+};
+
+describe('POST virtual-machine-rentals', () => {
+  it.each([vms, '/v2/on-demand/virtual-machine-rentals'])('%s answers the closed record', async (path) => {
+    const tenant = await world.tenant();
+    const body = {
+      ...order,
+      name: 'box',
+      label: 'l',
+      customPorts: [8080],
+      monitoringEnabled: true,
+      unknown: 1,
+    };
+    const { status, json, headers } = await api.send(tenant, 'live', { path, body });
+    expect(status).toBe(200);
+    expect(headers['x-ignored-fields']).toBe('unknown');
+    expect(operations.createVirtualMachineRental.response.schema.parse(json)).toEqual(json);
+    expect(json).toMatchObject({
+      rentalType: 'virtual-machine',
+      rentalId: json['id'],
+      orgId: tenant.orgId,
+      userId: tenant.userId,
+      startedAt: null,
+      terminatedAt: null,
+      convertToOnDemandOnExpiry: true,
+      meta: { monitoring_enabled: true },
+      providerData: {
+        providerId: 'provider-v8',
+        externalId: json['externalId'],
+        customPorts: [8080],
+        networkType: 'ethernet',
+        gpuFormFactor: 'sxm5',
+        resources: { gpuCount: 1, vcpuCount: 24, ramGb: 250, storageGb: 3_500 },
+      },
+    });
+  });
+
+  it('fifty requests with one Idempotency-Key are one rental, one hold and one answer', async () => {
+    const tenant = await world.tenant();
+    const request = { path: vms, body: order, idempotencyKey: uniqueId() };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        for (;;) {
+          const answer = await api.send(tenant, 'live', request);
+          // Who had to wait too long for the first is told to come back, and does.
+          if (answer.status !== 503) return answer;
+        }
+      }),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ json }) => json['id'])).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).toHaveLength(49);
+    for (const what of ['rentals', 'allocations', 'ledger_holds'])
+      expect(await countOf(what, tenant)).toBe(1);
+    expect(await world.breaks()).toEqual([]);
+  });
+
+  it('a refusal is not replayed: the same key succeeds once there is money', async () => {
+    const tenant = await world.tenant({ balanceUsd: 0 });
+    const request = { path: vms, body: order, idempotencyKey: uniqueId() };
+    const refused = await api.send(tenant, 'live', request);
+    expect(refused).toMatchObject({
+      status: 400,
+      json: { reason: 'INSUFFICIENT_BALANCE', code: 'BAD_REQUEST' },
+    });
+    await world.topUp(tenant.orgId, 10);
+    expect((await api.send(tenant, 'live', request)).status).toBe(200);
+    const other = { ...request, body: { ...order, gpuCount: 2 } };
+    expect(await api.send(tenant, 'live', other)).toMatchObject({
+      status: 400,
+      json: { reason: 'IDEMPOTENCY_KEY_REUSED' },
+    });
+  });
+
+  it('answers refusals with the statuses that the interface lists', async () => {
+    const tenant = await world.tenant();
+    const bodies = {
+      INSUFFICIENT_CAPACITY: { ...order, gpuCount: 9 },
+      REGION_DISABLED: { ...order, region: 'jp-east-1' },
+      NETWORK_TYPE_NOT_SUPPORTED: { ...order, networkType: 'infiniband' },
+      MAX_USD_EXCEEDED: { ...order, maxUsd: 0.001 },
+      RESERVE_OPTION_NOT_FOUND: { ...order, termType: 'reserved', termPeriodDays: 77 },
+      SSH_KEY_NOT_FOUND: { ...order, sshKeyIds: ['ssh_01JD8Q7XK4T2M9V6B3N5C1F0GH'] },
+      IMAGE_NOT_FOUND: { ...order, image: '//' },
+      VALIDATION_FAILED: { ...order, gpuCount: 0 },
+    };
+    for (const [reason, body] of Object.entries(bodies)) {
+      expect(await api.send(tenant, 'live', { path: vms, body })).toMatchObject({
+        status: 400,
+        json: { reason },
+      });
+    }
+    const claim = await api.send(tenant, 'live', { path: vms, body: { ...order, discountPercentage: 50 } });
+    expect(claim).toMatchObject({ status: 403, json: { reason: 'DISCOUNT_NOT_ENTITLED' } });
+    expect(await countOf('rentals', tenant)).toBe(0);
+  });
+
+  it('refusals for ever use up no ids', async () => {
+    const tenant = await world.tenant({ balanceUsd: 0 });
+    const taken = () =>
+      world.rows(`select block, next_id from id_blocks where kind = 'rental' order by block`);
+    const refuse = async (times: number): Promise<void> => {
+      for (let count = 0; count < times; count += 1)
+        await api.send(tenant, 'live', { path: vms, body: order });
+    };
+    await refuse(1);
+    const before = await taken();
+    await refuse(60);
+    expect(await taken()).toEqual(before);
+  });
+
+  it('a test key has the mock region and nothing else, a live key everything but that', async () => {
+    const tenant = await world.tenant({ balanceUsd: 0 });
+    expect(await api.send(tenant, 'test', { path: vms, body: order })).toMatchObject({
+      status: 400,
+      json: { reason: 'REGION_DISABLED' },
+    });
+    const { status, json } = await api.send(tenant, 'test', {
+      path: vms,
+      body: { gpuCount: 8, region: testRegion },
+    });
+    expect({ status, region: json['region'] }).toEqual({ status: 200, region: testRegion });
+    expect(json['providerData']).toMatchObject({ providerId: 'mock' });
+    expect(await countOf('ledger_holds', tenant)).toBe(0);
+  });
+});
+
+/** Every variant is tried in `rentals.wire.test.ts`; these two differ most from the one used above. */
+describe('other variants of provider', () => {
+  it.each(['V3', 'private-cloud'] as const)(
+    '%s: what is really created fits the contract',
+    async (variant) => {
+      const own = await startApi({ variant });
+      try {
+        const tenant = await own.world.tenant();
+        const { status, json } = await own.send(tenant, 'live', { path: vms, body: order });
+        expect(status).toBe(200);
+        expect(operations.createVirtualMachineRental.response.schema.parse(json)).toEqual(json);
+      } finally {
+        await own.close();
+      }
+    },
+  );
+});
+
+describe('POST quote', () => {
+  const path = '/v2/on-demand/quote';
+  const wish = { rentalType: 'virtual-machine', gpuCount: 2, region: liveRegion };
+
+  it('says what create then holds, to the nano-USD', async () => {
+    const tenant = await world.tenant();
+    const { json: quote } = await api.send(tenant, 'live', { path, body: wish });
+    expect(quote).toMatchObject({
+      available: true,
+      affordable: true,
+      costPerHourNanoUsd: String(2n * GPU_HOUR),
+      term: null,
+    });
+    await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
+    expect(String((await world.balance(tenant.orgId)).held)).toBe(quote['holdNanoUsd']);
+  });
+
+  it('says what the disk costs once the GPUs are given back, as the rental then has it, and of nothing else', async () => {
+    const tenant = await world.tenant();
+    const { json: quote } = await api.send(tenant, 'live', { path, body: wish });
+    await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
+    const [row] = await world.rows<{ disk_price: { quantity: number; rateNanoUsdPerHour: string } }>(
+      `select disk_price from rentals where org_id = '${toUuid(tenant.orgId)}'`,
+    );
+    expect(quote['released']).toEqual({
+      diskGb: row?.disk_price.quantity,
+      costPerHourNanoUsd: row?.disk_price.rateNanoUsdPerHour,
+    });
+    expect(quote['released']).toMatchObject({ costPerHourNanoUsd: expect.stringMatching(/^[1-9]/) });
+    await world.offerTerm(7);
+    const cases = [
+      { ...wish, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 },
+      { ...wish, rentalType: 'bare-metal', gpuCount: 8 },
+      { ...wish, region: 'jp-east-1' },
+    ];
+    for (const body of cases) {
+      const { json } = await api.send(tenant, 'live', { path, body });
+      expect({ body, released: json['released'] }).toEqual({ body, released: null });
+    }
+  });
+
+  it('is available exactly where create finds room', async () => {
+    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    const cases = [
+      { ...wish, gpuCount: 8 },
+      { ...wish, gpuCount: 9 },
+      { ...wish, networkType: 'infiniband' },
+      { ...wish, region: 'jp-east-1' },
+      { ...wish, region: testRegion },
+      { ...wish, gpuType: 'b200', gpuCount: 8 },
+    ];
+    for (const { rentalType, ...rest } of cases) {
+      const { json } = await api.send(tenant, 'live', { path, body: { rentalType, ...rest } });
+      const { status } = await api.send(tenant, 'live', { path: vms, body: rest });
+      expect({ rest, available: json['available'] }).toEqual({ rest, available: status === 200 });
+    }
+  });
+
+  it('says that idle rules are accepted exactly where create accepts one', async () => {
+    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    const idle = { afterSeconds: 300, action: 'stop' };
+    // Live machines here run on Incus, which does not report the use of GPUs; machines in test mode report it.
+    const cases = [
+      { mode: 'live', region: liveRegion },
+      { mode: 'test', region: testRegion },
+    ] as const;
+    for (const { mode, region } of cases) {
+      const rest = { gpuCount: 1, region };
+      const { json } = await api.send(tenant, mode, { path, body: { ...wish, ...rest } });
+      const { status } = await api.send(tenant, mode, { path: vms, body: { ...order, ...rest, idle } });
+      expect({ mode, idleRules: json['idleRules'] }).toEqual({ mode, idleRules: status === 200 });
+    }
+    const metal = { ...wish, rentalType: 'bare-metal', gpuCount: 8 };
+    expect((await api.send(tenant, 'live', { path, body: metal })).json['idleRules']).toBe(false);
+  });
+
+  it('says who cannot afford it, and what a term commits to', async () => {
+    await world.offerTerm(7);
+    const tenant = await world.tenant({ balanceUsd: 1 });
+    const body = { ...wish, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 };
+    const { json } = await api.send(tenant, 'live', { path, body });
+    const rate = (GPU_HOUR * 8n + 9n) / 10n;
+    expect(json).toMatchObject({
+      affordable: false,
+      holdNanoUsd: String(rate * 24n * 7n),
+      term: {
+        termPeriodDays: 7,
+        committedNanoUsd: String(rate * 24n * 7n),
+        earlyTerminationRefundPercentage: 50,
+      },
+    });
+  });
+});
+
+describe('POST request-reservation', () => {
+  const path = '/v2/alpha/on-demand/request-reservation';
+
+  it('is kept for operators and told to the organisation; test keys trouble nobody', async () => {
+    const tenant = await world.tenant();
+    const answer = await api.send(tenant, 'live', { path, body: { gpuCount: 4_096 } });
+    expect(answer).toMatchObject({
+      status: 200,
+      json: { message: 'Reservation request for 4096 GPUs received' },
+    });
+    await api.send(tenant, 'test', { path, body: { gpuCount: 1 } });
+    const listed = await api.send(tenant, 'live', { path: '/v2/admin/reservation-requests?limit=1' });
+    expect(listed.json['items']).toMatchObject([
+      { organisationId: tenant.orgId, requestedBy: tenant.userId, gpuCount: 4_096 },
+    ]);
+    const [told] = await world.rows(
+      `select payload from outbox where org_id = '${toUuid(tenant.orgId)}' and type = 'reservation.requested' and mode = 'live'`,
+    );
+    expect(told).toMatchObject({ payload: { gpuCount: 4_096, requestedBy: tenant.userId } });
+  });
+
+  it('the same key asks once, and nobody floods the list', async () => {
+    const tenant = await world.tenant();
+    const request = { path, body: { gpuCount: 64 }, idempotencyKey: uniqueId() };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => api.send(tenant, 'live', request)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(await countOf('reservation_requests', tenant)).toBe(1);
+    for (let asked = 1; asked < REQUESTS_PER_DAY_MAX; asked += 1)
+      await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });
+    const tooMany = await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });
+    expect(tooMany).toMatchObject({ status: 403, json: { reason: 'QUOTA_EXCEEDED' } });
+    expect(await countOf('reservation_requests', tenant)).toBe(REQUESTS_PER_DAY_MAX);
+  });
+
+  it('takes every number that JSON can say', async () => {
+    const tenant = await world.tenant();
+    const body = { gpuCount: Number.MAX_SAFE_INTEGER };
+    expect((await api.send(tenant, 'live', { path, body })).status).toBe(200);
+    const listed = await api.send(tenant, 'live', { path: '/v2/admin/reservation-requests?limit=1' });
+    expect(listed.json['items']).toMatchObject([{ gpuCount: Number.MAX_SAFE_INTEGER }]);
+  });
+});

@@ -1,0 +1,131 @@
+import type { Contract } from '@millrace/contract';
+import type { Timer } from '@millrace/platform/clock';
+import type { Tx } from '@millrace/platform/db';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import { OfferService } from '../../fleet/index.ts';
+import { callContextOf, pageById, positionFromCursor, readCommitted } from '../../identity/index.ts';
+import { readBalance } from '../../ledger/index.ts';
+import { readBurnRate } from '../../metering/index.ts';
+import { diskPriceFor, quoteFor, toWireQuote } from '../../prices/index.ts';
+import { createBareMetal } from './bare-metal.service.ts';
+import { HOLD_WINDOW_MS, toBareMetalOrder, toVirtualMachineOrder } from './order.ts';
+import { createRental } from './accept-order.service.ts';
+import { acceptsIdleRules } from './idle-rule.ts';
+import { createOrderRunner, createVolumeIdRunner, type OrderRunnerDeps } from './order-runner.ts';
+import { serveAdminRentals } from '../read/admin-rentals.routes.ts';
+import { servePrivateClouds } from './private-cloud.routes.ts';
+import { readRentalRecord } from '../read/rental-queries.service.ts';
+import { isReleasable, type Rental } from '../model/rental.ts';
+import { toWireRentalRecord } from '../read/rentals.wire.ts';
+import { requestReservation } from './reservation-requests.service.ts';
+import { listReservationRequests } from './reservation-requests.store.ts';
+
+export interface RentalCreationRoutes extends OrderRunnerDeps {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly clock: Timer;
+}
+
+/** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
+export function serveRentalCreation(routes: RentalCreationRoutes): void {
+  serveCreate(routes);
+  serveAdminRentals(routes);
+  servePrivateClouds({ ...routes, ordering: createOrderRunner({ db: routes.db, cell: routes.cell }) });
+  serveQuote(routes);
+  serveReservationRequests(routes);
+}
+
+const createTransaction = { name: 'create rental', isolation: readCommitted } as const;
+
+function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): void {
+  const ordering = createOrderRunner(parts);
+  const withVolumeId = createVolumeIdRunner(parts);
+  server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
+    const order = toVirtualMachineOrder(body);
+    const call = callContextOf(context);
+    return ordering(requirePrincipal(context), (wireId, use) =>
+      transact(createTransaction, async (tx) => {
+        const answer = await createdReply(tx, await createRental(tx, call, order, wireId));
+        use();
+        return answer;
+      }),
+    );
+  });
+
+  server.serve(operations.createBareMetalRental, ({ body, context, transact }) => {
+    const order = toBareMetalOrder(body);
+    const { storageVolume: storage = null } = body;
+    const call = callContextOf(context);
+    return withVolumeId(storage, (volumeId, useVolume) =>
+      ordering(requirePrincipal(context), (wireId, use) =>
+        transact(createTransaction, async (tx) => {
+          const wish = { order, storage, wireId, volumeId };
+          const answer = await createdReply(tx, await createBareMetal(tx, call, wish));
+          use();
+          useVolume();
+          return answer;
+        }),
+      ),
+    );
+  });
+}
+
+async function createdReply(tx: Tx, { orgId, mode, wireId }: Rental) {
+  const record = await readRentalRecord(tx, { orgId, mode }, wireId, tx.clock.now());
+  if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
+  return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
+}
+
+function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): void {
+  const offers = new OfferService({ db, clock });
+  server.serve(operations.quoteRental, async ({ body: wish, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const now = db.clock.now();
+    // A term is paid for to its end, so its GPUs are not given back.
+    const mayRelease = wish.termType === 'on-demand' && isReleasable({ kind: wish.rentalType, nodeCount: 1 });
+    const [{ available }, burn, isAvailable, diskGb, idleRules] = await Promise.all([
+      readBalance(db, orgId, mode, now),
+      readBurnRate(db, orgId, mode, now),
+      offers.canPlace({ mode }, wish),
+      mayRelease ? offers.leastDiskGb({ mode }, wish) : null,
+      acceptsIdleRules(db, mode, wish),
+    ]);
+    const quote = await quoteFor(db, orgId, mode, {
+      wish,
+      available,
+      burn,
+      holdWindowMs: HOLD_WINDOW_MS,
+      now,
+    });
+    const { region } = wish;
+    const disk =
+      diskGb === null
+        ? null
+        : { sizeGb: diskGb, price: await diskPriceFor(db, orgId, mode, { region, sizeGb: diskGb, now }) };
+    return toWireQuote(quote, { available: isAvailable, idleRules, disk });
+  });
+}
+
+function serveReservationRequests({ server, operations, db }: RentalCreationRoutes): void {
+  server.serve(operations.requestReservation, ({ body, context, transact }) =>
+    transact({ name: 'request reservation', isolation: readCommitted }, async (tx) => {
+      const { id, gpuCount } = await requestReservation(tx, callContextOf(context), body.gpuCount);
+      return {
+        body: { message: `Reservation request for ${gpuCount} GPUs received` },
+        resource: { kind: 'reservation-request', id },
+      };
+    }),
+  );
+
+  server.serve(operations.adminListReservationRequests, async ({ query }) => {
+    const { limit, cursor } = query;
+    const rows = await listReservationRequests(db, { limit, after: positionFromCursor('rrq', cursor) });
+    return pageById(rows, limit, ({ id, orgId, userId, gpuCount, createdAt }) => ({
+      id,
+      organisationId: orgId,
+      requestedBy: userId,
+      gpuCount,
+      createdAt: createdAt.toISOString(),
+    }));
+  });
+}

@@ -1,0 +1,117 @@
+import { isFault } from '@millrace/platform/fault';
+import { toUuid, type KeyId } from '@millrace/platform/ids';
+import { toNearestUsdNumber } from '@millrace/platform/money';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRentalHarness, GPU_HOUR, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+
+let world: RentalHarness;
+beforeAll(async () => {
+  world = await createRentalHarness({ doors: false, poolSize: 12, nodes: 2 });
+});
+afterAll(() => world.drop());
+
+const outcomeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'accepted',
+    (error: unknown) => (isFault(error) ? error.reason : String(error)),
+  );
+
+async function countOf(outcomes: readonly Promise<string>[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const outcome of await Promise.all(outcomes)) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+const rentAtOnce = (tenant: Tenant, times: number, keys: readonly KeyId[]): Promise<Record<string, number>> =>
+  countOf(
+    Array.from({ length: times }, (_, index) =>
+      outcomeOf(world.rent(tenant, 'live', {}, keys[index % keys.length])),
+    ),
+  );
+
+describe('the limits of a key hold', () => {
+  it('however many rentals are asked for at once', async () => {
+    const tenant = await world.tenant();
+    const key = await world.limitedKey(tenant, 'live', { maxLiveRentals: 2 });
+    expect(await rentAtOnce(tenant, 8, [key])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 6 });
+    const [held] = await world.rows(
+      `select count(*)::int as holds from ledger_holds where org_id = '${toUuid(tenant.orgId)}'`,
+    );
+    expect(held).toEqual({ holds: 2 });
+  });
+
+  it('to the nano-USD of an hour, at once', async () => {
+    const tenant = await world.tenant();
+    const two = toNearestUsdNumber((2n * GPU_HOUR) as typeof GPU_HOUR);
+    const enough = await world.limitedKey(tenant, 'live', { maxUsdPerHour: two });
+    const oneNanoShort = await world.limitedKey(tenant, 'live', { maxUsdPerHour: two - 0.000_000_001 });
+    expect(await rentAtOnce(tenant, 4, [enough])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 2 });
+    expect(await rentAtOnce(tenant, 4, [oneNanoShort])).toEqual({ accepted: 1, KEY_LIMIT_EXCEEDED: 3 });
+  });
+
+  it('over the rotation of the key: the old and the new one share what they may have', async () => {
+    const tenant = await world.tenant();
+    const first = await world.limitedKey(tenant, 'live', { maxLiveRentals: 3 });
+    await world.rent(tenant, 'live', {}, first);
+    const second = await world.rotate(tenant, 'live', first);
+    expect(await rentAtOnce(tenant, 6, [first, second])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 4 });
+    const third = await world.rotate(tenant, 'live', second);
+    expect(await outcomeOf(world.rent(tenant, 'live', {}, third))).toBe('KEY_LIMIT_EXCEEDED');
+  });
+
+  it('only for its own rentals, and only until they have ended', async () => {
+    const tenant = await world.tenant();
+    await world.rent(tenant, 'live');
+    const key = await world.limitedKey(tenant, 'live', { maxLiveRentals: 1 });
+    const rental = await world.rent(tenant, 'live', {}, key);
+    expect(await outcomeOf(world.rent(tenant, 'live', {}, key))).toBe('KEY_LIMIT_EXCEEDED');
+    await world.rows(
+      `update rentals set status = 'Failed', task = 'release' where id = '${toUuid(rental.id)}'`,
+    );
+    expect(await outcomeOf(world.rent(tenant, 'live', {}, key))).toBe('accepted');
+  });
+
+  it('for regions and GPU types', async () => {
+    const tenant = await world.tenant();
+    const elsewhere = await world.limitedKey(tenant, 'live', { regions: ['eu-west-1'] });
+    const other = await world.limitedKey(tenant, 'live', { gpuTypes: ['b200'] });
+    expect(await outcomeOf(world.rent(tenant, 'live', {}, elsewhere))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await outcomeOf(world.rent(tenant, 'live', {}, other))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await outcomeOf(world.rent(tenant, 'live', { gpuType: 'b200' }, other))).toBe('accepted');
+  });
+
+  it('for how long a rental may last: a longer one is refused, an unbounded one gets the end', async () => {
+    await world.offerTerm(1);
+    const tenant = await world.tenant();
+    const key = await world.limitedKey(tenant, 'live', { maxRentalSeconds: 3_600 });
+    expect(await outcomeOf(world.rent(tenant, 'live', { ttlSeconds: 3_601 }, key))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+    const term = { termType: 'reserved', termPeriodDays: 1 } as const;
+    expect(await outcomeOf(world.rent(tenant, 'live', term, key))).toBe('KEY_LIMIT_EXCEEDED');
+    const nowMs = world.clock.nowMs();
+    const unbounded = await world.rent(tenant, 'live', {}, key);
+    expect(unbounded.expiresAt).toEqual(new Date(nowMs + 3_600_000));
+    const shorter = await world.rent(tenant, 'live', { ttlSeconds: 600 }, key);
+    expect(shorter.expiresAt).toEqual(new Date(nowMs + 600_000));
+  });
+
+  it('and a key that was revoked while its request was under way rents nothing', async () => {
+    const tenant = await world.tenant();
+    const key = await world.limitedKey(tenant, 'live', {});
+    await world.rows(
+      `update api_keys set revoked_at = created_at, revoked_reason = 'revoked' where id = '${toUuid(key)}'`,
+    );
+    expect(await outcomeOf(world.rent(tenant, 'live', {}, key))).toBe('API_KEY_REVOKED');
+  });
+});
+
+describe('money under concurrency', () => {
+  it('never sets aside more than there is, and refuses the rest', async () => {
+    const tenant = await world.tenant({ balanceUsd: 10.1 });
+    expect(await rentAtOnce(tenant, 6, [tenant.keys.live])).toEqual({ accepted: 2, INSUFFICIENT_BALANCE: 4 });
+    const { available } = await world.balance(tenant.orgId);
+    expect(available >= 0n).toBe(true);
+    expect(await world.breaks()).toEqual([]);
+  });
+});

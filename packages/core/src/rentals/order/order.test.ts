@@ -1,0 +1,238 @@
+import { createContract, defaultProviders, type ApiKeyLimits } from '@millrace/contract';
+import { isFault } from '@millrace/platform/fault';
+import { nanoUsd } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import type { FrozenPrice } from '../../prices/index.ts';
+import {
+  HOLD_WINDOW_MS,
+  faultLabelsOf,
+  simulateRefusal,
+  toBareMetalOrder,
+  toVirtualMachineOrder,
+  requireOrderAllowed,
+  requireKeyLimits,
+  requireWithinSpendingLimit,
+  resolveTtlSeconds,
+  toRentalSpec,
+  type ListPriceOrder,
+} from './order.ts';
+
+const { operations } = createContract({ providers: defaultProviders });
+const { body } = operations.createVirtualMachineRental;
+const metalBody = operations.createBareMetalRental.body;
+const order = (wish: object = {}): ListPriceOrder =>
+  toVirtualMachineOrder(body.parse({ gpuCount: 2, ...wish }));
+
+const price: FrozenPrice = {
+  version: 1,
+  product: 'rental',
+  rateNanoUsdPerHour: '3600000000',
+  originalNanoUsdPerHour: '3600000000',
+  discountPpm: 0,
+  quantity: 2,
+  unitNanoUsdPerHour: '1800000000',
+  reserve: null,
+  priceIds: [],
+  frozenAt: '2026-01-01T00:00:00.000Z',
+};
+const reserved: FrozenPrice = {
+  ...price,
+  reserve: {
+    optionId: testIds.next('rso'),
+    termPeriodDays: 30,
+    committedNanoUsd: '2592000000000',
+    refundPpm: 500_000,
+    onDemandNanoUsdPerHour: '3600000000',
+  },
+};
+
+const reasonOf = (work: () => unknown): string => {
+  try {
+    work();
+    return 'accepted';
+  } catch (error) {
+    return isFault(error) ? error.reason : String(error);
+  }
+};
+
+describe('an order of bare metal', () => {
+  const metal = (wish: object) =>
+    toBareMetalOrder(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...wish }));
+
+  it('is whole nodes of eight GPUs, with the CUDA that was asked for', () => {
+    expect(metal({ gpuCount: 32, cudaVersion: 'cuda12.8' })).toMatchObject({
+      kind: 'bare-metal',
+      gpusPerNode: 8,
+      nodeCount: 4,
+      cuda: 1_208,
+      connectionType: 'infiniband',
+      customPorts: [],
+    });
+    expect(metal({})).toMatchObject({ nodeCount: 1, cuda: null, region: 'us-central-1', gpuType: 'h100' });
+    expect(toRentalSpec(metal({ gpuCount: 32 }))).toMatchObject({ rentalType: 'bare-metal', gpuCount: 32 });
+  });
+
+  it('of half a node is no order', () => {
+    expect(() => metal({ gpuCount: 12 })).toThrow();
+  });
+});
+
+it('an order of the interface alone has the defaults of the interface', () => {
+  expect(order()).toMatchObject({
+    region: 'us-central-1',
+    gpuType: 'h100',
+    connectionType: 'ethernet',
+    termType: 'on-demand',
+    convertOnExpiry: true,
+    monitoring: false,
+    customPorts: [],
+    sshKeys: 'all',
+    ttlSeconds: null,
+    maxUsd: null,
+  });
+  expect(toRentalSpec(order())).toEqual({
+    rentalType: 'virtual-machine',
+    gpuCount: 2,
+    gpuType: 'h100',
+    region: 'us-central-1',
+    networkType: 'ethernet',
+    termType: 'on-demand',
+    discountPercentage: 0,
+  });
+});
+
+it('a hold reaches to the first posting and a quarter of an hour beyond', () => {
+  expect(HOLD_WINDOW_MS).toBe(75 * 60_000);
+});
+
+it.each([
+  ['no-capacity', 'INSUFFICIENT_CAPACITY'],
+  ['no-balance', 'INSUFFICIENT_BALANCE'],
+] as const)('a test key sees %s refused as it would be, and a live key never', (fault, reason) => {
+  const tags = { 'millrace.fault': fault };
+  expect(() => simulateRefusal('test', tags)).toThrow(expect.objectContaining({ reason }));
+  expect(() => simulateRefusal('live', tags)).not.toThrow();
+  expect(() => simulateRefusal('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
+  expect(() => simulateRefusal('test', { 'millrace.fault': 'constructor' })).not.toThrow();
+});
+
+it('tags reach the engine as faults of the mock, in test mode alone', () => {
+  const tags = {
+    'millrace.fault': 'flaky',
+    'millrace.fault.every': '2',
+    'millrace.faulty': 'no',
+    'millrace.fault.': 'no',
+    'millrace.fault.UPPER': 'no',
+    'millrace.rental': '1',
+  };
+  expect(faultLabelsOf('test', tags)).toEqual({ 'millrace.fault': 'flaky', 'millrace.fault.every': '2' });
+  expect(faultLabelsOf('live', tags)).toEqual({});
+});
+
+it.each([
+  ['ubuntu-24.04', 'accepted'],
+  ['registry.example/cuda:12.8', 'accepted'],
+  ['../x', 'IMAGE_NOT_FOUND'],
+  ['a//b', 'IMAGE_NOT_FOUND'],
+  ['a b', 'IMAGE_NOT_FOUND'],
+  ['-rf', 'IMAGE_NOT_FOUND'],
+])('an image named %j is %s', (image, expected) => {
+  expect(reasonOf(() => order({ image }))).toBe(expected);
+});
+
+it.each([
+  ['#!/bin/sh\necho hi\n', '#!/bin/sh\necho hi\n'],
+  ['#cloud-config\npackages: [git]\n', '#cloud-config\npackages: [git]\n'],
+  ['', null],
+  [' \n', null],
+] as const)('user data %j is taken as %j', (userData, taken) => {
+  expect(order({ userData }).userData).toBe(taken);
+});
+
+it.each([
+  'echo hi',
+  ' #!/bin/sh',
+  '#cloud-config',
+  '#cloud-config-archive\n- {}',
+  '#include\nhttps://example.com/x',
+  'Content-Type: multipart/mixed; boundary="x"',
+  '## template: jinja\n#cloud-config\n',
+])('user data that no machine could start is refused at once, and says what could be: %j', (userData) => {
+  const refused = (): unknown => order({ userData });
+  expect(reasonOf(refused)).toBe('VALIDATION_FAILED');
+  expect(refused).toThrow(/userData must begin with #! .* or with a line #cloud-config/);
+});
+
+describe('how long a rental may last', () => {
+  const bounded = { maxRentalSeconds: 3_600 };
+  it.each([
+    ['nothing said, no limit', {}, { maxRentalSeconds: null }, null],
+    ['a time to live, no limit', { ttlSeconds: 60 }, { maxRentalSeconds: null }, 60],
+    ['nothing said: the limit', {}, bounded, 3_600],
+    ['as long as the limit', { ttlSeconds: 3_600 }, bounded, 3_600],
+    ['longer', { ttlSeconds: 3_601 }, bounded, 'KEY_LIMIT_EXCEEDED'],
+    ['a term within it', { termType: 'reserved', termPeriodDays: 1 }, { maxRentalSeconds: 86_400 }, 86_400],
+    [
+      'a term beyond it',
+      { termType: 'reserved', termPeriodDays: 1 },
+      { maxRentalSeconds: 86_399 },
+      'KEY_LIMIT_EXCEEDED',
+    ],
+    ['a period without a term', { termPeriodDays: 1 }, bounded, 3_600],
+  ] as const)('%s', (_, wish, limits, expected) => {
+    const ttl = (): number | null => resolveTtlSeconds(order(wish), limits);
+    if (typeof expected === 'string') expect(reasonOf(ttl)).toBe(expected);
+    else expect(ttl()).toBe(expected);
+  });
+});
+
+describe('the amounts of a key', () => {
+  const limits = (fields: Partial<ApiKeyLimits>) => ({
+    maxLiveRentals: null,
+    maxUsdPerHour: null,
+    ...fields,
+  });
+  it.each([
+    ['the last of three', { maxLiveRentals: 3 }, 2, 0n, 'accepted'],
+    ['the fourth of three', { maxLiveRentals: 3 }, 3, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['none at all', { maxLiveRentals: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['exactly the hour that is left', { maxUsdPerHour: 4.6 }, 0, 1_000_000_000n, 'accepted'],
+    ['one nano-USD beyond it', { maxUsdPerHour: 4.6 }, 0, 1_000_000_001n, 'KEY_LIMIT_EXCEEDED'],
+    ['nothing an hour', { maxUsdPerHour: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
+  ] as const)('%s', (_, fields, liveRentals, perHour, expected) => {
+    const load = { liveRentals, perHour: nanoUsd(perHour) };
+    expect(reasonOf(() => requireKeyLimits(limits(fields), load, price))).toBe(expected);
+  });
+
+  it('places and GPUs', () => {
+    const anywhere = { regions: null, gpuTypes: null };
+    expect(reasonOf(() => requireOrderAllowed(order(), anywhere))).toBe('accepted');
+    expect(reasonOf(() => requireOrderAllowed(order(), { ...anywhere, regions: [] }))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+    expect(reasonOf(() => requireOrderAllowed(order(), { ...anywhere, gpuTypes: ['b200'] }))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+  });
+});
+
+describe('the cap of the order itself', () => {
+  it.each([
+    ['no cap', {}, price, 'accepted'],
+    ['a minute', { maxUsd: 0.06 }, price, 'accepted'],
+    ['less than a minute', { maxUsd: 0.059_999_999 }, price, 'MAX_USD_EXCEEDED'],
+    ['the whole time to live', { maxUsd: 3.6, ttlSeconds: 3_600 }, price, 'accepted'],
+    ['less than that', { maxUsd: 3.599_999_999, ttlSeconds: 3_600 }, price, 'MAX_USD_EXCEEDED'],
+    ['the whole term', { maxUsd: 2_592 }, reserved, 'accepted'],
+    ['less than the term', { maxUsd: 2_591.999_999_999 }, reserved, 'MAX_USD_EXCEEDED'],
+    ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
+  ] as const)('%s', (_, wish, sold, expected) => {
+    const wished = order(wish);
+    expect(reasonOf(() => requireWithinSpendingLimit(wished, wished.ttlSeconds, sold))).toBe(expected);
+  });
+
+  it('a time to live that only the key sets does not count against it: the cap ends the rental first', () => {
+    expect(reasonOf(() => requireWithinSpendingLimit(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
+  });
+});

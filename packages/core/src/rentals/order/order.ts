@@ -1,0 +1,324 @@
+import type { ApiKeyLimits, Body, Contract, GpuType } from '@millrace/contract';
+import { userDataKind } from '@millrace/compute';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { parseId, type NodeId, type SshKeyId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  formatUsd,
+  fromUsdNumber,
+  secondsToMs,
+  toNearestUsdNumber,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import {
+  parseCudaRequirement,
+  GPUS_PER_METAL_NODE,
+  nodeLayoutOf,
+  type FleetGpuType,
+} from '../../fleet/index.ts';
+import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
+import {
+  commitmentOf,
+  costOfDuration,
+  rateOf,
+  type FrozenPrice,
+  type RentalSpec,
+} from '../../prices/index.ts';
+import type { IdleRule, RentalKind, RentalSupplier, PublicIdentity } from '../model/rental.ts';
+
+/** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
+
+/** What a hold at create reaches over: until the first posting, and what metering adds to that. */
+export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
+
+/** What all kinds of rentals are ordered with. Whatever differs between the kinds on the wire is settled here. */
+interface OrderBase {
+  readonly gpusPerNode: number;
+  readonly nodeCount: number;
+  readonly connectionType: 'ethernet' | 'infiniband';
+  readonly cuda: number | null;
+  readonly termType: 'on-demand' | 'reserved';
+  readonly termPeriodDays: number | null;
+  readonly discountPercentage: number;
+  readonly convertOnExpiry: boolean;
+  readonly monitoring: boolean;
+  readonly customPorts: readonly number[];
+  readonly name: string | null;
+  readonly label: string | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly image: string | null;
+  readonly userData: string | null;
+  /** `all`: every key of the person who orders. */
+  readonly sshKeys: readonly SshKeyId[] | 'all';
+  readonly ttlSeconds: number | null;
+  readonly maxUsd: NanoUsd | null;
+  readonly idle: IdleRule | null;
+}
+
+/** An order that any host will do for, at the price of the book. */
+export interface ListPriceOrder extends OrderBase {
+  readonly kind: Exclude<RentalKind, 'instance'>;
+  readonly region: RentalSpec['region'];
+  readonly gpuType: GpuType;
+  readonly machine: null;
+}
+
+/** An order of one machine that its tenant chose, on demand, at the price that was asked for it. */
+export interface InstanceOrder extends OrderBase {
+  readonly kind: 'instance';
+  readonly region: string;
+  readonly gpuType: FleetGpuType;
+  readonly nodeCount: 1;
+  readonly termType: 'on-demand';
+  readonly machine: ChosenMachine;
+}
+
+export type RentalOrder = ListPriceOrder | InstanceOrder;
+
+export interface ChosenMachine {
+  readonly nodeId: NodeId;
+  readonly providerId: string;
+  readonly pricePerGpuHour: NanoUsd;
+  /** Null: the operator's own. */
+  readonly supplier: RentalSupplier | null;
+  readonly toldAs: PublicIdentity;
+}
+
+type VirtualMachineBody = Body<Contract['operations']['createVirtualMachineRental']>;
+type BareMetalBody = Body<Contract['operations']['createBareMetalRental']>;
+
+const LABEL_MAX = 1_000;
+
+export function toVirtualMachineOrder(body: VirtualMachineBody): ListPriceOrder {
+  return {
+    ...commonOrderFields(body),
+    kind: 'virtual-machine',
+    region: body.region,
+    gpusPerNode: body.gpuCount,
+    nodeCount: 1,
+    cuda: null,
+    customPorts: [...new Set(body.customPorts ?? [])],
+  };
+}
+
+/** Whole nodes, each with an address of its own, so that no port has to be asked for. */
+export function toBareMetalOrder(body: BareMetalBody): ListPriceOrder {
+  const shape = nodeLayoutOf('bare-metal', body.gpuCount);
+  if (shape === null) throw invalidField('gpuCount', `must be a multiple of ${GPUS_PER_METAL_NODE}`);
+  return {
+    ...commonOrderFields(body),
+    kind: 'bare-metal',
+    region: body.region,
+    gpusPerNode: shape.gpusPerNode,
+    nodeCount: shape.nodeCount,
+    cuda: parseCudaRequirement(body.cudaVersion),
+    customPorts: [],
+  };
+}
+
+/** What both are ordered with in the same words. */
+function commonOrderFields(body: VirtualMachineBody | BareMetalBody) {
+  return {
+    gpuType: body.gpuType,
+    machine: null,
+    connectionType: body.networkType,
+    termType: body.termType,
+    termPeriodDays: body.termPeriodDays ?? null,
+    discountPercentage: body.discountPercentage,
+    convertOnExpiry: body.convertToOnDemandOnExpiry,
+    monitoring: body.monitoringEnabled ?? false,
+    name: body.name ?? null,
+    label: requireLabel(body.label),
+    tags: body.tags ?? {},
+    image: requireImage(body.image),
+    userData: requireUserData(body.userData),
+    sshKeys: requireSshKeyIds(body.sshKeyIds),
+    ttlSeconds: body.ttlSeconds ?? null,
+    maxUsd: body.maxUsd === undefined ? null : requireMaxUsd(body.maxUsd),
+    idle: body.idle ?? null,
+  };
+}
+
+/** The interface bounds no label, and a row must. */
+export function requireLabel(label: string | undefined): string | null {
+  if (label === undefined) return null;
+  if (label.length > LABEL_MAX) throw invalidField('label', `must have at most ${LABEL_MAX} characters`);
+  return label;
+}
+
+const imagePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
+
+/** What no engine could have is refused at once; whether this one has it is for the engine to say. */
+export function requireImage(image: string | undefined): string | null {
+  if (image === undefined) return null;
+  const isName = imagePattern.test(image) && !image.includes('..') && !image.includes('//');
+  if (!isName) throw new Fault('IMAGE_NOT_FOUND');
+  return image;
+}
+
+/** What no machine could start is told now, and not by a rental that fails. An empty text asks for nothing. */
+export function requireUserData(userData: string | undefined, field = 'userData'): string | null {
+  if (userData === undefined || userData.trim() === '') return null;
+  if (userDataKind(userData) !== null) return userData;
+  throw invalidField(
+    field,
+    'must begin with #! (a program, which runs once as root) or with a line #cloud-config',
+  );
+}
+
+export function requireSshKeyIds(texts: readonly string[] | undefined): RentalOrder['sshKeys'] {
+  return texts === undefined ? 'all' : texts.map(requireSshKeyId);
+}
+
+function requireSshKeyId(text: string): SshKeyId {
+  const id = parseId('ssh', text);
+  if (id === null) throw new Fault('SSH_KEY_NOT_FOUND');
+  return id;
+}
+
+export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
+  const amount = fromUsdNumber(maxUsd);
+  if (amount === null || amount <= 0n) {
+    throw invalidField(field, 'must have at most nine decimals and be below 8388608');
+  }
+  return amount;
+}
+
+/** The order as the price book reads it. */
+export function toRentalSpec(order: ListPriceOrder): RentalSpec {
+  return {
+    rentalType: order.kind,
+    gpuCount: order.gpusPerNode * order.nodeCount,
+    gpuType: order.gpuType,
+    region: order.region,
+    networkType: order.connectionType,
+    termType: order.termType,
+    discountPercentage: order.discountPercentage,
+    ...(order.termPeriodDays === null ? {} : { termPeriodDays: order.termPeriodDays }),
+  };
+}
+
+const faultLabelPattern = /^millrace\.fault(?:\.[a-z][a-z0-9_-]{0,40})?$/;
+
+/** Of the tenant's tags the engine sees those that make a mock machine misbehave, and none in live mode. */
+export function faultLabelsOf(mode: Mode, tags: RentalOrder['tags']): Readonly<Record<string, string>> {
+  if (mode === 'live') return {};
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => faultLabelPattern.test(key)));
+}
+
+/** Refusals of the platform itself, which no engine could imitate: a test key that names one is refused just so. */
+const simulatedRefusals: ReadonlyMap<string, 'INSUFFICIENT_CAPACITY' | 'INSUFFICIENT_BALANCE'> = new Map([
+  ['no-capacity', 'INSUFFICIENT_CAPACITY'],
+  ['no-balance', 'INSUFFICIENT_BALANCE'],
+] as const);
+
+/** Refuses what a test key wants to see refused. */
+export function simulateRefusal(mode: Mode, tags: RentalOrder['tags']): void {
+  const name: string = faultLabelsOf(mode, tags)['millrace.fault'] ?? '';
+  const reason = simulatedRefusals.get(name);
+  if (reason !== undefined) throw new Fault(reason);
+}
+
+const secondsPerDay = 86_400;
+
+/**
+ * When the order's time to live is over, counted from the moment it is accepted; null: never. A key that bounds how long
+ * a rental may last bounds it also where nothing was said.
+ */
+export function resolveTtlSeconds(
+  order: RentalOrder,
+  limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>,
+): number | null {
+  const { maxRentalSeconds: longest } = limits;
+  const { ttlSeconds } = order;
+  if (longest === null) return ttlSeconds;
+  const termSeconds = order.termType === 'reserved' ? (order.termPeriodDays ?? 0) * secondsPerDay : 0;
+  const wanted = Math.max(ttlSeconds ?? 0, termSeconds);
+  if (wanted > longest) {
+    throw keyLimitExceeded(
+      'maxRentalSeconds',
+      `Rentals of this API key may last ${longest} seconds at most.`,
+    );
+  }
+  return ttlSeconds ?? longest;
+}
+
+/** What a key may rent at all, whatever else runs. */
+export function requireOrderAllowed(
+  order: RentalOrder,
+  limits: Pick<ApiKeyLimits, 'regions' | 'gpuTypes'>,
+): void {
+  const { regions, gpuTypes } = limits;
+  if (regions !== null && !(regions as readonly string[]).includes(order.region)) {
+    throw keyLimitExceeded('regions', `This API key may not rent in ${order.region}.`);
+  }
+  if (gpuTypes !== null && !(gpuTypes as readonly string[]).includes(order.gpuType)) {
+    const what = order.gpuType === 'other' ? 'GPUs of other types' : order.gpuType;
+    throw keyLimitExceeded('gpuTypes', `This API key may not rent ${what}.`);
+  }
+}
+
+/** What the live rentals of a key, and of those it replaced, come to. */
+export interface KeyRunningTotals {
+  readonly liveRentals: number;
+  readonly perHour: NanoUsd;
+}
+
+export function hasAmountLimit(limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'maxUsdPerHour'>): boolean {
+  return limits.maxLiveRentals !== null || limits.maxUsdPerHour !== null;
+}
+
+export function requireKeyLimits(
+  limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'maxUsdPerHour'>,
+  load: KeyRunningTotals,
+  price: FrozenPrice,
+): void {
+  const { maxLiveRentals, maxUsdPerHour } = limits;
+  if (maxLiveRentals !== null && load.liveRentals >= maxLiveRentals) {
+    throw keyLimitExceeded(
+      'maxLiveRentals',
+      `This API key may have ${maxLiveRentals} rentals at a time, and has ${load.liveRentals}.`,
+    );
+  }
+  if (maxUsdPerHour === null) return;
+  // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
+  const total = addUsd(load.perHour, rateOf(price));
+  if (toNearestUsdNumber(total) > maxUsdPerHour) {
+    throw keyLimitExceeded(
+      'maxUsdPerHour',
+      `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
+    );
+  }
+}
+
+/** A machine that would be ended within this time is of no use to anybody. */
+const MIN_USE_SECONDS = 60;
+
+/**
+ * The tenant's own limit against what is known of the cost: the whole of a term, the whole of a time to live, and a
+ * minute of anything. Beyond that the limit ends the rental when it is reached.
+ */
+export function requireWithinSpendingLimit(
+  order: RentalOrder,
+  ttlSeconds: number | null,
+  price: FrozenPrice,
+): void {
+  const { maxUsd } = order;
+  if (maxUsd === null) return;
+  const seconds = order.ttlSeconds === null ? MIN_USE_SECONDS : (ttlSeconds ?? MIN_USE_SECONDS);
+  const known = price.reserve === null ? costOfDuration(price, secondsToMs(seconds)) : commitmentOf(price);
+  if (known > maxUsd && known > zeroUsd) {
+    throw new Fault('MAX_USD_EXCEEDED', {
+      message: `This would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
+    });
+  }
+}
+
+export function keyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fault {
+  return new Fault('KEY_LIMIT_EXCEEDED', {
+    message,
+    issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
+  });
+}

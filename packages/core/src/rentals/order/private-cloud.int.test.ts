@@ -1,0 +1,109 @@
+import { toUuid } from '@millrace/platform/ids';
+import { testIds } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findingsOf, runAudit } from '../../auditor/index.ts';
+import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries.fixture.ts';
+import { DAY_MS, type Tenant } from '../model/rental.fixture.ts';
+import { findRentalByWireId } from '../model/rentals.store.ts';
+
+let api: RentalQueryApi;
+beforeAll(async () => {
+  api = await startRentalQueryApi({ variant: 'private-cloud' });
+});
+afterAll(() => api.close());
+
+const cloudOf = (tenant: Tenant, fields: object = {}) => ({
+  organisationId: tenant.orgId,
+  name: 'apollo',
+  gpuType: 'h100',
+  gpuCount: 13,
+  nodes: [{ privateIp: '10.1.0.1' }],
+  sshUser: 'ada',
+  reason: 'contract',
+  ...fields,
+});
+
+const post = (tenant: Tenant, path: string, body: object) =>
+  api.send(tenant, 'live', { path, method: 'POST', body });
+const handOver = (tenant: Tenant, fields: object = {}) =>
+  post(tenant, '/v2/admin/private-cloud-rentals', cloudOf(tenant, fields));
+
+const rentalOf = async (tenant: Tenant, wireId: number) =>
+  (await findRentalByWireId(api.world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+
+describe('a private cloud', () => {
+  it('is paid for by its contract, so that nobody misses a meter of it', async () => {
+    const tenant = await api.world.tenant();
+    const { json } = await handOver(tenant);
+    expect(json.status).toBe('Running');
+    const report = await runAudit(api.world.db, { kind: 'organisation', orgId: tenant.orgId });
+    const found = report === null ? expect.fail('Nobody looked.') : findingsOf(report, 'error');
+    expect(found.filter(({ subject }) => subject.id === `rental:${json.id}`)).toEqual([]);
+  });
+
+  it('that begins later is Pending until its day, and Running from then on', async () => {
+    const { world } = api;
+    const tenant = await world.tenant();
+    const startsAt = new Date(world.clock.nowMs() + 3 * DAY_MS).toISOString();
+    const { status, json } = await handOver(tenant, { startsAt });
+    expect({ status, is: json.status }).toEqual({ status: 201, is: 'Pending' });
+    expect(json.providerData.sshNetworking).toBeUndefined();
+    const rental = await rentalOf(tenant, json.id);
+    expect((await reconcileToIdle(world, rental)).status).toBe('Pending');
+    await world.advance(3 * DAY_MS);
+    const running = await reconcileUntil(world, rental, { until: 'Running' });
+    expect(running.startedAt?.toISOString()).toBe(startsAt);
+  });
+
+  it('is neither switched nor ended by its tenant, nor by a time to live, and may be renamed', async () => {
+    const { world } = api;
+    const tenant = await world.tenant();
+    const { json } = await handOver(tenant);
+    const path = `/v2/on-demand/rentals/${json.id}`;
+    const refused = [
+      post(tenant, '/v2/on-demand/bare-metal-rentals/terminate', { rentalId: json.id }),
+      post(tenant, `${path}/stop`, {}),
+      post(tenant, `${path}/reboot`, {}),
+      post(tenant, `${path}/extend`, { ttlSeconds: 3_600 }),
+      api.send(tenant, 'live', { path, body: { ttlSeconds: 60 } }),
+    ];
+    for (const answer of await Promise.all(refused)) {
+      expect(answer).toMatchObject({ status: 400, json: { reason: 'PRIVATE_CLOUD_UNDER_CONTRACT' } });
+    }
+    const renamed = await api.send(tenant, 'live', { path, body: { name: 'artemis' } });
+    expect(renamed).toMatchObject({ status: 200, json: { name: 'artemis', status: 'Running' } });
+  });
+
+  it('ends when the operator ends it, costs nothing, and nothing is left to do', async () => {
+    const { world } = api;
+    const tenant = await world.tenant({ balanceUsd: 0 });
+    const { json } = await handOver(tenant);
+    const rental = await rentalOf(tenant, json.id);
+    await world.advance(30 * DAY_MS);
+    expect((await reconcileToIdle(world, rental)).status).toBe('Running');
+    const ended = await post(tenant, `/v2/admin/rentals/${json.id}/terminate`, { reason: 'contract ended' });
+    expect(ended).toMatchObject({ status: 200, json: { finalCost: { nanoUsd: '0' } } });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect(await world.rows(`select 1 from ledger_holds where org_id = '${toUuid(tenant.orgId)}'`)).toEqual(
+      [],
+    );
+  });
+
+  it('is handed over to an organisation that there is, and otherwise to nobody', async () => {
+    const tenant = await api.world.tenant();
+    const absent = await handOver(tenant, { organisationId: testIds.next('org') });
+    expect(absent).toMatchObject({ status: 404, json: { reason: 'ORGANISATION_NOT_FOUND' } });
+    const path = '/v2/on-demand/bare-metal-rentals';
+    expect((await api.send(tenant, 'live', { path })).json).toEqual([]);
+  });
+
+  it('is only seen by its organisation', async () => {
+    const [owner, stranger] = [await api.world.tenant(), await api.world.tenant()];
+    const { json } = await handOver(owner);
+    const path = `/v2/on-demand/rentals/${json.id}`;
+    expect((await api.send(owner, 'live', { path })).status).toBe(200);
+    expect((await api.send(stranger, 'live', { path })).status).toBe(404);
+    expect((await api.send(owner, 'test', { path })).status).toBe(404);
+  });
+});

@@ -1,0 +1,231 @@
+import type { Body, Contract, GpuType } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { zeroUsd } from '@millrace/platform/money';
+import { findProvider } from '../../fleet/index.ts';
+import {
+  appendAuditEntry,
+  findOldestOwner,
+  lockOrganisation,
+  type AuditContext,
+} from '../../identity/index.ts';
+import { freezeAgreedPrice } from '../../prices/index.ts';
+import { rentalsActor } from '../reconcile/reconcile-deps.ts';
+import {
+  enqueueReconcile,
+  scheduleAt,
+  RENTAL_OVERDUE_MS,
+  transitionRental,
+  emitRentalEvent,
+} from '../model/rental-transitions.ts';
+import type { PrivateCloud, Rental, RentalTerm } from '../model/rental.ts';
+import { rentalResourceOf } from '../model/rental.ts';
+import { insertRental, insertTransition } from '../model/rentals.store.ts';
+import { insertTerm, saveTerm } from '../model/terms.store.ts';
+
+/**
+ * Private clouds: the operator runs them under a contract, and hands them over here so that their tenant finds them among its
+ * other rentals. Nobody makes machines for them, nothing is metered, and the contract alone says when they end.
+ */
+
+const PROVIDER = 'private-cloud';
+const REGION = 'private-cloud';
+
+type PrivateCloudBody = Body<Contract['operations']['adminCreatePrivateCloudRental']>;
+
+export interface PrivateCloudRequest {
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly gpuType: GpuType;
+  readonly gpuCount: number;
+  readonly cloud: PrivateCloud;
+  /** For the audit. */
+  readonly reason: string;
+}
+
+export function toPrivateCloudRequest(body: PrivateCloudBody, orgId: OrgId, now: Date): PrivateCloudRequest {
+  const { name, gpuType, gpuCount, reason } = body;
+  return {
+    orgId,
+    name,
+    gpuType,
+    gpuCount,
+    reason,
+    cloud: {
+      nodes: body.nodes.map(({ role, hostname = null, publicIp = null, privateIp }) => ({
+        role,
+        hostname,
+        publicIp,
+        privateIp,
+      })),
+      sshUser: body.sshUser,
+      sshPort: body.sshPort,
+      gpuModel: body.gpuModel ?? null,
+      location: body.location ?? null,
+      salesContractExternalId: body.salesContractExternalId ?? null,
+      startsAt: (body.startsAt === undefined ? now : new Date(body.startsAt)).toISOString(),
+    },
+  };
+}
+
+/** Pending until it begins, and Running at once if it has. It is its tenant's, so it is in the name of who owns the organisation. */
+export async function createPrivateCloud(
+  tx: Tx,
+  cause: AuditContext,
+  wish: PrivateCloudRequest,
+  wireId: number,
+): Promise<Rental> {
+  const { orgId, cloud } = wish;
+  if ((await lockOrganisation(tx, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
+  if ((await findProvider(tx, PROVIDER)) === null) {
+    throw new Fault('PROVIDER_NOT_FOUND', {
+      message: 'This installation has no provider of the variant private-cloud.',
+      suggestion: 'Add {"id":"private-cloud","variant":"private-cloud"} to the providers of its settings.',
+    });
+  }
+  const owner = await findOldestOwner(tx, orgId);
+  if (owner === null) throw new Error(`Organisation ${orgId} has no owner.`);
+  const rental = await insertRental(tx, { ...privateCloudFields(tx, wish), wireId, userId: owner.id });
+  await recordPrivateCloud(tx, cause, rental, wish);
+  const term = termOf(tx, wish);
+  await insertTerm(tx, orgId, rental, term);
+  return new Date(cloud.startsAt) > tx.clock.now() ? rental : startPrivateCloud(tx, rental, [term]);
+}
+
+function privateCloudFields(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: PrivateCloudRequest) {
+  const now = tx.clock.now();
+  const begins = new Date(Math.max(now.getTime(), new Date(cloud.startsAt).getTime()));
+  return {
+    id: tx.ids.next('rnt'),
+    orgId,
+    name,
+    gpuType,
+    privateCloud: cloud,
+    mode: 'live',
+    kind: 'bare-metal',
+    keyId: null,
+    providerId: PROVIDER,
+    region: REGION,
+    // How they lie on nodes nobody has told.
+    gpusPerNode: gpuCount,
+    nodeCount: 1,
+    // Every network is at least this; nobody has told more.
+    connectionType: 'ethernet',
+    cuda: null,
+    label: null,
+    tags: {},
+    image: null,
+    userData: null,
+    sshKeys: [],
+    customPorts: [],
+    labels: {},
+    monitoring: false,
+    convertOnExpiry: false,
+    diskPrice: null,
+    supplier: null,
+    toldAs: null,
+    status: 'Pending',
+    statusReason: null,
+    statusSince: now,
+    task: 'provision',
+    taskOptions: {},
+    taskDeadlineAt: new Date(begins.getTime() + RENTAL_OVERDUE_MS),
+    power: 'changing',
+    gpuHeld: true,
+    attempt: 1,
+    firstAttempt: 1,
+    allocationId: null,
+    troubleSince: null,
+    billingPausedAt: null,
+    createdAt: now,
+    updatedAt: null,
+    startedAt: null,
+    endAcceptedAt: null,
+    endedAt: null,
+    endReason: null,
+    expiresAt: null,
+    maxNanoUsd: null,
+    idle: null,
+    toldExpiringAt: null,
+    steps: 0,
+    ...scheduleAt(begins),
+  } as const;
+}
+
+/** It is paid for by its contract, so it costs nothing here. */
+function termOf(tx: Tx, { gpuCount }: PrivateCloudRequest): RentalTerm {
+  const price = freezeAgreedPrice({
+    mode: 'live',
+    perUnit: zeroUsd,
+    quantity: gpuCount,
+    now: tx.clock.now(),
+  });
+  return {
+    seq: 1,
+    termType: 'private-cloud',
+    price,
+    holdId: null,
+    meterName: 'gpu',
+    effectiveAt: null,
+    endsAt: null,
+  };
+}
+
+async function recordPrivateCloud(
+  tx: Tx,
+  cause: AuditContext,
+  rental: Rental,
+  wish: PrivateCloudRequest,
+): Promise<void> {
+  const { actor } = cause;
+  await insertTransition(tx, rental, {
+    from: null,
+    to: 'Pending',
+    reason: null,
+    actor: `${actor.kind}:${actor.id}`,
+    at: rental.createdAt,
+  });
+  await appendAuditEntry(tx, rental.orgId, cause, {
+    action: 'rental.created',
+    resource: rentalResourceOf(rental),
+    after: {
+      rentalId: rental.wireId,
+      externalId: toUuid(rental.id),
+      kind: PROVIDER,
+      gpuType: wish.gpuType,
+      gpuCount: wish.gpuCount,
+      nodes: wish.cloud.nodes.length,
+      salesContractExternalId: wish.cloud.salesContractExternalId,
+      startsAt: wish.cloud.startsAt,
+    },
+    reason: wish.reason,
+  });
+  await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
+  await enqueueReconcile(tx, rental, actor);
+}
+
+/** Its day has come. The lock of the rental is held. */
+export async function startPrivateCloud(
+  tx: Tx,
+  rental: Rental,
+  terms: readonly RentalTerm[],
+): Promise<Rental> {
+  const { privateCloud } = rental;
+  if (privateCloud === null) throw new Error(`Rental ${rental.id} is no private cloud.`);
+  const startedAt = new Date(privateCloud.startsAt);
+  const [term] = terms;
+  if (term !== undefined) await saveTerm(tx, rental.orgId, rental.id, term.seq, { effectiveAt: startedAt });
+  return transitionRental(tx, rental, {
+    to: 'Running',
+    reason: null,
+    actor: rentalsActor,
+    changes: { task: null, taskOptions: {}, taskDeadlineAt: null, startedAt, power: 'on' },
+    data: { startedAt: startedAt.toISOString() },
+  });
+}
+
+/** What engines would do, and what ends a rental, is for the contract to say. */
+export function requireNotPrivateCloud({ privateCloud }: Pick<Rental, 'privateCloud'>): void {
+  if (privateCloud !== null) throw new Fault('PRIVATE_CLOUD_UNDER_CONTRACT');
+}

@@ -1,0 +1,141 @@
+import { appendOutbox } from '@millrace/platform/outbox';
+import { eventually, openSse, type ReceivedEvent } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emitRentalEvent } from '../model/rental-transitions.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './rental-queries.fixture.ts';
+import type { RentalHarness, Tenant } from '../model/rental.fixture.ts';
+import { findRentalByWireId } from '../model/rentals.store.ts';
+
+let api: RentalQueryApi;
+let world: RentalHarness;
+beforeAll(async () => {
+  api = await startRentalQueryApi({ relay: true });
+  ({ world } = api);
+});
+afterAll(() => api.close());
+
+const pathOf = (wireId: number, query = '') => `/v2/alpha/on-demand/rentals/${wireId}/events${query}`;
+
+async function plantOne(tenant: Tenant, mode: 'live' | 'test' = 'live'): Promise<number> {
+  const [planted] = await api.plant(tenant, { live: 1, mode });
+  if (planted === undefined) throw new Error('Nothing was planted.');
+  return planted.wireId;
+}
+
+/** Something happens to a rental, as its mover tells it; the relay numbers it. */
+async function happen(tenant: Tenant, wireId: number, expiresAt: string): Promise<void> {
+  const rental = await findRentalByWireId(world.db, tenant.orgId, 'live', wireId);
+  if (rental === null) throw new Error(`There is no rental ${wireId}.`);
+  const data = { expiresAt, cause: 'ttl' };
+  await world.run((tx) =>
+    emitRentalEvent(tx, rental, { type: 'rental.expiring', actor: { kind: 'system', id: 'rentals' }, data }),
+  );
+}
+
+const day = (nth: number): string => `2026-02-0${nth}T00:00:00.000Z`;
+
+async function take(events: AsyncGenerator<ReceivedEvent>, count: number): Promise<ReceivedEvent[]> {
+  const taken: ReceivedEvent[] = [];
+  while (taken.length < count) {
+    const next = await events.next();
+    if (next.done) break;
+    taken.push(next.value);
+  }
+  return taken;
+}
+
+const typesOf = (events: readonly ReceivedEvent[]) => events.map(({ event }) => event);
+
+describe('GET rentals/{id}/events', () => {
+  it('shows what happened to the rental and nothing else, oldest first, page by page', async () => {
+    const tenant = await world.tenant();
+    const wireId = await plantOne(tenant);
+    const other = await plantOne(tenant);
+    for (const nth of [1, 2, 3]) {
+      await happen(tenant, wireId, day(nth));
+      await happen(tenant, other, day(nth));
+    }
+    await eventually({ what: 'five events' }, async () => {
+      const { json } = await api.send(tenant, 'live', { path: pathOf(wireId) });
+      return json.items.length === 5;
+    });
+    const seen: unknown[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query: string = cursor === '' ? '?limit=2' : `?limit=2&cursor=${cursor}`;
+      const { status, json } = await api.send(tenant, 'live', { path: pathOf(wireId, query) });
+      expect(status).toBe(200);
+      seen.push(...json.items);
+      cursor = json.nextCursor;
+    }
+    expect(seen).toMatchObject([
+      { type: 'rental.pending' },
+      { type: 'rental.running' },
+      { type: 'rental.expiring', data: { rentalId: wireId, expiresAt: day(1) } },
+      { type: 'rental.expiring', data: { expiresAt: day(2) } },
+      { type: 'rental.expiring', data: { expiresAt: day(3) } },
+    ]);
+  });
+
+  it('as a stream catches up, passes over what happens to others, and follows; Last-Event-ID goes on', async () => {
+    const tenant = await world.tenant();
+    const wireId = await plantOne(tenant);
+    const other = await plantOne(tenant);
+    const headers = api.credentials(tenant, 'live');
+    const stream = await openSse(`${api.url}${pathOf(wireId)}`, headers);
+    expect(stream.status).toBe(200);
+    const events = stream.events();
+    const first = await take(events, 2);
+    expect(typesOf(first)).toEqual(['rental.pending', 'rental.running']);
+    await happen(tenant, other, day(1));
+    await happen(tenant, wireId, day(2));
+    const next = await take(events, 1);
+    expect(next).toMatchObject([
+      { event: 'rental.expiring', data: { data: { rentalId: wireId, expiresAt: day(2) } } },
+    ]);
+    stream.close();
+    await happen(tenant, other, day(3));
+    await happen(tenant, wireId, day(4));
+    const again = await openSse(`${api.url}${pathOf(wireId)}`, {
+      ...headers,
+      'last-event-id': next[0]?.id ?? '',
+    });
+    expect(await take(again.events(), 1)).toMatchObject([
+      { data: { data: { rentalId: wireId, expiresAt: day(4) } } },
+    ]);
+    again.close();
+  });
+
+  it('as a stream ends with the key it was opened with, which it does not show', async () => {
+    const tenant = await world.tenant();
+    const wireId = await plantOne(tenant);
+    const keyId = tenant.keys.live;
+    const stream = await openSse(`${api.url}${pathOf(wireId)}`, api.credentials(tenant, 'live'));
+    const events = stream.events();
+    await take(events, 2);
+    await world.run((tx) =>
+      appendOutbox(tx, {
+        kind: 'event',
+        orgId: tenant.orgId,
+        mode: 'live',
+        type: 'key.revoked',
+        resource: { kind: 'api-key', id: keyId },
+        data: { keyId },
+        actor: { kind: 'system', id: 'test' },
+        occurredAt: tx.clock.now(),
+      }),
+    );
+    await happen(tenant, wireId, day(1));
+    expect(typesOf(await take(events, 1))).toEqual([]);
+  });
+
+  it('refuses the stream of somebody else’s rental as it refuses that of none', async () => {
+    const [tenant, other] = [await world.tenant(), await world.tenant()];
+    const foreign = await plantOne(other);
+    const testMode = await plantOne(tenant, 'test');
+    for (const wireId of [foreign, testMode, 1_999_999_999]) {
+      const stream = await openSse(`${api.url}${pathOf(wireId)}`, api.credentials(tenant, 'live'));
+      expect(stream.status).toBe(404);
+      expect(await stream.json()).toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
+    }
+  });
+});

@@ -1,0 +1,165 @@
+import { createContract, defaultProviders, type Contract } from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import { createHttpServer, type HttpServer } from '@millrace/platform/http';
+import { createIdSource, fromUuid, toUuid, type KeyId } from '@millrace/platform/ids';
+import type { Limiter } from '@millrace/platform/limiter';
+import type { NatsClient } from '@millrace/platform/nats';
+import { createRestateIngress } from '@millrace/platform/restate';
+import {
+  connectTestNats,
+  hybridClock,
+  insertRentals,
+  principal,
+  testEndpoints,
+  testLog,
+  testNames,
+  uniqueId,
+  type InsertedRental,
+  type RentalsOptions,
+} from '@millrace/testing';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  createFeed,
+  ensureEventStream,
+  eventChannels,
+  startRelay,
+  type Feed,
+  type Relay,
+} from '../../events/index.ts';
+import { serveRentalCreation } from '../order/create.routes.ts';
+import { serveRentalLifecycle } from '../actions/lifecycle.routes.ts';
+import { serveRentalQueries } from './rental-queries.routes.ts';
+import {
+  createRentalHarness,
+  type RentalHarness,
+  type RentalHarnessOptions,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+
+/** What tenants read, over HTTP, on a clock that a test moves; the feed behind it runs on the real one. */
+export interface RentalQueryApi {
+  readonly world: RentalHarness;
+  readonly operations: Contract['operations'];
+  readonly url: string;
+  send(who: Tenant, mode: Mode, request: RentalQueryRequest): Promise<RentalQueryAnswer>;
+  /** The header that stands for a tenant's key on a real connection. */
+  credentials(who: Tenant, mode: Mode, keyId?: KeyId): Readonly<Record<string, string>>;
+  /** Rentals of a tenant, without engines or money behind them. */
+  plant(who: Tenant, wish: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
+  close(): Promise<void>;
+}
+
+type InsertRentalsRequest = Pick<RentalsOptions, 'live' | 'ended' | 'mode' | 'kind' | 'until'>;
+
+export interface RentalQueryRequest {
+  readonly path: string;
+  readonly body?: object;
+  /** Without it a body is a `PATCH`. */
+  readonly method?: 'POST';
+  readonly keyId?: KeyId;
+}
+
+export interface RentalQueryAnswer {
+  readonly status: number;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  readonly json: any;
+  readonly link: unknown;
+}
+
+/** Limits have tests of their own; here every request passes. */
+const unlimited: Limiter = {
+  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+};
+
+interface Events {
+  readonly nats: NatsClient;
+  readonly feed: Feed;
+  readonly relay: Relay | null;
+}
+
+export interface RentalQueryOptions extends RentalHarnessOptions {
+  /** What transactions tell is numbered and can be read. Without it the outbox keeps it all. */
+  readonly relay?: boolean;
+}
+
+async function startEvents(world: RentalHarness, withRelay: boolean): Promise<Events> {
+  const log = testLog('feed');
+  const channels = eventChannels(testNames().natsPrefix);
+  const nats = await connectTestNats();
+  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 10_000_000 });
+  const common = { db: world.database.db, clock: systemClock, log, channels, nats };
+  const restate = createRestateIngress({ url: testEndpoints().restate.ingressUrl });
+  const holder = `relay-${uniqueId()}`;
+  const relay = withRelay ? await startRelay({ ...common, holder, restate, tuning: { pollMs: 5 } }) : null;
+  return { nats, feed: createFeed(common), relay };
+}
+
+export async function startRentalQueryApi(options: RentalQueryOptions = {}): Promise<RentalQueryApi> {
+  const world = await createRentalHarness({ doors: false, ...options });
+  const { nats, feed, relay } = await startEvents(world, options.relay ?? false);
+  const contract = createContract({ providers: defaultProviders });
+  const callers = new Map<string, ReturnType<typeof principal>>();
+  const clock = hybridClock(world.clock);
+  const server: HttpServer = createHttpServer({
+    contract,
+    authenticate: async ({ key }) => callers.get(key) ?? principal(),
+    limiter: unlimited,
+    db: world.db,
+    log: testLog('rentals'),
+    clock,
+    ids: createIdSource({ clock, cell: 1 }),
+    trustedProxies: [],
+    validateResponses: true,
+  });
+  const { operations } = contract;
+  serveRentalQueries({ server, operations, db: world.db, clock, feed });
+  serveRentalCreation({ server, operations, db: world.db, clock, cell: 1 });
+  serveRentalLifecycle({ server, operations });
+  const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const credentials: RentalQueryApi['credentials'] = ({ orgId, userId, keys }, mode, keyId = keys[mode]) => {
+    const scopes = ['rentals:read', 'rentals:write', 'catalog:read', 'admin:read', 'admin:write'] as const;
+    callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles: ['operator'] }));
+    return { authorization: `Bearer ${keyId}` };
+  };
+  return {
+    world,
+    operations,
+    url: `http://${host}:${port}`,
+    credentials,
+    async send(who, mode, { path, body, keyId, method = body === undefined ? 'GET' : 'PATCH' }) {
+      const answer = await server.fastify.inject({
+        method,
+        url: path,
+        headers: credentials(who, mode, keyId),
+        ...(body === undefined ? {} : { payload: body }),
+      });
+      const { link } = answer.headers;
+      return { status: answer.statusCode, text: answer.body, json: answer.json(), link };
+    },
+    async plant({ orgId, userId }, wish) {
+      const { clusterId } = world.engines[wish.mode ?? 'live'];
+      const nodes = await world.rows<{ id: string }>(
+        `select id from nodes where cluster_id = '${toUuid(clusterId)}'`,
+      );
+      const nodeIds = nodes.map(({ id }) => fromUuid('nod', id));
+      return insertRentals(world.db, {
+        until: world.clock.now(),
+        ...wish,
+        orgId,
+        userId,
+        clusterId,
+        nodeIds,
+      });
+    },
+    close: async () => {
+      await server.drain();
+      await server.close();
+      await feed.close();
+      await relay?.stop();
+      await nats.close();
+      await world.drop();
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import type { MachineSpec } from '@millrace/compute';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileRental } from './reconcile-rental.ts';
+import {
+  createFaultyDriver,
+  SimulatedCrash,
+  reconcileUntil,
+  reconcileDepsOf,
+  withDriver,
+  type InjectedFault,
+} from './reconcile.fixture.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+import { listMachines } from '../model/machines.store.ts';
+import { kinds, rentAs } from '../marketplace.fixture.ts';
+import { compareAll, advanceComparing, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
+import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { causeOfRental, type Rental } from '../model/rental.ts';
+
+/** Ending at any moment, with anything failing on the way out. */
+
+let world: RentalHarness;
+beforeAll(async () => {
+  world = await createRentalHarness();
+});
+afterAll(() => world.drop());
+afterEach(async () => {
+  expect(await world.breaks()).toEqual([]);
+});
+
+const never = new AbortController().signal;
+
+const end = (tenant: Tenant, rental: Rental) =>
+  world.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
+  );
+
+async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> {
+  const lists = await Promise.all(Object.values(world.engines).map(({ driver }) => driver.listOwned(never)));
+  const machines = lists.flatMap((owned) => owned.machines);
+  expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
+  expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  const live = await world.rows(
+    `select 1 from allocations join rentals on rentals.id = allocations.external_id
+      where allocations.state <> 'released' and rentals.wire_id = ${rental.wireId}`,
+  );
+  expect(live).toEqual([]);
+}
+
+describe.each(kinds)('a rental of the kind $kind that is ended while it comes up', ({ kind, machines }) => {
+  // Every call to the engine and every transaction of an undisturbed start, in order.
+  const points = 12 * machines;
+
+  // The kinds share their steps: one is ended at all of them, the others at every second.
+  const every = kind === 'virtual-machine' ? 1 : 2;
+  it.each(Array.from({ length: points }, (_, nth) => nth).filter((nth) => nth % every === 0))(
+    'just before point %i leaves nothing, and costs nothing unless it ran',
+    async (nth) => {
+      const tenant = await world.tenant();
+      const saboteur = createFaultyDriver(world);
+      const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
+      let ended = false;
+      saboteur.interrupt(nth, async () => {
+        await end(tenant, accepted);
+        ended = true;
+      });
+      const over = await reconcileUntil(world, accepted, { until: 'Terminated', saboteur, rounds: 60 }).catch(
+        (error: unknown) => {
+          // The start has fewer points than that: it runs, and nobody ended it.
+          if (ended) throw error;
+          return null;
+        },
+      );
+      if (over === null) {
+        expect(nth).toBeGreaterThanOrEqual(saboteur.seen.length);
+        await end(tenant, accepted);
+        await reconcileUntil(world, accepted, { until: 'Terminated' });
+      }
+      await expectNothingLeft(tenant, accepted);
+      if (over?.startedAt === null) expect(await world.paid(tenant.orgId, causeOfRental(accepted))).toBe(0n);
+    },
+  );
+});
+
+describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine }) => {
+  const failures: readonly InjectedFault[] = [
+    ...['cutAccess', 'terminate', 'describe'].flatMap((at) => [
+      { at, when: 'before' as const },
+      { at, when: 'after' as const },
+      { at, when: 'before' as const, times: 3 },
+    ]),
+    ...['note access cut', 'note absence', 'free machine', 'end rental'].flatMap((at) => [
+      { at, when: 'before' as const },
+      { at, when: 'after' as const },
+    ]),
+  ];
+
+  it.each(failures)('goes all the same after a failure $when $at', async (sabotage) => {
+    const tenant = await world.tenant();
+    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const receipt = await end(tenant, rental);
+    const saboteur = createFaultyDriver(world);
+    saboteur.plan(sabotage);
+    await reconcileUntil(world, rental, { until: 'Terminated', saboteur });
+    expect(saboteur.spent()).toBe(true);
+    await expectNothingLeft(tenant, rental);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
+  });
+
+  it('by several at once, and worked on by several at once, is ended once', async () => {
+    const tenant = await world.tenant();
+    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    await world.advance(90_000);
+    const receipts = await Promise.all(Array.from({ length: 8 }, () => end(tenant, rental)));
+    expect(new Set(receipts.map(({ finalCost }) => finalCost)).size).toBe(1);
+    await reconcileUntil(world, rental, { until: 'Terminated', workers: 4 });
+    await expectNothingLeft(tenant, rental);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipts[0]?.finalCost);
+  });
+
+  it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
+    const tenant = await world.tenant();
+    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const { controls } = world.engines[engine];
+    controls.silenceEngine();
+    await end(tenant, rental);
+    await expect(reconcileUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
+      /Terminating/u,
+    );
+    const held = await world.rows(`select 1 from allocations where state = 'releasing'`);
+    expect(held).toHaveLength(1);
+    controls.heal();
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await expectNothingLeft(tenant, rental);
+  });
+});
+
+describe('a machine that comes after its rental has ended', () => {
+  /** Whoever makes it is held up on the way to the engine until its rental is over, and goes on then. */
+  async function comesLate(tenant: Tenant, more: { readonly dies: boolean }) {
+    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+    let made: MachineSpec | undefined;
+    const late = withDriver(world, (driver) => ({
+      create: async (wish) => {
+        await end(tenant, accepted);
+        await reconcileUntil(world, accepted, { until: 'Terminated' });
+        await driver.create(wish, never);
+        made = wish;
+        if (more.dies) throw new SimulatedCrash('with the machine made');
+      },
+    }));
+    await reconcileRental(reconcileDepsOf(late), accepted.orgId, accepted.id, never);
+    return { rental: accepted, wish: made ?? expect.fail('Nothing was made.') };
+  }
+
+  it('is taken back by whoever made it', async () => {
+    const tenant = await world.tenant();
+    const { rental } = await comesLate(tenant, { dies: false });
+    await expectNothingLeft(tenant, rental);
+  });
+
+  it('is taken back by the reconciler if that one died, and until then nobody has a way in', async () => {
+    const tenant = await world.tenant();
+    const { rental, wish } = await comesLate(tenant, { dies: true });
+    const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+    expect(machine).toMatchObject({ state: 'gone', proofKey: null });
+    // It has the key of a proof that will never be made, and no other.
+    expect(wish).toMatchObject({ userData: null, ports: [{ internalPort: 22 }] });
+    expect(wish.sshKeys).toHaveLength(1);
+    expect(wish.sshKeys).not.toContain(tenant.ssh.publicKey);
+    const { machines } = await world.engines.live.driver.listOwned(never);
+    expect(machines.map(({ externalId }) => externalId)).toContain(wish.externalId);
+    const reconciler = createInventoryReconciler(world);
+    await compareAll(reconciler);
+    await advanceComparing(world, reconciler, 80 * SECOND_MS);
+    await expectNothingLeft(tenant, rental);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  });
+});
+
+describe('a machine that does not go', () => {
+  it('has its node quarantined after ten minutes, and is gone in the end', async () => {
+    const tenant = await world.tenant();
+    const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': '900000' };
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'test', { tags }), {
+      until: 'Running',
+    });
+    await world.run((tx) =>
+      terminateRental(tx, tenant.orgId, rental.id, {
+        reason: 'done',
+        actor: tenant.call('test').cause.actor,
+      }),
+    );
+    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+    const nodes = await world.rows<{ status: string }>(
+      `select node.status from nodes as node join rental_machines as machine on machine.node_id = node.id
+        join rentals on rentals.id = machine.rental_id where rentals.wire_id = ${rental.wireId}`,
+    );
+    expect(nodes).toEqual([{ status: 'node_quarantined' }]);
+  });
+});

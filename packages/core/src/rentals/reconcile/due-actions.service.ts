@@ -1,0 +1,232 @@
+import { inSavepoint, type Db, type Reader, type Tx } from '@millrace/platform/db';
+import { Fault, isFault } from '@millrace/platform/fault';
+import type { RentalId } from '@millrace/platform/ids';
+import { formatUsd, meteredTotal, toNearestUsdNumber } from '@millrace/platform/money';
+import {
+  missingFundsOf,
+  InsufficientFunds,
+  readBalance,
+  readLeasedCredit,
+  retryWithRecalledCredit,
+} from '../../ledger/index.ts';
+import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
+import { rateOf, type FrozenPrice } from '../../prices/index.ts';
+import { HOLD_WINDOW_MS } from '../order/order.ts';
+import { rentalsActor, type ReconcileDeps } from './reconcile-deps.ts';
+import { nextDueAction, type DueAction, type TerminationCause } from '../money/due-actions.ts';
+import { terminateView } from '../actions/termination.service.ts';
+import {
+  startNextTerm,
+  closeMeters,
+  resumeDiskBilling,
+  requiredBalance,
+  metersOf,
+} from '../money/rental-billing.service.ts';
+import { updateRentalAndEnqueue, emitRentalEvent } from '../model/rental-transitions.ts';
+import type { Rental, RentalView } from '../model/rental.ts';
+import { onDemandPrice, onDemandTerm } from '../money/terms.ts';
+import { insertTerm } from '../model/terms.store.ts';
+import { lockView } from '../model/rental-view.ts';
+
+/** What the clock asks of rentals, carried out: each in one transaction, and once however often it is asked for. */
+
+export type { DueAction } from '../money/due-actions.ts';
+
+/** The next thing that its terms, its time to live or its limits ask for. */
+export async function readNextDueAction(
+  reader: Reader,
+  view: RentalView,
+  now: Date,
+): Promise<DueAction | null> {
+  return nextDueAction(view, await metersOf(reader, view.rental), now);
+}
+
+const terminationReasons: Readonly<Record<TerminationCause, string>> = {
+  term: 'Its reserved term ended.',
+  ttl: 'Its time to live ended.',
+  cap: 'It reached the most it may cost.',
+};
+
+/** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
+type OnInsufficientFunds = 'end' | 'refuse';
+
+type DueActionDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'lackingSince'>;
+
+/**
+ * Carries out what was due when the view was read, if it is still due. Returns when to try again if it lacks money that may
+ * still come back from inference, and null when it is done.
+ */
+export async function executeDueAction(
+  parts: DueActionDeps,
+  seen: RentalView,
+  due: DueAction,
+): Promise<Date | null> {
+  const { rental } = seen;
+  const { recallMoney } = parts;
+  if (due.what === 'convert' && recallMoney !== undefined && rental.mode === 'live') {
+    try {
+      await retryWithRecalledCredit(rental, recallMoney, () => tryDueAction(parts.db, seen, due, 'refuse'));
+      parts.lackingSince.delete(rental.id);
+      return null;
+    } catch (error) {
+      if (missingFundsOf(error) === null) throw error;
+      const again = await nextRecallAt(parts, seen);
+      if (again !== null) return again;
+    }
+  }
+  await tryDueAction(parts.db, seen, due, 'end');
+  parts.lackingSince.delete(rental.id);
+  return null;
+}
+
+function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: OnInsufficientFunds): Promise<void> {
+  return db.transaction({ name: 'carry out due', isolation: 'read committed' }, async (tx) => {
+    const view = await lockView(tx, seen.rental);
+    if (view === null) return;
+    const now = tx.clock.now();
+    const current = await readNextDueAction(tx, view, now);
+    if (current === null || current.at > now || current.what !== due.what) return;
+    await applyDueAction(tx, view, current, without);
+  });
+}
+
+/**
+ * Returns when to try the recall again; null if too little is lent even for the shortest hold, or if the time for recalls is
+ * over. That time begins with the first try of this process, not with the end of the term: after an outage or a restore, lent
+ * money may still be on its way back.
+ */
+async function nextRecallAt(
+  { db, policy, lackingSince }: DueActionDeps,
+  { rental, terms }: RentalView,
+): Promise<Date | null> {
+  const nowMs = db.clock.nowMs();
+  const sinceMs = lackingSince.get(rental.id) ?? nowMs;
+  deleteOldEntries(lackingSince, nowMs);
+  lackingSince.set(rental.id, sinceMs);
+  const untilMs = Math.min(sinceMs + policy.recallForMs, rental.expiresAt?.getTime() ?? Infinity);
+  if (nowMs >= untilMs) return null;
+  const lent = await readLeasedCredit(db, rental.orgId, rental.mode);
+  const { available } = await readBalance(db, rental.orgId, rental.mode, db.clock.now());
+  const rate = rateOf(onDemandPrice(terms));
+  const shortest = meteredTotal(rate, HOLD_WINDOW_MS) - meteredTotal(rate, metering.postEveryMs);
+  if (lent === 0n || available + lent < shortest) return null;
+  return new Date(Math.min(untilMs, nowMs + policy.recallRetryMs));
+}
+
+const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
+
+/** Forgets old entries: another worker may have completed the conversion. */
+function deleteOldEntries(lackingSince: Map<RentalId, number>, nowMs: number): void {
+  for (const [id, sinceMs] of lackingSince) {
+    if (nowMs - sinceMs > ENTRY_MAX_AGE_MS) lackingSince.delete(id);
+  }
+}
+
+async function applyDueAction(
+  tx: Tx,
+  view: RentalView,
+  due: DueAction,
+  without: OnInsufficientFunds,
+): Promise<void> {
+  switch (due.what) {
+    case 'notice':
+      return emitExpiryNotice(tx, view, due);
+    case 'extend':
+      return startExtension(tx, view, due.at);
+    case 'convert':
+      return convertToOnDemand(tx, view, due.at, without);
+    case 'retention':
+      return endDiskRetention(tx, view);
+    case 'terminate':
+      await terminateView(tx, view, { actor: rentalsActor, reason: terminationReasons[due.because] });
+  }
+}
+
+/** Money may have come in since the rental was stopped: then it is kept, and there is nothing to tell. */
+async function emitExpiryNotice(
+  tx: Tx,
+  view: RentalView,
+  due: DueAction & { readonly what: 'notice' },
+): Promise<void> {
+  const { at, cause, next } = due.end;
+  const isAboutMoney = cause === 'balance' || cause === 'budget';
+  if (isAboutMoney && (await resumeDiskBilling(tx, view))) return;
+  const { rental } = view;
+  const told = await updateRentalAndEnqueue(tx, rental, { toldExpiringAt: due.at }, rentalsActor);
+  await emitRentalEvent(tx, told, {
+    type: 'rental.expiring',
+    actor: rentalsActor,
+    data: { expiresAt: at.toISOString(), cause, next },
+  });
+}
+
+/** The term that was paid for in advance begins where the last one ended, however late anyone looks. */
+async function startExtension(tx: Tx, view: RentalView, at: Date): Promise<void> {
+  const rental = await updateRentalAndEnqueue(tx, view.rental, {}, rentalsActor);
+  await closeMeters(tx, rental, { at, rest: 'waived' });
+  await startNextTerm(tx, { ...view, rental }, at);
+}
+
+/** The rental goes on, on demand, from the end of its term. Without the money for it, it ends there. */
+async function convertToOnDemand(
+  tx: Tx,
+  view: RentalView,
+  at: Date,
+  without: OnInsufficientFunds,
+): Promise<void> {
+  const { rental, terms } = view;
+  const seq = (terms.at(-1)?.seq ?? 0) + 1;
+  const price = onDemandPrice(terms);
+  const term = onDemandTerm(seq, price);
+  try {
+    // A refusal releases the ledger's locks: the end below takes locks that come before them.
+    await inSavepoint(tx, async () => {
+      await insertTerm(tx, rental.orgId, rental, term);
+      await closeMeters(tx, rental, { at, rest: 'waived' });
+      await startNextTerm(tx, { ...view, terms: [...terms, term] }, at);
+    });
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const missing = missingFundsOf(error);
+    if (without === 'refuse' && missing !== null)
+      throw await insufficientFundsFault(tx, rental, price, missing);
+    const perHour = formatUsd(rateOf(price));
+    const reason = `Its reserved term ended, and the balance does not cover going on for ${perHour} USD an hour.`;
+    await terminateView(tx, view, { actor: rentalsActor, reason, promised: at });
+    return;
+  }
+  const converted = await updateRentalAndEnqueue(tx, rental, {}, rentalsActor);
+  await emitRentalEvent(tx, converted, {
+    type: 'rental.converted',
+    actor: rentalsActor,
+    data: { costPerHour: toNearestUsdNumber(rateOf(price)) },
+  });
+}
+
+/**
+ * Asks for the longest hold that a meter may need, since the hold depends on the meter's id, which is new in each attempt. Also
+ * asks for the money that retains the disk after the balance has run out, since the meter sets it aside only when it opens.
+ */
+async function insufficientFundsFault(
+  tx: Tx,
+  rental: Rental,
+  price: FrozenPrice,
+  missing: bigint,
+): Promise<Fault> {
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  const most = requiredBalance(rental, price) - available;
+  return new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFunds(missing > most ? missing : most) });
+}
+
+/** What was set aside for its disk is used up: with money it is kept on, without it the rental ends. */
+async function endDiskRetention(tx: Tx, view: RentalView): Promise<void> {
+  if (await resumeDiskBilling(tx, view)) {
+    await updateRentalAndEnqueue(tx, view.rental, {}, rentalsActor);
+    return;
+  }
+  const why = view.rental.taskOptions.because === 'budget' ? 'budget' : 'balance';
+  await terminateView(tx, view, {
+    actor: rentalsActor,
+    reason: `The ${why} did not cover it, and the time for which its disk was kept has ended.`,
+  });
+}

@@ -1,0 +1,149 @@
+import { createIncusDriver } from '@millrace/compute/incus';
+import type { ComputeDriver } from '@millrace/compute';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  createFailures,
+  makeCertificate,
+  startHostileIncus,
+  unusableResponseKinds,
+  type HostileIncus,
+  type Misbehaviour,
+  type TestCertificate,
+} from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { reconcileUntil, withDriver } from './reconcile.fixture.ts';
+import { listMachines } from '../model/machines.store.ts';
+import { compareAll, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
+import type { ComparisonReport } from '../inventory/inventory-reconciler.ts';
+import { createRentalHarness, quiet, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { causeOfRental, type Rental } from '../model/rental.ts';
+
+/**
+ * Instances on a daemon that lies: the real driver, a double of the daemon, and the real ledger. What the machine is made of
+ * is what an honest look had found.
+ */
+
+let own: TestCertificate;
+let world: RentalHarness;
+let tenant: Tenant;
+let daemon: HostileIncus;
+let driver: ComputeDriver;
+
+beforeAll(async () => {
+  own = await makeCertificate('millrace');
+  world = await createRentalHarness({ doors: false });
+});
+afterAll(() => world.drop());
+
+/** The instance, and its machine's host, which is the double. */
+async function rentOnDouble(): Promise<Rental> {
+  await world.watch();
+  const rental = await world.rentInstance(tenant);
+  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  daemon = await startHostileIncus({ name: machine?.nodeName ?? expect.fail('There is no machine.') });
+  daemon.trust(own.fingerprint);
+  driver = createIncusDriver({
+    ...daemon.settingsFor(own),
+    clock: systemClock,
+    log: quiet,
+  });
+  return rental;
+}
+
+beforeEach(async () => {
+  tenant = await world.tenant();
+});
+afterEach(async () => {
+  await driver.close();
+  await daemon[Symbol.asyncDispose]();
+  expect(await world.breaks()).toEqual([]);
+});
+
+/** A lie must not hold anybody up for longer. */
+const CALL_MS = 400;
+/** What may pass is tried a few times until the attempt is over. */
+const policy = { firstRetryMs: 60_000, longestRetryMs: 120_000 };
+
+/** Deadlines of calls are those of our clock; those of rentals the test's. */
+function throughDouble(): RentalHarness {
+  const bounded = new Proxy(driver, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        const signals = args.filter((arg) => arg instanceof AbortSignal);
+        const others = args.filter((arg) => !(arg instanceof AbortSignal));
+        const signal = AbortSignal.any([...signals, AbortSignal.timeout(CALL_MS)]);
+        return (value as (...given: unknown[]) => unknown).apply(target, [...others, signal]);
+      };
+    },
+  });
+  return {
+    ...world,
+    drivers: (clusterId) =>
+      clusterId === world.engines.market.clusterId ? Promise.resolve(bounded) : world.drivers(clusterId),
+  };
+}
+
+const ways: readonly (readonly [string, Misbehaviour])[] = [
+  ...Object.entries<Misbehaviour>(createFailures),
+  ...Object.entries<Misbehaviour>(unusableResponseKinds).map(
+    ([name, lie]) => [`answers with ${name}`, lie] as const,
+  ),
+];
+
+describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
+  it('bills nobody, and gives all back once it can be spoken to', async () => {
+    const rental = await rentOnDouble();
+    daemon.lie = lie;
+    const doubled = throughDouble();
+    const failed = await reconcileUntil(doubled, rental, { until: 'Failed', policy, rounds: 3_000 });
+    expect(failed.startedAt).toBeNull();
+    await world.sweepMeters();
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    const sold = () =>
+      world.rows<{ live: number }>(
+        `select count(*)::int as live from allocations where state <> 'released' and external_id in
+           (select id from rentals where wire_id = ${rental.wireId})`,
+      );
+    // What is not known to be gone is not sold again.
+    expect(await sold()).toEqual([{ live: 1 }]);
+    daemon.lie = null;
+    await daemon.comeBack();
+    await reconcileUntil(throughDouble(), failed, { until: 'Terminated', policy, rounds: 3_000 });
+    expect(await sold()).toEqual([{ live: 0 }]);
+    expect(daemon.pretence.instances.size).toBe(0);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  });
+});
+
+it('a host of a supplier that says nothing takes seconds from those who compare, not minutes', async () => {
+  await rentOnDouble();
+  const client = await world.database.connect();
+  await client.query(
+    'update clusters set supplier_org_id = (select id from organisations limit 1) where name = $1',
+    ['market'],
+  );
+  await client.end();
+  const silent = withDriver(world, () => ({
+    listOwned: (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('late')))),
+  }));
+  const { market } = world.engines;
+  const reconciler = createInventoryReconciler(world, {
+    drivers: (id) => (id === market.clusterId ? silent : world).drivers(id),
+  });
+  await world.advance(60_000);
+  let reports: readonly ComparisonReport[] | null = null;
+  void compareAll(reconciler).then((done) => (reports = done));
+  const startedMs = world.clock.nowMs();
+  while (reports === null && world.clock.nowMs() - startedMs < 60_000) {
+    await systemClock.sleep(20);
+    await world.clock.advance(100);
+  }
+  expect(reports).toContainEqual(
+    expect.objectContaining({ clusterId: market.clusterId, outcome: 'unanswered' }),
+  );
+  expect(world.clock.nowMs() - startedMs).toBeLessThan(15_000);
+});

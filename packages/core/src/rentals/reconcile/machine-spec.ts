@@ -1,0 +1,58 @@
+import { DriverError, type MachineSpec } from '@millrace/compute';
+import type { ReadinessKey } from '@millrace/compute/readiness';
+import { imageForCuda, defaultImageName, tenantImages, type ClusterRecord } from '../../fleet/index.ts';
+import { SSH_PORT } from '../order/placement-request.ts';
+import type { Rental, RentalMachine } from '../model/rental.ts';
+
+/** What is asked of the engine for a machine. */
+
+/** Throws where the tenant names an image that the cluster does not offer to tenants. Of instances the marketplace has judged. */
+export function imageOf(
+  { kind, image, cuda }: Pick<Rental, 'kind' | 'image' | 'cuda'>,
+  { settings }: Pick<ClusterRecord, 'settings'>,
+): string {
+  if (image !== null && kind !== 'instance' && !tenantImages(settings).includes(image))
+    throw new DriverError('unsupported', `The cluster offers no image ${image}.`);
+  const withCuda = cuda === null ? null : imageForCuda(settings, cuda);
+  return image ?? withCuda ?? defaultImageName(settings);
+}
+
+/** Only SSH is open during the proof. */
+export function verificationPorts(machine: RentalMachine): MachineSpec['ports'] {
+  return machine.ports.filter(({ internalPort }) => internalPort === SSH_PORT);
+}
+
+/** Where the platform and the tenant log in. */
+export function sshPortOf(machine: RentalMachine): number | null {
+  return verificationPorts(machine)[0]?.externalPort ?? null;
+}
+
+function hostnameOf({ toldAs, wireId, nodeCount }: Rental, { position }: RentalMachine): string {
+  if (toldAs !== null) return toldAs.instanceId;
+  return nodeCount === 1 ? `rental-${wireId}` : `rental-${wireId}-${position}`;
+}
+
+/** With the platform's key and nothing of the tenant's: that comes after the proof. */
+export function machineSpecOf(
+  rental: Rental,
+  machine: RentalMachine,
+  more: { readonly image: string; readonly key: ReadinessKey },
+): MachineSpec {
+  return {
+    externalId: machine.externalId,
+    orgId: rental.orgId,
+    mode: rental.mode,
+    nodeName: machine.nodeName,
+    gpuPciAddresses: machine.gpuAddresses,
+    cpuCount: machine.cpuCount,
+    ramMb: machine.ramMb,
+    diskGb: machine.diskGb,
+    image: more.image,
+    hostname: hostnameOf(rental, machine),
+    sshKeys: [more.key.publicKey],
+    hostKey: { privateKey: more.key.hostKey.privateKey, publicKey: more.key.hostKey.publicKey },
+    userData: null,
+    ports: verificationPorts(machine),
+    labels: { ...rental.labels, 'millrace.rental': String(rental.wireId) },
+  };
+}

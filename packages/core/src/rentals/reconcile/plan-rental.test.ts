@@ -1,0 +1,223 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { planRental, type RentalPlan } from './plan-rental.ts';
+import { defaultRentalPolicy } from '../model/policy.ts';
+import type { MachineStage, RentalMachine, RentalView } from '../model/rental.ts';
+import { at, machineWith, rentalWith, running, viewOf } from '../view.fixture.ts';
+
+const now = at(1_000);
+const ready = { state: 'ready' } as const;
+const plan = (view: RentalView, due: { at: Date } | null = null): RentalPlan =>
+  planRental(view, { now, policy: defaultRentalPolicy, due, storage: ready });
+const doings = (view: RentalView, due: { at: Date } | null = null): string[] =>
+  plan(view, due).acts.map((act) => act.do);
+
+describe('a rental that is being made', () => {
+  it.each<[string, Partial<RentalMachine>, string[]]>([
+    ['is asked of the engine', { state: 'wanted' }, ['create']],
+    ['is given GPUs again if it was proven before', { state: 'wanted', hostKey: 'SHA256:x' }, ['revive']],
+    ['is proven once it is made', { state: 'made' }, ['prove']],
+    ['is opened once it is proven', { state: 'proven' }, ['open']],
+  ])('%s', (_, machine, acts) => {
+    expect(doings(viewOf(rentalWith(), machineWith(machine)))).toEqual(acts);
+  });
+
+  it('waits for the turn of a machine after a failure, and never past its deadline', () => {
+    const waiting = machineWith({ state: 'made', nextTryAt: at(2_000) });
+    expect(plan(viewOf(rentalWith(), waiting))).toEqual({ acts: [], wait: at(2_000) });
+    const soon = rentalWith({ taskDeadlineAt: at(1_500) });
+    expect(plan(viewOf(soon, waiting)).wait).toEqual(at(1_500));
+  });
+
+  it('is given up at its deadline, whatever its machines do', () => {
+    const late = rentalWith({ taskDeadlineAt: now });
+    for (const state of ['wanted', 'made', 'proven'] as const) {
+      expect(doings(viewOf(late, machineWith({ state })))).toEqual(['give up']);
+    }
+  });
+
+  it('is opened only when the volume that it was ordered with is usable', () => {
+    const around = { now, policy: defaultRentalPolicy, due: null };
+    const pending = { ...around, storage: { state: 'pending' } } as const;
+    const view = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'proven' }));
+    expect(planRental(view, pending)).toEqual({
+      acts: [],
+      wait: at(1_000 + defaultRentalPolicy.storageLookMs),
+    });
+    const unproven = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'made' }));
+    expect(planRental(unproven, pending).acts).toMatchObject([{ do: 'prove' }]);
+    const late = viewOf(
+      rentalWith({ kind: 'bare-metal', taskDeadlineAt: now }),
+      machineWith({ state: 'proven' }),
+    );
+    expect(planRental(late, pending).acts).toMatchObject([{ do: 'fail' }]);
+    const failed = { ...around, storage: { state: 'failed', why: 'No room.' } } as const;
+    expect(planRental(unproven, failed).acts).toEqual([{ do: 'fail', why: 'No room.' }]);
+  });
+
+  it('of a private cloud waits for its day alone, and is handed over then', () => {
+    const cloudFrom = (startsAt: Date) =>
+      rentalWith({
+        kind: 'bare-metal',
+        taskDeadlineAt: now,
+        privateCloud: {
+          nodes: [],
+          sshUser: 'ada',
+          sshPort: 22,
+          gpuModel: null,
+          location: null,
+          salesContractExternalId: null,
+          startsAt: startsAt.toISOString(),
+        },
+      });
+    expect(plan(viewOf(cloudFrom(at(5_000))))).toEqual({ acts: [], wait: at(5_000) });
+    expect(doings(viewOf(cloudFrom(now)))).toEqual(['hand over']);
+  });
+
+  it('ends when its time to live does', () => {
+    expect(doings(viewOf(rentalWith(), machineWith()), { at: now })).toEqual(['carry out']);
+  });
+
+  it('of several machines is opened only when all of them are proven', () => {
+    const two = [machineWith({ state: 'proven' }), machineWith({ position: 2, state: 'made' })];
+    expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...two))).toEqual(['prove']);
+    const ready = two.map((machine) => ({ ...machine, state: 'proven' as const }));
+    expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...ready))).toEqual(['open']);
+  });
+
+  it('after a move is made on the other host while the first machine is removed', () => {
+    const moved = rentalWith({ attempt: 2 });
+    const left = machineWith({ state: 'doomed', doomedAt: at(0) });
+    expect(doings(viewOf(moved, left, machineWith({ attempt: 2 })))).toEqual(['create', 'cut']);
+  });
+});
+
+describe('a rental that ends', () => {
+  const ending = rentalWith({ status: 'Terminating', task: 'release', endAcceptedAt: at(0) });
+  it('has its access cut before anything else, then its machine removed, then ends', () => {
+    const doomed = machineWith({ state: 'doomed', doomedAt: at(0) });
+    expect(doings(viewOf(ending, doomed))).toEqual(['cut']);
+    expect(doings(viewOf(ending, { ...doomed, cutAt: at(10) }))).toEqual(['remove']);
+    expect(doings(viewOf(ending))).toEqual(['end']);
+  });
+
+  it('has nothing else done, also when something was due', () => {
+    expect(doings(viewOf(ending), { at: at(0) })).toEqual(['end']);
+    expect(doings(viewOf({ ...ending, status: 'Failed' }), { at: at(0) })).toEqual(['end']);
+  });
+
+  it('has ended for ever', () => {
+    expect(plan(viewOf(rentalWith({ status: 'Terminated', task: null })), { at: at(0) })).toEqual({
+      acts: [],
+      wait: null,
+    });
+  });
+});
+
+describe('a rental that runs', () => {
+  const open = machineWith({ state: 'open', hostKey: 'SHA256:x' });
+  it('is looked at when something is due, and once in a while', () => {
+    const checkUp = new Date(now.getTime() + defaultRentalPolicy.checkUpMs);
+    expect(plan(viewOf(running(), open))).toEqual({ acts: [], wait: checkUp });
+    expect(plan(viewOf(running(), open), { at: at(5_000) }).wait).toEqual(at(5_000));
+    expect(doings(viewOf(running(), open), { at: now })).toEqual(['carry out']);
+  });
+
+  it('is switched as it was asked, unless something else is due', () => {
+    const stopping = running({ task: 'stop', taskDeadlineAt: at(9_000) });
+    expect(doings(viewOf(stopping, open))).toEqual(['stop']);
+    expect(doings(viewOf(stopping, open), { at: now })).toEqual(['carry out']);
+    const waiting = { ...open, nextTryAt: at(3_000) };
+    expect(plan(viewOf(stopping, waiting))).toMatchObject({ acts: [], wait: at(3_000) });
+  });
+
+  it('is offered its user data again while it is on and nothing else is done to it', () => {
+    const left = { userData: '#!/bin/sh\n', power: 'on' } as const;
+    expect(doings(viewOf(running(left), open))).toEqual(['user data']);
+    expect(doings(viewOf(running(left), open), { at: now })).toEqual(['carry out']);
+    expect(plan(viewOf(running(left), { ...open, nextTryAt: at(3_000) })).wait).toEqual(at(3_000));
+    expect(doings(viewOf(running({ ...left, power: 'off' }), open))).toEqual([]);
+    const stopping = running({ ...left, task: 'stop', taskDeadlineAt: at(9_000) });
+    expect(doings(viewOf(stopping, open))).toEqual(['stop']);
+  });
+
+  it('whose start had not ended when it was sold is looked at until it has, unless it is switched', () => {
+    const starting = { ...open, starting: true };
+    const on = { power: 'on' } as const;
+    expect(doings(viewOf(running(on), starting))).toEqual(['settle']);
+    expect(plan(viewOf(running(on), { ...starting, nextTryAt: at(3_000) })).wait).toEqual(at(3_000));
+    const left = running({ ...on, userData: '#!/bin/sh\n' });
+    expect(doings(viewOf(left, starting))).toEqual(['user data', 'settle']);
+    const stopping = running({ task: 'stop', taskDeadlineAt: at(9_000), power: 'changing' });
+    expect(doings(viewOf(stopping, starting))).toEqual(['stop']);
+    expect(doings(viewOf(running({ power: 'off' }), starting))).toEqual([]);
+  });
+
+  it('whose engine is silent is not switched, and still ends when it must', () => {
+    const unknown = running({
+      status: 'Unknown',
+      troubleSince: at(0),
+      task: 'stop',
+      taskDeadlineAt: at(9_000),
+    });
+    expect(doings(viewOf(unknown, open))).toEqual([]);
+    expect(doings(viewOf(unknown, open), { at: now })).toEqual(['carry out']);
+  });
+});
+
+describe('whatever the rows say', () => {
+  const stages: readonly MachineStage[] = ['wanted', 'made', 'proven', 'open', 'doomed'];
+  const statuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
+  const anyView = fc
+    .record({
+      status: fc.constantFrom(...statuses),
+      attempt: fc.integer({ min: 1, max: 2 }),
+      machines: fc.array(
+        fc.record({
+          state: fc.constantFrom(...stages),
+          attempt: fc.integer({ min: 1, max: 2 }),
+          nextTryMs: fc.option(fc.integer({ min: 0, max: 5_000 })),
+          isCut: fc.boolean(),
+        }),
+        { maxLength: 4 },
+      ),
+      task: fc.constantFrom('stop' as const, 'start' as const, 'reboot' as const, null),
+    })
+    .map(({ status, attempt, machines, task }) => {
+      const leaving = status === 'Failed' || status === 'Terminating';
+      const doing = status === 'Pending' ? 'provision' : leaving ? 'release' : task;
+      const rental = rentalWith({ status, attempt, task: doing, startedAt: at(0) });
+      const rows = machines.map((machine, index) =>
+        machineWith({
+          position: index + 1,
+          attempt: machine.attempt,
+          state: leaving ? 'doomed' : machine.state,
+          nextTryAt: machine.nextTryMs === null ? null : at(machine.nextTryMs),
+          cutAt: machine.isCut ? at(0) : null,
+        }),
+      );
+      return viewOf(rental, ...rows);
+    });
+
+  it('there is something to do, or an instant to look again, until it has ended', () => {
+    fc.assert(
+      fc.property(anyView, fc.option(fc.integer({ min: 0, max: 5_000 })), (view, dueMs) => {
+        const { acts, wait } = plan(view, dueMs === null ? null : { at: at(dueMs) });
+        expect(acts.length > 0 || wait !== null).toBe(true);
+        if (acts.length === 0) expect(Number(wait)).toBeGreaterThan(now.getTime());
+      }),
+    );
+  });
+
+  it('a doomed machine is never brought up or opened, and nobody is removed who is not doomed', () => {
+    fc.assert(
+      fc.property(anyView, (view) => {
+        for (const act of plan(view).acts) {
+          if (!('machine' in act)) continue;
+          const removes = act.do === 'cut' || act.do === 'remove';
+          expect(act.machine.state === 'doomed').toBe(removes);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,114 @@
+import type { ComputeDriver } from '@millrace/compute';
+import {
+  callEngine,
+  engineFailureOf,
+  rentalsActor,
+  isSameTask,
+  scheduleRetry,
+  type ReconcileDeps,
+} from './reconcile-deps.ts';
+import { reopenPorts } from './verification.steps.ts';
+import { finishStart, finishStop } from '../actions/power.service.ts';
+import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
+import { currentMachinesOf, type RentalMachine, type RentalView } from '../model/rental.ts';
+import { lockView } from '../model/rental-view.ts';
+
+/** Switching machines off and on, and what follows in the books once the engine has done it. */
+
+type PowerTask = 'stop' | 'start' | 'reboot';
+
+async function applyPowerTask(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  task: PowerTask,
+  {
+    graceMs,
+    release,
+    signal,
+  }: { readonly graceMs: number; readonly release: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  switch (task) {
+    case 'stop':
+      await driver.stop(machine, { graceMs }, signal);
+      if (!release) return;
+      // They are sold to others next, so nothing of this machine may hold on to them.
+      await driver.setPorts(machine, [], signal);
+      return driver.setGpus(machine, [], signal);
+    case 'start':
+      // A stop that could not take the GPUs out had closed the ports by then.
+      await driver.setPorts(machine, machine.ports, signal);
+      await driver.start(machine, signal);
+      // The engine may have died during an earlier attempt, when the machine was on and its ports were not open yet.
+      if (machine.tries > 0) await reopenPorts(driver, machine, machine.ports, signal);
+      return;
+    case 'reboot':
+      return driver.reboot(machine, { graceMs }, signal);
+  }
+}
+
+export async function runPowerTask(
+  parts: ReconcileDeps,
+  view: RentalView,
+  task: PowerTask,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rental } = view;
+  const machines = currentMachinesOf(view);
+  const graceMs = rental.taskOptions.force === true ? 0 : parts.policy.graceMs;
+  const options = { what: `A ${task}`, timeoutMs: parts.policy.callTimeoutMs + graceMs, signal };
+  const outcomes = await Promise.allSettled(
+    machines.map(async (machine) => {
+      const driver = await parts.drivers(machine.clusterId);
+      await callEngine(parts, rental, options, (end) =>
+        applyPowerTask(driver, machine, task, {
+          graceMs,
+          release: rental.taskOptions.release === true,
+          signal: end,
+        }),
+      );
+    }),
+  );
+  const [failure] = outcomes.flatMap((outcome, index) =>
+    outcome.status === 'rejected' ? [{ error: outcome.reason as unknown, machine: machines[index] }] : [],
+  );
+  if (failure?.machine === undefined) return finishPowerTask(parts, view, task);
+  const { error, machine } = failure;
+  parts.log.warn(
+    { rentalId: rental.id, externalId: machine.externalId, task, err: error },
+    'a switch failed',
+  );
+  const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.db.clock.now();
+  // What a failed start took is given back whatever it takes: nobody pays for it.
+  const mustSucceed = task === 'stop' && !rental.gpuHeld;
+  if (!mustSucceed && (engineFailureOf(error).isFinal || isLate)) return abandonPowerTask(parts, view, task);
+  await scheduleRetry(parts, machine, engineFailureOf(error));
+}
+
+async function finishPowerTask(parts: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
+  await parts.db.transaction({ name: `finish ${task}`, isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
+    if (task === 'stop') await finishStop(tx, current);
+    else await finishStart(tx, current);
+  });
+}
+
+/** It stays as it was, and the tenant sees why. What the machine really is now the reconciler finds out. */
+async function abandonPowerTask(parts: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
+  await parts.db.transaction({ name: `give up ${task}`, isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
+    await updateRentalAndEnqueue(
+      tx,
+      current.rental,
+      {
+        task: null,
+        taskOptions: {},
+        taskDeadlineAt: null,
+        power: task === 'start' ? 'off' : 'on',
+        statusReason: `The ${task} did not succeed; the host did not carry it out.`,
+      },
+      rentalsActor,
+    );
+  });
+}

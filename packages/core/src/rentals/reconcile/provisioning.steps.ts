@@ -1,0 +1,352 @@
+import { newReadinessKey, type ReadinessKey } from '@millrace/compute/readiness';
+import { isDriverError, type ComputeDriver, type MachineView } from '@millrace/compute';
+import { withDeadline } from '@millrace/platform/clock';
+import type { Tx } from '@millrace/platform/db';
+import { isFault } from '@millrace/platform/fault';
+import {
+  findCluster,
+  isNodeInUseElsewhere,
+  markReleasing,
+  quarantineNodeInUse,
+  quarantineUncleanNodeByName,
+  recordNodeFaults,
+  place,
+  type Placement,
+} from '../../fleet/index.ts';
+import {
+  callEngine,
+  engineFailureOf,
+  rentalsActor,
+  findUnchangedMachine,
+  isSameTask,
+  scheduleRetry,
+  type ReconcileDeps,
+} from './reconcile-deps.ts';
+import { imageOf, machineSpecOf } from './machine-spec.ts';
+import {
+  markMachinesTerminating,
+  insertMachines,
+  listMachines,
+  saveMachine,
+  type MachineChanges,
+} from '../model/machines.store.ts';
+import { failRental, failStart } from '../money/rental-billing.service.ts';
+import {
+  updateRentalAndEnqueue,
+  emitRentalEvent,
+  emitInstanceStarting,
+} from '../model/rental-transitions.ts';
+import { machinesOfPlacement, toPlacementRequest } from '../order/placement-request.ts';
+import { attemptTimeoutMsOf } from '../model/policy.ts';
+import {
+  isPinnedToHost,
+  currentMachinesOf,
+  type Rental,
+  type RentalMachine,
+  type RentalView,
+} from '../model/rental.ts';
+import { startProvisioningStepIfNew, type ProvisioningStepName } from '../model/provisioning-steps.ts';
+import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';
+import { lockView } from '../model/rental-view.ts';
+import { hasSharedAddress, refreshVolumeClients } from '../model/rental-volumes.ts';
+
+/** How a machine comes up at its engine, and what becomes of an attempt that fails. */
+
+/** What keeps a machine from being sold, beside what its engine says. */
+export class MachineNotUsable extends Error {
+  readonly isFinal: boolean;
+  constructor(message: string, isFinal: boolean) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
+
+const verificationKeySeal = (machine: RentalMachine) =>
+  ({ table: 'rental_machines', column: 'proof_key', rowId: machine.externalId }) as const;
+
+/** Machines that were under way before the platform made host keys have none in it. */
+type StoredVerificationKey = Omit<ReadinessKey, 'hostKey'> & Partial<Pick<ReadinessKey, 'hostKey'>>;
+
+export function unsealVerificationKey(
+  parts: ReconcileDeps,
+  machine: RentalMachine,
+): StoredVerificationKey | null {
+  if (machine.proofKey === null) return null;
+  return JSON.parse(
+    parts.sealer.open(machine.proofKey, verificationKeySeal(machine)),
+  ) as StoredVerificationKey;
+}
+
+/**
+ * The one-time key of this machine, written down before the engine hears of it: whoever goes on after a crash proves
+ * with the same one. Null: the rental has moved on.
+ */
+async function ensureVerificationKey(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+): Promise<ReadinessKey | null> {
+  return parts.db.transaction({ name: 'take proof key', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    const same = current === null ? null : findUnchangedMachine(current, machine);
+    if (current === null || same === null) return null;
+    await startProvisioningStepIfNew(tx, current.rental, 'create');
+    const known = unsealVerificationKey(parts, same);
+    if (known?.hostKey !== undefined) return { ...known, hostKey: known.hostKey };
+    const made = newReadinessKey();
+    await saveMachine(tx, same, {
+      proofKey: parts.sealer.seal(JSON.stringify(made), verificationKeySeal(same)),
+    });
+    return made;
+  });
+}
+
+/** The machine has a volume, and another machine of the region holds its private address. */
+export class PrivateAddressTaken extends Error {}
+
+/**
+ * Writes down that a machine has come further, and begins the next step once all have. False: it is wanted no more. Throws
+ * `PrivateAddressTaken`, with nothing written.
+ */
+export async function advanceMachine(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  changes: MachineChanges,
+  next: ProvisioningStepName,
+): Promise<boolean> {
+  return parts.db.transaction({ name: 'advance machine', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || findUnchangedMachine(current, machine) === null) return false;
+    await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null, ...changes });
+    if (changes.privateIp != null && (await hasSharedAddress(tx, current.rental, machine)))
+      throw new PrivateAddressTaken(
+        `Another machine of the region has the private address ${changes.privateIp}.`,
+      );
+    const isLast = currentMachinesOf(current).every(
+      (other) => other.externalId === machine.externalId || other.state !== machine.state,
+    );
+    if (isLast) await startProvisioningStepIfNew(tx, current.rental, next);
+    if (isLast && next === 'prove') await emitInstanceStarting(tx, current.rental, rentalsActor);
+    return true;
+  });
+}
+
+export async function createMachine(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rental } = view;
+  const key = await ensureVerificationKey(parts, view, machine);
+  if (key === null) return;
+  try {
+    const cluster = await findCluster(parts.db, machine.clusterId);
+    if (cluster === null) throw new Error(`Cluster ${machine.clusterId} is not there.`);
+    const wish = machineSpecOf(rental, machine, { image: imageOf(rental, cluster), key });
+    const driver = await parts.drivers(machine.clusterId);
+    const options = { what: 'Creating a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
+    await callEngine(parts, rental, options, (end) => driver.create(wish, end));
+  } catch (error) {
+    if (rental.kind === 'bare-metal' && isNodeInUseElsewhere(error))
+      await quarantineNodeOf(parts, view, machine, error);
+    return handleMachineFailure(parts, view, machine, error, 'The host could not make the machine.');
+  }
+  if (!(await advanceMachine(parts, view, machine, { state: 'made' }, 'prove'))) {
+    await deleteLateMachine(parts, machine);
+  }
+}
+
+/**
+ * A bare machine is its node: if the engine has another use for that, it has one for whoever comes next. Written before another
+ * node is looked for, and by itself: whoever places holds no locks of nodes.
+ */
+async function quarantineNodeOf(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  error: unknown,
+): Promise<void> {
+  const why = engineFailureOf(error).message;
+  await parts.db.transaction({ name: 'suspect node', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || findUnchangedMachine(current, machine) === null) return;
+    await quarantineNodeInUse(tx, machine.nodeId, { why, actor: rentalsActor });
+  });
+}
+
+/**
+ * The rental ended while its machine was made. Where its removal has begun, that goes on until the engine has none. If it
+ * was over before the engine heard of the machine at all, nobody knows of it but us: it has a key that is forgotten
+ * everywhere and GPUs that may be sold again. What fails here the reconciler does later.
+ */
+async function deleteLateMachine(parts: ReconcileDeps, machine: RentalMachine): Promise<void> {
+  const { orgId, rentalId, externalId, clusterId } = machine;
+  const machines = await listMachines(parts.db, orgId, rentalId, 'all');
+  if (machines.find((known) => known.externalId === externalId)?.state !== 'gone') return;
+  const about = { rentalId, externalId };
+  try {
+    const driver = await parts.drivers(clusterId);
+    await withDeadline(parts.clock, 'Taking a machine back', parts.policy.callTimeoutMs, async (signal) => {
+      await driver.cutAccess(machine, signal);
+      await driver.terminate(machine, signal);
+    });
+    parts.log.warn(about, 'a machine that came too late was removed');
+  } catch (error) {
+    if (isDriverError(error, 'unclean')) {
+      const node = { clusterId, nodeName: machine.nodeName };
+      await quarantineUncleanNodeByName(parts.db, node, { why: error.message, actor: rentalsActor });
+    }
+    parts.log.warn({ ...about, err: error }, 'a machine that came too late could not be removed');
+  }
+}
+
+/**
+ * A machine that was stopped and had given its GPUs back gets others and is switched on. The system inside is its
+ * tenant's by now, who could have it refuse us or lie to us while it works for nothing. So nobody logs in: what counts is
+ * its engine's word that it is on and has these GPUs, and from then on it costs.
+ */
+export async function resumeReleasedMachine(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  await startProvisioningStep(parts, view, 'start');
+  let revived: MachineView;
+  try {
+    const driver = await parts.drivers(machine.clusterId);
+    const options = { what: 'Reviving a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
+    revived = await callEngine(parts, view.rental, options, (end) => resumeOnEngine(driver, machine, end));
+  } catch (error) {
+    return handleMachineFailure(parts, view, machine, error, 'The host could not start the machine.');
+  }
+  const address = revived.address ?? machine.address;
+  const privateIp = revived.privateIps[0] ?? null;
+  await advanceMachine(parts, view, machine, { state: 'open', address, privateIp }, 'open');
+}
+
+async function resumeOnEngine(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<MachineView> {
+  const before = await driver.describe(machine, signal);
+  if (before?.power !== 'on') await driver.setGpus(machine, machine.gpuAddresses, signal);
+  await driver.setPorts(machine, machine.ports, signal);
+  await driver.start(machine, signal);
+  const after = await driver.describe(machine, signal);
+  if (after === null) throw new MachineNotUsable('The machine is gone.', true);
+  if (after.power === 'error') throw new MachineNotUsable('The machine did not boot.', true);
+  const has = after.gpuPciAddresses.toSorted().join();
+  if (has === machine.gpuAddresses.toSorted().join()) return after;
+  throw new MachineNotUsable(`The machine has the GPUs ${has} and not those that were sold.`, true);
+}
+
+async function startProvisioningStep(
+  parts: ReconcileDeps,
+  view: RentalView,
+  name: ProvisioningStepName,
+): Promise<void> {
+  await parts.db.transaction({ name: 'begin step', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current !== null && isSameTask(current.rental, view.rental))
+      await startProvisioningStepIfNew(tx, current.rental, name);
+  });
+}
+
+/** What may pass is tried again; what will not ends the attempt. */
+export async function handleMachineFailure(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  error: unknown,
+  why: string,
+): Promise<void> {
+  const failure = engineFailureOf(error);
+  const isFinal = error instanceof MachineNotUsable ? error.isFinal : failure.isFinal;
+  parts.log.warn(
+    { rentalId: view.rental.id, externalId: machine.externalId, nodeId: machine.nodeId, err: error, isFinal },
+    'a machine is not usable yet',
+  );
+  if (!isFinal) return scheduleRetry(parts, machine, failure);
+  // What no image can do on any host is nobody's fault there.
+  await abandonAttempt(parts, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
+}
+
+/**
+ * The attempt has failed. Its machines are removed whatever comes next; one other host is tried, and if there is none,
+ * it was tried already, or no other will do, the rental has failed and costs nothing.
+ */
+export async function abandonAttempt(
+  parts: ReconcileDeps,
+  view: RentalView,
+  why: string,
+  options: { readonly atFault?: readonly RentalMachine[]; readonly mayMove?: boolean } = {},
+): Promise<void> {
+  const { atFault = unfinishedMachines(view) } = options;
+  await parts.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
+    const { rental } = current;
+    await endRunningProvisioningStep(tx, rental.orgId, rental.id, { status: 'failed', message: why });
+    const hosts = atFault.map(({ nodeId }) => nodeId);
+    await recordNodeFaults(tx, hosts, { kind: 'start', rentalId: rental.id, reason: why });
+    if (rental.startedAt !== null) return failStart(tx, current, why);
+    // Whatever comes next, these machines have no volume any more. Their locks come before those of hosts.
+    await refreshVolumeClients(tx, rental);
+    await markMachinesTerminating(tx, rental.orgId, rental.id, {
+      now: tx.clock.now(),
+      attempt: rental.attempt,
+    });
+    if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
+    const mayMove =
+      options.mayMove !== false && rental.attempt === rental.firstAttempt && !isPinnedToHost(rental);
+    const elsewhere = mayMove ? await placeOnOtherHost(tx, current) : null;
+    if (elsewhere === null) await failRental(tx, current, why);
+    else await startNextAttempt(tx, parts, rental, elsewhere);
+  });
+}
+
+/** Those that were not ready in time. One that nobody has asked for even once says nothing about its host. */
+function unfinishedMachines(view: RentalView): readonly RentalMachine[] {
+  return currentMachinesOf(view).filter(
+    ({ state, tries }) => (state === 'wanted' || state === 'made') && tries > 0,
+  );
+}
+
+/** Null: no other host has room. */
+async function placeOnOtherHost(tx: Tx, view: RentalView): Promise<Placement | null> {
+  const except = currentMachinesOf(view).map(({ nodeId }) => nodeId);
+  const freesAt = view.terms.findLast(({ endsAt }) => endsAt !== null)?.endsAt ?? view.rental.expiresAt;
+  try {
+    return await place(tx, toPlacementRequest(view.rental, { except, freesAt }));
+  } catch (error) {
+    if (isFault(error)) return null;
+    throw error;
+  }
+}
+
+async function startNextAttempt(
+  tx: Tx,
+  parts: ReconcileDeps,
+  rental: Rental,
+  placement: Placement,
+): Promise<void> {
+  const attempt = rental.attempt + 1;
+  const { providerId, machines } = await machinesOfPlacement(tx, rental.orgId, rental, attempt, placement);
+  await insertMachines(tx, rental.orgId, machines);
+  const moved = await updateRentalAndEnqueue(
+    tx,
+    rental,
+    {
+      attempt,
+      providerId,
+      allocationId: placement.allocationId,
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptTimeoutMsOf(rental, parts.policy)),
+    },
+    rentalsActor,
+  );
+  await emitRentalEvent(tx, moved, { type: 'rental.pending', actor: rentalsActor });
+}

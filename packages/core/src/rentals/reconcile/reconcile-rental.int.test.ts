@@ -1,0 +1,177 @@
+import { isKeyRejected, loginAndCountGpus } from '@millrace/compute/readiness';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createFaultyDriver,
+  reconcileToIdle,
+  reconcileUntil,
+  type InjectedFault,
+} from './reconcile.fixture.ts';
+import { listMachines } from '../model/machines.store.ts';
+import { kinds, rentAs, type Kind } from '../marketplace.fixture.ts';
+import { createRentalHarness, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts';
+import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+
+let world: RentalHarness;
+beforeAll(async () => {
+  // What comes up here stays, and a gang of two takes two nodes.
+  world = await createRentalHarness({ metalFabrics: 12 });
+});
+afterAll(() => world.drop());
+afterEach(async () => {
+  expect(await world.breaks()).toEqual([]);
+});
+
+const never = new AbortController().signal;
+
+const machineOf = async (rental: Rental) => {
+  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  return machine ?? expect.fail('There is no machine.');
+};
+
+/** What the engines still have of this organisation. */
+const left = async (tenant: Tenant): Promise<number> => {
+  const lists = await Promise.all(Object.values(world.engines).map(({ driver }) => driver.listOwned(never)));
+  return lists.flatMap(({ machines }) => machines).filter(({ orgId }) => orgId === tenant.orgId).length;
+};
+
+/** Nothing is left anywhere, and nothing was paid. */
+async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
+  expect(await left(tenant)).toBe(0);
+  expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  const [{ live } = { live: -1 }] = await world.rows<{ live: number }>(
+    `select count(*)::int as live from allocations where state <> 'released' and external_id in
+       (select id from rentals where wire_id = ${rental.wireId})`,
+  );
+  expect(live).toBe(0);
+}
+
+const toldOf = async (rental: Rental): Promise<readonly string[]> => {
+  const { kind, id } = rentalResourceOf(rental);
+  const events = await world.rows<{ type: string }>(
+    `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
+  );
+  return events.map(({ type }) => type);
+};
+
+const lifeOfARental = ['rental.pending', 'rental.running', 'rental.terminating', 'rental.terminated'];
+
+const life: Readonly<Record<Kind, readonly string[]>> = {
+  'virtual-machine': lifeOfARental,
+  'bare-metal': lifeOfARental,
+  instance: [
+    'instance.creating',
+    'instance.starting',
+    'instance.online',
+    'instance.stopping',
+    'instance.terminated',
+  ],
+};
+
+describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
+  it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
+    const tenant = await world.tenant();
+    const accepted = await rentAs(world, kind, tenant, { gpuCount: 2 });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running' });
+    expect(rental).toMatchObject({ power: 'on', task: null, gpuHeld: true });
+    expect(rental.startedAt).not.toBeNull();
+    const machine = await machineOf(rental);
+    expect(machine).toMatchObject({ state: 'open', proofKey: null });
+    const target = {
+      host: machine.address ?? '',
+      port: machine.ports[0]?.externalPort ?? 0,
+      user: machine.sshUser ?? '',
+      privateKey: tenant.ssh.privateKey,
+      hostKey: machine.hostKey,
+    };
+    const gpuCount = rental.gpusPerNode;
+    expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount });
+    const steps = await listProvisioningSteps(world.db, rental.orgId, rental.id);
+    expect(steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'place done',
+      'create done',
+      'prove done',
+      'open done',
+    ]);
+    await world.run((tx) =>
+      terminateRental(tx, tenant.orgId, rental.id, {
+        reason: 'done',
+        actor: tenant.call('live').cause.actor,
+      }),
+    );
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect(await left(tenant)).toBe(0);
+    expect(await isKeyRejected(target, never)).toBe('unreachable');
+    expect(await toldOf(rental)).toEqual(life[kind]);
+  });
+});
+
+const commits = ['take proof key', 'advance machine', 'enter running'];
+const placesOf = ({ opensPorts }: (typeof kinds)[number]): readonly InjectedFault['at'][] =>
+  opensPorts ? ['create', 'describe', 'setKeys', 'setPorts'] : ['create', 'describe', 'setKeys'];
+
+describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
+  const { kind, attempts, machines: machineCount } = how;
+  const places = placesOf(how);
+
+  it.each(
+    [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
+  )('goes on after a failure $when $at', async (sabotage) => {
+    const tenant = await world.tenant();
+    const saboteur = createFaultyDriver(world);
+    const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
+    saboteur.plan(sabotage);
+    const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
+    expect(saboteur.spent()).toBe(true);
+    expect(await left(tenant)).toBe(machineCount);
+    expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
+  });
+
+  it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
+    const tenant = await world.tenant();
+    const saboteur = createFaultyDriver(world);
+    const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
+    // Of each attempt every machine may be struck; whatever is left of it holds up the way out.
+    saboteur.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
+    const failed = await reconcileUntil(world, accepted, { until: 'Failed', saboteur });
+    expect(failed.statusReason).not.toBeNull();
+    const ended = await reconcileUntil(world, failed, { until: 'Terminated', saboteur });
+    const machines = await listMachines(world.db, ended.orgId, ended.id, 'all');
+    expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(attempts * machineCount);
+    await expectCleanSlate(tenant, ended);
+  });
+
+  it('is done once however many work on it at once', async () => {
+    const tenant = await world.tenant();
+    const accepted = await rentAs(world, kind, tenant, { gpuCount: 4 });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running', workers: 4 });
+    expect(await left(tenant)).toBe(machineCount);
+    const cause = causeOfRental(rental);
+    const meters = await world.rows(
+      `select 1 from meters where cause_kind = '${cause.kind}' and cause_id = '${cause.id}'`,
+    );
+    expect(meters).toHaveLength(1);
+  });
+});
+
+const movable = kinds.filter(({ attempts }) => attempts > 1);
+
+describe.each(movable)('bringing up a rental of the kind $kind, for which any host will do', (how) => {
+  it.each(placesOf(how))(
+    'moves to other hosts once when %s fails for good, and is clean of the first',
+    async (at) => {
+      const tenant = await world.tenant();
+      const saboteur = createFaultyDriver(world);
+      const accepted = await rentAs(world, how.kind, tenant, { customPorts: [8080] });
+      saboteur.plan({ at, when: 'before', kind: 'failed' });
+      const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
+      const machines = await listMachines(world.db, rental.orgId, rental.id, 'all');
+      expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2 * how.machines);
+      expect(machines.at(-1)).toMatchObject({ state: 'open', attempt: 2 });
+      await reconcileToIdle(world, rental);
+      expect(await left(tenant)).toBe(how.machines);
+    },
+  );
+});

@@ -1,0 +1,154 @@
+import type { OrgId, RentalId } from '@millrace/platform/ids';
+import { planRental, type PlanStep, type RentalPlan } from './plan-rental.ts';
+import { executeDueAction, readNextDueAction, type DueAction } from './due-actions.service.ts';
+import type { ReconcileDeps } from './reconcile-deps.ts';
+import { scheduleAt } from '../model/rental-transitions.ts';
+import { handOverRental, runPendingUserData } from './hand-over.steps.ts';
+import { runPowerTask } from './power.steps.ts';
+import { handOverPrivateCloud } from './private-cloud.steps.ts';
+import { verifyMachine, confirmStart } from './verification.steps.ts';
+import { createMachine, abandonAttempt, resumeReleasedMachine } from './provisioning.steps.ts';
+import { disconnectMachine, finishTermination, deleteMachine } from './deletion.steps.ts';
+import type { RentalView } from '../model/rental.ts';
+import { rescheduleRental } from '../model/rentals.store.ts';
+import { readView } from '../model/rental-view.ts';
+import { readOrderedStorageOf } from '../model/rental-volumes.ts';
+
+/** `again`: something was done, look at once. `wait`: nothing before then. `ended`: nothing ever. */
+export type ReconcileResult =
+  | { readonly kind: 'again' }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'wait'; readonly until: Date; readonly forMs: number };
+
+/** A rental that is held is left to the sweep, which waits as well. */
+const PAUSED_WAIT_MS = 15_000;
+
+/**
+ * One look at a rental and whatever is to be done about it now. It may be called by anyone at any time, by two at once,
+ * and again after dying anywhere inside: what was done shows in the rows or at the engine, and the rest follows.
+ */
+export async function reconcileRental(
+  parts: ReconcileDeps,
+  orgId: OrgId,
+  id: RentalId,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const view = await readView(parts.db, orgId, id);
+  if (view === null) return { kind: 'ended' };
+  const now = parts.db.clock.now();
+  if (parts.hold?.isHeld() === true)
+    return scheduleNextCheck(parts, view, new Date(now.getTime() + PAUSED_WAIT_MS));
+  const due = await readNextDueAction(parts.db, view, now);
+  const storage = await readOrderedStorageOf(parts.db, view.rental);
+  const around = { now, policy: parts.policy, storage };
+  const plan = planRental(view, { ...around, due });
+  if (plan.acts.length === 0) return scheduleNextCheck(parts, view, plan.wait);
+  const [again] = await executeSteps(parts, view, plan, { signal, due });
+  if (again === undefined || plan.acts.length > 1) return { kind: 'again' };
+  // The due act waits for money. Meanwhile the other acts of the rental are carried out.
+  const others = planRental(view, { ...around, due: { at: again } });
+  if (others.acts.length === 0) return scheduleNextCheck(parts, view, others.wait);
+  await executeSteps(parts, view, others, { signal, due });
+  return { kind: 'again' };
+}
+
+/** Returns when to try again the acts that could not be done yet. */
+async function executeSteps(
+  parts: ReconcileDeps,
+  view: RentalView,
+  { acts }: RentalPlan,
+  by: { readonly signal: AbortSignal; readonly due: DueAction | null },
+): Promise<readonly Date[]> {
+  const waits = await Promise.all(acts.map((act) => executeStep(parts, view, act, by)));
+  return waits.filter((wait) => wait instanceof Date);
+}
+
+async function executeStep(
+  parts: ReconcileDeps,
+  view: RentalView,
+  act: PlanStep,
+  { signal, due }: { readonly signal: AbortSignal; readonly due: DueAction | null },
+): Promise<Date | null | void> {
+  switch (act.do) {
+    case 'create':
+      return createMachine(parts, view, act.machine, signal);
+    case 'revive':
+      return resumeReleasedMachine(parts, view, act.machine, signal);
+    case 'prove':
+      return verifyMachine(parts, view, act.machine, signal);
+    case 'settle':
+      return confirmStart(parts, view, act.machine, signal);
+    case 'open':
+      return handOverRental(parts, view, signal);
+    case 'hand over':
+      return handOverPrivateCloud(parts, view);
+    case 'user data':
+      return runPendingUserData(parts, view, signal);
+    case 'give up':
+      return abandonAttempt(parts, view, act.why);
+    case 'fail':
+      return abandonAttempt(parts, view, act.why, { atFault: [], mayMove: false });
+    case 'cut':
+      return disconnectMachine(parts, view, act.machine, signal);
+    case 'remove':
+      return deleteMachine(parts, view, act.machine, signal);
+    case 'end':
+      return finishTermination(parts, view);
+    case 'stop':
+    case 'start':
+    case 'reboot':
+      return runPowerTask(parts, view, act.do, signal);
+    case 'carry out':
+      return due === null ? null : executeDueAction(parts, view, due);
+  }
+}
+
+/** Shorter waits sleep inside the handler; longer ones are stored in `next_action_at` and resumed by the sweep. */
+export const SHORT_WAIT_MS = 10_000;
+
+/** Nothing is to be done before `wait`: that is written down, unless the rental has changed since it was looked at. */
+async function scheduleNextCheck(
+  parts: ReconcileDeps,
+  view: RentalView,
+  wait: Date | null,
+): Promise<ReconcileResult> {
+  if (wait === null) return { kind: 'ended' };
+  const nowMs = parts.db.clock.nowMs();
+  const forMs = Math.max(0, wait.getTime() - nowMs);
+  const { workingMs } = parts.policy;
+  const { rental } = view;
+  const due = forMs < SHORT_WAIT_MS ? new Date(wait.getTime() + workingMs) : wait;
+  const knownMs = rental.nextActionAt?.getTime() ?? 0;
+  // A rental that is polled every moment is not written every moment: what matters is that it does not look abandoned.
+  const isGoodEnough =
+    forMs < SHORT_WAIT_MS ? knownMs > wait.getTime() && knownMs <= due.getTime() : knownMs === due.getTime();
+  if (!isGoodEnough) await rescheduleRental(parts.db, rental, scheduleAt(due));
+  return { kind: 'wait', until: wait, forMs };
+}
+
+/** A handler stops after this many rounds; the sweep resumes the rental. */
+const ROUNDS_MAX = 2_000;
+
+/**
+ * A call for the same rental waits until the running handler returns or looks at the rows again, so an accepted end is seen
+ * within this time.
+ */
+const MAX_SLEEP_MS = 1_000;
+
+/** The steps that a durable handler records. Each call is an entry in its journal. */
+export interface ReconcileJournal {
+  round(name: string): PromiseLike<ReconcileResult>;
+  sleep(ms: number): PromiseLike<void>;
+}
+
+/** Drives one rental until it has ended or its next wait is too long to sleep inside the handler. */
+export async function reconcileUntilIdle(journal: ReconcileJournal): Promise<string> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const came = await journal.round(`round ${String(round)}`);
+    if (came.kind === 'ended') return 'ended';
+    if (came.kind === 'again') continue;
+    if (came.forMs >= SHORT_WAIT_MS) return 'left to the sweep';
+    await journal.sleep(Math.min(Math.max(came.forMs, 1), MAX_SLEEP_MS));
+  }
+  return 'left to the sweep';
+}

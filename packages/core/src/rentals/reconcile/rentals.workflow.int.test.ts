@@ -1,0 +1,88 @@
+import { toUuid } from '@millrace/platform/ids';
+import {
+  createRestateEndpoint,
+  createRestateIngress,
+  registerDeployment,
+  type RestateEndpoint,
+} from '@millrace/platform/restate';
+import { eventually, unregisterDeployment, testEndpoints, testNames } from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { reconcileDepsOf } from './reconcile.fixture.ts';
+import { startRunningRental, viewOf } from '../lifecycle.fixture.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+import { listMachines } from '../model/machines.store.ts';
+import { rentalObject } from '../model/rental-transitions.ts';
+import { createRentalHarness, quiet, SECOND_MS, type RentalHarness } from '../model/rental.fixture.ts';
+import type { Rental } from '../model/rental.ts';
+import { createRentalWorkflow } from './rentals.workflow.ts';
+
+/** The durable object on a real Restate. What its rounds do is tried without one. */
+
+const { restate } = testEndpoints();
+const names = testNames();
+const service = names.restateService(rentalObject.service);
+const ingress = createRestateIngress({ url: restate.ingressUrl });
+
+let world: RentalHarness;
+let endpoint: RestateEndpoint;
+let deploymentId: string;
+beforeAll(async () => {
+  world = await createRentalHarness();
+  const workflow = createRentalWorkflow({ ...reconcileDepsOf(world), service });
+  endpoint = await createRestateEndpoint({
+    services: [workflow],
+    identityKeys: [restate.identityPublicKey],
+    port: 0,
+    log: quiet,
+  });
+  ({ deploymentId } = await registerDeployment(restate.adminUrl, endpoint.url, { replace: true }));
+});
+afterAll(async () => {
+  await unregisterDeployment(deploymentId);
+  await endpoint.close();
+  await world.drop();
+});
+
+/** Half of what it would take without anybody looking: a machine that does much else has time for it too. */
+const timeoutMs = 30 * SECOND_MS;
+
+let calls = 0;
+const drive = (rental: Rental): Promise<unknown> =>
+  ingress.send({
+    service,
+    key: toUuid(rental.id),
+    handler: rentalObject.handler,
+    payload: { orgId: rental.orgId, rentalId: rental.id },
+    idempotencyKey: `${names.id}-${(calls += 1)}`,
+    envelope: {
+      cell: 0,
+      mode: 'live',
+      actor: { kind: 'system', id: 'test' },
+      schemaVersion: 1,
+      traceparent: null,
+    },
+  });
+
+it('an end is carried out at once, also while the next thing that is due is waited for', async () => {
+  const tenant = await world.tenant();
+  const rental = await startRunningRental(world, tenant, { ttlSeconds: 60 });
+  const { nextActionAt } = (await viewOf(world, rental)).rental;
+  await drive(rental);
+  await eventually({ what: 'somebody to wait for its end', timeoutMs }, async () => {
+    const { rental: now } = await viewOf(world, rental);
+    return now.nextActionAt?.getTime() !== nextActionAt?.getTime();
+  });
+  await world.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, {
+      reason: 'done',
+      actor: tenant.call('live').cause.actor,
+    }),
+  );
+  await drive(rental);
+  await eventually({ what: 'its access to be cut', timeoutMs }, async () => {
+    const [machine] = await listMachines(world.db, tenant.orgId, rental.id, 'all');
+    return machine !== undefined && machine.cutAt !== null;
+  });
+  const [machine] = await listMachines(world.db, tenant.orgId, rental.id, 'all');
+  expect(machine).toMatchObject({ state: 'doomed' });
+});

@@ -1,0 +1,189 @@
+import { DriverError } from '@millrace/compute';
+import { fromUuid } from '@millrace/platform/ids';
+import { countStatements } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findNode } from '../../fleet/index.ts';
+import { reconcileRental, reconcileUntilIdle } from './reconcile-rental.ts';
+import { reconcileUntil, reconcileDepsOf } from './reconcile.fixture.ts';
+import { terminateRental } from '../actions/termination.service.ts';
+import { listMachines } from '../model/machines.store.ts';
+import { compareAll, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
+import { enqueueDueRentals } from './recovery.ts';
+import {
+  createRentalHarness,
+  DAY_MS,
+  MINUTE_MS,
+  quiet,
+  SECOND_MS,
+  type RentalHarness,
+  type Tenant,
+} from '../model/rental.fixture.ts';
+import type { Rental } from '../model/rental.ts';
+import { findRental } from '../model/rentals.store.ts';
+
+/** Removals whose engine does not answer, driven as a worker and Restate do it, on a clock that the test moves. */
+
+let world: RentalHarness;
+beforeAll(async () => {
+  world = await createRentalHarness({ lookEveryMs: DAY_MS });
+});
+afterAll(() => world.drop());
+afterEach(async () => {
+  expect(await world.breaks()).toEqual([]);
+});
+
+const never = new AbortController().signal;
+
+interface Work {
+  rounds: number;
+  sleeps: number;
+  statements: number;
+}
+
+/** Runs the sweep every `stepMs` and one handler for each command, for `forMs` of the test's clock. */
+async function work(forMs: number, stepMs = 5 * SECOND_MS, parts = reconcileDepsOf(world)): Promise<Work> {
+  const done: Work = { rounds: 0, sleeps: 0, statements: 0 };
+  const untilMs = world.clock.nowMs() + forMs;
+  const handler = (orgId: Rental['orgId'], id: Rental['id']): Promise<string> =>
+    reconcileUntilIdle({
+      round: async () => {
+        done.rounds += 1;
+        return reconcileRental(parts, orgId, id, never);
+      },
+      sleep: async (ms) => {
+        if (world.clock.nowMs() >= untilMs) throw new Error('The time of the measurement is over.');
+        done.sleeps += 1;
+        await world.clock.advance(ms);
+      },
+    });
+  while (world.clock.nowMs() < untilMs) {
+    await world.clock.advance(stepMs);
+    await enqueueDueRentals(world.db, 100, { log: quiet });
+    const called = await world.rows<{ rental_id: string; org_id: string }>(
+      `with taken as (delete from outbox where kind = 'command' and service = 'Rental' returning object_key, org_id)
+       select distinct object_key as rental_id, org_id from taken`,
+    );
+    for (const { rental_id: id, org_id: orgId } of called) {
+      done.statements += await countStatements(() =>
+        handler(fromUuid('org', orgId), fromUuid('rnt', id)).catch(() => undefined),
+      );
+    }
+  }
+  return done;
+}
+
+/** Looks as the fleet's observer does, until it has found the engine silent. */
+async function watchFor(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 10 * SECOND_MS) {
+    await world.clock.advance(10 * SECOND_MS);
+    await world.watch();
+  }
+}
+
+const end = (tenant: Tenant, rental: Rental) =>
+  world.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
+  );
+
+/** Engines whose removals are refused while the database is not known to be the newest state, as in a worker. */
+function heldParts() {
+  const held = { is: true, until: null as Date | null };
+  const refuse = async (): Promise<never> => {
+    throw new DriverError('unavailable', 'The database was restored.');
+  };
+  const drivers: RentalHarness['drivers'] = async (clusterId) => {
+    const driver = await world.drivers(clusterId);
+    return new Proxy(driver, {
+      get(target, name) {
+        if (held.is && (name === 'cutAccess' || name === 'terminate')) return refuse;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+  };
+  const hold = { isHeld: () => held.is, heldUntil: () => held.until };
+  return { held, parts: reconcileDepsOf(world, { drivers, hold }) };
+}
+
+const statusOf = async (rental: Rental) => (await findRental(world.db, rental.orgId, rental.id))?.status;
+
+describe('a removal on a cluster that does not answer', () => {
+  it('costs a handful of statements a minute, calls no engine, and resumes when the cluster answers', async () => {
+    const tenant = await world.tenant();
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const reconciler = createInventoryReconciler(world);
+    await compareAll(reconciler);
+    const { controls } = world.engines.live;
+    controls.silenceEngine();
+    await watchFor(2 * MINUTE_MS);
+    await compareAll(reconciler);
+    await end(tenant, rental);
+    await work(15 * MINUTE_MS);
+    const steady = await work(20 * MINUTE_MS);
+    expect(steady.sleeps).toBe(0);
+    expect(steady.rounds).toBeLessThanOrEqual(10);
+    expect(steady.statements).toBeLessThanOrEqual(5 * 20);
+    expect(await statusOf(rental)).toBe('Terminating');
+
+    controls.heal();
+    await watchFor(10 * SECOND_MS);
+    await compareAll(reconciler);
+    await work(20 * SECOND_MS, SECOND_MS);
+    expect(await statusOf(rental)).toBe('Terminated');
+  });
+});
+
+describe('a removal that its engine refuses', () => {
+  it('is retried with a growing interval that reaches ten minutes', async () => {
+    const tenant = await world.tenant();
+    await world.watch();
+    const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': String(DAY_MS) };
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'test', { tags }), {
+      until: 'Running',
+    });
+    await world.run((tx) =>
+      terminateRental(tx, tenant.orgId, rental.id, {
+        reason: 'done',
+        actor: tenant.call('test').cause.actor,
+      }),
+    );
+    await work(30 * MINUTE_MS);
+    const steady = await work(20 * MINUTE_MS);
+    expect(steady.sleeps).toBe(0);
+    expect(steady.rounds).toBeLessThanOrEqual(10);
+    const [machine] = await listMachines(world.db, rental.orgId, rental.id);
+    expect(machine?.cutAt).not.toBeNull();
+    expect(machine?.lastError).not.toBeNull();
+    await world.clock.advance(DAY_MS);
+    await world.watch();
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+  });
+});
+
+describe('a removal that is held because the database is not known to be the newest state', () => {
+  it('counts as neither tried nor late, and its node is not quarantined when it is tried afterwards', async () => {
+    const tenant = await world.tenant();
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const { held, parts } = heldParts();
+    const machine = async () => {
+      const [found] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+      return found ?? expect.fail('There is no machine.');
+    };
+    const nodeStatus = async () => (await findNode(world.db, (await machine()).nodeId))?.status;
+    await end(tenant, rental);
+    await work(30 * MINUTE_MS, 15 * SECOND_MS, parts);
+    expect(await machine()).toMatchObject({ tries: 0, lastError: null });
+    expect(await nodeStatus()).toBe('node_ready');
+
+    held.is = false;
+    held.until = world.clock.now();
+    const { controls } = world.engines.live;
+    controls.silenceEngine();
+    await work(MINUTE_MS, SECOND_MS, parts);
+    expect((await machine()).tries).toBeGreaterThan(0);
+    expect(await nodeStatus()).toBe('node_ready');
+    controls.heal();
+    await work(5 * MINUTE_MS, 5 * SECOND_MS, parts);
+    expect(await statusOf(rental)).toBe('Terminated');
+  });
+});

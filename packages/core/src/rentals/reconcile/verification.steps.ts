@@ -1,0 +1,237 @@
+import { loginAndCountGpus, type ReadinessResult, type SshTarget } from '@millrace/compute/readiness';
+import type { ComputeDriver, MachineView } from '@millrace/compute';
+import {
+  callEngine,
+  engineFailureOf,
+  rentalsActor,
+  findUnchangedMachine,
+  isSameTask,
+  scheduleRetry,
+  type ReconcileDeps,
+} from './reconcile-deps.ts';
+import { verificationPorts, sshPortOf } from './machine-spec.ts';
+import { saveMachine } from '../model/machines.store.ts';
+import type { RentalPolicy } from '../model/policy.ts';
+import {
+  PrivateAddressTaken,
+  advanceMachine,
+  handleMachineFailure,
+  MachineNotUsable,
+  unsealVerificationKey,
+} from './provisioning.steps.ts';
+import { failLostRental, savePrivateAddress } from '../inventory/repair-rental.ts';
+import type { RentalMachine, RentalView } from '../model/rental.ts';
+import { lockView } from '../model/rental-view.ts';
+
+/** How a machine is proven usable: the platform logs in with a key of this machine alone and counts what was sold. */
+
+interface VerifiedAccess {
+  readonly address: string;
+  readonly privateIp: string | null;
+  readonly sshUser: string;
+  readonly hostKey: string;
+  readonly starting: boolean;
+}
+
+/** Most machines are up within so many looks; those that take longer are looked at less often. */
+const FIRST_CHECKS = 3;
+const FREQUENT_CHECKS = 40;
+/** After this many failed checks of a machine that is on, its ports are opened again. */
+const REOPEN_PORTS_EVERY = 20;
+
+/** Somebody is there, and does not know the key yet. */
+class LoginRefused extends MachineNotUsable {
+  constructor(message: string) {
+    super(message, false);
+  }
+}
+
+/** Such checks are not counted: the machine could not be checked at all. */
+class DeployRunning extends MachineNotUsable {
+  constructor() {
+    super('The deploy has not ended yet.', false);
+  }
+}
+
+function nextCheckMs(machine: RentalMachine, why: MachineNotUsable, policy: RentalPolicy): number {
+  if (why instanceof LoginRefused) return policy.refusedMs;
+  if (why instanceof DeployRunning) return policy.firstRetryMs;
+  return machine.tries < FREQUENT_CHECKS ? policy.pollMs : policy.firstRetryMs;
+}
+
+export async function verifyMachine(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  let proof: VerifiedAccess;
+  try {
+    const driver = await parts.drivers(machine.clusterId);
+    const options = { what: 'Proving a machine', timeoutMs: parts.policy.callTimeoutMs, signal };
+    proof = await callEngine(parts, view.rental, options, (end) => verifyAccess(parts, machine, driver, end));
+  } catch (error) {
+    if (error instanceof MachineNotUsable && !error.isFinal) {
+      const afterMs = nextCheckMs(machine, error, parts.policy);
+      const isCounted = !(error instanceof DeployRunning);
+      return scheduleRetry(parts, machine, engineFailureOf(error), { afterMs, isCounted });
+    }
+    const why = error instanceof MachineNotUsable ? error.message : 'The machine could not be proven usable.';
+    return handleMachineFailure(parts, view, machine, error, why);
+  }
+  try {
+    await advanceMachine(parts, view, machine, { state: 'proven', ...proof }, 'open');
+  } catch (error) {
+    if (!(error instanceof PrivateAddressTaken)) throw error;
+    // The address may be free soon: the machine that has it may be on its way out. If not, the attempt ends at its deadline.
+    const { rentalId, externalId, nodeId } = machine;
+    const { privateIp } = proof;
+    parts.log.error({ rentalId, externalId, nodeId, privateIp }, 'two machines have one private address');
+    await scheduleRetry(parts, machine, { isFinal: false, message: error.message });
+  }
+}
+
+async function verifyAccess(
+  parts: ReconcileDeps,
+  machine: RentalMachine,
+  driver: ComputeDriver,
+  signal: AbortSignal,
+): Promise<VerifiedAccess> {
+  const key = unsealVerificationKey(parts, machine);
+  const port = sshPortOf(machine);
+  if (key === null || port === null) {
+    throw new MachineNotUsable('It cannot be proven: it has no key or no port.', true);
+  }
+  const { address, privateIps, sshUser, power } = await describeStarted(driver, machine, signal);
+  // Until the deploy of a whole node has ended, its installer may answer at the address, and the deploy may still fail.
+  if (power !== 'on' && !driver.can.sharesNodes) throw new DeployRunning();
+  if (address === null) throw new MachineNotUsable('The machine has no address yet.', false);
+  // The platform put this key into the machine: any other belongs to someone who answers in its place.
+  const hostKey = machine.hostKey ?? key.hostKey?.fingerprint;
+  if (hostKey === undefined)
+    throw new MachineNotUsable('It was made before host keys were known beforehand.', true);
+  const guard = driver.guard === undefined ? {} : { guard: driver.guard };
+  const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey, ...guard };
+  const look = await loginUntilDeadline(parts, machine, target, signal);
+  if (look.outcome === 'wrong-host-key')
+    throw new MachineNotUsable('The machine shows another host key.', true);
+  if (look.outcome === 'refused') throw new LoginRefused(look.detail);
+  if (look.outcome !== 'in') {
+    const isDue = power === 'on' && machine.tries > 0 && machine.tries % REOPEN_PORTS_EVERY === 0;
+    if (isDue) await reopenPorts(driver, machine, verificationPorts(machine), signal);
+    throw new MachineNotUsable(look.detail, false);
+  }
+  const sold = machine.gpuAddresses.length;
+  if (look.gpuCount !== sold) {
+    // Fewer may be drivers that are still loading.
+    const isFinal = look.gpuCount > sold || machine.tries >= parts.policy.gpuLooks;
+    throw new MachineNotUsable(`The machine has ${look.gpuCount} GPUs where ${sold} were sold.`, isFinal);
+  }
+  const privateIp = privateIps[0] ?? null;
+  return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
+}
+
+/**
+ * Opens the ports again. An engine that dies during a start may leave a machine that runs while nothing listens at its
+ * ports, and after its return the engine does not notice that.
+ */
+export async function reopenPorts(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  ports: RentalMachine['ports'],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!driver.can.mapsPorts) return;
+  await driver.setPorts(machine, [], signal);
+  await driver.setPorts(machine, ports, signal);
+}
+
+/** One that is off was not started to the end, or not at all: started once more, it is on or its engine says why not. */
+async function describeStarted(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<MachineView> {
+  let seen = await driver.describe(machine, signal);
+  if (seen?.power === 'off') {
+    await driver.start(machine, signal);
+    seen = await driver.describe(machine, signal);
+  }
+  if (seen === null) throw new MachineNotUsable('The machine is gone.', true);
+  if (seen.power === 'error') throw new MachineNotUsable('The machine did not boot.', true);
+  return seen;
+}
+
+/** Some let somebody in sooner than their engine calls them on, so at first they are asked for a while, and often. */
+async function loginUntilDeadline(
+  parts: ReconcileDeps,
+  machine: RentalMachine,
+  target: SshTarget,
+  signal: AbortSignal,
+): Promise<ReadinessResult> {
+  const { clock } = parts;
+  const { lookForMs, lookAgainMs } = parts.policy;
+  const untilMs = clock.monotonicMs() + (machine.tries < FIRST_CHECKS ? lookForMs : 0);
+  for (;;) {
+    const look = await loginAndCountGpus(target, signal);
+    if (look.outcome !== 'not-yet' || clock.monotonicMs() + lookAgainMs > untilMs) return look;
+    await clock.sleep(lookAgainMs, signal);
+  }
+}
+
+/**
+ * A machine that let us in before its engine had ended its start, and runs. That the start comes to nothing after all is
+ * rare; then it was its host's fault, and nothing usable was delivered. What else may befall it the reconciler sees.
+ */
+export async function confirmStart(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  let seen: MachineView;
+  try {
+    const driver = await parts.drivers(machine.clusterId);
+    const options = { what: 'Seeing a start end', timeoutMs: parts.policy.callTimeoutMs, signal };
+    seen = await callEngine(parts, view.rental, options, (end) => describeStarted(driver, machine, end));
+  } catch (error) {
+    const failure = engineFailureOf(error);
+    if (!failure.isFinal) return scheduleRetry(parts, machine, failure);
+    parts.log.warn(
+      { rentalId: view.rental.id, externalId: machine.externalId, err: error },
+      'a start came to nothing',
+    );
+    return failUnfinishedStart(parts, view, machine);
+  }
+  if (seen.power !== 'on') {
+    const failure = { isFinal: false, message: 'Its start has not ended yet.' };
+    const isSoon = machine.tries < FREQUENT_CHECKS;
+    return scheduleRetry(parts, machine, failure, isSoon ? { afterMs: parts.policy.pollMs } : {});
+  }
+  await parts.db.transaction({ name: 'note start', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    const same = current === null ? null : findUnchangedMachine(current, machine);
+    if (same === null) return;
+    await saveMachine(tx, same, { starting: false, tries: 0, nextTryAt: null, lastError: null });
+    const [privateIp] = seen.privateIps;
+    if (same.privateIp === null && privateIp !== undefined)
+      await savePrivateAddress(tx, view.rental, same, privateIp);
+  });
+}
+
+async function failUnfinishedStart(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+): Promise<void> {
+  await parts.db.transaction({ name: 'lose start', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
+    if (findUnchangedMachine(current, machine)?.starting !== true) return;
+    await failLostRental(tx, current, {
+      at: current.rental.startedAt ?? tx.clock.now(),
+      why: 'The host could not start the machine to the end.',
+      actor: rentalsActor,
+    });
+  });
+}

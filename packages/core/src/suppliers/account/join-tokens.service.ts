@@ -1,0 +1,107 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import type { JoinTokenId } from '@millrace/platform/ids';
+import { findProvider } from '../../fleet/index.ts';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  findOrganisation,
+  type CallContext,
+} from '../../identity/index.ts';
+import { hashJoinToken, mintJoinToken, problemWithToken, type JoinToken } from './join-tokens.ts';
+import {
+  countUsableTokens,
+  incrementTokenUse,
+  insertJoinToken,
+  lockTokenByHash,
+  revokeToken,
+  type NewJoinToken,
+} from './join-tokens.store.ts';
+import { requireApprovedSupplier } from './suppliers.service.ts';
+
+/** Tokens with which machines join. Locks: the organisation, its supplier, the token. */
+
+/** Each lets strangers' machines ask to join: as many as one person can still look after. */
+export const USABLE_TOKENS_MAX = 100;
+
+export interface IssuedToken {
+  readonly token: JoinToken;
+  /** The token itself. It exists here and in the answer, and nowhere else. */
+  readonly text: string;
+}
+
+/** Makes a token for machines in one region of the provider that suppliers' machines belong to. */
+export async function createJoinToken(
+  tx: Tx,
+  call: CallContext,
+  wish: NewJoinToken,
+  providerId: string,
+): Promise<IssuedToken> {
+  const { key } = await authorizeCaller(tx, call, 'supplier:write');
+  const supplier = await requireApprovedSupplier(tx, call.orgId);
+  await requireRegion(tx, providerId, wish.region);
+  if ((await countUsableTokens(tx, call.orgId, tx.clock.now())) >= USABLE_TOKENS_MAX) {
+    throw new Fault('JOIN_TOKEN_LIMIT_REACHED');
+  }
+  const { text, sha256 } = mintJoinToken();
+  const token = await insertJoinToken(tx, supplier, { ...wish, sha256, createdBy: key.userId });
+  const { clusterName, region, maxMachines, expiresAt } = token;
+  await appendAuditEntry(tx, call.orgId, call.cause, {
+    action: 'join_token.created',
+    resource: { kind: 'join-token', id: token.id },
+    after: { clusterName, region, maxMachines, expiresAt: expiresAt.toISOString() },
+  });
+  return { token, text };
+}
+
+async function requireRegion(tx: Tx, providerId: string, region: string): Promise<void> {
+  const provider = await findProvider(tx, providerId);
+  const regions = provider?.regions.filter((known) => known.configured && known.enabled) ?? [];
+  const isOpen = provider !== null && provider.configured && provider.enabled && provider.driver === 'incus';
+  if (!isOpen || regions.length === 0) throw new Fault('MARKETPLACE_NOT_OPEN');
+  if (regions.some((known) => known.region === region)) return;
+  throw invalidField(['region'], `is not one of ${regions.map((known) => known.region).join(', ')}`);
+}
+
+/** No machine joins with it any more; those that did stay. Doing it twice changes nothing the second time. */
+export async function revokeJoinToken(tx: Tx, call: CallContext, id: JoinTokenId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  const outcome = await revokeToken(tx, call.orgId, id);
+  if (outcome === null) throw new Fault('JOIN_TOKEN_NOT_FOUND');
+  if (outcome === 'before') return;
+  await appendAuditEntry(tx, call.orgId, call.cause, {
+    action: 'join_token.revoked',
+    resource: { kind: 'join-token', id },
+  });
+}
+
+/**
+ * Lets one machine join by a token, and answers whose it is. The use is counted in the caller's transaction: whoever
+ * does not write the machine down rolls it back. Two at once with the last use of a token: the second is refused.
+ */
+export async function consumeJoinToken(tx: Tx, text: string): Promise<JoinToken> {
+  const token = await lockUsableToken(tx, text, (found) => found);
+  await incrementTokenUse(tx, token.orgId, token.id);
+  return { ...token, usedMachines: token.usedMachines + 1 };
+}
+
+/** Refuses a token with which no machine could join any more, for one that was counted already and asks again. */
+export async function requireUsableToken(tx: Tx, text: string): Promise<void> {
+  await lockUsableToken(tx, text, (found) => ({ ...found, usedMachines: 0 }));
+}
+
+async function lockUsableToken(
+  tx: Tx,
+  text: string,
+  judgedAs: (found: JoinToken) => JoinToken,
+): Promise<JoinToken> {
+  const sha256 = hashJoinToken(text);
+  const token = sha256 === null ? null : await lockTokenByHash(tx, sha256);
+  if (token === null) throw new Fault('JOIN_TOKEN_INVALID');
+  const problem = problemWithToken(judgedAs(token), tx.clock.now());
+  if (problem !== null) throw new Fault('JOIN_TOKEN_INVALID', { message: problem });
+  await requireApprovedSupplier(tx, token.orgId);
+  const organisation = await findOrganisation(tx, token.orgId);
+  if (organisation?.status !== 'active') throw new Fault('ORGANISATION_SUSPENDED');
+  return token;
+}

@@ -1,0 +1,148 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type OrgId, type PayoutId, type TransferId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql, type RawBuilder } from 'kysely';
+import type { Payout, PayoutOutcome, PayoutStatus } from './payouts.ts';
+import type { SupplierPageRequest } from '../account/suppliers.store.ts';
+
+/** All SQL about payouts. */
+
+interface PayoutRow {
+  id: string;
+  supplier_id: string;
+  supplier_name: string;
+  org_id: string;
+  amount_nano_usd: bigint;
+  status: PayoutStatus;
+  reference: string | null;
+  reason: string | null;
+  hold_id: string;
+  transfer_id: string | null;
+  requested_by: string;
+  requested_at: Date;
+  settled_at: Date | null;
+}
+
+function toPayout(row: PayoutRow): Payout {
+  return {
+    id: fromUuid('pyo', row.id),
+    supplierId: fromUuid('sup', row.supplier_id),
+    supplierName: row.supplier_name,
+    orgId: fromUuid('org', row.org_id),
+    amount: nanoUsd(row.amount_nano_usd),
+    status: row.status,
+    reference: row.reference,
+    reason: row.reason,
+    holdId: fromUuid('hld', row.hold_id),
+    transferId: row.transfer_id === null ? null : fromUuid('trf', row.transfer_id),
+    requestedBy: fromUuid('usr', row.requested_by),
+    requestedAt: row.requested_at,
+    settledAt: row.settled_at,
+  };
+}
+
+async function select(reader: Reader, tail: RawBuilder<unknown>): Promise<readonly Payout[]> {
+  const { rows } = await sql<PayoutRow>`
+    select payout.*, supplier.name as supplier_name
+      from supplier_payouts payout join suppliers supplier on supplier.id = payout.supplier_id ${tail}
+  `.execute(reader.kysely);
+  return rows.map(toPayout);
+}
+
+const afterOf = ({ after }: SupplierPageRequest<PayoutId>): RawBuilder<unknown> =>
+  after === null ? sql`true` : sql`payout.id < ${toUuid(after)}`;
+
+/** Newest first; one more than the limit, if there is one. */
+export function listPayouts(
+  reader: Reader,
+  orgId: OrgId,
+  page: SupplierPageRequest<PayoutId>,
+): Promise<readonly Payout[]> {
+  return select(
+    reader,
+    sql`where payout.org_id = ${toUuid(orgId)} and ${afterOf(page)} order by payout.id desc limit ${page.limit + 1}`,
+  );
+}
+
+/** Everybody's, for operators. */
+export function listAllPayouts(
+  reader: Reader,
+  filter: { readonly status: PayoutStatus | null },
+  page: SupplierPageRequest<PayoutId>,
+): Promise<readonly Payout[]> {
+  const which = filter.status === null ? sql`true` : sql`payout.status = ${filter.status}`;
+  return select(
+    reader,
+    sql`where ${which} and ${afterOf(page)} order by payout.id desc limit ${page.limit + 1}`,
+  );
+}
+
+/** Any payout by its id, locked. For operators. */
+export async function lockAnyPayout(tx: Tx, id: PayoutId): Promise<Payout | null> {
+  const [payout] = await select(tx, sql`where payout.id = ${toUuid(id)} for no key update of payout`);
+  return payout ?? null;
+}
+
+export interface PayoutSums {
+  readonly waiting: number;
+  readonly paid: NanoUsd;
+}
+
+/** How many of a supplier's payouts wait, and what it was paid so far. */
+export async function sumPayouts(reader: Reader, orgId: OrgId): Promise<PayoutSums> {
+  const { rows } = await sql<{ waiting: bigint; paid: string }>`
+    select count(*) filter (where status = 'requested') as waiting,
+           coalesce(sum(amount_nano_usd) filter (where status = 'paid'), 0)::text as paid
+      from supplier_payouts where org_id = ${toUuid(orgId)}
+  `.execute(reader.kysely);
+  return { waiting: Number(rows[0]?.waiting ?? 0n), paid: nanoUsd(BigInt(rows[0]?.paid ?? 0)) };
+}
+
+export async function insertPayout(
+  tx: Tx,
+  orgId: OrgId,
+  payout: Pick<Payout, 'id' | 'supplierId' | 'amount' | 'holdId' | 'requestedBy' | 'requestedAt'>,
+): Promise<void> {
+  await tx.kysely
+    .insertInto('supplier_payouts')
+    .values({
+      id: toUuid(payout.id),
+      supplier_id: toUuid(payout.supplierId),
+      org_id: toUuid(orgId),
+      amount_nano_usd: payout.amount,
+      status: 'requested',
+      hold_id: toUuid(payout.holdId),
+      requested_by: toUuid(payout.requestedBy),
+      requested_at: payout.requestedAt,
+    })
+    .execute();
+}
+
+/** The caller holds the lock of the payout. */
+export async function setPayoutSettled(
+  tx: Tx,
+  orgId: OrgId,
+  id: PayoutId,
+  settlement: {
+    readonly outcome: PayoutOutcome;
+    readonly reference: string | null;
+    readonly reason: string;
+    readonly transferId: TransferId | null;
+    readonly at: Date;
+  },
+): Promise<void> {
+  const { numUpdatedRows } = await tx.kysely
+    .updateTable('supplier_payouts')
+    .set({
+      status: settlement.outcome,
+      reference: settlement.reference,
+      reason: settlement.reason,
+      transfer_id: settlement.transferId === null ? null : toUuid(settlement.transferId),
+      settled_at: settlement.at,
+    })
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .where('status', '=', 'requested')
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows !== 1n) throw new Error(`Payout ${id} was not as it had been read.`);
+}

@@ -1,0 +1,229 @@
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import { meteredTotal, nanoUsd, ppm, subtractUsd } from '@millrace/platform/money';
+import {
+  databaseWithClock,
+  explainGenericPlan,
+  insertFleet,
+  insertRentals,
+  recordStatements,
+  TEST_START_MS,
+  uniqueId,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
+} from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { monthAfter, monthOf } from '../../ledger/index.ts';
+import {
+  createSupplierMoneyHarness,
+  HOUR_MS,
+  seedInstance,
+  quiet,
+  usd,
+  type SupplierMoneyHarness,
+} from './earnings.fixture.ts';
+import { sumAccrued, sumEarnings } from './earnings.store.ts';
+import { supplierRate } from './supplier-fee.ts';
+import { STATEMENT_DELAY_MS } from './statements.ts';
+import { writeDueStatements } from './statements.service.ts';
+import { findStatement, listStatements } from './statements.store.ts';
+
+let world: SupplierMoneyHarness;
+const january = new Date(TEST_START_MS);
+const february = monthAfter(january);
+const march = monthAfter(february);
+
+beforeEach(async () => {
+  world = await createSupplierMoneyHarness();
+});
+afterEach(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+const sweepStatements = (now = world.clock.now()): Promise<number> =>
+  writeDueStatements(databaseWithClock(world.db, now), { log: quiet, limit: 100 });
+const goTo = (at: Date): Promise<void> => world.pass(at.getTime() - world.clock.nowMs());
+const statementsOf = (orgId: Parameters<typeof listStatements>[1]) =>
+  listStatements(world.db, orgId, { limit: 50, after: null });
+
+describe('a statement', () => {
+  it('is written once for each month since the supplier was approved, once its books are closed', async () => {
+    const { orgId } = await world.supplier();
+    await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS - 1));
+    expect(await sweepStatements()).toBe(0);
+    await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS));
+    await Promise.all([sweepStatements(), sweepStatements(), sweepStatements()]);
+    expect(await sweepStatements()).toBe(0);
+    expect(await statementsOf(orgId)).toMatchObject([{ periodStart: january, periodEnd: february, net: 0n }]);
+  });
+
+  it('that was missed is made up for, month after month', async () => {
+    const { orgId } = await world.supplier();
+    await goTo(new Date(Date.UTC(2026, 3, 2)));
+    while ((await sweepStatements()) > 0);
+    expect((await statementsOf(orgId)).map(({ periodStart }) => periodStart)).toEqual([
+      march,
+      february,
+      january,
+    ]);
+    expect(monthOf(world.clock.now())).toEqual(monthAfter(march));
+  });
+
+  it('has what the ledger posted in the month by machine, and all of them what was earned', async () => {
+    const { orgId: supplier } = await world.supplier();
+    const { orgId: tenant, userId } = await world.tenant(5_000);
+    const one = await seedInstance(world.db, { tenant, userId, supplier });
+    const two = await seedInstance(world.db, { tenant, userId, supplier });
+    const rate = nanoUsd(1_234_567_891n);
+    const feePpm = 123_457;
+    const long = await world.rent(tenant, supplier, { rate, feePpm, gpus: 2, causeId: one.causeId });
+    const brief = await world.rent(tenant, supplier, { rate, feePpm, causeId: two.causeId });
+    await world.pass(5 * HOUR_MS + 7);
+    // Found out late: the second machine had died after an hour.
+    const diedAt = new Date(TEST_START_MS + HOUR_MS);
+    await world.change({ do: 'close', meterId: brief.id, at: diedAt }, tenant);
+    await goTo(new Date(february.getTime() - 1));
+    await goTo(new Date(february.getTime() + 5 * HOUR_MS));
+    await sweepStatements();
+    const [summary] = await statementsOf(supplier);
+    const statement = summary && (await findStatement(world.db, supplier, summary.id));
+    const lineOf = (nodeId: string) => statement?.lines.find(({ machineId }) => machineId === nodeId);
+    const hour = meteredTotal(rate, HOUR_MS);
+    const earnedInHour = meteredTotal(supplierRate(rate, ppm(feePpm)), HOUR_MS);
+    expect(lineOf(two.nodeId)).toEqual({
+      machineId: two.nodeId,
+      gpuSeconds: 3_600,
+      gross: hour,
+      fee: subtractUsd(hour, earnedInHour),
+    });
+    expect(lineOf(one.nodeId)?.gpuSeconds).toBe(2 * 744 * 3_600 - 1);
+    await world.change({ do: 'close', meterId: long.id, at: world.clock.now() }, tenant);
+    await goTo(new Date(march.getTime() + 5 * HOUR_MS));
+    await sweepStatements();
+    const all = await statementsOf(supplier);
+    expect(all).toHaveLength(2);
+    const { balance } = await world.account(supplier);
+    expect(all.reduce((sum, { net }) => sum + net, 0n)).toBe(balance);
+    // The rentals themselves were planted without a ledger behind them, so only what is asked here is looked at.
+    const drift = await world.drift();
+    expect(drift.filter((finding) => /^(statement|meter_split|meter_supplier|payout)/.test(finding))).toEqual(
+      [],
+    );
+  });
+
+  it('counts a refund in the month in which it was made', async () => {
+    const { orgId: supplier } = await world.supplier();
+    const { orgId: tenant } = await world.tenant(100);
+    const meter = await world.rent(tenant, supplier, { rate: usd(2), feePpm: 250_000 });
+    await world.pass(10 * HOUR_MS);
+    await world.change({ do: 'close', meterId: meter.id, at: world.clock.now() }, tenant);
+    const [charge] = await world.rows<{ id: string; amount: bigint }>(
+      `select id, -amount_nano_usd as amount from ledger_transfers
+        where kind = 'charge' and org_id = '${toUuid(tenant)}' order by amount_nano_usd limit 1`,
+    );
+    if (charge === undefined) throw new Error('no charge');
+    await goTo(new Date(february.getTime() + 5 * HOUR_MS));
+    await sweepStatements();
+    await world.apply({
+      do: 'refund',
+      orgId: tenant,
+      mode: 'live',
+      cause: { kind: 'operator', id: uniqueId() },
+      step: 'refund',
+      transferId: fromUuid('trf', charge.id),
+      amount: usd(4),
+      description: 'Goodwill',
+    });
+    await goTo(new Date(march.getTime() + 5 * HOUR_MS));
+    await sweepStatements();
+    expect(await statementsOf(supplier)).toMatchObject([
+      { periodStart: february, gross: usd(-4), fee: usd(-1), net: usd(-3) },
+      { periodStart: january, gross: usd(20), fee: usd(5), net: usd(15) },
+    ]);
+    expect(await world.drift()).toEqual([]);
+  });
+});
+
+describe(poisonedLoop('write statements of suppliers'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not stop statements of other suppliers, even if each round writes only one',
+    async (how) => {
+      const [bad, good] = [await world.supplier(), await world.supplier()];
+      const when = `new.org_id = '${toUuid(bad.orgId)}'`;
+      const removeFault = await poisonRows(world.database, { table: 'supplier_statements', when, how });
+      await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS));
+      const one = () => writeDueStatements(world.db, { log: quiet, limit: 1 });
+      await one();
+      await one();
+      expect([await statementsOf(bad.orgId), (await statementsOf(good.orgId)).length]).toEqual([[], 1]);
+      await removeFault();
+      await goTo(new Date(world.clock.nowMs() + HOUR_MS));
+      await one();
+      expect(await statementsOf(bad.orgId)).toHaveLength(1);
+    },
+  );
+});
+
+describe('earnings', () => {
+  it('are of the period that is asked for, and of nobody else', async () => {
+    const [supplier, other] = [await world.supplier(), await world.supplier()];
+    const { orgId: tenant } = await world.tenant(100);
+    await world.rent(tenant, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
+    await world.rent(tenant, other.orgId, { rate: usd(3), feePpm: 100_000 });
+    await world.pass(2 * HOUR_MS);
+    const now = world.clock.now();
+    const earlier = { from: january, until: new Date(now.getTime() - 1) };
+    expect(await sumEarnings(world.db, supplier.orgId, earlier)).toEqual([]);
+    const until = { from: january, until: new Date(now.getTime() + 1) };
+    expect(await sumEarnings(world.db, supplier.orgId, until)).toMatchObject([
+      { machineId: null, earned: usd(1.8), fee: usd(0.2), gross: usd(2), gpuMs: BigInt(2 * HOUR_MS) },
+    ]);
+    const later = { from: new Date(now.getTime() + 1), until: new Date(now.getTime() + 2) };
+    expect(await sumEarnings(world.db, supplier.orgId, later)).toEqual([]);
+  });
+
+  it('that are not posted yet are known to the nano-USD', async () => {
+    const { orgId: supplier } = await world.supplier();
+    const { orgId: tenant } = await world.tenant(100);
+    const rate = nanoUsd(999_999_937n);
+    await world.rent(tenant, supplier, { rate, feePpm: 77_777 });
+    await world.pass(HOUR_MS + 11);
+    expect(await sumAccrued(world.db, supplier, world.clock.now())).toBe(0n);
+    await world.clock.advance(1_234_567);
+    const whole = meteredTotal(supplierRate(rate, ppm(77_777)), HOUR_MS + 11 + 1_234_567);
+    const { balance } = await world.account(supplier);
+    expect((await sumAccrued(world.db, supplier, world.clock.now())) + balance).toBe(whole);
+  });
+
+  it('are found by the things of the supplier, however much else its tenants were charged', async () => {
+    const { orgId: supplier } = await world.supplier();
+    const { orgId: tenant, userId } = await world.tenant(100);
+    await world.rent(tenant, supplier, { rate: usd(1), feePpm: 100_000 });
+    await world.pass(2 * HOUR_MS);
+    const until = new Date(world.clock.nowMs() + 1);
+    const { clusterId, nodeIds } = await insertFleet(world.db, { nodes: 1 });
+    await insertRentals(world.db, {
+      orgId: tenant,
+      userId,
+      clusterId,
+      nodeIds,
+      live: 0,
+      ended: 3_000,
+      until,
+    });
+    const client = await world.database.connect();
+    await client.query('analyze');
+    const sent = await recordStatements(() => sumEarnings(world.db, supplier, { from: january, until }));
+    const plans = await Promise.all(sent.map((statement) => explainGenericPlan(client, statement)));
+    await client.end();
+    // Planted rentals have no entries, so these stay few and are read as such.
+    const grown = new Set(['ledger_transfers', 'meters']);
+    const read = plans.flat().filter((node) => grown.has(node['Relation Name'] ?? ''));
+    expect(read.length).toBeGreaterThan(0);
+    const tooMuch = read.filter((node) => {
+      const passedOver = (node['Rows Removed by Filter'] ?? 0) * (node['Actual Loops'] ?? 1);
+      return node['Node Type'] === 'Seq Scan' || passedOver > 100;
+    });
+    expect(tooMuch.map((node) => `${node['Node Type']} of ${node['Relation Name']}`)).toEqual([]);
+  });
+});

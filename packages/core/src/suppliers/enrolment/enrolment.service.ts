@@ -1,0 +1,363 @@
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
+import type { IncusTrust } from '@millrace/compute/connect';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { toUuid, type ClusterId, type EnrolmentId, type OrgId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { NetGuard } from '@millrace/platform/net';
+import type { Sealer } from '@millrace/platform/secrets';
+import {
+  findCluster,
+  listNodes,
+  registerSupplierCluster,
+  removeCluster,
+  type ClusterRecord,
+  type NodeRecord,
+} from '../../fleet/index.ts';
+import { appendAuditEntry, systemAuditContext, type AuditContext } from '../../identity/index.ts';
+import {
+  checkDaemon,
+  problemWithMeasurements,
+  problemWithHardware,
+  problemWithTrust,
+  retryAfterMs,
+  clusterSettingsOf,
+  type Enrolment,
+} from './enrolment.ts';
+import {
+  restartTrusting,
+  claimDueEnrolments,
+  countMachines,
+  findEnrolmentOfDaemon,
+  findJoinTokenHash,
+  insertEnrolment,
+  lockDaemon,
+  writeEnrolmentChange,
+  type EnrolmentChange,
+} from './enrolment.store.ts';
+import { runSelfTest } from './self-test.ts';
+import { hashJoinToken } from '../account/join-tokens.ts';
+import { requireUsableToken, consumeJoinToken } from '../account/join-tokens.service.ts';
+
+/**
+ * How machines join. A row says what is to be done next, and whoever takes it up does that one thing: it may die at any
+ * point, run twice, or run beside another. What it found is written only if nobody else has written since.
+ */
+
+export interface JoinRequest {
+  readonly token: string;
+  readonly incusToken: string;
+  readonly endpoint: string;
+  readonly name: string;
+  readonly serverCertificate: string;
+}
+
+const readCommitted = 'read committed';
+
+const sealContext = (id: EnrolmentId) => ({
+  table: 'supplier_machines',
+  column: 'trust_token',
+  rowId: toUuid(id),
+});
+
+/**
+ * A machine asks to join. Asking again for the same daemon with the same join token is the same enrolment, with what is
+ * said of the daemon now if it is not trusted yet: who lost the answer, or repaired something, simply runs it again.
+ */
+export async function startEnrolment(
+  tx: Tx,
+  parts: { readonly sealer: Sealer; readonly cause: AuditContext },
+  wish: JoinRequest,
+): Promise<Enrolment> {
+  const daemon = checkDaemon(wish);
+  if ('problem' in daemon) throw invalidField([daemon.field], daemon.problem);
+  await lockDaemon(tx, daemon);
+  const holder = await findEnrolmentOfDaemon(tx, daemon, hashJoinToken(wish.token));
+  if (holder !== null && (await isSameJoinToken(tx, holder, wish.token))) {
+    if (holder.stage === 'trusting') {
+      await requireUsableToken(tx, wish.token);
+      const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(holder.id));
+      await restartTrusting(tx, holder, { ...daemon, sealedToken });
+    }
+    return holder;
+  }
+  // Spent before it is said that somebody has the daemon: who has no token learns nothing.
+  const token = await consumeJoinToken(tx, wish.token);
+  await requireMachineQuota(tx, token.orgId);
+  const id = tx.ids.next('enr');
+  const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(id));
+  const made =
+    holder === null
+      ? await insertEnrolment(tx, token, { ...daemon, id, name: wish.name, sealedToken })
+      : null;
+  if (made === null) throw new Fault('MACHINE_JOINED_ALREADY');
+  await appendAuditEntry(tx, token.orgId, parts.cause, {
+    action: 'machine.joining',
+    resource: { kind: 'enrolment', id },
+    after: { name: wish.name, endpoint: daemon.endpoint, joinTokenId: token.id },
+  });
+  return made;
+}
+
+/** Each machine that joins is reached, inspected and tested, which takes time from those of others. */
+const MACHINES_MAX = 10_000;
+export const JOINING_MACHINES_MAX = 100;
+
+async function requireMachineQuota(tx: Tx, orgId: OrgId): Promise<void> {
+  const { all, joining } = await countMachines(tx, orgId);
+  if (all >= MACHINES_MAX || joining >= JOINING_MACHINES_MAX) throw new Fault('MACHINE_LIMIT_REACHED');
+}
+
+async function isSameJoinToken(tx: Tx, { orgId, joinTokenId }: Enrolment, text: string): Promise<boolean> {
+  const known = await findJoinTokenHash(tx, orgId, joinTokenId);
+  return known !== null && hashJoinToken(text)?.toString('hex') === known;
+}
+
+export interface EnrolmentDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly sealer: Sealer;
+  readonly guard: NetGuard;
+  readonly drivers: (id: ClusterId) => Promise<ComputeDriver>;
+  /** Reaches a daemon with our certificate, and believes the one given. */
+  readonly trust: (daemon: Pick<Enrolment, 'endpoint' | 'serverCertificate'>) => Promise<IncusTrust>;
+  /** The provider that suppliers' machines belong to, and the credential that is shown to their daemons. */
+  readonly providerId: string;
+  readonly credentialRef: string;
+}
+
+/** One try may take this long; what it holds is taken up by another some time after. */
+const ATTEMPT_TIMEOUT_MS = 300_000;
+const LEASE_MS = 420_000;
+/** Until its hardware is read: whoever watches clusters looks for new ones every few seconds. */
+const RECHECK_MS = 2_000;
+const GPU_TRIES = 3;
+const PROBLEM_LENGTH_MAX = 900;
+/** What the audit keeps of it. A daemon that words its refusal at length is refused all the same. */
+const REASON_LENGTH_MAX = 500;
+
+const cause = systemAuditContext('enrolment', 'live');
+
+export interface ClaimOptions {
+  readonly limit: number;
+  readonly perSupplier: number;
+  /** Suppliers of whom no more is taken up now. */
+  readonly busy: readonly OrgId[];
+}
+
+/** Takes up what is due, for as long as one try may take. */
+export function claimEnrolments(parts: EnrolmentDeps, options: ClaimOptions): Promise<readonly Enrolment[]> {
+  return parts.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
+    claimDueEnrolments(tx, { ...options, leaseMs: LEASE_MS }),
+  );
+}
+
+/** What a try came to, with what has to be registered along with it. */
+type Outcome =
+  | Exclude<EnrolmentChange, { readonly kind: 'inspect' }>
+  | { readonly kind: 'trusted'; readonly settings: Readonly<Record<string, unknown>> };
+
+/** One try at the stage of an enrolment that was taken up. Never throws: what came of it is in its row. */
+export async function advanceEnrolment(parts: EnrolmentDeps, enrolment: Enrolment): Promise<void> {
+  const { db, clock, log } = parts;
+  const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
+  try {
+    const outcome = await withDeadline(clock, 'Enrolling', ATTEMPT_TIMEOUT_MS, (signal) =>
+      runStage(parts, enrolment, signal),
+    ).catch((error: unknown): Outcome => {
+      log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
+      return retryOutcome(enrolment, textOf(error));
+    });
+    await writeOutcome(parts, enrolment, refuseAfterDeadline(enrolment, outcome, db.clock.now())).catch(
+      (error: unknown) => {
+        log.error({ ...facts, err: error }, 'how a machine stands could not be written');
+        // A daemon may say what no row can hold: then its time is over some day all the same.
+        const unwritten = retryOutcome(enrolment, 'What it says of itself cannot be written down.');
+        return writeOutcome(parts, enrolment, refuseAfterDeadline(enrolment, unwritten, db.clock.now()));
+      },
+    );
+  } catch (error) {
+    log.error({ ...facts, err: error }, 'how a machine stands could not be written');
+  }
+}
+
+function runStage(parts: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  switch (enrolment.stage) {
+    case 'trusting':
+      return establishTrust(parts, enrolment, signal);
+    case 'inspecting':
+      return inspectNode(parts, enrolment);
+    case 'testing':
+      return testNode(parts, enrolment, signal);
+    case 'enrolled':
+    case 'refused':
+    case 'withdrawn':
+      throw new Error(`Nothing is to be done with a machine that is ${enrolment.stage}.`);
+  }
+}
+
+function retryOutcome({ tries }: Enrolment, problem: string | null, atMs = retryAfterMs(tries)): Outcome {
+  return { kind: 'again', problem, atMs };
+}
+
+/** What is not done by its deadline is refused, with what stood in the way last. */
+function refuseAfterDeadline({ deadlineAt }: Enrolment, outcome: Outcome, now: Date): Outcome {
+  if (outcome.kind !== 'again' || deadlineAt === null || now < deadlineAt) return outcome;
+  const problem = `It was tried for as long as is allowed. ${outcome.problem ?? 'Nothing was heard of it.'}`;
+  return { kind: 'refused', problem: problem.slice(0, PROBLEM_LENGTH_MAX) };
+}
+
+/** In one line, and no longer than a person reads: part of it was said by a machine of somebody else. */
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, PROBLEM_LENGTH_MAX);
+}
+
+async function establishTrust(
+  parts: EnrolmentDeps,
+  enrolment: Enrolment,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const trust = await parts.trust(enrolment);
+  try {
+    const refusal = await redeemTrustToken(parts, trust, enrolment, signal);
+    if (refusal !== null) return { kind: 'refused', problem: refusal };
+    const limits = await trust.readLimits(signal);
+    const digest = await findJoinTokenHash(parts.db, enrolment.orgId, enrolment.joinTokenId);
+    const problem = problemWithTrust(limits, digest);
+    if (problem !== null) {
+      // What we were given too much of we do not keep. A daemon that does not let go has been told in words.
+      if (limits.seesOthers) await trust.leave(signal).catch(() => undefined);
+      return { kind: 'refused', problem };
+    }
+    const images = await trust.readImages(limits.projects[0]?.name ?? '', signal);
+    const { endpoint, serverCertificate } = enrolment;
+    const made = clusterSettingsOf({ limits, images, endpoint, serverCertificate });
+    return 'problem' in made ? { kind: 'refused', ...made } : { kind: 'trusted', ...made };
+  } finally {
+    await trust.close();
+  }
+}
+
+/** Why the daemon will not trust us by this token; null once it does. Who died after it was used finds that it was. */
+async function redeemTrustToken(
+  { sealer }: EnrolmentDeps,
+  trust: IncusTrust,
+  { id, trustToken }: Enrolment,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (await trust.isTrusted(signal)) return null;
+  if (trustToken === null) return 'Its daemon does not trust Millrace. Run join.sh again.';
+  try {
+    await trust.redeem(sealer.open(trustToken, sealContext(id)), signal);
+    return null;
+  } catch (error) {
+    const isFinal = isDriverError(error) && error.isFinal;
+    if (!isFinal || signal.aborted) throw error;
+    return `Its daemon does not take the trust token, which may have expired: run join.sh again. ${textOf(error)}`.slice(
+      0,
+      PROBLEM_LENGTH_MAX,
+    );
+  }
+}
+
+interface ClusterAndNode {
+  readonly cluster: ClusterRecord;
+  readonly node: NodeRecord | null;
+}
+
+async function readClusterAndNode({ db }: EnrolmentDeps, { clusterId }: Enrolment): Promise<ClusterAndNode> {
+  const cluster = clusterId === null ? null : await findCluster(db, clusterId);
+  if (cluster === null) throw new Error('The machine has no cluster.');
+  const [node] = await listNodes(db, { clusterId: cluster.id }, { limit: 1, after: null });
+  return { cluster, node: node ?? null };
+}
+
+async function inspectNode(parts: EnrolmentDeps, enrolment: Enrolment): Promise<Outcome> {
+  const { cluster, node } = await readClusterAndNode(parts, enrolment);
+  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
+  if (node === null || node.hardwareReadAt === null) {
+    return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
+  }
+  const problem = problemWithHardware(toInspectedNode(node));
+  return problem === null ? { kind: 'test', nodeId: node.id } : { kind: 'refused', problem };
+}
+
+function presentGpus({ gpus }: NodeRecord): NodeRecord['gpus'] {
+  return gpus.filter(({ state }) => state === 'present');
+}
+
+function toInspectedNode(node: NodeRecord) {
+  const gpus = presentGpus(node);
+  const { cpuCount, ramMb, storageGb } = node;
+  return { gpuCount: gpus.length, models: gpus.map(({ model }) => model), cpuCount, ramMb, storageGb };
+}
+
+async function testNode(parts: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  const { cluster, node } = await readClusterAndNode(parts, enrolment);
+  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
+  if (node === null || node.status !== 'node_ready') {
+    return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
+  }
+  const driver = await parts.drivers(cluster.id);
+  const gpus = presentGpus(node);
+  const { clock, guard } = parts;
+  const look = await runSelfTest({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal);
+  if (look.outcome !== 'measured') return retryOutcome(enrolment, look.detail);
+  const { figures } = look;
+  const problem = problemWithMeasurements(figures, gpus.length);
+  // Drivers of GPUs may still load; a card that is not there does not come by waiting.
+  if (problem !== null) {
+    return enrolment.tries < GPU_TRIES ? retryOutcome(enrolment, problem) : { kind: 'refused', problem };
+  }
+  const hardware = {
+    gpus: gpus.map(({ pciAddress, model }) => ({ pciAddress, model })),
+    cpuCount: node.cpuCount ?? 0,
+    ramMb: node.ramMb ?? 0,
+  };
+  return { kind: 'enrolled', tests: { ...figures, hardware } };
+}
+
+/** Thrown to undo what was registered for a row that somebody else changed meanwhile. */
+class EnrolmentChangedError extends Error {}
+
+async function writeOutcome(parts: EnrolmentDeps, enrolment: Enrolment, outcome: Outcome): Promise<void> {
+  try {
+    await parts.db.transaction({ name: 'write enrolment', isolation: readCommitted }, async (tx) => {
+      const change = await registerIfTrusted(parts, tx, enrolment, outcome);
+      if (!(await writeEnrolmentChange(tx, enrolment, change))) throw new EnrolmentChangedError();
+      if (change.kind === 'again') return;
+      if (change.kind === 'refused' && enrolment.clusterId !== null) {
+        await removeCluster(tx, cause, enrolment.clusterId, change.problem.slice(0, REASON_LENGTH_MAX));
+      }
+      await appendAuditEntry(tx, enrolment.orgId, cause, {
+        action: `machine.${change.kind}`,
+        resource: { kind: 'enrolment', id: enrolment.id },
+        ...(change.kind === 'refused' ? { reason: change.problem.slice(0, REASON_LENGTH_MAX) } : {}),
+      });
+    });
+  } catch (error) {
+    if (!(error instanceof EnrolmentChangedError)) throw error;
+  }
+}
+
+async function registerIfTrusted(
+  { providerId, credentialRef }: EnrolmentDeps,
+  tx: Tx,
+  enrolment: Enrolment,
+  outcome: Outcome,
+): Promise<EnrolmentChange> {
+  if (outcome.kind !== 'trusted') return outcome;
+  const { id, orgId, region, endpoint } = enrolment;
+  await lockDaemon(tx, enrolment);
+  if ((await findEnrolmentOfDaemon(tx, enrolment, null)) !== null) {
+    return { kind: 'refused', problem: 'Its daemon has joined already. Withdraw that machine first.' };
+  }
+  const { settings } = outcome;
+  const name = `sup-${toUuid(id)}`;
+  const wish = { name, providerId, region, endpoint, credentialRef, settings };
+  const made = await registerSupplierCluster(tx, cause, orgId, wish);
+  return typeof made === 'string' ? { kind: 'inspect', clusterId: made } : { kind: 'refused', ...made };
+}

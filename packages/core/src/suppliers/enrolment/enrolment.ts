@@ -1,0 +1,256 @@
+import { X509Certificate } from 'node:crypto';
+import type { TrustLimits } from '@millrace/compute/connect';
+import type { MachineBenchmark } from '@millrace/compute/readiness';
+import type { ClusterId, EnrolmentId, JoinTokenId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import type { MachineStage } from '../machines/machines.ts';
+import type { TestedHardware } from '../reliability/quarantine-decision.ts';
+
+/** How a machine joins, as far as it can be said without asking anybody. Pure. */
+
+export interface Enrolment {
+  readonly id: EnrolmentId;
+  readonly supplierId: SupplierId;
+  readonly orgId: OrgId;
+  readonly joinTokenId: JoinTokenId;
+  readonly clusterId: ClusterId | null;
+  readonly nodeId: NodeId | null;
+  readonly name: string;
+  readonly clusterName: string;
+  readonly region: string;
+  readonly endpoint: string;
+  readonly serverCertificate: string;
+  readonly serverFingerprint: string;
+  /** Sealed; null once it was used. */
+  readonly trustToken: string | null;
+  readonly stage: MachineStage;
+  readonly problem: string | null;
+  readonly tries: number;
+  readonly deadlineAt: Date | null;
+  readonly tests: SelfTest | null;
+  readonly joinedAt: Date;
+  readonly enrolledAt: Date | null;
+  readonly version: number;
+}
+
+/** What a self-test measured, and the hardware that was reported when it did. */
+export interface SelfTest extends MachineBenchmark {
+  readonly hardware: TestedHardware;
+}
+
+/** A stage that something is still done in. */
+export type ActiveStage = 'trusting' | 'inspecting' | 'testing';
+
+/** How long each may take before the machine is refused: hosts restart, and people look for a closed port. */
+export const stageTimeoutMs: Readonly<Record<ActiveStage, number>> = {
+  trusting: 900_000,
+  inspecting: 900_000,
+  testing: 1_800_000,
+};
+
+const firstRetryMs = 2_000;
+const longestRetryMs = 60_000;
+
+/** Twice as long each time, up to a minute. */
+export function retryAfterMs(tries: number): number {
+  return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10));
+}
+
+const activeStages: readonly ActiveStage[] = ['trusting', 'inspecting', 'testing'];
+
+export interface EnrolmentStep {
+  readonly name: ActiveStage;
+  readonly status: 'done' | 'under-way' | 'to-do' | 'failed';
+}
+
+/** Which steps are behind it. One that was refused failed at the step that its rows tell it had come to. */
+export function enrolmentSteps(
+  enrolment: Pick<Enrolment, 'stage' | 'clusterId' | 'nodeId' | 'enrolledAt'>,
+): readonly EnrolmentStep[] {
+  const { stage, clusterId, nodeId, enrolledAt } = enrolment;
+  const reached: ActiveStage = clusterId === null ? 'trusting' : nodeId === null ? 'inspecting' : 'testing';
+  const isOver = enrolledAt !== null;
+  const at = activeStages.indexOf(reached);
+  const status = (index: number): EnrolmentStep['status'] => {
+    if (isOver || index < at) return 'done';
+    if (index > at) return 'to-do';
+    return stage === 'refused' || stage === 'withdrawn' ? 'failed' : 'under-way';
+  };
+  return activeStages.map((name, index) => ({ name, status: status(index) }));
+}
+
+/** What a machine said of its daemon, after a look at whether it can be right. */
+export interface CheckedDaemon {
+  /** In one form, whatever it was written as. */
+  readonly endpoint: string;
+  readonly serverCertificate: string;
+  readonly serverFingerprint: string;
+}
+
+export interface FieldProblem {
+  readonly field: 'endpoint' | 'incusToken' | 'serverCertificate';
+  readonly problem: string;
+}
+
+const tokenSchema = z.object({
+  fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
+  secret: z.string().min(1),
+});
+
+/**
+ * Whether the three things that a machine sends about its daemon belong together: the token names the certificate by
+ * its fingerprint, and whoever shows another certificate is not the daemon that made the token.
+ */
+export function checkDaemon(asked: {
+  readonly endpoint: string;
+  readonly incusToken: string;
+  readonly serverCertificate: string;
+}): CheckedDaemon | FieldProblem {
+  const endpoint = endpointOf(asked.endpoint);
+  if (endpoint === null) return { field: 'endpoint', problem: 'must be https://host:port and no more' };
+  const certificate = certificateOf(asked.serverCertificate);
+  if (certificate === null) return { field: 'serverCertificate', problem: 'must be one certificate as PEM' };
+  const token = tokenOf(asked.incusToken);
+  if (token === null) return { field: 'incusToken', problem: 'must be a trust token of Incus' };
+  const serverFingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+  if (token.fingerprint !== serverFingerprint) {
+    return { field: 'incusToken', problem: 'was made by a daemon with another certificate than this one' };
+  }
+  return { endpoint, serverCertificate: certificate.toString(), serverFingerprint };
+}
+
+function endpointOf(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (url.protocol !== 'https:' || !isBare || (url.pathname !== '/' && url.pathname !== '')) return null;
+  return `https://${url.hostname}:${url.port === '' ? '443' : url.port}`;
+}
+
+function certificateOf(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return null;
+  }
+}
+
+function tokenOf(text: string): z.infer<typeof tokenSchema> | null {
+  try {
+    const parsed = tokenSchema.safeParse(JSON.parse(Buffer.from(text, 'base64').toString('utf8')));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}
+
+const projectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Why a daemon that trusts us is not worked with, in words for its owner; null if nothing speaks against it. */
+export function problemWithTrust(limits: TrustLimits, joinDigest: string | null): string | null {
+  const { projects, isRestricted, seesOthers, isClustered } = limits;
+  if (!isRestricted || seesOthers) {
+    return (
+      'Its daemon trusts Millrace with everything on the host. Remove the certificate with `incus config trust remove` ' +
+      'and run join.sh, which asks for one project alone.'
+    );
+  }
+  if (isClustered) return 'Its daemon is a member of a cluster. Only hosts of their own can join.';
+  const [project, ...others] = projects;
+  if (project === undefined || others.length > 0) {
+    return `Its daemon lets Millrace into ${projects.length} projects, and it must be exactly one.`;
+  }
+  if (project.name === 'default' || !projectName.test(project.name)) {
+    return 'Its daemon lets Millrace into a project that is not one of its own.';
+  }
+  if (project.config['restricted'] !== 'true') {
+    return `The project ${project.name} is not restricted, so machines in it could reach the host. Run join.sh again.`;
+  }
+  if (project.config['features.images'] !== 'true' || project.config['features.profiles'] !== 'true') {
+    return `The project ${project.name} shares images or profiles with others. Run join.sh again.`;
+  }
+  if (joinDigest === null || project.config['user.millrace.join'] !== joinDigest) {
+    return (
+      `The project ${project.name} does not name the join token that this machine came with, so its owner did not ask ` +
+      'for this. Run join.sh again.'
+    );
+  }
+  return null;
+}
+
+/** What tenants can name, and are told of. Others that a host has are nobody's business. */
+const imageName = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
+const settingName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/);
+const settingsSchema = z.object({
+  'user.millrace.network': settingName,
+  'user.millrace.storage-pool': settingName,
+  'user.millrace.instance-type': z.enum(['virtual-machine', 'container']),
+  'user.millrace.ssh-user': z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/),
+  'user.millrace.default-image': z.string().regex(imageName),
+});
+
+/** How machines are made on such a daemon, from what its owner wrote on the project; a sentence where that cannot be. */
+export function clusterSettingsOf(daemon: {
+  readonly limits: TrustLimits;
+  readonly images: readonly string[];
+  readonly endpoint: string;
+  readonly serverCertificate: string;
+}): { readonly settings: Readonly<Record<string, unknown>> } | { readonly problem: string } {
+  const [project] = daemon.limits.projects;
+  const written = settingsSchema.safeParse(project?.config ?? {});
+  if (project === undefined || !written.success) {
+    return { problem: 'The project does not say how machines are made on this host. Run join.sh again.' };
+  }
+  const image = written.data['user.millrace.default-image'];
+  if (!daemon.images.includes(image)) {
+    return { problem: `The project has no image ${image}. Run join.sh again.` };
+  }
+  return {
+    settings: {
+      project: project.name,
+      network: written.data['user.millrace.network'],
+      storagePool: written.data['user.millrace.storage-pool'],
+      instanceType: written.data['user.millrace.instance-type'],
+      sshUser: written.data['user.millrace.ssh-user'],
+      defaultImage: image,
+      images: daemon.images.filter((name) => imageName.test(name)),
+      // Whatever the internet knows the host by, its own cards may have other addresses.
+      listenAddress: new URL(daemon.endpoint).hostname.startsWith('[') ? '::' : '0.0.0.0',
+      serverCertificate: daemon.serverCertificate,
+      guarded: true,
+    },
+  };
+}
+
+/** What of its node matters before it is tested. */
+export interface InspectedNode {
+  readonly gpuCount: number;
+  readonly models: readonly string[];
+  readonly cpuCount: number | null;
+  readonly ramMb: number | null;
+  readonly storageGb: number | null;
+}
+
+/** What a machine needs so that one can be rented on it. */
+const minimumHardware = { cpuCount: 1, ramMb: 512, storageGb: 2 };
+
+/** Why nobody could rent this; null if nothing speaks against it. */
+export function problemWithHardware(node: InspectedNode): string | null {
+  if (node.gpuCount === 0) return 'Its daemon reports no GPU.';
+  const models = new Set(node.models);
+  if (models.size > 1) return `Its GPUs are of ${models.size} models, and a machine is rented as one.`;
+  const isEnough =
+    (node.cpuCount ?? 0) >= minimumHardware.cpuCount &&
+    (node.ramMb ?? 0) >= minimumHardware.ramMb &&
+    (node.storageGb ?? 0) >= minimumHardware.storageGb;
+  return isEnough
+    ? null
+    : `A machine needs ${minimumHardware.cpuCount} CPU, ${minimumHardware.ramMb} MB of memory and ${minimumHardware.storageGb} GB of disk at least.`;
+}
+
+/** Why what was measured is not what was reported; null if it is. */
+export function problemWithMeasurements(figures: MachineBenchmark, gpuCount: number): string | null {
+  return figures.gpu.count === gpuCount
+    ? null
+    : `Its daemon reports ${gpuCount} GPUs, and a machine that was given all of them sees ${figures.gpu.count}.`;
+}

@@ -1,0 +1,204 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import type { NodeId } from '@millrace/platform/ids';
+import type { NanoUsd } from '@millrace/platform/money';
+import {
+  findNode,
+  releaseFromWindows,
+  lockCapacity,
+  transitionNode,
+  removeCluster,
+} from '../../fleet/index.ts';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  type AuditContext,
+  type CallContext,
+} from '../../identity/index.ts';
+import { problemWithPrice, nextRecentPrice, type PriceRules, type SupplierMachine } from './machines.ts';
+import {
+  findAnyMachine,
+  lockMachine,
+  setApproval,
+  setDrained,
+  setMachineListing,
+  setWithdrawn,
+} from './machines.store.ts';
+import { requireApprovedSupplier } from '../account/suppliers.service.ts';
+
+/** What suppliers and operators do with machines. Locks: the organisation, its supplier, the machine, then the fleet's. */
+
+/** Absent, another supplier's, and never enrolled: all the same. */
+export function machineNotFound(): Fault {
+  return new Fault('MACHINE_NOT_FOUND', {
+    message: 'There is no such machine.',
+    suggestion: 'List the machines and use an id from the list.',
+  });
+}
+
+/** A machine of the caller's that is still here. */
+async function lockOwnMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<SupplierMachine> {
+  const machine = await lockMachine(tx, call.orgId, nodeId);
+  const isHere = machine !== null && (machine.stage === 'testing' || machine.stage === 'enrolled');
+  if (!isHere) throw machineNotFound();
+  return machine;
+}
+
+export interface MachineListingChange {
+  readonly listed?: boolean;
+  readonly pricePerGpuHour?: NanoUsd;
+}
+
+/** Prices, lists or unlists a machine. What is rented keeps its price; a higher one counts once it was shown a minute. */
+export async function updateMachine(
+  tx: Tx,
+  call: CallContext,
+  nodeId: NodeId,
+  change: MachineListingChange,
+  rules: PriceRules,
+): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  // Who is suspended may still take a machine off.
+  if (change.listed === true || change.pricePerGpuHour !== undefined)
+    await requireApprovedSupplier(tx, call.orgId);
+  const machine = await lockOwnMachine(tx, call, nodeId);
+  const { listed = machine.listed, pricePerGpuHour = machine.pricePerGpuHour } = change;
+  const problem =
+    change.pricePerGpuHour === undefined ? null : problemWithPrice(change.pricePerGpuHour, rules);
+  if (problem !== null) throw invalidField(['pricePerGpuHourNanoUsd'], problem);
+  if (listed && pricePerGpuHour === null) {
+    throw invalidField(['pricePerGpuHourNanoUsd'], 'is missing: what is listed has a price');
+  }
+  if (listed === machine.listed && pricePerGpuHour === machine.pricePerGpuHour) return;
+  const recentPrice = nextRecentPrice(machine, { listed, pricePerGpuHour }, tx.clock.now());
+  await setMachineListing(tx, machine, { listed, pricePerGpuHour, recentPrice });
+  await appendAuditEntry(tx, call.orgId, call.cause, {
+    action: 'machine.offered',
+    resource: { kind: 'machine', id: nodeId },
+    before: auditedListing(machine),
+    after: auditedListing({ listed, pricePerGpuHour }),
+  });
+}
+
+function auditedListing(
+  offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>,
+): Readonly<Record<string, unknown>> {
+  return { listed: offer.listed, pricePerGpuHourNanoUsd: offer.pricePerGpuHour?.toString() ?? null };
+}
+
+/** Takes nothing new on a machine. Its supplier's word counts more than that of a maintenance window that holds it. */
+export async function drainMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  const machine = await lockOwnMachine(tx, call, nodeId);
+  await transitionNode(tx, nodeId, 'node_draining', {
+    reason: 'Its supplier took it out of use.',
+    actor: call.cause.actor,
+  });
+  const now = tx.clock.now();
+  await releaseFromWindows(tx, nodeId, now);
+  if (machine.drainedAt !== null) return;
+  await setDrained(tx, machine, now);
+  await appendAuditEntry(tx, call.orgId, call.cause, {
+    action: 'machine.drained',
+    resource: { kind: 'machine', id: nodeId },
+  });
+}
+
+/** Puts a machine back that its supplier took out of use, and no other: what an operator or a check did stays done. */
+export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  const machine = await lockOwnMachine(tx, call, nodeId);
+  await lockCapacity(tx, [nodeId]);
+  const node = await findNode(tx, nodeId);
+  if (node === null) throw machineNotFound();
+  if (machine.drainedAt === null) {
+    if (node.status === 'node_ready') return;
+    throw notTakenOutBySupplier(
+      `The machine is ${node.status}, and it was not its supplier who took it out of use.`,
+    );
+  }
+  if (node.status === 'node_quarantined') {
+    throw notTakenOutBySupplier(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
+  }
+  await transitionNode(tx, nodeId, 'node_ready', {
+    reason: 'Its supplier put it back into use.',
+    actor: call.cause.actor,
+  });
+  await setDrained(tx, machine, null);
+  await appendAuditEntry(tx, call.orgId, call.cause, {
+    action: 'machine.resumed',
+    resource: { kind: 'machine', id: nodeId },
+  });
+}
+
+function notTakenOutBySupplier(message: string): Fault {
+  return new Fault('INVALID_STATE_TRANSITION', {
+    message,
+    suggestion: 'It is ready again by itself, or the operator puts it back; statusReason says why it is not.',
+  });
+}
+
+/**
+ * Ends what a machine is here: it is no longer shown, placed on, watched or reached. Only an empty one, because whoever
+ * is on it paid for it. Doing it twice changes nothing the second time.
+ */
+export async function withdrawMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  const machine = await lockMachine(tx, call.orgId, nodeId);
+  if (machine?.stage === 'withdrawn') return;
+  if (machine === null || machine.stage === 'refused') throw machineNotFound();
+  if (machine.stage !== 'enrolled') {
+    throw new Fault('INVALID_STATE_TRANSITION', {
+      message: 'The machine is being tested.',
+      suggestion: 'The tests end by themselves within minutes. Withdraw it then.',
+    });
+  }
+  await removeMachineCluster(tx, call.cause, machine);
+  await setWithdrawn(tx, machine);
+  await appendAuditEntry(tx, call.orgId, call.cause, {
+    action: 'machine.withdrawn',
+    resource: { kind: 'machine', id: nodeId },
+    before: auditedListing(machine),
+  });
+}
+
+async function removeMachineCluster(tx: Tx, cause: AuditContext, machine: SupplierMachine): Promise<void> {
+  try {
+    await removeCluster(tx, cause, machine.clusterId, 'Its supplier withdrew it.');
+  } catch (error) {
+    if (!(error instanceof Fault) || error.reason !== 'CLUSTER_HAS_WORK') throw error;
+    throw new Fault('NODE_HAS_WORK', {
+      cause: error,
+      message: 'Tenants still have instances on the machine.',
+      suggestion: 'Drain it, and withdraw it once gpusRented is 0.',
+    });
+  }
+}
+
+/** The operator's word on a machine. What is rented on one that is refused goes on; nothing new comes. */
+export async function reviewMachine(
+  tx: Tx,
+  cause: AuditContext,
+  nodeId: NodeId,
+  judgement: { readonly approval: 'approved' | 'rejected'; readonly reason: string },
+): Promise<void> {
+  const known = await findAnyMachine(tx, nodeId);
+  const machine = known === null ? null : await lockMachine(tx, known.orgId, nodeId);
+  if (machine === null || machine.stage === 'withdrawn' || machine.stage === 'refused')
+    throw machineNotFound();
+  const { approval, reason } = judgement;
+  if (approval === 'approved' && machine.stage !== 'enrolled') {
+    throw new Fault('INVALID_STATE_TRANSITION', {
+      message: 'The machine has not passed its tests yet.',
+      suggestion: 'Approve it once it is enrolled.',
+    });
+  }
+  await setApproval(tx, machine, approval, reason);
+  await appendAuditEntry(tx, machine.orgId, cause, {
+    action: `machine.${approval}`,
+    resource: { kind: 'machine', id: nodeId },
+    before: { approval: machine.approval },
+    after: { approval },
+    reason,
+  });
+}

@@ -1,0 +1,148 @@
+import type { MachineState } from '@millrace/contract';
+import type { Reader, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import { zeroCounters, computeReliability } from './reliability.ts';
+import { minRentalIdAt } from './reliability.store.ts';
+import {
+  defaultQuarantinePolicy,
+  type QuarantineEvidence,
+  type HostFault,
+  type QuarantinePolicy,
+} from './quarantine-decision.ts';
+
+/** All SQL about what speaks against machines, and about what became of them. */
+
+export interface QuarantineCandidate {
+  readonly machineId: EnrolmentId;
+  readonly nodeId: NodeId;
+  readonly enrolledAt: Date;
+  /** What its self-test wrote. */
+  readonly tests: unknown;
+}
+
+interface QuarantineCandidateRow {
+  machine_id: string;
+  node_id: string;
+  enrolled_at: Date;
+  tests: unknown;
+}
+
+/** Machines in service, of these or of all, of which something could speak against. */
+export async function readQuarantineCandidates(
+  reader: Reader,
+  where: { readonly now: Date; readonly machineIds: readonly EnrolmentId[] } | { readonly faultsSince: Date },
+  policy: QuarantinePolicy = defaultQuarantinePolicy,
+): Promise<readonly QuarantineCandidate[]> {
+  const candidate =
+    'faultsSince' in where
+      ? sql`machine.node_id in (select node_id from node_faults where at > ${where.faultsSince})`
+      : sql`machine.id = any (${where.machineIds.map(toUuid)}::uuid[])
+            and (node.hardware_read_at > machine.tested_at
+                 or exists (select from node_faults as fault
+                             where fault.node_id = node.id and fault.at > ${msBefore(where.now, policy.lossesMs)})
+                 or (select count(*) from node_transitions as change
+                      where change.node_id = node.id and change.to_status = 'node_offline'
+                        and change.at > ${msBefore(where.now, policy.outagesMs)}) >= ${policy.outages})`;
+  const { rows } = await sql<QuarantineCandidateRow>`
+    select machine.id as machine_id, machine.node_id, machine.enrolled_at, machine.tests
+      from supplier_machines as machine
+      join nodes as node on node.id = machine.node_id
+     where machine.stage = 'enrolled' and node.status in ('node_ready', 'node_draining', 'node_offline')
+       and ${candidate}
+     order by machine.id
+     limit 1000
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    machineId: fromUuid('enr', row.machine_id),
+    nodeId: fromUuid('nod', row.node_id),
+    enrolledAt: row.enrolled_at,
+    tests: row.tests,
+  }));
+}
+
+function msBefore(at: Date, ms: number): Date {
+  return new Date(at.getTime() - ms);
+}
+
+/** All that a verdict goes by but the hardware. The caller holds the lock of the node's capacity. */
+export async function readQuarantineEvidence(
+  tx: Tx,
+  { nodeId, enrolledAt }: Pick<QuarantineCandidate, 'nodeId' | 'enrolledAt'>,
+  policy: QuarantinePolicy = defaultQuarantinePolicy,
+): Promise<Omit<QuarantineEvidence, 'difference'>> {
+  const now = tx.clock.now();
+  const node = toUuid(nodeId);
+  const longest = msBefore(now, Math.max(policy.failedStartsMs, policy.lossesMs));
+  const { rows: faults } = await sql<HostFault>`
+    select kind, at, reason from node_faults where node_id = ${node} and at > ${longest} order by at
+  `.execute(tx.kysely);
+  const { rows: changes } = await sql<{
+    from_status: MachineState | null;
+    to_status: MachineState;
+    at: Date;
+  }>`
+    select from_status, to_status, at from node_transitions
+     where node_id = ${node} and (from_status = 'node_quarantined' or to_status = 'node_offline') order by seq
+  `.execute(tx.kysely);
+  const { rows: starts } = await sql<{ at: Date | null }>`
+    select max(rental.started_at) as at
+      from instances as instance join rentals as rental on rental.id = instance.rental_id
+     where instance.node_id = ${node} and instance.rental_id >= ${minRentalIdAt(longest)}
+       and rental.started_at > ${longest}
+  `.execute(tx.kysely);
+  const putBack = changes.findLast(({ from_status: from }) => from === 'node_quarantined')?.at ?? enrolledAt;
+  return {
+    now,
+    inServiceSince: putBack > enrolledAt ? putBack : enrolledAt,
+    faults,
+    lastStartAt: starts[0]?.at ?? null,
+    outages: changes.filter(({ to_status: to }) => to === 'node_offline').map(({ at }) => at),
+  };
+}
+
+/** Also of one that was never measured. */
+export async function incrementQuarantines(
+  tx: Tx,
+  { machineId, enrolledAt }: Pick<QuarantineCandidate, 'machineId' | 'enrolledAt'>,
+): Promise<void> {
+  const { score, uptime, starting } = computeReliability(zeroCounters);
+  await sql`
+    insert into supplier_machine_trust as trust (machine_id, measured_until, score_ppm, uptime_ppm, starting_ppm, quarantines)
+    values (${toUuid(machineId)}, ${enrolledAt}, ${score}, ${uptime}, ${starting}, 1)
+    on conflict (machine_id) do update set quarantines = trust.quarantines + 1
+  `.execute(tx.kysely);
+}
+
+/** What became of a machine: a change of its state, or something that went wrong on it. */
+export interface MachineHistoryEntry {
+  readonly at: Date;
+  readonly kind: 'state' | 'failed_start' | 'loss';
+  /** Of a change of state: what it is since. */
+  readonly status: MachineState | null;
+  readonly reason: string;
+}
+
+/** Newest first, since it joined. Empty where the organisation has no such machine. */
+export async function readMachineHistory(
+  reader: Reader,
+  orgId: OrgId,
+  nodeId: NodeId,
+  limit: number,
+): Promise<readonly MachineHistoryEntry[]> {
+  const { rows } = await sql<MachineHistoryEntry>`
+    select entry.at, entry.kind, entry.status, entry.reason
+      from supplier_machines as machine
+      cross join lateral (
+        select at, 'state' as kind, to_status as status, reason, seq
+          from node_transitions where node_id = machine.node_id
+        union all
+        select at, case kind when 'start' then 'failed_start' else 'loss' end, null, reason, 0
+          from node_faults where node_id = machine.node_id
+      ) as entry
+     where machine.org_id = ${toUuid(orgId)} and machine.node_id = ${toUuid(nodeId)}
+     order by entry.at desc, entry.seq desc
+     limit ${limit}
+  `.execute(reader.kysely);
+  return rows;
+}

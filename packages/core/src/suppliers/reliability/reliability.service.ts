@@ -1,0 +1,196 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { toUuid, type EnrolmentId, type NodeId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
+import { counter } from '@millrace/platform/telemetry';
+import {
+  findNode,
+  lockCapacity,
+  transitionNode,
+  windowsBetween,
+  type NodeRecord,
+} from '../../fleet/index.ts';
+import { quarantineLoop, reliabilityLoop } from '../loops.ts';
+import { measureUptime, computeReliability, type ReliabilityCounters } from './reliability.ts';
+import {
+  incrementQuarantines,
+  readQuarantineEvidence,
+  readQuarantineCandidates,
+  type QuarantineCandidate,
+} from './quarantine-evidence.store.ts';
+import {
+  addMeasurements,
+  startMeasuring,
+  deleteOldDays,
+  listDueMachines,
+  lockDueMachines,
+  readStateChanges,
+  readStartCounts,
+  saveReliability,
+  type DueMachine,
+} from './reliability.store.ts';
+import { parseTestedHardware } from './tested-hardware.ts';
+import { differenceFromTested, decideQuarantine, type QuarantineDecision } from './quarantine-decision.ts';
+
+/** How machines are measured, and taken out of sale for what they do. Safe to run twice and by several at once. */
+
+export interface ReliabilityDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+}
+
+const reliabilityActor: Actor = { kind: 'system', id: 'supplier-trust' };
+
+const quarantined = counter(
+  'millrace_suppliers_quarantines_total',
+  'Machines of suppliers that were taken out of sale for what they did, by cause',
+);
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** What was written by transactions that had not committed yet is waited for: they end sooner than this. */
+export const COMMIT_MARGIN_MS = 2 * MINUTE_MS;
+const MEASURE_EVERY_MS = 5 * MINUTE_MS;
+/** For so long after a fault its machine is judged at every look. */
+const RECENT_FAULT_MS = 10 * MINUTE_MS;
+const RETENTION_DAYS = 90;
+
+/** Measures those that are due, and judges them. Answers how many there were. */
+export async function measureMachines(parts: ReliabilityDeps, limit: number): Promise<number> {
+  const { db } = parts;
+  await db.transaction({ name: 'begin trust', isolation: 'read committed' }, (tx) =>
+    startMeasuring(tx, limit),
+  );
+  const due = await db.transaction({ name: 'list due machines', isolation: 'read committed' }, (tx) =>
+    listDueMachines(tx, { measuredBefore: measuredBefore(tx), now: tx.clock.now(), limit }),
+  );
+  const measured: EnrolmentId[] = [];
+  await createItemRunner(reliabilityLoop, { db, log: parts.log }).runBatch(due, {
+    key: (machineId) => toUuid(machineId),
+    together: async (machineIds) => {
+      const done = await db.transaction({ name: 'measure machines', isolation: 'read committed' }, (tx) =>
+        measureBatch(tx, machineIds),
+      );
+      measured.push(...done);
+    },
+  });
+  if (measured.length > 0) {
+    await quarantineCandidates(
+      parts,
+      await readQuarantineCandidates(db, { now: parts.db.clock.now(), machineIds: measured }),
+    );
+  }
+  return measured.length;
+}
+
+const measuredBefore = (tx: Tx): Date => new Date(tx.clock.nowMs() - COMMIT_MARGIN_MS - MEASURE_EVERY_MS);
+
+/** Judges those on which something went wrong just now. Answers how many were taken out. */
+export async function quarantineFaultyMachines(parts: ReliabilityDeps): Promise<number> {
+  const faultsSince = new Date(parts.db.clock.nowMs() - RECENT_FAULT_MS);
+  return quarantineCandidates(parts, await readQuarantineCandidates(parts.db, { faultsSince }));
+}
+
+/** Answers how many days of machines were forgotten. */
+export function deleteOldReliabilityDays(
+  { db }: Pick<ReliabilityDeps, 'db'>,
+  limit: number,
+): Promise<number> {
+  return db.transaction({ name: 'forget days of machines', isolation: 'read committed' }, (tx) =>
+    deleteOldDays(tx, { before: new Date(tx.clock.nowMs() - RETENTION_DAYS * DAY_MS), limit }),
+  );
+}
+
+async function measureBatch(tx: Tx, machineIds: readonly EnrolmentId[]): Promise<readonly EnrolmentId[]> {
+  const to = new Date(tx.clock.nowMs() - COMMIT_MARGIN_MS);
+  const due = await lockDueMachines(tx, { measuredBefore: measuredBefore(tx), machineIds });
+  if (due.length === 0) return [];
+  const from = due.reduce((at, { measuredUntil }) => (measuredUntil < at ? measuredUntil : at), to);
+  const nodeIds = due.map(({ nodeId }) => nodeId);
+  const changes = await readStateChanges(tx, due);
+  const deeds = await readStartCounts(tx, due, to);
+  const windows = await windowsBetween(tx, nodeIds, { from, to });
+  const figuresOf = ({ nodeId, measuredUntil, status, watch }: DueMachine): ReliabilityCounters => {
+    const { before = status, changes: later = [] } = changes.get(nodeId) ?? {};
+    const away = windows
+      .filter((window) => window.nodeId === nodeId)
+      .map(({ startsAt, endsAt }) => ({ from: startsAt, to: endsAt }));
+    const span = { from: measuredUntil, to };
+    return {
+      ...(deeds.get(nodeId) ?? { starts: 0, failedStarts: 0, losses: 0 }),
+      ...measureUptime({ span, watch, state: before, changes: later, away }),
+    };
+  };
+  const measured = due.map((machine) => ({ machineId: machine.machineId, figures: figuresOf(machine) }));
+  const known = await addMeasurements(tx, measured, to);
+  const scores = known.map(({ machineId, figures }) => ({
+    machineId,
+    reliability: computeReliability(figures),
+  }));
+  await saveReliability(tx, scores, to);
+  return due.map(({ machineId }) => machineId);
+}
+
+async function quarantineCandidates(
+  parts: ReliabilityDeps,
+  suspects: readonly QuarantineCandidate[],
+): Promise<number> {
+  const { db, log } = parts;
+  let taken = 0;
+  // A machine that cannot be judged must not keep faulty machines on sale; it is tried again soon.
+  await createItemRunner(quarantineLoop, { db, log }).run(suspects, {
+    key: ({ machineId }) => toUuid(machineId),
+    work: async (suspect) => {
+      const verdict = await db.transaction({ name: 'judge machine', isolation: 'read committed' }, (tx) =>
+        quarantineIfFaulty(tx, suspect),
+      );
+      if (verdict === null) return;
+      taken += 1;
+      quarantined.add(1, { cause: verdict.cause });
+      const { machineId, nodeId } = suspect;
+      log.warn({ machineId, nodeId, cause: verdict.cause }, "a supplier's machine was quarantined");
+    },
+  });
+  return taken;
+}
+
+/** Under the lock that placement takes: whoever is placed there before is there, and nobody is afterwards. */
+async function quarantineIfFaulty(tx: Tx, suspect: QuarantineCandidate): Promise<QuarantineDecision | null> {
+  await lockCapacity(tx, [suspect.nodeId]);
+  const node = await findNode(tx, suspect.nodeId);
+  if (node === null || !isInService(node)) return null;
+  const evidence = await readQuarantineEvidence(tx, suspect);
+  const difference = hardwareDifference(suspect, node, evidence.inServiceSince);
+  const verdict = decideQuarantine({ ...evidence, difference });
+  if (verdict === null) return null;
+  await quarantineMachine(tx, suspect.nodeId, verdict);
+  await incrementQuarantines(tx, suspect);
+  return verdict;
+}
+
+function isInService({ status }: NodeRecord): boolean {
+  return status === 'node_ready' || status === 'node_draining' || status === 'node_offline';
+}
+
+/** Who puts a machine back has seen what it has. */
+function hardwareDifference(
+  suspect: QuarantineCandidate,
+  node: NodeRecord,
+  inServiceSince: Date,
+): string | null {
+  const tested = parseTestedHardware(suspect.tests);
+  if (tested === null || node.hardwareReadAt === null || node.hardwareReadAt <= inServiceSince) return null;
+  return differenceFromTested(tested, {
+    gpus: node.gpus.filter(({ state }) => state === 'present'),
+    cpuCount: node.cpuCount,
+    ramMb: node.ramMb,
+  });
+}
+
+async function quarantineMachine(tx: Tx, nodeId: NodeId, { reason }: QuarantineDecision): Promise<void> {
+  await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: reliabilityActor });
+}

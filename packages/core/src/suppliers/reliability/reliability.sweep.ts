@@ -1,0 +1,52 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { SupplierMetrics } from './supplier-metrics.ts';
+import {
+  deleteOldReliabilityDays,
+  quarantineFaultyMachines,
+  measureMachines,
+} from './reliability.service.ts';
+
+export interface ReliabilitySweepDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Logger;
+}
+
+/** A machine that fails its tenants is out of sale this soon. */
+const QUARANTINE_EVERY_MS = 10_000;
+const MEASURE_EVERY_MS = 60_000;
+const METRICS_EVERY_MS = 30_000;
+const DAYS_DELETE_EVERY_MS = 3_600_000;
+const BATCH = 200;
+const DAYS_DELETE_BATCH = 5_000;
+
+/** What keeps the trust in machines up to date. Several workers may do so at once: each takes what no other has. */
+export function startReliabilityLoops(parts: ReliabilitySweepDeps): readonly Loop[] {
+  const { clock, log } = parts;
+  const loop = (name: string, idleMs: number, once: () => Promise<boolean>): Loop =>
+    startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, async () =>
+      (await once()) ? 'busy' : 'idle',
+    );
+  const figures = new SupplierMetrics(parts.db);
+  return [
+    loop('measure machines of suppliers', MEASURE_EVERY_MS, async () => {
+      const measured = await measureMachines(parts, BATCH);
+      return measured >= BATCH;
+    }),
+    loop('judge machines of suppliers', QUARANTINE_EVERY_MS, async () => {
+      await quarantineFaultyMachines(parts);
+      return false;
+    }),
+    loop('tell figures of suppliers', METRICS_EVERY_MS, async () => {
+      await figures.record();
+      return false;
+    }),
+    loop('forget days of machines', DAYS_DELETE_EVERY_MS, async () => {
+      const forgotten = await deleteOldReliabilityDays(parts, DAYS_DELETE_BATCH);
+      return forgotten >= DAYS_DELETE_BATCH;
+    }),
+  ];
+}

@@ -1,0 +1,27 @@
+import type { Reader } from '@millrace/platform/db';
+import { sql } from 'kysely';
+import type { MachineStage } from '../machines/machines.ts';
+
+/** All SQL about figures of suppliers for operators. */
+
+export async function countByStage(reader: Reader): Promise<ReadonlyMap<MachineStage, number>> {
+  const { rows } = await sql<{ stage: MachineStage; machines: bigint }>`
+    select stage, count(*) as machines from supplier_machines group by stage
+  `.execute(reader.kysely);
+  return new Map(rows.map(({ stage, machines }) => [stage, Number(machines)]));
+}
+
+/** Scores in millionths that divide the reliable from the doubtful; the last is above all. */
+export const scoreBands = [500_000, 800_000, 900_000, 950_000, 990_000, 1_000_001] as const;
+
+/** How many enrolled machines are in each band, in their order. */
+export async function countByScore(reader: Reader): Promise<readonly number[]> {
+  const { rows } = await sql<{ band: number; machines: bigint }>`
+    select width_bucket(trust.score_ppm, ${[...scoreBands]}::int[]) as band, count(*) as machines
+      from supplier_machine_trust as trust
+      join supplier_machines as machine on machine.id = trust.machine_id and machine.stage = 'enrolled'
+     group by band
+  `.execute(reader.kysely);
+  const counted = new Map(rows.map(({ band, machines }) => [band, Number(machines)]));
+  return scoreBands.map((_, index) => counted.get(index) ?? 0);
+}

@@ -1,0 +1,169 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { RentalId } from '@millrace/platform/ids';
+import { appendAuditEntry, authorizeCaller, type CallContext } from '../../identity/index.ts';
+import { requireVolumeAction, requireRentals } from './attach-rules.ts';
+import {
+  endAttachments,
+  insertAttachments,
+  listAttachedRentals,
+  listSharedAddresses,
+  lockRentals,
+  type AttachedRental,
+} from '../model/attachments.store.ts';
+import { emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts';
+import { volumeResourceOf, type AttachableRental, type Volume } from '../model/volume.ts';
+import { findVolume, lockVolume, saveVolume } from '../model/volumes.store.ts';
+
+/** Who may use a volume. The tables say it at once; the storage server is told right afterwards. */
+
+const WIRE_ID_MAX = 2_147_483_647;
+
+/** Any whole number may be asked for; those that nothing can have are not there. */
+export const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
+
+/** The volume of the caller's own, in the mode of its key, with its lock held. Absent and foreign are alike. */
+export async function lockOwnVolume(
+  tx: Tx,
+  owner: Pick<Volume, 'orgId' | 'mode'>,
+  wireId: number,
+): Promise<Volume> {
+  const found = isWireId(wireId) ? await findVolume(tx, owner.orgId, owner.mode, wireId) : null;
+  const volume = found === null ? null : await lockVolume(tx, owner.orgId, found.id);
+  if (volume === null || volume.phase === 'purged') throw new Fault('VOLUME_NOT_FOUND');
+  return volume;
+}
+
+/** Refuses what may not happen to a volume that a rental has, and names the rentals. */
+export async function requireUnattached(tx: Tx, volume: Volume): Promise<void> {
+  const holders = (await listAttachedRentals(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
+  if (holders.length === 0) return;
+  const [first, ...others] = holders.map(({ wireId }) => wireId);
+  const named =
+    others.length === 0
+      ? `rental ${first}`
+      : `rentals ${[first, ...others].slice(0, LISTED_RENTALS_MAX).join(', ')}`;
+  const more = holders.length > LISTED_RENTALS_MAX ? ` and ${holders.length - LISTED_RENTALS_MAX} more` : '';
+  throw new Fault('VOLUME_ATTACHED', { message: `The volume is attached to ${named}${more}.` });
+}
+
+const LISTED_RENTALS_MAX = 20;
+
+export interface AttachmentRequest {
+  readonly storageVolumeId: number;
+  readonly rentalIds: readonly number[];
+}
+
+/** Attaches to all of these rentals or to none. What is attached already stays so. Locks: organisation, rentals, volume. */
+export async function attachVolume(
+  tx: Tx,
+  call: CallContext,
+  wish: AttachmentRequest,
+): Promise<readonly number[]> {
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const owner = { orgId, mode: key.mode };
+  const wished = [...new Set(wish.rentalIds)];
+  // Rentals are locked first, as whoever ends one does; whether there is such a volume is what the caller hears first.
+  const rentals = await lockRentals(tx, orgId, key.mode, wished.filter(isWireId));
+  const volume = await lockOwnVolume(tx, owner, wish.storageVolumeId);
+  requireVolumeAction(volume, 'attach');
+  requireRentals(rentals, wished, volume.region);
+  const attached = await attachRentals(tx, volume, rentals, cause.actor);
+  const rentalIds = rentals.map(({ wireId }) => wireId).toSorted((one, other) => one - other);
+  if (attached.version !== volume.version) {
+    await appendAuditEntry(tx, orgId, cause, {
+      action: 'volume.attached',
+      resource: volumeResourceOf(volume),
+      after: { rentalIds },
+    });
+  }
+  return rentalIds;
+}
+
+/** The same for a volume and rentals that were found fit, with their locks held. */
+export async function attachRentals(
+  tx: Tx,
+  volume: Volume,
+  rentals: readonly Pick<AttachableRental, 'id' | 'wireId'>[],
+  actor: Actor,
+): Promise<Volume> {
+  const fresh = new Set(
+    await insertAttachments(
+      tx,
+      volume,
+      rentals.map(({ id }) => id),
+    ),
+  );
+  if (fresh.size === 0) return volume;
+  await requireUnsharedAddresses(tx, volume, [...fresh]);
+  const changed = await saveVolume(tx, volume, {
+    updatedAt: tx.clock.now(),
+    ...bumpSpecVersion(volume, tx.clock.now()),
+  });
+  const rentalIds = rentals.filter(({ id }) => fresh.has(id)).map(({ wireId }) => wireId);
+  await emitVolumeEvent(tx, changed, { type: 'volume.attached', actor, data: { rentalIds } });
+  return changed;
+}
+
+/** A machine that shares its address with another one cannot be let in: storage servers could not tell the two apart. */
+async function requireUnsharedAddresses(
+  tx: Tx,
+  volume: Pick<Volume, 'orgId'>,
+  rentalIds: readonly RentalId[],
+): Promise<void> {
+  const [shared] = await listSharedAddresses(tx, volume.orgId, rentalIds);
+  if (shared === undefined) return;
+  const { rentalWireId, address } = shared;
+  throw new Fault('ATTACH_NOT_SUPPORTED', {
+    message: `Rental ${rentalWireId} cannot have a volume: another machine of the region that has or had a volume has the same private address, ${address}.`,
+    suggestion: 'Attach the volume to another rental, or order a new rental with it.',
+  });
+}
+
+/** Detaches from all of these rentals or from none. The storage server refuses them from then on. */
+export async function detachVolume(
+  tx: Tx,
+  call: CallContext,
+  wish: AttachmentRequest,
+): Promise<readonly number[]> {
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wish.storageVolumeId);
+  requireVolumeAction(volume, 'detach');
+  const holders = (await listAttachedRentals(tx, orgId, [volume.id])).get(volume.id) ?? [];
+  const wished = new Set(wish.rentalIds);
+  const found = holders.filter(({ wireId }) => wished.has(wireId));
+  if (found.length < wished.size) throw new Fault('VOLUME_NOT_ATTACHED');
+  const ids = found.map(({ rentalId }) => rentalId);
+  const { detached } = await detachRentals(tx, volume, ids, cause.actor);
+  const rentalIds = detached.map(({ wireId }) => wireId);
+  await appendAuditEntry(tx, orgId, cause, {
+    action: 'volume.detached',
+    resource: volumeResourceOf(volume),
+    after: { rentalIds },
+  });
+  return rentalIds;
+}
+
+/** Detaches from these rentals, or from all that have it, and tells so where any had it. */
+export async function detachRentals(
+  tx: Tx,
+  volume: Volume,
+  rentalIds: readonly RentalId[] | 'all',
+  actor: Actor,
+): Promise<{ readonly volume: Volume; readonly detached: readonly AttachedRental[] }> {
+  const detached = await endAttachments(tx, volume, rentalIds);
+  if (detached.length === 0) return { volume, detached };
+  const changed = await saveVolume(tx, volume, {
+    updatedAt: tx.clock.now(),
+    ...bumpSpecVersion(volume, tx.clock.now()),
+  });
+  await emitVolumeEvent(tx, changed, {
+    type: 'volume.detached',
+    actor,
+    data: { rentalIds: detached.map(({ wireId }) => wireId) },
+  });
+  return { volume: changed, detached };
+}

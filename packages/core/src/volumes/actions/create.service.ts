@@ -1,0 +1,239 @@
+import { bareMetalRegions } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import { toUuid, type VolumeId } from '@millrace/platform/ids';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  findKey,
+  type ApiKey,
+  type AuthorizedCaller,
+  type CallContext,
+} from '../../identity/index.ts';
+import { rateOf, volumePriceFor } from '../../prices/index.ts';
+import { attachRentals, isWireId } from './attach.service.ts';
+import { lockRentals } from '../model/attachments.store.ts';
+import { requireRentals } from './attach-rules.ts';
+import {
+  requireVolumeRegionAllowed,
+  requireKeySpendLimit,
+  requireVolumeWithinSpendingLimit,
+  type RestoreSource,
+  type VolumeOrder,
+} from './volume-order.ts';
+import { readKeyRunningTotals } from '../money/key-running-totals.store.ts';
+import { holdForVolume } from '../money/volume-billing.service.ts';
+import { chooseStorageNode, type VolumePlacement } from '../model/storage-nodes.ts';
+import { isRegionServed, lockStorageNodes, readNodeUsage } from '../model/storage-nodes.store.ts';
+import { defaultVolumePolicy } from '../model/policy.ts';
+import { createRestore, restoringReason } from './snapshot-restore.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
+import { countVolumes, insertTransition, insertVolume, isLabelTaken } from '../model/volumes.store.ts';
+
+/**
+ * Accepts an order: a place on a storage node, the money for the first while, the volume's rows, and the rentals that are
+ * to have it, in the caller's one transaction. Refused, it leaves nothing. `wireId` was taken before the transaction.
+ * Locks: organisation, rentals, storage nodes, the volume, then the ledger.
+ */
+export async function createVolume(
+  tx: Tx,
+  call: CallContext,
+  order: VolumeOrder & { readonly rentalIds: readonly number[] },
+  wireId: number,
+): Promise<Volume> {
+  const caller = await authorizeCaller(tx, call, 'volumes:write');
+  const { mode } = caller.key;
+  const wished = [...new Set(order.rentalIds)];
+  const rentals = wished.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, wished.filter(isWireId));
+  requireRentals(rentals, wished, order.region);
+  const volume = await acceptVolume(tx, call, caller, order, wireId);
+  return rentals.length === 0 ? volume : attachRentals(tx, volume, rentals, call.cause.actor);
+}
+
+/** The same for a caller that was admitted already, without a rental. With an origin, the volume is filled from a snapshot. */
+export async function acceptVolume(
+  tx: Tx,
+  call: CallContext,
+  { key }: Pick<AuthorizedCaller, 'key'>,
+  order: VolumeOrder,
+  wireId: number,
+  origin: RestoreSource | null = null,
+): Promise<Volume> {
+  const { orgId } = call;
+  const now = tx.clock.now();
+  requireVolumeRegionAllowed(order.region, key.limits);
+  await requireStorageRegion(tx, key.mode, order.region);
+  await requireFreeLabel(tx, { orgId, mode: key.mode }, order.label);
+  await requireQuota(tx, { orgId, mode: key.mode });
+  const { region, sizeGb } = order;
+  const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
+  requireVolumeWithinSpendingLimit(order.maxUsd, price);
+  await requireWithinKeySpend(tx, key, rateOf(price));
+  const spot =
+    origin === null ? await placeVolume(tx, key.mode, order) : await placeVolumeOnNode(tx, origin, order);
+  const owner = { orgId, mode: key.mode, wireId, keyId: key.id };
+  const volume = await insertVolume(tx, orgId, {
+    ...owner,
+    ...spot,
+    id: tx.ids.next('vol'),
+    userId: key.userId,
+    region,
+    label: order.label,
+    name: order.name,
+    tags: order.tags,
+    sizeGb,
+    price,
+    maxNanoUsd: order.maxUsd,
+    holdId: await holdForVolume(tx, owner, { step: 'create', price }),
+    phase: 'provisioning',
+    status: 'inactive',
+    restore: origin === null ? null : createRestore(tx, origin.snapshot, defaultVolumePolicy.provisionMs),
+    statusReason: origin === null ? 'It is being made.' : restoringReason(origin.snapshot.id),
+    statusSince: now,
+    endReason: null,
+    createdAt: now,
+    updatedAt: null,
+    startedAt: null,
+    endAcceptedAt: null,
+    purgeAt: null,
+    troubleSince: null,
+    tries: 0,
+    lastError: null,
+    nextActionAt: now,
+  });
+  await recordVolumeCreation(tx, call, volume);
+  return volume;
+}
+
+/**
+ * Test keys have volumes in the mock region, and where they rent bare metal, which has no mock region; live keys everywhere else
+ * that is configured.
+ */
+async function requireStorageRegion(tx: Tx, mode: Mode, region: string): Promise<void> {
+  const isMock = region === 'mock-region';
+  if (isMock && mode === 'live') {
+    throw new Fault('REGION_DISABLED', {
+      message: 'The mock region is for test keys.',
+      suggestion: 'Choose another region, or use a test key.',
+    });
+  }
+  if (mode === 'test' && !isMock && !(bareMetalRegions as readonly string[]).includes(region)) {
+    throw new Fault('REGION_DISABLED', {
+      message: 'Test keys have volumes in mock-region and in the regions of bare metal.',
+      suggestion: 'Ask for mock-region, or use a live key.',
+    });
+  }
+  if (!(await isRegionServed(tx, mode, region))) {
+    throw new Fault('REGION_DISABLED', {
+      message: 'No storage is offered in this region.',
+      suggestion: 'Choose a region in which volumes are offered, or ask the operator.',
+    });
+  }
+}
+
+/** So many an organisation may have in each mode, those that are kept after their deletion included. */
+const VOLUMES_MAX = 1_000;
+
+async function requireQuota(tx: Tx, { orgId, mode }: Pick<Volume, 'orgId' | 'mode'>): Promise<void> {
+  if ((await countVolumes(tx, orgId, mode)) < VOLUMES_MAX) return;
+  throw new Fault('QUOTA_EXCEEDED', {
+    message: `An organisation has ${VOLUMES_MAX} volumes at most, those that are kept after their deletion included.`,
+  });
+}
+
+/** Exact, since the organisation's turn is taken. What was deleted has given its label back. */
+export async function requireFreeLabel(
+  tx: Tx,
+  owner: Pick<Volume, 'orgId' | 'mode'>,
+  label: string,
+): Promise<void> {
+  if (await isLabelTaken(tx, owner.orgId, owner.mode, label)) throw new Fault('VOLUME_LABEL_TAKEN');
+}
+
+export async function requireWithinKeySpend(
+  tx: Tx,
+  key: Pick<ApiKey, 'id' | 'orgId' | 'limits'>,
+  more: Parameters<typeof requireKeySpendLimit>[2],
+  beside: VolumeId | null = null,
+): Promise<void> {
+  if (key.limits.maxUsdPerHour === null) return;
+  requireKeySpendLimit(key.limits, await readKeyRunningTotals(tx, key.orgId, key.id, beside), more);
+}
+
+/**
+ * The same of what is added to a volume that is there. The key that made it pays, so its limits count; and another key may
+ * add to it only what it might have beside its own: else a limit could be got around bit by bit.
+ */
+export async function requireWithinKeySpendOfVolume(
+  tx: Tx,
+  key: ApiKey,
+  volume: Pick<Volume, 'id' | 'keyId'>,
+  more: Parameters<typeof requireKeySpendLimit>[2],
+): Promise<void> {
+  const maker =
+    volume.keyId === null || volume.keyId === key.id ? null : await findKey(tx, key.orgId, volume.keyId);
+  if (maker !== null) await requireWithinKeySpend(tx, maker, more);
+  await requireWithinKeySpend(tx, key, more, volume.id);
+}
+
+async function placeVolume(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Promise<VolumePlacement> {
+  const nodes = await lockStorageNodes(tx, { mode, region });
+  const loads = await readNodeUsage(
+    tx,
+    nodes.map(({ id }) => id),
+  );
+  const spot = chooseStorageNode(nodes, loads, sizeGb);
+  if (spot === null) {
+    throw new Fault('INSUFFICIENT_CAPACITY', {
+      message: 'No storage node of this region has room for a volume of this size right now.',
+      suggestion: 'Try a smaller size or another region, or try again later.',
+    });
+  }
+  return spot;
+}
+
+/** A restored volume shares blocks with its snapshot, so it must be on the same node. */
+async function placeVolumeOnNode(
+  tx: Tx,
+  { nodeId }: RestoreSource,
+  { sizeGb }: VolumeOrder,
+): Promise<VolumePlacement> {
+  const [node] = await lockStorageNodes(tx, { id: nodeId });
+  const isOpen = node?.configured === true && node.status === 'connected';
+  const spot = isOpen ? chooseStorageNode([node], await readNodeUsage(tx, [nodeId]), sizeGb) : null;
+  if (spot === null) {
+    throw new Fault('INSUFFICIENT_CAPACITY', {
+      message: isOpen
+        ? 'The storage node of the snapshot has no room for a volume of this size right now. A snapshot is restored on its own node.'
+        : 'The storage node of the snapshot takes no new volumes right now. A snapshot is restored on its own node.',
+      suggestion: 'Try again later, or restore it into its own volume.',
+    });
+  }
+  return spot;
+}
+
+async function recordVolumeCreation(tx: Tx, { orgId, cause }: CallContext, volume: Volume): Promise<void> {
+  const { actor } = cause;
+  await insertTransition(tx, volume, {
+    seq: 1,
+    from: null,
+    to: 'inactive',
+    reason: volume.statusReason,
+    actor: `${actor.kind}:${actor.id}`,
+    at: volume.createdAt,
+  });
+  const { wireId, region, label, sizeGb, price } = volume;
+  await appendAuditEntry(tx, orgId, cause, {
+    action: 'volume.created',
+    resource: volumeResourceOf(volume),
+    after: {
+      storageVolumeId: wireId,
+      externalId: toUuid(volume.id),
+      region,
+      label,
+      sizeGb,
+      rateNanoUsdPerHour: price.rateNanoUsdPerHour,
+    },
+  });
+}

@@ -1,0 +1,284 @@
+import type { Tx } from '@millrace/platform/db';
+import { isFault } from '@millrace/platform/fault';
+import { toUuid } from '@millrace/platform/ids';
+import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { findingsOf, runAudit } from '../../auditor/index.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachVolume, detachVolume } from './attach.service.ts';
+import { silence } from '../reconcile/fake-backend.fixture.ts';
+import { deleteVolume } from './lifecycle.service.ts';
+import { createSnapshot } from './snapshots.service.ts';
+import { updateVolume } from './update.service.ts';
+import { causeOfVolume, type Volume } from '../model/volume.ts';
+import {
+  createVolumeHarness,
+  GB_HOUR,
+  HOUR_MS,
+  MINUTE_MS,
+  otherRegion,
+  type Tenant,
+  type VolumeHarness,
+} from '../volumes.fixture.ts';
+
+let world: VolumeHarness;
+beforeAll(async () => {
+  world = await createVolumeHarness();
+});
+afterAll(() => world.drop());
+
+const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
+const typesOf = async (volume: Volume): Promise<readonly string[]> =>
+  (await world.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
+const refusal = async (work: Promise<unknown>): Promise<string | null> =>
+  work.then(
+    () => null,
+    (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
+  );
+
+describe('a volume', () => {
+  it('is inactive with its money set aside until its backend serves it, and costs from then on', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.create(tenant);
+    expect(volume).toMatchObject({ status: 'inactive', phase: 'provisioning', startedAt: null });
+    const { held } = await world.balance(tenant.orgId);
+    expect(held).toBe((rate(256) * 5n) / 4n);
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    await world.clock.advance(5 * MINUTE_MS);
+    await world.settle();
+    const active = await world.read(volume);
+    expect(active).toMatchObject({ status: 'active', phase: 'live', startedAt: world.clock.now() });
+    expect(world.backend.volumes.get(toUuid(volume.id))).toMatchObject({
+      sizeGb: 256,
+      vip: volume.vip,
+      clients: [],
+      isServed: true,
+    });
+    await world.advance(HOUR_MS);
+    await world.sweepAll();
+    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), HOUR_MS));
+    expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
+  });
+
+  it('is kept for 72 hours after its deletion, is paid for until then, and is gone afterwards', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const deleted = await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    const purgeAt = new Date(world.clock.nowMs() + 72 * HOUR_MS);
+    expect(deleted).toMatchObject({ status: 'inactive', phase: 'leaving', purgeAt });
+    await world.settle();
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
+    await world.clock.advance(72 * HOUR_MS - 1);
+    await world.settle();
+    expect((await world.read(volume))?.phase).toBe('leaving');
+    await world.clock.advance(5 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    // However late it was noticed.
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), 72 * HOUR_MS));
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive', 'volume.deleted']);
+  });
+
+  it('that is deleted twice answers the same, and is told and paid for once', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const both = await Promise.all(
+      [1, 2].map(() => world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))),
+    );
+    expect(both[0]).toEqual(both[1]);
+    await world.settle();
+    const again = await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect(again.purgeAt).toEqual(both[0]?.purgeAt);
+    expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
+  });
+
+  it('that never was usable goes at once, and cost nothing', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.create(tenant);
+    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+  });
+
+  it('that cannot be made within half an hour is given up, and cost nothing', async () => {
+    const tenant = await world.tenant();
+    world.backend.fault = { call: 'ensure', error: silence() };
+    const volume = await world.create(tenant);
+    await world.settle();
+    expect((await world.read(volume))?.phase).toBe('provisioning');
+    await world.advance(30 * MINUTE_MS);
+    world.backend.fault = null;
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+  });
+
+  it('of a test key costs nothing and is kept nowhere', async () => {
+    const tenant = await world.tenant(0);
+    const volume = await world.create(tenant, {}, { mode: 'test' });
+    await world.settle();
+    expect((await world.read(volume))?.status).toBe('active');
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    await world.run((tx) => deleteVolume(tx, tenant.call('test'), volume.wireId));
+    await world.clock.advance(73 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+  });
+
+  it('is not there for keys of the other mode and for other organisations, whatever they ask', async () => {
+    const tenant = await world.tenant();
+    const stranger = await world.tenant();
+    const live = await world.active(tenant);
+    const tried = await world.create(tenant, {}, { mode: 'test' });
+    await world.settle();
+    for (const [call, { wireId }] of [
+      [tenant.call('test'), live],
+      [tenant.call('live'), tried],
+      [stranger.call('live'), live],
+      [stranger.call('test'), tried],
+    ] as const) {
+      const link = { storageVolumeId: wireId, rentalIds: [1] };
+      const asked = [
+        (tx: Tx) => attachVolume(tx, call, link),
+        (tx: Tx) => detachVolume(tx, call, link),
+        (tx: Tx) => updateVolume(tx, call, wireId, { label: 'taken' }),
+        (tx: Tx) => createSnapshot(tx, call, wireId, 'taken'),
+        (tx: Tx) => deleteVolume(tx, call, wireId),
+      ];
+      for (const ask of asked) expect(await refusal(world.run<unknown>(ask))).toBe('VOLUME_NOT_FOUND');
+    }
+    expect(await world.read(live)).toMatchObject({ label: live.label, status: 'active' });
+    expect(await world.read(tried)).toMatchObject({ label: tried.label, status: 'active' });
+  });
+});
+
+describe('an order of a volume', () => {
+  it('of a test key is kept on mock storage in a region of bare metal, where its bare metal is', async () => {
+    const tenant = await world.tenant(1);
+    const volume = await world.create(tenant, { region: otherRegion }, { mode: 'test' });
+    await world.settle();
+    expect(await world.read(volume)).toMatchObject({ region: otherRegion, status: 'active' });
+    const [node] = await world.rows<{ name: string }>(
+      `select node.name from volumes join storage_nodes as node on node.id = volumes.node_id
+        where volumes.id = '${toUuid(volume.id)}'`,
+    );
+    expect(node).toEqual({ name: 'mock' });
+  });
+
+  it('is refused where there is no storage, no price, no money, no room, and leaves nothing', async () => {
+    const tenant = await world.tenant(1);
+    const before = await world.balance(tenant.orgId);
+    expect(await refusal(world.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
+    expect(await refusal(world.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
+    expect(await refusal(world.create(tenant, { region: 'us-east-1' }, { mode: 'test' }))).toBe(
+      'REGION_DISABLED',
+    );
+    expect(await refusal(world.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
+    expect(await refusal(world.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
+    const rich = await world.tenant(1_000_000);
+    expect(await refusal(world.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBeNull();
+    expect(await refusal(world.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBe(
+      'INSUFFICIENT_CAPACITY',
+    );
+    expect(await world.balance(tenant.orgId)).toEqual(before);
+  });
+
+  it('is refused beyond the limits of its key, which count rentals, volumes and growth together', async () => {
+    const tenant = await world.tenant();
+    const keyId = await world.limitedKey(tenant, { maxUsdPerHour: 0.08, regions: ['eu-west-3'] });
+    expect(await refusal(world.create(tenant, { region: otherRegion }, { keyId }))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+    await world.create(tenant, {}, { keyId });
+    await world.create(tenant, {}, { keyId });
+    expect(await refusal(world.create(tenant, {}, { keyId }))).toBe('KEY_LIMIT_EXCEEDED');
+    const reader = await world.limitedKey(tenant, {}, ['volumes:read']);
+    expect(await refusal(world.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
+  });
+
+  it('gets an address that no other volume of the node has, however many come at once', async () => {
+    const tenants = await Promise.all(Array.from({ length: 8 }, () => world.tenant()));
+    const volumes = await Promise.all(tenants.map((tenant) => world.create(tenant)));
+    expect(new Set(volumes.map(({ vip }) => vip)).size).toBe(8);
+    await world.settle();
+    for (const volume of volumes) expect((await world.read(volume))?.status).toBe('active');
+  });
+});
+
+describe('a label', () => {
+  it('is one volume’s alone until that is deleted, also for those who come at once', async () => {
+    const tenant = await world.tenant();
+    const orders = await Promise.all(
+      [1, 2, 3].map(() => refusal(world.create(tenant, { label: 'datasets' }))),
+    );
+    expect(orders.filter((reason) => reason === 'VOLUME_LABEL_TAKEN')).toHaveLength(2);
+    expect(orders).toContain(null);
+    expect(await refusal(world.create(await world.tenant(), { label: 'datasets' }))).toBeNull();
+    await world.settle();
+    const other = await world.active(tenant);
+    const rename = world.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
+    expect(await refusal(rename)).toBe('VOLUME_LABEL_TAKEN');
+    const [{ wire_id: wireId } = { wire_id: 0 }] = await world.rows<{ wire_id: number }>(
+      `select wire_id from volumes where label = 'datasets' and org_id = '${toUuid(tenant.orgId)}'`,
+    );
+    await world.run((tx) => deleteVolume(tx, tenant.call(), wireId));
+    await world.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
+  });
+});
+
+/** The money of these tenants was given without a payment, which the auditor names too. */
+async function auditFindings(tenant: Tenant): Promise<readonly string[]> {
+  const report = await runAudit(world.db, { kind: 'organisation', orgId: tenant.orgId });
+  if (report === null) throw new Error('The organisation was not audited.');
+  return findingsOf(report, 'error')
+    .map(({ check }) => check)
+    .filter((check) => check !== 'top_up_has_payment');
+}
+
+describe('maxUsd', () => {
+  it('keeps the data for the whole retention, unpaid, if no worker looked while the limit was reached', async () => {
+    const tenant = await world.tenant();
+    const cap = nanoUsd(rate(256) * 100n);
+    const volume = await world.active(tenant, { maxUsd: cap });
+    await world.clock.advance(600 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toMatchObject({ phase: 'leaving', endReason: 'Its maxUsd is reached.' });
+    // A quarter of the hundred hours that the limit pays for is what its data is kept for.
+    await world.clock.advance(24 * HOUR_MS);
+    await world.settle();
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
+    expect(await auditFindings(tenant)).toEqual([]);
+    await world.clock.advance(2 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
+  });
+
+  it('ends a volume before it costs more, its retention included, however late that is noticed', async () => {
+    const tenant = await world.tenant();
+    const cap = nanoUsd(rate(256) * 100n);
+    for (const lateMs of [0, 500 * HOUR_MS]) {
+      const volume = await world.active(tenant, { maxUsd: cap });
+      await world.clock.advance(74 * HOUR_MS);
+      await world.settle();
+      expect((await world.read(volume))?.phase).toBe('live');
+      await world.clock.advance(2 * HOUR_MS + lateMs);
+      await world.settle();
+      expect(await world.read(volume)).toMatchObject({
+        phase: 'leaving',
+        endReason: 'Its maxUsd is reached.',
+      });
+      await world.clock.advance(26 * HOUR_MS);
+      await world.settle();
+      expect(await world.read(volume)).toBeNull();
+      const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
+      expect(paid).toBeLessThanOrEqual(cap);
+      expect(cap - paid).toBeLessThan(rate(256) / 3_600_000n + 1_000n);
+    }
+  });
+});

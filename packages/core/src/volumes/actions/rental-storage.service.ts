@@ -1,0 +1,151 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Actor, Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, RentalId } from '@millrace/platform/ids';
+import { appendAuditEntry, type AuthorizedCaller, type CallContext } from '../../identity/index.ts';
+import { attachRentals, detachRentals, isWireId, lockOwnVolume } from './attach.service.ts';
+import { requireVolumeAction } from './attach-rules.ts';
+import {
+  listAttachedVolumes,
+  listAttachedRentals,
+  listUnprovisioned,
+  isRentalStillServed,
+  type AttachedVolumeRow,
+} from '../model/attachments.store.ts';
+import { acceptVolume } from './create.service.ts';
+import { bumpSpecVersion } from '../model/volume-transitions.ts';
+import { lockStorageNodes } from '../model/storage-nodes.store.ts';
+import { volumeResourceOf } from '../model/volume.ts';
+import { findVolume, lockVolume, lockVolumesOfRental, saveVolume } from '../model/volumes.store.ts';
+
+/** What rentals ask of volumes, in the transactions in which they change themselves. */
+
+/** The storage that a rental is ordered with: a volume that is there, or a new one. */
+export type StorageChoice =
+  | { readonly isNew: false; readonly id: number }
+  | { readonly isNew: true; readonly label: string; readonly sizeInGb: number };
+
+export interface AttachingRental {
+  readonly id: RentalId;
+  readonly wireId: number;
+  readonly region: string;
+  readonly mode: Mode;
+}
+
+/**
+ * Takes the locks that attaching will need, where the rental is still to be accepted: they come before those of hosts and
+ * of the ledger. What names no volume is told so here, whether or not there is room for the rental.
+ */
+export async function lockStorage(
+  tx: Tx,
+  owner: { readonly orgId: OrgId; readonly mode: Mode; readonly region: string },
+  choice: StorageChoice,
+): Promise<void> {
+  const { orgId, mode, region } = owner;
+  if (choice.isNew) {
+    await lockStorageNodes(tx, { mode, region });
+    return;
+  }
+  const volume = isWireId(choice.id) ? await findVolume(tx, orgId, mode, choice.id) : null;
+  if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
+  await lockVolume(tx, orgId, volume.id);
+}
+
+/**
+ * In the transaction that accepts the rental, whose rows are there. The volume must be active and in the rental's region;
+ * a new one is made there and is usable as soon as both are.
+ */
+export async function attachAtCreate(
+  tx: Tx,
+  call: CallContext,
+  caller: AuthorizedCaller,
+  rental: AttachingRental,
+  choice: StorageChoice,
+  newVolumeWireId: number | null,
+): Promise<void> {
+  if (!caller.scopes.has('volumes:write')) throw new Fault('INSUFFICIENT_SCOPE');
+  const { orgId, cause } = call;
+  if (choice.isNew) {
+    if (newVolumeWireId === null) throw new Error('A new volume needs an id.');
+    const { label, sizeInGb: sizeGb } = choice;
+    const order = { region: rental.region, label, sizeGb, name: null, tags: {}, maxUsd: null };
+    const volume = await acceptVolume(tx, call, caller, order, newVolumeWireId);
+    await attachRentals(tx, volume, [rental], cause.actor);
+    return;
+  }
+  const volume = await lockOwnVolume(tx, { orgId, mode: rental.mode }, choice.id);
+  requireVolumeAction(volume, 'attach');
+  if (volume.region !== rental.region) throw new Fault('REGION_MISMATCH');
+  await attachRentals(tx, volume, [rental], cause.actor);
+  await appendAuditEntry(tx, orgId, cause, {
+    action: 'volume.attached',
+    resource: volumeResourceOf(volume),
+    after: { rentalIds: [rental.wireId] },
+  });
+}
+
+/** At the accepted end of a rental, or where it failed, in its transaction: whatever it had is detached. */
+export async function detachRental(tx: Tx, orgId: OrgId, rentalId: RentalId, actor: Actor): Promise<void> {
+  for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
+    await detachRentals(tx, volume, [rentalId], actor);
+  }
+}
+
+/** The rental's machines have (other) private addresses: the client lists of its volumes must follow. */
+export async function bumpSpecVersionsOfRental(tx: Tx, orgId: OrgId, rentalId: RentalId): Promise<void> {
+  for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
+    await saveVolume(tx, volume, bumpSpecVersion(volume, tx.clock.now()));
+  }
+}
+
+/**
+ * Whether a storage server may still let in a machine of this rental that is to be removed. Its address must not be given
+ * to anybody else before it does not.
+ */
+export function isAddressStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
+  return isRentalStillServed(reader, orgId, rentalId);
+}
+
+/** The storage that a rental was ordered with. `failed` and `ready` never change again. */
+export type OrderedStorage =
+  | { readonly state: 'ready' }
+  | { readonly state: 'pending' }
+  | { readonly state: 'failed'; readonly why: string };
+
+/** Whether the volumes that a rental was ordered with can be used. A rental is not started, nor billed, without them. */
+export async function readOrderedStorage(
+  reader: Reader,
+  orgId: OrgId,
+  rentalId: RentalId,
+): Promise<OrderedStorage> {
+  const volumes = await listUnprovisioned(reader, orgId, rentalId);
+  const failed = volumes.find(({ isGivenUp }) => isGivenUp);
+  if (failed !== undefined) {
+    const why = failed.endReason ?? 'It could not be provisioned.';
+    return { state: 'failed', why: `Its volume ${failed.label} is not available. ${why}` };
+  }
+  return { state: volumes.length === 0 ? 'ready' : 'pending' };
+}
+
+export type AttachedVolume = Omit<AttachedVolumeRow['volume'], 'id'> & {
+  readonly attachedRentalIds: readonly number[];
+};
+
+/** The volumes that each of these rentals has, as its records show them. A rental without any is not in it. */
+export async function readAttachedVolumesOf(
+  reader: Reader,
+  orgId: OrgId,
+  rentalIds: readonly RentalId[],
+): Promise<ReadonlyMap<RentalId, readonly AttachedVolume[]>> {
+  const rows = await listAttachedVolumes(reader, orgId, rentalIds);
+  const holders = await listAttachedRentals(reader, orgId, [...new Set(rows.map(({ volume }) => volume.id))]);
+  const attached = new Map<RentalId, AttachedVolume[]>();
+  for (const { rentalId, volume } of rows) {
+    const { id, ...shown } = volume;
+    const attachedRentalIds = (holders.get(id) ?? []).map(({ wireId }) => wireId);
+    const known = attached.get(rentalId) ?? [];
+    known.push({ ...shown, attachedRentalIds });
+    attached.set(rentalId, known);
+  }
+  return attached;
+}

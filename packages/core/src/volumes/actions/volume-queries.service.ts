@@ -1,0 +1,100 @@
+import type { Reader } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, SnapshotId, VolumeId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { initialHold, rateOf, volumePriceFor } from '../../prices/index.ts';
+import { isWireId } from './attach.service.ts';
+import { listAttachedRentals } from '../model/attachments.store.ts';
+import { HOLD_WINDOW_MS } from '../model/policy.ts';
+import { findWireId, listSnapshots } from '../model/snapshots.store.ts';
+import type { Snapshot, Volume } from '../model/volume.ts';
+import { findVolume, listVolumes } from '../model/volumes.store.ts';
+
+/** A volume with the rentals that have it. */
+export interface VolumeRecord {
+  readonly volume: Volume;
+  readonly rentalIds: readonly number[];
+}
+
+export interface VolumeDetail extends VolumeRecord {
+  /** The volume whose snapshot is being restored into it. */
+  readonly sourceWireId: number | null;
+}
+
+export interface TenantRef {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+}
+
+/** Those that are not gone, with as many statements as one of them takes. One more than the limit, where there are. */
+export async function listVolumeRecords(
+  reader: Reader,
+  { orgId, mode }: TenantRef,
+  page: { readonly after: VolumeId | null; readonly limit: number | null },
+): Promise<readonly VolumeRecord[]> {
+  const volumes = await listVolumes(reader, orgId, mode, page);
+  const holders = await listAttachedRentals(
+    reader,
+    orgId,
+    volumes.map(({ id }) => id),
+  );
+  return volumes.map((volume) => ({ volume, rentalIds: idsOf(holders.get(volume.id)) }));
+}
+
+export async function volumeRecordOf(reader: Reader, volume: Volume): Promise<VolumeDetail> {
+  const holders = await listAttachedRentals(reader, volume.orgId, [volume.id]);
+  const { restore } = volume;
+  const sourceWireId = restore === null ? null : await findWireId(reader, volume.orgId, restore.sourceId);
+  return { volume, rentalIds: idsOf(holders.get(volume.id)), sourceWireId };
+}
+
+function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly number[] {
+  return holders.map(({ wireId }) => wireId);
+}
+
+/** A volume of the asker's own, also one that is deleted and whose data is still kept. */
+export async function getVolumeRecord(
+  reader: Reader,
+  { orgId, mode }: TenantRef,
+  wireId: number,
+): Promise<VolumeDetail> {
+  const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
+  if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
+  return volumeRecordOf(reader, volume);
+}
+
+export interface VolumeQuote {
+  readonly perHour: NanoUsd;
+  readonly per30Days: NanoUsd;
+  readonly hold: NanoUsd;
+}
+
+const HOURS_OF_30_DAYS = 720n;
+
+/** What a volume would cost, as it is sold now, and what its order would set aside. */
+export async function quoteVolume(
+  reader: Reader,
+  { orgId, mode }: TenantRef,
+  volume: { readonly region: string; readonly sizeGb: number; readonly now: Date },
+): Promise<VolumeQuote> {
+  const price = await volumePriceFor(reader, orgId, mode, volume);
+  const perHour = rateOf(price);
+  return {
+    perHour,
+    per30Days: nanoUsd(perHour * HOURS_OF_30_DAYS),
+    hold: initialHold(price, HOLD_WINDOW_MS),
+  };
+}
+
+/** The snapshots of a volume of the asker's own, newest first, one more than the limit where there are. */
+export async function listSnapshotsOfTenant(
+  reader: Reader,
+  { orgId, mode }: TenantRef,
+  wireId: number,
+  page: { readonly after: SnapshotId | null; readonly limit: number },
+): Promise<readonly Snapshot[]> {
+  const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
+  if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
+  return listSnapshots(reader, orgId, volume.id, page);
+}

@@ -1,0 +1,118 @@
+import type { ResponseBody, Contract } from '@millrace/contract';
+import { toUuid } from '@millrace/platform/ids';
+import { toNearestUsdNumber } from '@millrace/platform/money';
+import { rateOf } from '../../prices/index.ts';
+import type { VolumeDetail, VolumeQuote, VolumeRecord } from './volume-queries.service.ts';
+import type { Snapshot, Volume } from '../model/volume.ts';
+import type { VolumeWriteOff } from './write-off.service.ts';
+
+/** Volumes on the wire: the closed record of the interface, and what our own operations show beside it. */
+
+type Operations = Contract['operations'];
+export type WireVolume = ResponseBody<Operations['listStorageVolumes']>[number];
+export type WireVolumeDetail = ResponseBody<Operations['updateStorageVolume']>;
+export type WireCreated = ResponseBody<Operations['createStorageVolume']>;
+export type WireSnapshot = ResponseBody<Operations['createStorageVolumeSnapshot']>;
+
+const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+/** Regions come from the contract's list: no other was ever accepted. */
+const regionOf = ({ region }: Volume): WireVolume['region'] => region as WireVolume['region'];
+
+export function toWireVolume({ volume, rentalIds }: VolumeRecord): WireVolume {
+  return {
+    id: volume.wireId,
+    createdAt: volume.createdAt.toISOString(),
+    updatedAt: timeOf(volume.updatedAt),
+    deletedAt: timeOf(volume.deletedAt),
+    userId: volume.userId,
+    orgId: volume.orgId,
+    startedAt: timeOf(volume.startedAt),
+    terminatedAt: timeOf(volume.endAcceptedAt),
+    externalId: toUuid(volume.id),
+    sizeGb: volume.sizeGb,
+    label: volume.label,
+    costPerHour: toNearestUsdNumber(rateOf(volume.price)),
+    region: regionOf(volume),
+    storageVolumeId: volume.wireId,
+    meta: volume.endReason === null ? {} : { termination_reason: volume.endReason },
+    status: volume.status,
+    attachedRentals: [...rentalIds],
+    sizeInGb: volume.sizeGb,
+    vip: volume.vip,
+  };
+}
+
+export function toWireDetail(record: VolumeDetail): WireVolumeDetail {
+  const { volume } = record;
+  return {
+    ...toWireVolume(record),
+    tags: { ...volume.tags },
+    purgeAt: timeOf(volume.purgeAt),
+    name: volume.name,
+    statusReason: volume.statusReason,
+    growingToGb: volume.growth?.toGb ?? null,
+    restoring: restoringOf(record),
+  };
+}
+
+function restoringOf({ volume: { restore }, sourceWireId }: VolumeDetail): WireVolumeDetail['restoring'] {
+  if (restore === null || sourceWireId === null) return null;
+  return {
+    snapshotId: restore.snapshotId,
+    storageVolumeId: sourceWireId,
+    deadline: restore.by.toISOString(),
+  };
+}
+
+export function toWireCreated({ volume, rentalIds }: VolumeRecord): WireCreated {
+  return {
+    storageVolumeId: volume.wireId,
+    region: regionOf(volume),
+    status: volume.status,
+    label: volume.label,
+    sizeInGb: volume.sizeGb,
+    attachedRentals: [...rentalIds],
+    message: `Volume ${volume.wireId} is being made and will be active soon.`,
+  };
+}
+
+export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): WireSnapshot {
+  const { status } = snapshot;
+  // What is deleted is not shown at all.
+  if (status === 'deleted') throw new Error(`Snapshot ${snapshot.id} is gone.`);
+  return {
+    id: snapshot.id,
+    storageVolumeId,
+    label: snapshot.label,
+    status,
+    sizeInGb: snapshot.sizeGb,
+    volumeSizeInGb: snapshot.volumeGb,
+    // Only what is there costs.
+    costPerHour: status === 'ready' ? toNearestUsdNumber(rateOf(snapshot.price)) : 0,
+    createdAt: snapshot.createdAt.toISOString(),
+  };
+}
+
+export function toWireQuote({
+  perHour,
+  per30Days,
+  hold,
+}: VolumeQuote): ResponseBody<Operations['quoteStorageVolume']> {
+  return {
+    costPerHour: toNearestUsdNumber(perHour),
+    costPerHourNanoUsd: String(perHour),
+    costPer30DaysNanoUsd: String(per30Days),
+    holdNanoUsd: String(hold),
+  };
+}
+
+export function toWireWriteOff(done: VolumeWriteOff): ResponseBody<Operations['adminWriteOffVolume']> {
+  const { volume, billingStoppedAt, finalCost, detachedRentalIds } = done;
+  return {
+    storageVolumeId: volume.wireId,
+    billingStoppedAt: timeOf(billingStoppedAt),
+    finalCost: { amountUsd: toNearestUsdNumber(finalCost), nanoUsd: String(finalCost) },
+    detachedRentalIds: [...detachedRentalIds],
+  };
+}

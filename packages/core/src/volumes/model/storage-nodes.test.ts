@@ -1,0 +1,87 @@
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import {
+  chooseStorageNode,
+  freeVip,
+  silentForMs,
+  observedSinceAt,
+  type StorageNode,
+} from './storage-nodes.ts';
+
+const at = (ms: number): Date => new Date(Date.UTC(2026, 0, 1) + ms);
+
+function node(fields: Partial<StorageNode> = {}): StorageNode {
+  return {
+    id: testIds.next('stn'),
+    name: 'a',
+    region: 'eu-west-3',
+    mode: 'live',
+    kind: 'nfs',
+    endpoint: 'https://a.example',
+    credentialRef: null,
+    settings: {},
+    vipFirst: '10.8.0.10',
+    vipLast: '10.8.0.12',
+    capacityGb: 1_000,
+    configured: true,
+    status: 'connected',
+    statusReason: null,
+    beatAt: null,
+    watchSince: null,
+    seenAt: null,
+    ...fields,
+  };
+}
+
+describe('where a volume goes', () => {
+  it('is the node with most room, on its first free address', () => {
+    const [small, large] = [node({ name: 'a' }), node({ name: 'b', capacityGb: 2_000 })];
+    const loads = new Map([[large.id, { soldGb: 500, vips: new Set(['10.8.0.10']) }]]);
+    expect(chooseStorageNode([small, large], loads, 256)).toEqual({ nodeId: large.id, vip: '10.8.0.11' });
+  });
+
+  it('is another where the one with most room has no address left', () => {
+    const [small, large] = [node({ name: 'a' }), node({ name: 'b', capacityGb: 2_000 })];
+    const vips = new Set(['10.8.0.10', '10.8.0.11', '10.8.0.12']);
+    expect(chooseStorageNode([small, large], new Map([[large.id, { soldGb: 0, vips }]]), 256)?.nodeId).toBe(
+      small.id,
+    );
+  });
+
+  it('is nowhere where no node has room, to the GB', () => {
+    const one = node();
+    const loads = new Map([[one.id, { soldGb: 745, vips: new Set<string>() }]]);
+    expect(chooseStorageNode([one], loads, 256)).toBeNull();
+    expect(chooseStorageNode([one], loads, 255)).not.toBeNull();
+  });
+
+  it('counts addresses over the ends of their numbers', () => {
+    expect(freeVip({ vipFirst: '10.8.0.255', vipLast: '10.8.1.1' }, new Set(['10.8.0.255']))).toBe(
+      '10.8.1.0',
+    );
+    expect(freeVip({ vipFirst: '223.255.255.255', vipLast: '223.255.255.255' }, new Set())).toBe(
+      '223.255.255.255',
+    );
+  });
+});
+
+describe('the silence of a node', () => {
+  const policy = { gapMs: 40_000 };
+
+  it('counts from its last answer, and not from before somebody looked', () => {
+    expect(silentForMs({ seenAt: at(0), watchSince: at(0) }, at(90_000))).toBe(90_000);
+    expect(silentForMs({ seenAt: at(0), watchSince: at(80_000) }, at(90_000))).toBe(10_000);
+    expect(silentForMs({ seenAt: null, watchSince: null }, at(90_000))).toBe(0);
+  });
+
+  it('begins anew after nobody had looked, and when the clock was set back', () => {
+    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(10_000), policy)).toEqual(
+      at(-9_000),
+    );
+    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(60_000), policy)).toEqual(
+      at(60_000),
+    );
+    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(-1), policy)).toEqual(at(-1));
+    expect(observedSinceAt({ beatAt: null, watchSince: null }, at(5), policy)).toEqual(at(5));
+  });
+});

@@ -1,0 +1,169 @@
+import type { Tx } from '@millrace/platform/db';
+import { toUuid } from '@millrace/platform/ids';
+import type { VolumeSpec } from '@millrace/storage';
+import { detachRentals } from '../actions/attach.service.ts';
+import { listClients, listEndedAttachedRentals } from '../model/attachments.store.ts';
+import { spendingLimitEnd, volumeDueAction, nextVolumeCheckAt } from '../money/due-actions.ts';
+import { cancelGrowth } from '../actions/growth.service.ts';
+import { startRetention, purgeVolume, unfreezeVolume } from '../actions/lifecycle.service.ts';
+import { releaseHold, volumeMetersOf } from '../money/volume-billing.service.ts';
+import { bumpSpecVersion } from '../model/volume-transitions.ts';
+import type { StorageNode } from '../model/storage-nodes.ts';
+import { findStorageNode } from '../model/storage-nodes.store.ts';
+import type { VolumePolicy } from '../model/policy.ts';
+import { shouldRequestRestore } from '../actions/snapshot-restore.ts';
+import { listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
+import { volumesActor, type Restore, type Snapshot, type Volume } from '../model/volume.ts';
+import { lockVolume, saveVolume } from '../model/volumes.store.ts';
+
+/** What is to be asked of a backend now. Nothing of it is done inside a transaction. */
+export type VolumeTask =
+  | { readonly what: 'remove'; readonly volume: Volume; readonly node: StorageNode }
+  | {
+      readonly what: 'serve';
+      readonly volume: Volume;
+      readonly node: StorageNode;
+      readonly wish: VolumeSpec;
+      readonly make: readonly Snapshot[];
+      readonly drop: readonly Snapshot[];
+      /** What nobody has, and the backend may have made all the same. */
+      readonly givenUp: readonly Snapshot[];
+    };
+
+/**
+ * Does what the volume's times and money ask for, and answers what is then to be asked of its backend: null where nothing
+ * is, or where the backend is silent, which somebody else finds out about. Whom the backend may let in is written down
+ * before it is told to.
+ */
+export async function planVolumeTask(
+  tx: Tx,
+  ref: Pick<Volume, 'orgId' | 'id'>,
+  policy: VolumePolicy,
+): Promise<VolumeTask | null> {
+  const locked = await lockVolume(tx, ref.orgId, ref.id);
+  if (locked === null || locked.phase === 'purged') return null;
+  const kept = await detachEndedRentals(tx, await applyVolumeDueAction(tx, locked, policy));
+  const { volume, snapshots } = await failLateSnapshots(tx, kept);
+  const node = await findStorageNode(tx, volume.nodeId);
+  const now = tx.clock.now();
+  if (node === null || node.status !== 'connected' || !needsBackendCall(volume, snapshots)) {
+    await saveVolume(tx, volume, {
+      nextActionAt: await readNextVolumeCheckAt(tx, volume, snapshots, policy),
+    });
+    return null;
+  }
+  const nextActionAt = new Date(now.getTime() + policy.workingMs);
+  if (volume.phase === 'purging') {
+    return { what: 'remove', node, volume: await saveVolume(tx, volume, { nextActionAt }) };
+  }
+  const clients =
+    volume.phase === 'live' || volume.phase === 'provisioning' ? await listClients(tx, volume) : [];
+  const servedClients = [...new Set([...volume.servedClients, ...clients])];
+  const told = await saveVolume(tx, volume, { nextActionAt, servedClients });
+  return {
+    what: 'serve',
+    node,
+    volume: told,
+    wish: {
+      externalId: toUuid(told.id),
+      orgId: told.orgId,
+      sizeGb: told.growth?.toGb ?? told.sizeGb,
+      vip: told.vip,
+      clients,
+      ...(told.restore !== null && shouldRequestRestore(told, now)
+        ? { restore: toRestoreSpec(told.restore) }
+        : {}),
+      // Each look at the row counts it up, so that an order which was long on its way is known for an old one.
+      sequence: told.version,
+    },
+    make: told.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
+    drop: snapshots.filter(({ status }) => status === 'deleting'),
+    givenUp: snapshots.filter(({ status }) => status === 'failed'),
+  };
+}
+
+function toRestoreSpec({ id, sourceId, snapshotId }: Restore): NonNullable<VolumeSpec['restore']> {
+  return { id, volumeId: toUuid(sourceId), snapshotId: toUuid(snapshotId) };
+}
+
+/** Whether its backend has still to confirm something. What it serves otherwise than confirmed, those who look find out. */
+function needsBackendCall(volume: Volume, snapshots: readonly Snapshot[]): boolean {
+  return (
+    volume.phase === 'provisioning' ||
+    volume.phase === 'purging' ||
+    volume.status === 'unknown' ||
+    volume.restore !== null ||
+    volume.troubleSince !== null ||
+    volume.servedSeq < volume.wishSeq ||
+    snapshots.some(({ status }) => status === 'creating' || status === 'deleting')
+  );
+}
+
+/** When it must be looked at next, by its rows alone. */
+export async function readNextVolumeCheckAt(
+  tx: Tx,
+  volume: Volume,
+  snapshots: readonly Snapshot[],
+  policy: VolumePolicy,
+): Promise<Date> {
+  const cap = volume.maxNanoUsd === null ? null : spendingLimitEnd(volume, await volumeMetersOf(tx, volume));
+  return nextVolumeCheckAt(volume, cap, snapshots, tx.clock.now(), policy);
+}
+
+async function applyVolumeDueAction(tx: Tx, volume: Volume, policy: VolumePolicy): Promise<Volume> {
+  const cap = volume.maxNanoUsd === null ? null : spendingLimitEnd(volume, await volumeMetersOf(tx, volume));
+  const due = volumeDueAction(volume, cap, tx.clock.now(), policy);
+  const end = (reason: string) => ({ reason, actor: volumesActor });
+  switch (due?.what) {
+    case undefined:
+      return volume;
+    case 'give up making it':
+      return purgeVolume(tx, volume, { ...end('It could not be provisioned in time.'), at: tx.clock.now() });
+    case 'give up growing':
+      return cancelGrowth(tx, volume, 'It could not grow in time.');
+    case 'leave':
+      return startRetention(tx, volume, {
+        ...end('Its maxUsd is reached.'),
+        purgeAt: due.purgeAt,
+        lateMs: due.lateMs,
+      });
+    case 'pay again':
+      return (await unfreezeVolume(tx, volume)) ?? volume;
+    case 'pay again or purge':
+      return (
+        (await unfreezeVolume(tx, volume)) ??
+        purgeVolume(tx, volume, { ...end('What was set aside for keeping it has been used up.'), at: due.at })
+      );
+    case 'purge':
+      return purgeVolume(tx, volume, { ...end('The end of its retention.'), at: due.at });
+  }
+}
+
+/** A rental that has ended has no volume any more, whoever should have seen to that. */
+async function detachEndedRentals(tx: Tx, volume: Volume): Promise<Volume> {
+  const ended = await listEndedAttachedRentals(tx, volume);
+  return ended.length === 0 ? volume : (await detachRentals(tx, volume, ended, volumesActor)).volume;
+}
+
+/** Those that are late have failed. The backend may be making one still, so it is asked once more. */
+async function failLateSnapshots(
+  tx: Tx,
+  volume: Volume,
+): Promise<{ readonly volume: Volume; readonly snapshots: readonly Snapshot[] }> {
+  const now = tx.clock.now();
+  const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
+  const late = snapshots.filter(({ status, makeBy }) => status === 'creating' && makeBy <= now);
+  if (late.length === 0) return { volume, snapshots };
+  for (const snapshot of late) await failSnapshot(tx, volume, snapshot, 'It was not ready in time.');
+  return {
+    volume: await saveVolume(tx, volume, bumpSpecVersion(volume, now)),
+    snapshots: await listSnapshots(tx, volume.orgId, volume.id),
+  };
+}
+
+/** It was not made, and costs nothing. */
+export async function failSnapshot(tx: Tx, volume: Volume, snapshot: Snapshot, why: string): Promise<void> {
+  if (await saveSnapshot(tx, volume.orgId, snapshot, { status: 'failed', holdId: null, lastError: why })) {
+    await releaseHold(tx, volume, snapshot.holdId);
+  }
+}

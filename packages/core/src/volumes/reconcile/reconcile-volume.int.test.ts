@@ -1,0 +1,284 @@
+import { DriverError } from '@millrace/compute';
+import { toUuid } from '@millrace/platform/ids';
+import { poisonedLoop, type ItemPoison } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { silence } from './fake-backend.fixture.ts';
+import { attachVolume, detachVolume } from '../actions/attach.service.ts';
+import { reconcileDueVolumes, reconcileVolume, createVolumeReconciler } from './reconcile-volume.ts';
+import { deleteVolume } from '../actions/lifecycle.service.ts';
+import { planVolumeTask } from './plan-volume.service.ts';
+import { applyStorageConfig } from '../model/storage-config.ts';
+import type { Volume } from '../model/volume.ts';
+import {
+  createVolumeHarness,
+  HOUR_MS,
+  MINUTE_MS,
+  type InsertedRental,
+  type Tenant,
+  type VolumeHarness,
+} from '../volumes.fixture.ts';
+
+let world: VolumeHarness;
+beforeAll(async () => {
+  world = await createVolumeHarness();
+});
+afterEach(() => {
+  world.backend.fault = null;
+  world.backend.pause = null;
+});
+afterAll(() => world.drop());
+
+const signal = new AbortController().signal;
+const viewOf = (volume: Volume) => world.backend.volumes.get(toUuid(volume.id));
+const link = (volume: Volume, rental: InsertedRental) => ({
+  storageVolumeId: volume.wireId,
+  rentalIds: [rental.wireId],
+});
+const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
+  world.run((tx) => attachVolume(tx, tenant.call(), link(volume, rental)));
+const detach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
+  world.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
+
+describe('a worker that dies', () => {
+  it('after it decided, or after the backend did it, leaves what the next one finishes', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.create(tenant);
+    const before = await world.run((tx) => planVolumeTask(tx, volume, world.parts.policy));
+    expect(before?.what).toBe('serve');
+    // It dies here, once before its call and once after it: nothing was written down.
+    if (before?.what === 'serve') await world.backend.ensure(before.wish, signal);
+    expect(await reconcileDueVolumes(world.parts, 10, signal)).toBe(0);
+    await world.clock.advance(world.parts.policy.workingMs);
+    await world.settle();
+    expect((await world.read(volume))?.status).toBe('active');
+    const meters = await world.rows<{ count: string }>(
+      `select count(*)::text as count from meters where cause_kind = 'volume' and cause_id = '${volume.wireId}'`,
+    );
+    expect(meters[0]?.count).toBe('1');
+  });
+
+  it('while data is deleted has it deleted by the next one, and told once', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await world.clock.advance(72 * HOUR_MS);
+    const task = await world.run((tx) => planVolumeTask(tx, volume, world.parts.policy));
+    expect(task?.what).toBe('remove');
+    world.backend.volumes.delete(toUuid(volume.id));
+    await world.clock.advance(world.parts.policy.workingMs);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.deleted');
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe('two at once', () => {
+  it('bring one volume about once: one meter, one word', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.create(tenant);
+    await Promise.all([1, 2, 3].map(() => reconcileVolume(world.parts, volume, signal)));
+    await world.settle();
+    expect((await world.read(volume))?.status).toBe('active');
+    const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.active');
+    expect(told).toHaveLength(1);
+  });
+
+  it('never leave a machine in that was detached while one of them was slow', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const rental = await world.rental(tenant, { addresses: ['10.5.0.1'] });
+    await attach(tenant, volume, rental);
+    let arrived = (): void => undefined;
+    const slow = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    let go = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    world.backend.pause = async ({ clients }) => {
+      if (clients.length === 0) return;
+      arrived();
+      await held;
+    };
+    const late = reconcileVolume(world.parts, volume, signal);
+    await slow;
+    await detach(tenant, volume, rental);
+    await reconcileVolume(world.parts, volume, signal);
+    expect(viewOf(volume)?.clients).toEqual([]);
+    // The old list arrives now, after the new one: until somebody has put that right, the address counts as let in.
+    world.backend.pause = null;
+    go();
+    await late;
+    expect(viewOf(volume)?.clients).toEqual(['10.5.0.1']);
+    await world.clock.advance(world.parts.policy.lookMs);
+    await world.settle();
+    await world.settle();
+    expect(viewOf(volume)?.clients).toEqual([]);
+    expect((await world.read(volume))?.servedClients).toEqual([]);
+  });
+
+  describe(poisonedLoop('bring volumes about'), () => {
+    it.each<ItemPoison>(['throws', 'hangs'])(
+      'on a node that %s does not delay the volumes of another node',
+      async (how) => {
+        const tenant = await world.tenant();
+        const [slow, quick] = [
+          await world.active(tenant),
+          await world.active(tenant, { region: 'eu-west-4' }),
+        ];
+        await world.rows(`update volumes set next_action_at = '${world.clock.now().toISOString()}', wish_seq = wish_seq + 1
+        where wire_id in (${slow.wireId}, ${quick.wireId})`);
+        let go = (): void => undefined;
+        const held = new Promise<void>((resolve) => {
+          go = resolve;
+        });
+        const fails = (): Promise<never> => Promise.reject(new Error('This volume is poisoned.'));
+        world.backend.pause = ({ externalId }) => {
+          if (externalId !== toUuid(slow.id)) return Promise.resolve();
+          return how === 'hangs' ? held : fails();
+        };
+        const converger = createVolumeReconciler(world.parts, { atOnce: 4, atOncePerNode: 1 });
+        while ((await converger.step(signal)) === 'busy');
+        await expect.poll(async () => (await world.read(quick))?.servedSeq).toBe(quick.wishSeq + 1);
+        expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq);
+        go();
+        await converger.ended();
+        if (how === 'hangs') expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq + 1);
+      },
+    );
+  });
+});
+
+describe('a silent backend', () => {
+  it('makes its volumes unknown after 90 seconds, bills on, and active again with its first answer', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    world.backend.fault = { call: 'all', error: silence() };
+    await world.advance(60_000);
+    expect((await world.read(volume))?.status).toBe('active');
+    await world.advance(60_000);
+    expect(await world.read(volume)).toMatchObject({ status: 'unknown', phase: 'live' });
+    await expect(world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))).rejects.toMatchObject({
+      reason: 'ACTION_IN_PROGRESS',
+    });
+    world.backend.fault = null;
+    await world.clock.advance(30_000);
+    await world.settle();
+    expect((await world.read(volume))?.status).toBe('active');
+    const meters = await world.rows<{ state: string }>(
+      `select state from meters where cause_kind = 'volume' and cause_id = '${volume.wireId}'`,
+    );
+    expect(meters).toEqual([{ state: 'open' }]);
+  });
+
+  it('is not judged by time in which nobody looked', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    world.backend.fault = { call: 'all', error: silence() };
+    await world.clock.advance(6 * HOUR_MS);
+    await world.settle();
+    expect((await world.read(volume))?.status).toBe('active');
+  });
+
+  it('is told of a detachment as soon as it is back', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const rental = await world.rental(tenant, { addresses: ['10.5.1.1'] });
+    await attach(tenant, volume, rental);
+    await world.settle();
+    world.backend.fault = { call: 'all', error: silence() };
+    await world.advance(3 * MINUTE_MS);
+    await detach(tenant, volume, rental);
+    world.backend.fault = null;
+    await world.clock.advance(15_000);
+    await world.settle();
+    expect(viewOf(volume)?.clients).toEqual([]);
+    expect((await world.read(volume))?.status).toBe('active');
+  });
+});
+
+describe('what a node serves otherwise than it should', () => {
+  it('is put right: clients that nobody attached, a server that is down', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const view = viewOf(volume);
+    if (view === undefined) throw new Error('It is not there.');
+    world.backend.volumes.set(view.externalId, { ...view, clients: ['10.66.6.6'], isServed: false });
+    await world.clock.advance(world.parts.policy.lookMs);
+    await world.settle();
+    expect(viewOf(volume)).toMatchObject({ clients: [], isServed: true });
+  });
+
+  it('and has lost is never made anew in the place of the data', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    world.backend.volumes.delete(toUuid(volume.id));
+    for (let minute = 0; minute < 4; minute += 1) {
+      await world.advance(MINUTE_MS);
+      await world.settle();
+    }
+    expect((await world.read(volume))?.status).toBe('unknown');
+    expect(viewOf(volume)).toBeUndefined();
+  });
+
+  it('and that was purged is removed again, and what nobody knows is left alone', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const view = viewOf(volume);
+    if (view === undefined) throw new Error('It is not there.');
+    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await world.clock.advance(73 * HOUR_MS);
+    await world.settle();
+    world.backend.volumes.set(view.externalId, view);
+    const stray = { ...view, externalId: 'somebody-elses' };
+    world.backend.volumes.set(stray.externalId, stray);
+    await world.clock.advance(world.parts.policy.lookMs);
+    await world.settle();
+    expect(viewOf(volume)).toBeUndefined();
+    expect(world.backend.volumes.has('somebody-elses')).toBe(true);
+    world.backend.volumes.delete('somebody-elses');
+  });
+
+  it('and will not make has the order given up at once, at no cost', async () => {
+    const tenant = await world.tenant();
+    world.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
+    const volume = await world.create(tenant);
+    await reconcileVolume(world.parts, volume, signal);
+    world.backend.fault = null;
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  });
+});
+
+describe('the configuration', () => {
+  it('is applied twice as once, and refuses to make another node of one that has volumes', async () => {
+    const nodes = await world.rows<{
+      name: string;
+      region: string;
+      kind: 'nfs' | 'mock';
+      capacity_gb: number;
+    }>('select name, region, kind, capacity_gb from storage_nodes order by name');
+    const settings = nodes.map(({ name, region: where, kind, capacity_gb: capacityGb }) => ({
+      name,
+      region: where as 'eu-west-3' | 'eu-west-4' | 'mock-region',
+      kind,
+      endpoint: kind === 'mock' ? 'mock:' : `https://${name}.example:8650`,
+      credential: null,
+      vips: { first: '10.8.0.10', last: '10.8.0.250' },
+      capacityGb,
+      settings: {},
+    }));
+    expect(await applyStorageConfig(world.db, settings)).toEqual([]);
+    const moved = settings.map((setting) =>
+      setting.name === 'eu-1' ? { ...setting, region: 'eu-west-4' as const } : setting,
+    );
+    expect(await applyStorageConfig(world.db, moved as typeof settings)).toMatchObject([{ name: 'eu-1' }]);
+    const tenant = await world.tenant();
+    await expect(world.create(tenant)).rejects.toMatchObject({ reason: 'REGION_DISABLED' });
+    await applyStorageConfig(world.db, settings);
+    await world.active(tenant);
+  });
+});

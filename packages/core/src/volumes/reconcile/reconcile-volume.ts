@@ -1,0 +1,254 @@
+import { DriverError } from '@millrace/compute';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type SnapshotId, type StorageNodeId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
+import { counter } from '@millrace/platform/telemetry';
+import type { VolumeBackend, VolumeView, VolumeSpec } from '@millrace/storage';
+import type { BackendPool } from '../model/backend-pool.ts';
+import { reconcileVolumesLoop } from '../model/loops.ts';
+import { scheduleVolumesNow } from '../model/storage-nodes.store.ts';
+import type { VolumePolicy } from '../model/policy.ts';
+import { planVolumeTask, type VolumeTask } from './plan-volume.service.ts';
+import { recordTaskOutcome, type SnapshotOutcome, type TaskOutcome } from './record-outcome.service.ts';
+import type { Volume } from '../model/volume.ts';
+import { claimDueVolumes } from '../model/volumes.store.ts';
+
+/**
+ * Brings what backends serve to what the rows say, volume by volume: read and decide in one transaction, ask the backend
+ * outside of any, write down what came of it in another. A round may be repeated, abandoned anywhere, or done by two at once.
+ */
+export interface VolumeReconcileDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly backends: BackendPool;
+  readonly policy: VolumePolicy;
+}
+
+const failuresCounter = counter(
+  'millrace_volumes_failures_total',
+  'Calls to storage backends that did not bring a volume to what it should be',
+);
+const lostVolumesCounter = counter(
+  'millrace_volumes_lost_total',
+  'Looks at volumes with data that their storage node says it does not have',
+);
+
+const isolation = 'read committed' as const;
+
+type Claimed = Pick<Volume, 'orgId' | 'id' | 'nodeId'>;
+
+function claimVolumes({ db, policy }: VolumeReconcileDeps, limit: number, but: readonly StorageNodeId[]) {
+  return db.transaction({ name: 'claim volumes', isolation }, (tx): Promise<readonly Claimed[]> => {
+    const now = tx.clock.now();
+    return claimDueVolumes(tx, { now, until: new Date(now.getTime() + policy.workingMs), limit, but });
+  });
+}
+
+/** Never fails: whoever finds the volume due next tries again, for it was claimed for a while only. */
+async function reconcileSafely(parts: VolumeReconcileDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
+  try {
+    await reconcileVolume(parts, ref, signal);
+  } catch (error) {
+    parts.log.error({ err: error, volumeId: ref.id }, 'a volume could not be worked on');
+  }
+}
+
+/** Works on volumes that are due, and waits for all of them. Answers how many there were. */
+export async function reconcileDueVolumes(
+  parts: VolumeReconcileDeps,
+  limit: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const due = await claimVolumes(parts, limit, []);
+  await Promise.all(due.map((ref) => reconcileSafely(parts, ref, signal)));
+  return due.length;
+}
+
+/** The same without waiting for the slow: a node that hangs holds up its own volumes and nobody else's. */
+export interface VolumeReconciler {
+  /** Takes up what is due as far as there is room. */
+  step(signal: AbortSignal): Promise<'busy' | 'idle'>;
+  /** Resolves when nothing is under way any more. */
+  ended(): Promise<void>;
+}
+
+export interface VolumeConcurrency {
+  readonly atOnce: number;
+  readonly atOncePerNode: number;
+}
+
+export function createVolumeReconciler(
+  parts: VolumeReconcileDeps,
+  { atOnce, atOncePerNode }: VolumeConcurrency,
+): VolumeReconciler {
+  const { clock, log } = parts;
+  const runner = createItemRunner({ ...reconcileVolumesLoop, atOnce }, { clock, log });
+  const running = new Map<Promise<void>, StorageNodeId>();
+  const fullNodes = (): readonly StorageNodeId[] => {
+    const nodes = [...running.values()];
+    return [...new Set(nodes)].filter((id) => nodes.filter((other) => other === id).length >= atOncePerNode);
+  };
+  return {
+    async step(signal) {
+      const room = Math.min(atOncePerNode, atOnce - running.size);
+      if (room <= 0) return 'idle';
+      const due = await claimVolumes(parts, room, fullNodes());
+      for (const ref of due) {
+        const work: Promise<void> = runner
+          .run([ref], { key: ({ id }) => id, work: (one, ends) => reconcileSafely(parts, one, ends), signal })
+          .then(
+            () => void running.delete(work),
+            () => void running.delete(work),
+          );
+        running.set(work, ref.nodeId);
+      }
+      return due.length >= room ? 'busy' : 'idle';
+    },
+    async ended() {
+      await Promise.all(running.keys());
+    },
+  };
+}
+
+export async function reconcileVolume(
+  parts: VolumeReconcileDeps,
+  ref: Pick<Volume, 'orgId' | 'id'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, policy, log } = parts;
+  const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) =>
+    planVolumeTask(tx, ref, policy),
+  );
+  if (task === null) return;
+  const outcome = await executeTask(parts, task, signal);
+  if (signal.aborted) {
+    // This process stops, which is no fault of the node: another one goes on at once.
+    await db.transaction({ name: 'give up volume', isolation }, (tx) => scheduleVolumesNow(tx, [ref]));
+    return;
+  }
+  if (!outcome.ok) {
+    failuresCounter.add(1);
+    const { name: storageNode } = task.node;
+    log.warn(
+      { err: outcome.error, volumeId: ref.id, storageNode },
+      'a storage node did not do what it should',
+    );
+  }
+  await db.transaction({ name: 'settle volume', isolation }, (tx) =>
+    recordTaskOutcome(tx, task, outcome, policy),
+  );
+}
+
+async function executeTask(
+  parts: VolumeReconcileDeps,
+  task: VolumeTask,
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
+  const { clock, policy } = parts;
+  try {
+    // The wait ends here also if the backend ignores its signal.
+    return await withDeadline(clock, 'A call to a storage node', policy.callMs, async (late) => {
+      const backend = await parts.backends.of(task.node);
+      const ends = AbortSignal.any([signal, late]);
+      return task.what === 'remove' ? removeVolume(backend, task, ends) : serveVolume(backend, task, ends);
+    });
+  } catch (error) {
+    return { ok: false, error };
+  }
+}
+
+async function removeVolume(
+  backend: VolumeBackend,
+  task: VolumeTask,
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
+  const id = toUuid(task.volume.id);
+  await backend.remove(id, signal);
+  if ((await backend.list(signal)).some(({ externalId }) => externalId === id)) {
+    throw new DriverError('failed', 'The storage node still has the volume that it was told to remove.');
+  }
+  return { ok: true, view: null, made: new Map(), dropped: [] };
+}
+
+async function serveVolume(
+  backend: VolumeBackend,
+  task: VolumeTask & { readonly what: 'serve' },
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
+  const known = await requireExistingVolume(backend, task, signal);
+  // No backend shrinks a volume: one that has grown, though that was given up meanwhile, is served as large as it is.
+  const wish = { ...task.wish, sizeGb: Math.max(task.wish.sizeGb, known?.sizeGb ?? 0) };
+  const view = await backend.ensure(wish, signal);
+  requireMatchesSpec(view, wish);
+  const id = task.wish.externalId;
+  const made = new Map<SnapshotId, SnapshotOutcome>();
+  for (const snapshot of task.make) {
+    made.set(snapshot.id, await tryCreateSnapshot(backend, id, snapshot.id, signal));
+  }
+  const has = new Set(known?.snapshots);
+  const leftOver = task.givenUp.filter((snapshot) => has.has(toUuid(snapshot.id)));
+  const dropped: SnapshotId[] = [];
+  for (const snapshot of [...task.drop, ...leftOver]) {
+    try {
+      await backend.removeSnapshot(id, toUuid(snapshot.id), signal);
+      dropped.push(snapshot.id);
+    } catch {
+      // It is not dropped yet, and is asked for again.
+    }
+  }
+  return { ok: true, view, made, dropped };
+}
+
+/**
+ * A backend makes what it does not have. Where a volume had data, that would be an empty one in its place, and nobody would
+ * hear that the data is lost: so such a volume must be there first, and is answered. The mock has no data and no memory.
+ */
+async function requireExistingVolume(
+  backend: VolumeBackend,
+  { node, volume }: VolumeTask,
+  signal: AbortSignal,
+): Promise<VolumeView | null> {
+  if (node.kind === 'mock' || volume.startedAt === null) return null;
+  const id = toUuid(volume.id);
+  const known = (await backend.list(signal)).find(({ externalId }) => externalId === id);
+  if (known !== undefined) return known;
+  lostVolumesCounter.add(1);
+  throw new DriverError(
+    'failed',
+    'The storage node says that it has no such volume, though it had data there.',
+  );
+}
+
+function requireMatchesSpec(view: VolumeView, wish: VolumeSpec): void {
+  const clients = new Set(view.clients);
+  const isSame =
+    view.isServed &&
+    view.vip === wish.vip &&
+    view.sizeGb >= wish.sizeGb &&
+    (wish.restore === undefined || view.restored.includes(wish.restore.id)) &&
+    clients.size === wish.clients.length &&
+    wish.clients.every((client) => clients.has(client));
+  if (!isSame) {
+    throw new DriverError(
+      'failed',
+      `The storage node does not serve what was wished: ${view.detail ?? 'no reason'}.`,
+    );
+  }
+}
+
+async function tryCreateSnapshot(
+  backend: VolumeBackend,
+  volumeId: string,
+  snapshotId: SnapshotId,
+  signal: AbortSignal,
+): Promise<SnapshotOutcome> {
+  try {
+    const { sizeBytes } = await backend.snapshot(volumeId, toUuid(snapshotId), signal);
+    return { made: true, sizeBytes };
+  } catch (error) {
+    return { made: false, error };
+  }
+}

@@ -1,0 +1,304 @@
+import { isDriverError, type DriverErrorKind } from '@millrace/compute';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import type { SnapshotId } from '@millrace/platform/ids';
+import { floorDivide, timesUsd } from '@millrace/platform/money';
+import type { VolumeView } from '@millrace/storage';
+import { amountOf, type FrozenPrice } from '../../prices/index.ts';
+import { volumeRetryMs } from '../money/due-actions.ts';
+import { cancelGrowth, applyGrowth } from '../actions/growth.service.ts';
+import { purgeVolume } from '../actions/lifecycle.service.ts';
+import { billSize, billSnapshot } from '../money/volume-billing.service.ts';
+import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts';
+import { silentForMs, type StorageNode } from '../model/storage-nodes.ts';
+import { findStorageNode } from '../model/storage-nodes.store.ts';
+import type { VolumePolicy } from '../model/policy.ts';
+import { failSnapshot, readNextVolumeCheckAt, type VolumeTask } from './plan-volume.service.ts';
+import { expireRestore } from '../actions/snapshot-restore.ts';
+import { endRestore, emitRestoreEvent } from '../actions/snapshot-restore.service.ts';
+import { markSnapshotsDeleted, listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
+import { volumesActor, type Snapshot, type Volume } from '../model/volume.ts';
+import { insertTransition, lockVolume, saveVolume } from '../model/volumes.store.ts';
+
+/** What came of a call to a backend, written down under the volume's lock. */
+
+export type SnapshotOutcome =
+  | { readonly made: true; readonly sizeBytes: number }
+  | { readonly made: false; readonly error: unknown };
+
+export type TaskOutcome =
+  | {
+      readonly ok: true;
+      /** Null: it was removed. */
+      readonly view: VolumeView | null;
+      readonly made: ReadonlyMap<SnapshotId, SnapshotOutcome>;
+      readonly dropped: readonly SnapshotId[];
+    }
+  | { readonly ok: false; readonly error: unknown };
+
+/** Answers the volume as it is then; null where it is not there any more. */
+export async function recordTaskOutcome(
+  tx: Tx,
+  task: VolumeTask,
+  outcome: TaskOutcome,
+  policy: VolumePolicy,
+): Promise<Volume | null> {
+  const volume = await lockVolume(tx, task.volume.orgId, task.volume.id);
+  if (volume === null || volume.phase === 'purged') return null;
+  if (!outcome.ok) return recordTaskFailure(tx, volume, task, outcome.error, policy);
+  if (task.what === 'remove') return volume.phase === 'purging' ? markPurged(tx, volume) : volume;
+  return outcome.view === null
+    ? volume
+    : recordServed(tx, volume, task, { ...outcome, view: outcome.view }, policy);
+}
+
+type ServeTask = VolumeTask & { readonly what: 'serve' };
+
+async function recordServed(
+  tx: Tx,
+  seen: Volume,
+  task: ServeTask,
+  outcome: Extract<TaskOutcome, { ok: true }> & { readonly view: VolumeView },
+  policy: VolumePolicy,
+): Promise<Volume> {
+  let volume = seen;
+  const now = tx.clock.now();
+  if (volume.phase === 'provisioning') volume = await activateVolume(tx, volume);
+  else volume = await recordRestore(tx, volume, task, outcome.view);
+  if (
+    volume.growth !== null &&
+    outcome.view.sizeGb >= volume.growth.toGb &&
+    task.wish.sizeGb >= volume.growth.toGb
+  ) {
+    volume = await applyGrowth(tx, volume);
+  }
+  if (volume.status === 'unknown') volume = await markReachable(tx, volume);
+  await recordSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
+  // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
+  const isWished = volume.wishSeq === task.volume.wishSeq;
+  const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
+  const isBusy =
+    volume.restore !== null || snapshots.some(({ status }) => status === 'creating' || status === 'deleting');
+  const soon = new Date(now.getTime() + policy.firstRetryMs);
+  return saveVolume(tx, volume, {
+    troubleSince: null,
+    tries: 0,
+    lastError: null,
+    ...(isWished
+      ? {
+          servedSeq: volume.wishSeq,
+          servedClients: task.wish.clients,
+          nextActionAt: isBusy ? soon : await readNextVolumeCheckAt(tx, volume, snapshots, policy),
+        }
+      : { nextActionAt: now }),
+  });
+}
+
+const restoreFailedReason = 'The snapshot could not be restored. The volume holds what it held before.';
+
+/** The backend knows which restores it has done, also if the answer to our order was lost. */
+async function recordRestore(tx: Tx, volume: Volume, task: ServeTask, view: VolumeView): Promise<Volume> {
+  const { restore } = volume;
+  if (restore === null) return volume;
+  if (view.restored.includes(restore.id)) return endRestore(tx, volume, null);
+  // The backend has followed a later order without the restore, so it refuses the older one from now on.
+  const isGivenUp = task.wish.restore === undefined && task.volume.restore?.id === restore.id;
+  return isGivenUp ? endRestore(tx, volume, restoreFailedReason) : volume;
+}
+
+/** It is usable: from now on it costs. */
+async function activateVolume(tx: Tx, volume: Volume): Promise<Volume> {
+  const now = tx.clock.now();
+  await billSize(tx, volume, volume, now);
+  const active = await transitionVolume(tx, volume, {
+    to: 'active',
+    reason: null,
+    actor: volumesActor,
+    changes: { phase: 'live', startedAt: now, holdId: null, restore: null },
+  });
+  if (volume.restore !== null) await emitRestoreEvent(tx, active, volume.restore.snapshotId, null);
+  await emitVolumeEvent(tx, active, { type: 'volume.active', actor: volumesActor, data: {} });
+  return active;
+}
+
+/** Its backend is back: it is active, and what became of it meanwhile shows at the same instant. */
+async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
+  const back = 'Its backend is back.';
+  if (volume.phase === 'live') {
+    return transitionVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
+  }
+  const now = tx.clock.now();
+  const actor = `${volumesActor.kind}:${volumesActor.id}`;
+  const seq = volume.transitions;
+  await insertTransition(tx, volume, {
+    seq: seq + 1,
+    from: 'unknown',
+    to: 'active',
+    reason: back,
+    actor,
+    at: now,
+  });
+  const { statusReason: reason } = volume;
+  await insertTransition(tx, volume, {
+    seq: seq + 2,
+    from: 'active',
+    to: 'inactive',
+    reason,
+    actor,
+    at: now,
+  });
+  return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
+}
+
+async function recordSnapshots(
+  tx: Tx,
+  volume: Volume,
+  task: ServeTask,
+  { made, dropped, volumeGb }: Extract<TaskOutcome, { ok: true }> & { readonly volumeGb: number },
+): Promise<void> {
+  const { orgId } = volume;
+  for (const id of dropped) await saveSnapshot(tx, orgId, { id, status: 'deleting' }, { status: 'deleted' });
+  for (const snapshot of task.make) {
+    const outcome = made.get(snapshot.id);
+    if (outcome === undefined || volume.phase !== 'live') continue;
+    if (outcome.made)
+      await recordSnapshotReady(tx, volume, snapshot, { sizeBytes: outcome.sizeBytes, volumeGb });
+    else await recordSnapshotFailure(tx, volume, snapshot, outcome.error);
+  }
+}
+
+const GIBIBYTE = 1_073_741_824;
+
+/** Billed by what it takes, and by no more than was agreed at most. */
+async function recordSnapshotReady(
+  tx: Tx,
+  volume: Volume,
+  snapshot: Snapshot,
+  { sizeBytes, volumeGb }: { readonly sizeBytes: number; readonly volumeGb: number },
+): Promise<void> {
+  const sizeGb = Math.min(snapshot.sizeGb, Math.max(1, floorDivide(sizeBytes, GIBIBYTE)));
+  const ready = { ...snapshot, sizeGb, price: priceOfSize(snapshot.price, sizeGb) };
+  const changes = {
+    status: 'ready',
+    sizeGb,
+    // It may have been taken of a volume that had grown meanwhile.
+    volumeGb: Math.max(snapshot.volumeGb, volumeGb),
+    price: ready.price,
+    holdId: null,
+    lastError: null,
+  } as const;
+  // It may have been deleted, or given up, while it was made.
+  if (await saveSnapshot(tx, volume.orgId, snapshot, changes)) {
+    await billSnapshot(tx, volume, ready, tx.clock.now());
+  }
+}
+
+function priceOfSize(price: FrozenPrice, quantity: number): FrozenPrice {
+  const rate = String(timesUsd(amountOf(price.unitNanoUsdPerHour), BigInt(quantity)));
+  return { ...price, quantity, rateNanoUsdPerHour: rate, originalNanoUsdPerHour: rate };
+}
+
+async function recordSnapshotFailure(
+  tx: Tx,
+  volume: Volume,
+  snapshot: Snapshot,
+  error: unknown,
+): Promise<void> {
+  const why = errorMessageOf(error);
+  if (isDriverError(error) && error.isFinal) await failSnapshot(tx, volume, snapshot, why);
+  else await saveSnapshot(tx, volume.orgId, snapshot, { tries: snapshot.tries + 1, lastError: why });
+}
+
+/** Its data is gone: the backend said so, or an operator declared it lost. */
+export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
+  const volume = seen.status === 'unknown' ? await markReachable(tx, seen) : seen;
+  await markSnapshotsDeleted(tx, volume);
+  const gone = await transitionVolume(tx, volume, {
+    to: null,
+    reason: volume.endReason,
+    actor,
+    changes: {
+      phase: 'purged',
+      deletedAt: tx.clock.now(),
+      servedClients: [],
+      servedSeq: volume.wishSeq,
+      troubleSince: null,
+      nextActionAt: null,
+    },
+  });
+  const data = gone.endReason === null ? {} : { reason: gone.endReason };
+  await emitVolumeEvent(tx, gone, { type: 'volume.deleted', actor, data });
+  return gone;
+}
+
+const ERROR_MAX = 2_000;
+
+export function errorMessageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, ERROR_MAX);
+}
+
+async function recordTaskFailure(
+  tx: Tx,
+  seen: Volume,
+  task: VolumeTask,
+  error: unknown,
+  policy: VolumePolicy,
+): Promise<Volume> {
+  const now = tx.clock.now();
+  const why = errorMessageOf(error);
+  const isFinal = isDriverError(error) && finalErrorKinds.has(error.kind);
+  if (isFinal && seen.phase === 'provisioning') {
+    return purgeVolume(tx, seen, {
+      reason: provisioningFailedReason(error.kind),
+      actor: volumesActor,
+      at: now,
+    });
+  }
+  // What it has is served on; only what it was to become in addition is not to be had.
+  const isGrowing = task.what === 'serve' && seen.growth !== null && task.wish.sizeGb >= seen.growth.toGb;
+  if (isFinal && isGrowing) return cancelGrowth(tx, seen, 'The storage node has no room for it to grow.');
+  const isRestoring = task.what === 'serve' && task.wish.restore !== undefined;
+  if (isFinal && isRestoring && seen.restore?.id === task.wish.restore?.id) {
+    return saveVolume(tx, seen, {
+      ...expireRestore(seen, now),
+      lastError: why,
+      ...bumpSpecVersion(seen, now),
+    });
+  }
+  const volume = await saveVolume(tx, seen, {
+    troubleSince: seen.troubleSince ?? now,
+    tries: seen.tries + 1,
+    lastError: why,
+    nextActionAt: new Date(now.getTime() + volumeRetryMs(seen.tries, policy)),
+  });
+  const node = await findStorageNode(tx, volume.nodeId);
+  return isUnansweredTooLong(volume, node, now, policy)
+    ? markVolumeUnknown(tx, volume, 'Its storage server does not answer for it.')
+    : volume;
+}
+
+function provisioningFailedReason(kind: DriverErrorKind): string {
+  return kind === 'no_capacity'
+    ? 'It could not be provisioned: the storage node has no room for it.'
+    : 'It could not be provisioned: the storage node refused it.';
+}
+
+const finalErrorKinds: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);
+
+/** Asked in vain for as long as silence may last, while somebody looked. */
+function isUnansweredTooLong(
+  volume: Volume,
+  node: StorageNode | null,
+  now: Date,
+  { silentMs }: VolumePolicy,
+): boolean {
+  const { status, troubleSince } = volume;
+  if (status !== 'active' || troubleSince === null || node === null) return false;
+  return silentForMs({ seenAt: troubleSince, watchSince: node.watchSince }, now) >= silentMs;
+}
+
+/** Nobody can say whether it is usable. It costs on, and is asked about until somebody can. */
+export async function markVolumeUnknown(tx: Tx, volume: Volume, reason: string): Promise<Volume> {
+  if (volume.status !== 'active') return volume;
+  return transitionVolume(tx, volume, { to: 'unknown', reason, actor: volumesActor });
+}

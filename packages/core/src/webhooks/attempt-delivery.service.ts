@@ -1,0 +1,192 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import { msToSecondsRoundDown, msToSeconds } from '@millrace/platform/money';
+import type { Sealer } from '@millrace/platform/secrets';
+import { counter, histogram } from '@millrace/platform/telemetry';
+import { findEventsBySeq, toWireEvent } from '../events/index.ts';
+import { appendAuditEntry, systemAuditContext } from '../identity/index.ts';
+import { notifyMembers } from '../notices/index.ts';
+import { nextAttemptAt, reasonToDisable } from './retry-schedule.ts';
+import type { SendWebhook, WebhookResponse } from './webhook-sender.ts';
+import {
+  isStillClaimed,
+  setQueueFailing,
+  recordDeliverySuccess,
+  recordDeliveryFailure,
+  type DueDelivery,
+  type ClaimedWebhook,
+  type WebhookSendState,
+} from './queue.store.ts';
+import { openSecrets } from './sealed-secrets.ts';
+import { signedHeaders } from './signing.ts';
+import { originOf } from './webhook-url.ts';
+import type { Attempt } from './webhook.ts';
+import {
+  disableFailing,
+  lockIfUrlUnchanged,
+  recordWebhookFailure,
+  recordWebhookSuccess,
+} from './webhooks.store.ts';
+
+const attemptsMade = counter(
+  'millrace_webhook_attempts_total',
+  'Attempts to deliver an event to a webhook, by outcome',
+);
+const attemptSeconds = histogram('millrace_webhook_attempt_seconds', 'How long receivers take to answer', {
+  buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+});
+const disabled = counter(
+  'millrace_webhooks_disabled_total',
+  'Webhooks switched off because nothing was accepted',
+);
+
+export interface DeliveryDeps {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Logger;
+  readonly sealer: Sealer;
+  readonly post: SendWebhook;
+  /** Spreads retries. */
+  readonly random?: () => number;
+}
+
+/**
+ * One attempt: sent outside any transaction, then written down, unless the webhook is another worker's by then. True when
+ * it was accepted and written down, so that what follows it may go.
+ */
+export async function attemptDelivery(
+  parts: DeliveryDeps,
+  held: ClaimedWebhook,
+  state: WebhookSendState,
+  delivery: DueDelivery,
+): Promise<boolean> {
+  const at = parts.db.clock.now();
+  const result = await sendDelivery(parts, held, state, delivery, at);
+  if (result === 'forgotten') return abandonExpired(parts, held, delivery);
+  const { httpStatus, error, durationMs } = result;
+  attemptsMade.add(1, { outcome: error === null ? 'succeeded' : 'failed' });
+  attemptSeconds.record(msToSeconds(durationMs));
+  const attempt: Attempt = { at: at.toISOString(), httpStatus, error, durationMs };
+  if (error === null) return writeSuccess(parts, held, state, delivery, attempt);
+  await writeFailure(parts, held, delivery, attempt, { url: state.url, httpStatus, error });
+  return false;
+}
+
+async function sendDelivery(
+  { db, sealer, post }: DeliveryDeps,
+  held: ClaimedWebhook,
+  state: WebhookSendState,
+  delivery: DueDelivery,
+  at: Date,
+): Promise<WebhookResponse | 'forgotten'> {
+  const [event] = await findEventsBySeq(db, held.orgId, [delivery.seq]);
+  if (event === undefined) return 'forgotten';
+  const body = JSON.stringify(toWireEvent(event));
+  const secrets = openSecrets(sealer, held.id, state.secrets, at);
+  const timestampSeconds = msToSecondsRoundDown(at.getTime());
+  const signed = signedHeaders({ id: event.id, timestampSeconds, payload: body }, secrets);
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1', ...signed };
+  return post({ url: state.url, headers, body });
+}
+
+/** Of what succeeds in one second, one that says so on the webhook is enough, and spares its row. */
+const SUCCESS_RECORDED_EVERY_MS = 1_000;
+
+async function writeSuccess(
+  { db }: DeliveryDeps,
+  held: ClaimedWebhook,
+  { failing, lastSucceededAt }: WebhookSendState,
+  { seq }: DueDelivery,
+  attempt: Attempt,
+): Promise<boolean> {
+  const agoMs = db.clock.nowMs() - (lastSucceededAt?.getTime() ?? 0);
+  if (!failing && agoMs < SUCCESS_RECORDED_EVERY_MS) return recordDeliverySuccess(db, held, seq, attempt);
+  return db.transaction({ name: 'webhook delivered', isolation: 'read committed' }, async (tx) => {
+    await recordWebhookSuccess(tx, held);
+    const isWritten = await recordDeliverySuccess(tx, held, seq, attempt);
+    await setQueueFailing(tx, held, false);
+    return isWritten;
+  });
+}
+
+async function writeFailure(
+  { db, log, random = Math.random }: DeliveryDeps,
+  held: ClaimedWebhook,
+  delivery: DueDelivery,
+  attempt: Attempt,
+  failure: Failure,
+): Promise<void> {
+  const failures = delivery.failures + 1;
+  const reason = await db.transaction(
+    { name: 'webhook delivery failed', isolation: 'read committed' },
+    async (tx) => {
+      if (!(await isStillClaimed(tx, held))) return null;
+      const now = tx.clock.now();
+      if (!(await lockIfUrlUnchanged(tx, held, failure.url))) {
+        // The address was changed during the attempt: this failure says nothing of the new one, which is tried at once.
+        const unchanged = {
+          status: 'pending',
+          failures: delivery.failures,
+          attempt,
+          nextAttemptAt: now,
+        } as const;
+        await recordDeliveryFailure(tx, held, delivery.seq, unchanged);
+        return null;
+      }
+      const failingSince = await recordWebhookFailure(tx, held, failure.error);
+      const next = nextAttemptAt(failures, now, random);
+      const status = next === null ? 'failed' : 'pending';
+      const outcome = { status, failures, attempt, nextAttemptAt: next } as const;
+      if (!(await recordDeliveryFailure(tx, held, delivery.seq, outcome))) return null;
+      await setQueueFailing(tx, held, true);
+      return failingSince === null ? null : disableIfFailingTooLong(tx, held, failure, failingSince);
+    },
+  );
+  if (reason === null) return;
+  disabled.add(1);
+  log.info({ webhookId: held.id, orgId: held.orgId, reason }, 'a webhook was switched off');
+}
+
+interface Failure {
+  readonly url: string;
+  readonly httpStatus: number | null;
+  readonly error: string;
+}
+
+/** Switches off what fails for too long, and has people told. Answers why, or null. */
+async function disableIfFailingTooLong(
+  tx: Tx,
+  held: ClaimedWebhook,
+  failure: Failure,
+  failingSince: Date,
+): Promise<string | null> {
+  const { id, orgId, mode } = held;
+  const reason = reasonToDisable(failure, failingSince, tx.clock.now());
+  if (reason === null || !(await disableFailing(tx, held, reason))) return null;
+  await appendAuditEntry(tx, orgId, systemAuditContext('webhooks', mode), {
+    action: 'webhook.disabled',
+    resource: { kind: 'webhook', id },
+    reason,
+  });
+  const url = originOf(failure.url);
+  const data = { webhookId: id, url, reason, failingSince: failingSince.toISOString() };
+  await notifyMembers(tx, orgId, { mode, type: 'webhook.disabled', data });
+  return reason;
+}
+
+/** What the feed no longer keeps cannot be sent; what follows it can. */
+function abandonExpired(
+  { db }: DeliveryDeps,
+  held: ClaimedWebhook,
+  { seq, failures }: DueDelivery,
+): Promise<boolean> {
+  return db.transaction({ name: 'webhook delivery forgotten', isolation: 'read committed' }, (tx) =>
+    recordDeliveryFailure(tx, held, seq, {
+      status: 'abandoned',
+      failures,
+      attempt: null,
+      nextAttemptAt: null,
+    }),
+  );
+}

@@ -1,0 +1,68 @@
+import { createSocket } from 'node:dgram';
+import type { LookupAddress } from 'node:dns';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { createDnsResolver } from './dns-resolver.ts';
+
+const A = 1;
+const AAAA = 28;
+const NO_SUCH_NAME = 3;
+
+/** A name server that knows one name. */
+async function startNameServer(records: Readonly<Record<number, Buffer>>) {
+  const socket = createSocket('udp4');
+  socket.on('message', (query, { address, port }) => {
+    // The question ends two bytes of type and two of class behind the empty label.
+    const nameEnds = query.indexOf(0, 12) + 1;
+    const record = records[query.readUInt16BE(nameEnds)];
+    const header = Buffer.alloc(12);
+    query.copy(header, 0, 0, 2);
+    header.writeUInt16BE(0x8180 | (record === undefined ? NO_SUCH_NAME : 0), 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(record === undefined ? 0 : 1, 6);
+    const parts: Buffer[] = [header, query.subarray(12, nameEnds + 4)];
+    if (record !== undefined) {
+      const answer = Buffer.alloc(12);
+      answer.writeUInt16BE(0xc00c, 0);
+      query.copy(answer, 2, nameEnds, nameEnds + 4);
+      answer.writeUInt32BE(60, 6);
+      answer.writeUInt16BE(record.length, 10);
+      parts.push(answer, record);
+    }
+    socket.send(Buffer.concat(parts), port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return { server: `127.0.0.1:${socket.address().port}`, [Symbol.dispose]: () => void socket.close() };
+}
+
+function ask(server: string): Promise<LookupAddress[]> {
+  const resolve = createDnsResolver({ servers: [server] });
+  return new Promise((done, fail) => {
+    resolve('hooks.example.com', { all: true }, (error, found) =>
+      error === null ? done(found) : fail(error),
+    );
+  });
+}
+
+test('a name has the addresses of both families that its name server says', async () => {
+  const v6 = Buffer.alloc(16);
+  v6.writeUInt16BE(0x2606, 0);
+  v6.writeUInt8(7, 15);
+  using names = await startNameServer({ [A]: Buffer.from([203, 0, 113, 9]), [AAAA]: v6 });
+  const found = await ask(names.server);
+  expect(found.toSorted((a, b) => a.family - b.family)).toEqual([
+    { address: '203.0.113.9', family: 4 },
+    { address: '2606::7', family: 6 },
+  ]);
+});
+
+test('a name with one family has the other one in vain', async () => {
+  using names = await startNameServer({ [A]: Buffer.from([203, 0, 113, 9]) });
+  expect(await ask(names.server)).toEqual([{ address: '203.0.113.9', family: 4 }]);
+});
+
+test('a name that no server knows is not found', async () => {
+  using names = await startNameServer({});
+  await expect(ask(names.server)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+});

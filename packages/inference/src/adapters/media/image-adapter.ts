@@ -1,0 +1,94 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import { readImageHeader } from './image-header.ts';
+import { invalidMediaAnswer, type MediaAdapter } from './media-adapter.ts';
+
+/** A validated wish for pictures, in whichever shape it came. */
+export interface ImageRequest {
+  /** As the client wrote it. */
+  readonly model: string;
+  /** `auto`, or the kind of engine that the client insists on. */
+  readonly backend: string;
+  readonly prompt: string;
+  readonly negativePrompt: string | null;
+  readonly prompt2: string | null;
+  readonly negativePrompt2: string | null;
+  readonly width: number;
+  readonly height: number;
+  readonly count: number;
+  readonly steps: number;
+  /** Null: as the engine likes. */
+  readonly cfgScale: number | null;
+  /** Chosen for the client where it named none, so that the answer can tell it and a second try draws the same. */
+  readonly seed: number;
+  readonly isSeedGiven: boolean;
+  readonly sampler: string | null;
+  readonly stylePreset: string | null;
+  /** Base64 of a PNG, JPEG or WebP. */
+  readonly initImage: string | null;
+  readonly strength: number | null;
+  readonly controlnet: { readonly name: string; readonly image: string } | null;
+  readonly refiner: boolean;
+  readonly lora: Readonly<Record<string, number>>;
+}
+
+export interface GeneratedImage {
+  readonly base64: string;
+  readonly width: number;
+  readonly height: number;
+  /** Null: the engine draws as it likes. */
+  readonly seed: number | null;
+}
+
+/** One picture at least, and never more than were asked for. */
+export interface ImageAnswer {
+  readonly images: readonly GeneratedImage[];
+}
+
+export type ImageAdapter = MediaAdapter<ImageRequest, ImageAnswer>;
+
+/** Where the interface has a default, a value equal to it counts as not asked for. */
+export const imageDefaults = { steps: 30, cfgScale: 5 } as const;
+
+/** Names on the wire of what is asked for beyond a prompt and a size. */
+export function requestedFields(wish: ImageRequest): readonly string[] {
+  const asked: readonly (readonly [string, boolean])[] = [
+    ['negative_prompt', wish.negativePrompt !== null],
+    ['prompt_2', wish.prompt2 !== null],
+    ['negative_prompt_2', wish.negativePrompt2 !== null],
+    ['steps', wish.steps !== imageDefaults.steps],
+    ['cfg_scale', wish.cfgScale !== null && wish.cfgScale !== imageDefaults.cfgScale],
+    ['seed', wish.isSeedGiven],
+    ['sampler', wish.sampler !== null],
+    ['style_preset', wish.stylePreset !== null],
+    ['image', wish.initImage !== null],
+    ['controlnet_name', wish.controlnet !== null],
+    ['enable_refiner', wish.refiner],
+    ['lora', Object.keys(wish.lora).length > 0],
+  ];
+  return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []));
+}
+
+/** What was asked for and is not among `can`. A client may also insist on another kind of engine. */
+export function findUnsupportedFields(
+  wish: ImageRequest,
+  { engine }: DeploymentEntry,
+  can: ReadonlySet<string>,
+): readonly string[] {
+  const missing = requestedFields(wish).filter((name) => !can.has(name));
+  return wish.backend === 'auto' || wish.backend === engine ? missing : ['backend', ...missing];
+}
+
+/** Looks at what an engine sent. More pictures than were asked for are not passed on. */
+export function toImageAnswer(
+  wish: ImageRequest,
+  base64: readonly string[],
+  seedOf: (index: number) => number | null,
+): ImageAnswer {
+  if (base64.length === 0) throw invalidMediaAnswer('The engine answered without a picture.');
+  const images = base64.slice(0, wish.count).map((text, index) => {
+    const facts = readImageHeader(text);
+    if (facts === null) throw invalidMediaAnswer('The engine answered with something that is no picture.');
+    return { base64: text, width: facts.width, height: facts.height, seed: seedOf(index) };
+  });
+  return { images };
+}

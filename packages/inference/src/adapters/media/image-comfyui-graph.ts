@@ -1,0 +1,63 @@
+import { imageDefaults, type ImageRequest } from './image-adapter.ts';
+
+/** The graph that ComfyUI is given: a checkpoint, its LoRAs, two prompts, a sampler, and pictures. */
+
+type Input = string | number | readonly [node: string, output: number];
+
+interface GraphNode {
+  readonly class_type: string;
+  readonly inputs: Readonly<Record<string, Input>>;
+}
+
+/** The node whose output is the pictures. A preview lies among its temporary files, a saved picture would stay for ever. */
+export const IMAGE_NODE = 'pictures';
+
+export function comfyGraph(wish: ImageRequest, checkpoint: string): Readonly<Record<string, GraphNode>> {
+  const loras = Object.entries(wish.lora);
+  const [model, clip] = loras.length === 0 ? sourcesOf('checkpoint') : sourcesOf(`lora-${loras.length - 1}`);
+  return {
+    checkpoint: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: checkpoint } },
+    ...Object.fromEntries(
+      loras.map(([name, weight], index) => [`lora-${index}`, loraNode(name, weight, index)]),
+    ),
+    prompt: { class_type: 'CLIPTextEncode', inputs: { text: wish.prompt, clip } },
+    'negative-prompt': { class_type: 'CLIPTextEncode', inputs: { text: wish.negativePrompt ?? '', clip } },
+    canvas: {
+      class_type: 'EmptyLatentImage',
+      inputs: { width: wish.width, height: wish.height, batch_size: wish.count },
+    },
+    sampler: {
+      class_type: 'KSampler',
+      inputs: {
+        model,
+        positive: ['prompt', 0],
+        negative: ['negative-prompt', 0],
+        latent_image: ['canvas', 0],
+        seed: wish.seed,
+        steps: wish.steps,
+        cfg: wish.cfgScale ?? imageDefaults.cfgScale,
+        sampler_name: wish.sampler ?? 'euler',
+        scheduler: 'normal',
+        denoise: 1,
+      },
+    },
+    decoded: { class_type: 'VAEDecode', inputs: { samples: ['sampler', 0], vae: ['checkpoint', 2] } },
+    [IMAGE_NODE]: { class_type: 'PreviewImage', inputs: { images: ['decoded', 0] } },
+  };
+}
+
+/** Model and text encoder, the first two outputs of a checkpoint and of a LoRA alike. */
+function sourcesOf(node: string): readonly [model: Input, clip: Input] {
+  return [
+    [node, 0],
+    [node, 1],
+  ];
+}
+
+function loraNode(name: string, weight: number, index: number): GraphNode {
+  const [model, clip] = sourcesOf(index === 0 ? 'checkpoint' : `lora-${index - 1}`);
+  return {
+    class_type: 'LoraLoader',
+    inputs: { model, clip, lora_name: name, strength_model: weight, strength_clip: weight },
+  };
+}

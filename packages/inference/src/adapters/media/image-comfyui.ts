@@ -1,0 +1,176 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import { comfyGraph, IMAGE_NODE } from './image-comfyui-graph.ts';
+import { toImageAnswer, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
+import type { EngineFailure } from '../text/text-adapter.ts';
+import {
+  invalidMediaAnswer,
+  MediaEngineError,
+  type MediaRequest,
+  type MediaResponse,
+  type SendUpstream,
+} from './media-adapter.ts';
+import {
+  bearerHeaders,
+  isRecord,
+  requireJson,
+  parseJsonBody,
+  requireSuccess,
+  jsonHeaders,
+} from './media-responses.ts';
+
+/**
+ * ComfyUI: a graph is queued (`POST /prompt`), asked after (`GET /history/{id}`) and its pictures fetched (`GET /view`).
+ * Afterwards its history is told to forget the graph, since that holds the prompt.
+ */
+
+const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'lora']);
+
+const firstWaitMs = 50;
+const maxWaitMs = 1_000;
+/** A client has left, or a picture was fetched: tidying up must not hold anything for long. */
+const cleanUpTimeoutMs = 2_000;
+
+interface ComfyImageRef {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: string;
+}
+
+export function createComfyUiAdapter(clock: Clock): ImageAdapter {
+  /** Not ended by the client's leaving, which is what it is for. Whatever becomes of it, nobody waits for more. */
+  async function cleanUp(call: SendUpstream, requests: readonly MediaRequest[]): Promise<void> {
+    const late = new AbortController();
+    const stop = clock.after(cleanUpTimeoutMs, () => late.abort());
+    try {
+      await Promise.allSettled(requests.map(async (request) => call(request, late.signal)));
+    } finally {
+      stop();
+    }
+  }
+
+  async function waitFor(
+    id: string,
+    ask: (request: MediaRequest) => ReturnType<SendUpstream>,
+    requests: Requests,
+    signal: AbortSignal,
+  ): Promise<readonly ComfyImageRef[]> {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 1.5, maxWaitMs)) {
+      await clock.sleep(waitMs, signal);
+      const entry = requireJson(await ask(requests.history(id)))[id];
+      if (isRecord(entry) && isOver(entry)) return imageRefsIn(entry);
+    }
+  }
+
+  return {
+    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
+    async run(wish, { deployment }, call, signal) {
+      const requests = requestsTo(deployment);
+      const ask = (request: MediaRequest): ReturnType<SendUpstream> => call(request, signal);
+      const queued = await ask(requests.queue(comfyGraph(wish, deployment.upstreamModel)));
+      if (queued.status === 400) throw new MediaEngineError(graphFailure(queued));
+      const { prompt_id: id } = requireJson(queued);
+      if (typeof id !== 'string') throw invalidMediaAnswer('The engine queued the graph without an id.');
+      try {
+        const pictures = await waitFor(id, ask, requests, signal);
+        const bodies = await Promise.all(
+          pictures
+            .slice(0, wish.count)
+            .map(async (picture) => requireSuccess(await ask(requests.view(picture)))),
+        );
+        // All of a batch are drawn from one seed.
+        return toImageAnswer(
+          wish,
+          bodies.map(({ body }) => body.toString('base64')),
+          () => wish.seed,
+        );
+      } catch (error) {
+        if (signal.aborted) await cleanUp(call, [requests.unqueue(id), requests.cancel(id)]);
+        throw error;
+      } finally {
+        void cleanUp(call, [requests.forget(id)]);
+      }
+    },
+  };
+}
+
+type Requests = ReturnType<typeof requestsTo>;
+
+function requestsTo({ apiKey }: DeploymentEntry) {
+  const headers = { ...jsonHeaders, ...bearerHeaders(apiKey) };
+  const get = (path: string): MediaRequest => ({
+    method: 'GET',
+    path,
+    headers: bearerHeaders(apiKey),
+    body: null,
+  });
+  const post = (path: string, body: unknown): MediaRequest => ({
+    method: 'POST',
+    path,
+    headers,
+    body: JSON.stringify(body),
+  });
+  const named = (id: string): string => encodeURIComponent(id);
+  return {
+    queue: (graph: unknown) => post('/prompt', { prompt: graph }),
+    history: (id: string) => get(`/history/${named(id)}`),
+    view: ({ filename, subfolder, type }: ComfyImageRef) =>
+      get(`/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`),
+    forget: (id: string) => post('/history', { delete: [id] }),
+    unqueue: (id: string) => post('/queue', { delete: [id] }),
+    // Of this one alone, and unknown to older servers. Their `/interrupt` stops whatever is being drawn, perhaps for
+    // somebody else, so a picture that is under way there is finished for nobody.
+    cancel: (id: string) => post(`/api/jobs/${named(id)}/cancel`, {}),
+  };
+}
+
+/** What of the graph came from the client. All else, a checkpoint that is not there for one, is the operator's. */
+const fromClient = /^(sampler|lora-\d+)$/;
+
+/** Node by node what is wrong. Its details name everything that would be right, files of the machine among it. */
+function graphFailure({ status, body }: MediaResponse): EngineFailure {
+  const value = parseJsonBody(body);
+  const nodes = isRecord(value) && isRecord(value['node_errors']) ? Object.entries(value['node_errors']) : [];
+  const problems = nodes.flatMap(([node, found]) => (fromClient.test(node) ? problemsIn(found) : []));
+  if (problems.length === 0 || !nodes.every(([node]) => fromClient.test(node))) {
+    return { status, reason: 'UPSTREAM_ERROR', message: 'The engine cannot run the graph.', retryable: true };
+  }
+  return { status, reason: 'VALIDATION_FAILED', message: `${problems.join('; ')}.`, retryable: false };
+}
+
+function problemsIn(found: unknown): readonly string[] {
+  const errors: unknown = isRecord(found) ? found['errors'] : undefined;
+  if (!Array.isArray(errors)) return [];
+  return errors.filter(isRecord).map(({ message, extra_info: extra }) => {
+    const name = isRecord(extra) && typeof extra['input_name'] === 'string' ? extra['input_name'] : 'a value';
+    return `${name}: ${typeof message === 'string' ? message : 'not accepted'}`;
+  });
+}
+
+/** Before it is over, an entry is not there at all. Failures have a status of their own. */
+function isOver({ status, outputs }: Readonly<Record<string, unknown>>): boolean {
+  if (isRecord(status) && status['status_str'] === 'error') {
+    throw new MediaEngineError({
+      status: null,
+      reason: 'UPSTREAM_ERROR',
+      message: 'The engine failed while it was drawing.',
+      retryable: true,
+    });
+  }
+  return isRecord(status) ? status['completed'] === true : isRecord(outputs);
+}
+
+function imageRefsIn({ outputs }: Readonly<Record<string, unknown>>): readonly ComfyImageRef[] {
+  const output = isRecord(outputs) ? outputs[IMAGE_NODE] : undefined;
+  const images: unknown = isRecord(output) ? output['images'] : undefined;
+  if (!Array.isArray(images)) throw invalidMediaAnswer('The engine finished the graph without a picture.');
+  return images.map((item: unknown) => {
+    const { filename, subfolder, type } = isRecord(item) ? item : {};
+    if (typeof filename !== 'string') throw invalidMediaAnswer('The engine named no file for a picture.');
+    return {
+      filename,
+      subfolder: typeof subfolder === 'string' ? subfolder : '',
+      type: typeof type === 'string' ? type : 'output',
+    };
+  });
+}

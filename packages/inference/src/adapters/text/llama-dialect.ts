@@ -1,0 +1,110 @@
+import type { ChatRequest } from '../../wire/chat-request.ts';
+import type { CompletionRequest } from '../../wire/completion-request.ts';
+import { TextEngineError, type TokenCounts, type UpstreamContext } from './text-adapter.ts';
+import {
+  conversationFields,
+  requestedLogprobs,
+  messagesForTemplates,
+  repetitionPenalty,
+  samplingFields,
+} from './text-request-fields.ts';
+import { countsOf, usageOf } from './token-counts.ts';
+import type { TextDialect } from './text-dialect.ts';
+import { unsupportedParameter } from './text-failures.ts';
+import { asCount, asObject, type JsonObject } from './engine-json.ts';
+
+/**
+ * llama.cpp's llama-server. Its `usage` counts one choice only, so several choices are always asked for as a stream, which
+ * reports each of them; while it runs, its timings tell the counts.
+ */
+export const llamaDialect: TextDialect = {
+  cache: 'slots',
+  countsWhileRunning: true,
+  usageCounts: 'choice',
+  chatBody(request, { deployment, maxTokens, slot }) {
+    const logprobs = requestedLogprobs(request);
+    return {
+      model: deployment.upstreamModel,
+      messages: messagesForTemplates(request),
+      max_tokens: maxTokens,
+      ...samplingFields(request),
+      ...furtherSampling(request),
+      ...conversationFields(request),
+      logit_bias: request.logit_bias,
+      // Without a number it lists twenty alternatives, and with 0 it tells nothing at all: one is asked for and cut away.
+      logprobs: logprobs === null ? undefined : true,
+      top_logprobs: logprobs === null ? undefined : Math.max(1, logprobs.alternatives),
+      ...cacheFields(slot),
+      ...streamFields(request.stream === true, (request.n ?? 1) > 1),
+    };
+  },
+  completionBody(request, { deployment, maxTokens, slot }) {
+    rejectIgnoredFields(request);
+    const several = (request.n ?? 1) > 1 || Array.isArray(request.prompt);
+    return {
+      model: deployment.upstreamModel,
+      prompt: request.prompt,
+      max_tokens: maxTokens,
+      ...samplingFields(request),
+      ...furtherSampling(request),
+      logit_bias: request.logit_bias ?? undefined,
+      logprobs: request.logprobs ?? undefined,
+      ...cacheFields(slot),
+      ...streamFields(request.stream === true, several),
+    };
+  },
+  runningCounts: (event) => timingsOf(event) ?? usageOf(event),
+};
+
+/** Its cache has no salt: a prompt is reused only in a slot that holds a prompt of the same organisation. */
+function cacheFields(slot: UpstreamContext['slot']) {
+  return slot === undefined || slot === null
+    ? { cache_prompt: false }
+    : { id_slot: slot.id, cache_prompt: slot.reuse };
+}
+
+/** It would answer as if these had not been asked for. */
+function rejectIgnoredFields(request: CompletionRequest): void {
+  const ignored = request.echo === true ? 'echo' : request.suffix === undefined ? null : 'suffix';
+  if (ignored !== null) throw new TextEngineError(unsupportedParameter(ignored));
+}
+
+function furtherSampling(request: ChatRequest | CompletionRequest) {
+  const penalty = repetitionPenalty(request);
+  return {
+    top_k: request.top_k,
+    min_p: request.min_p,
+    seed: foldedSeed(request.seed ?? undefined),
+    // It ignores `repetition_penalty` without a word, and looks back over 64 tokens where others look over all.
+    ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: penaltyWindowTokens }),
+  };
+}
+
+/** It sets aside memory for each of them. */
+const penaltyWindowTokens = 16_384;
+
+const seedRange = 2 ** 32;
+const randomSeedValue = seedRange - 1;
+
+/** Seeds are 32 bits there, and the last of them means a random one: every seed of ours stays one that can be repeated. */
+function foldedSeed(seed: number | undefined): number | undefined {
+  if (seed === undefined) return undefined;
+  const folded = ((seed % seedRange) + seedRange) % seedRange;
+  return folded === randomSeedValue ? 0 : folded;
+}
+
+/** An answer that is only put together here needs no counts while it runs: they would be most of its bytes. */
+function streamFields(isStream: boolean, hasSeveral: boolean) {
+  if (!isStream && !hasSeveral) return {};
+  const counts = isStream ? { timings_per_token: true } : {};
+  return { stream: true, stream_options: { include_usage: true }, ...counts };
+}
+
+function timingsOf(event: JsonObject): TokenCounts | null {
+  const timings = asObject(event['timings']);
+  const computed = asCount(timings?.['prompt_n']);
+  const completion = asCount(timings?.['predicted_n']);
+  if (timings === null || computed === null || completion === null) return null;
+  const cached = asCount(timings['cache_n']) ?? 0;
+  return countsOf(computed + cached, cached, completion);
+}

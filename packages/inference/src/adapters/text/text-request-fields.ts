@@ -1,0 +1,68 @@
+import type { ChatRequest } from '../../wire/chat-request.ts';
+import type { CompletionRequest } from '../../wire/completion-request.ts';
+import type { UpstreamContext, UpstreamRequest } from './text-adapter.ts';
+import type { JsonObject } from './engine-json.ts';
+
+/** The parts of a request to an engine that all of them name alike. `undefined` leaves a field out. */
+
+/** The sampling parameters that are the same everywhere. */
+export function samplingFields(request: ChatRequest | CompletionRequest) {
+  return {
+    temperature: request.temperature,
+    top_p: request.top_p,
+    presence_penalty: request.presence_penalty,
+    frequency_penalty: request.frequency_penalty,
+    stop: request.stop ?? undefined,
+    seed: request.seed ?? undefined,
+    n: request.n === 1 ? undefined : request.n,
+    user: request.user,
+  };
+}
+
+/** What a conversation has besides its sampling. */
+export function conversationFields(request: ChatRequest) {
+  const tools = request.tools === undefined || request.tools.length === 0 ? undefined : request.tools;
+  return {
+    tools,
+    // Engines refuse a choice among no tools, and `none` of none is no choice.
+    tool_choice: tools === undefined ? undefined : request.tool_choice,
+    response_format: request.response_format,
+  };
+}
+
+/** Templates of open models know no developer and many fail on one: it is the system that speaks. */
+export function messagesForTemplates(request: ChatRequest): ChatRequest['messages'] {
+  if (!request.messages.some(({ role }) => role === 'developer')) return request.messages;
+  return request.messages.map((message) =>
+    message.role === 'developer' ? { ...message, role: 'system' } : message,
+  );
+}
+
+export interface RequestedLogprobs {
+  /** How many alternatives for each token the client wants to see. */
+  readonly alternatives: number;
+}
+
+/** `logprobs` is a boolean with `top_logprobs` beside it, or itself the number of alternatives. Null: none are wanted. */
+export function requestedLogprobs(request: ChatRequest): RequestedLogprobs | null {
+  const { logprobs, top_logprobs: top } = request;
+  if (logprobs === undefined || logprobs === false || logprobs === 0) return null;
+  return { alternatives: top ?? (typeof logprobs === 'number' ? logprobs : 0) };
+}
+
+/** A repetition penalty of 1 changes nothing. */
+export function repetitionPenalty(request: ChatRequest | CompletionRequest): number | undefined {
+  return request.repetition_penalty === 1 ? undefined : request.repetition_penalty;
+}
+
+export function upstreamRequest(path: string, body: JsonObject, facts: UpstreamContext): UpstreamRequest {
+  const { apiKey } = facts.deployment;
+  return {
+    path,
+    headers: {
+      'content-type': 'application/json',
+      ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+    body: JSON.stringify(body),
+  };
+}

@@ -1,0 +1,310 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { textDialects, type TextEngine } from './chat-adapters.ts';
+import { chatAnswerFormat, type AnswerFormat } from './chat-answer-format.ts';
+import { EventStream } from './text-stream.ts';
+import {
+  answerContext,
+  chatRequest,
+  completionRequest,
+  eventsIn,
+  readStream,
+  textsIn,
+} from './chat.fixture.ts';
+import { completionAnswerFormat } from './completion-answer-format.ts';
+
+interface Said {
+  readonly index: number;
+  readonly text: string;
+  /** Thought, not said. */
+  readonly isThought?: boolean;
+}
+
+/** Writers of JSON differ in what they escape: all of these are the same text. */
+const writers: Readonly<Record<string, (value: object) => string>> = {
+  plain: (value) => JSON.stringify(value),
+  ascii: (value) =>
+    JSON.stringify(value).replaceAll(
+      /[\u007f-\uffff]/g,
+      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  slashes: (value) => JSON.stringify(value).replaceAll('/', '\\/'),
+  spaced: (value) => JSON.stringify(value).replaceAll('":', '": '),
+};
+
+type Frame = (choices: readonly object[], said: number, event: number) => object;
+
+const deltaFor = ({ text, isThought }: Said, name = 'reasoning_content') =>
+  isThought === true ? { [name]: text } : { content: text };
+const chatChoice = (said: Said, name?: string) => ({
+  index: said.index,
+  delta: deltaFor(said, name),
+  finish_reason: null,
+});
+
+/** How an event of each engine looks around its choices. */
+const styles: readonly { engine: TextEngine; frame: Frame; choice: (said: Said) => object }[] = [
+  {
+    engine: 'llama.cpp',
+    frame: (choices, said, event) => ({
+      choices,
+      created: 1_760_000_000 + (event >> 3),
+      id: 'chatcmpl-x',
+      model: 'tiny',
+      object: 'chat.completion.chunk',
+      timings: { cache_n: 2, prompt_n: 9, prompt_ms: 1.5, predicted_n: said, predicted_ms: 0.25 * event },
+    }),
+    choice: (said) => ({ finish_reason: null, index: said.index, delta: deltaFor(said) }),
+  },
+  {
+    engine: 'vllm',
+    frame: (choices, said) => ({
+      ...{ id: 'chatcmpl-x', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'm', choices },
+      usage: { prompt_tokens: 11, total_tokens: 11 + said, completion_tokens: said },
+    }),
+    choice: (said) => ({ ...chatChoice(said, 'reasoning'), logprobs: null, token_ids: null }),
+  },
+  {
+    engine: 'sglang',
+    frame: (choices, said, event) => ({
+      ...{
+        id: 'x',
+        object: 'chat.completion.chunk',
+        created: 1_760_000_000 + (event >> 2),
+        model: 'm',
+        choices,
+      },
+      usage: { prompt_tokens: 11, total_tokens: 11 + said, completion_tokens: said },
+    }),
+    choice: (said) => ({
+      index: said.index,
+      delta: { role: null, content: null, reasoning_content: null, tool_calls: null, ...deltaFor(said) },
+      logprobs: null,
+      finish_reason: null,
+      matched_stop: null,
+    }),
+  },
+  {
+    engine: 'openai',
+    frame: (choices) => ({
+      ...{ id: 'x', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'm', choices },
+      ...{ usage: null, obfuscation: 'aB}]"' },
+    }),
+    choice: (said) => ({ ...chatChoice(said), logprobs: null }),
+  },
+];
+
+const choices = 3;
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.constantFrom(
+    '',
+    ' the',
+    '"',
+    '\\',
+    '\n\n',
+    '\u0000',
+    '\u001b[1m',
+    'data: [DONE]',
+    '\u2028',
+    '🍞',
+    '"}}],',
+    '/',
+  ),
+);
+const scenario = fc.record({
+  style: fc.constantFrom(...styles),
+  writer: fc.constantFrom(...Object.keys(writers)),
+  lineEnd: fc.constantFrom('\n', '\n', '\n', '\r\n'),
+  isChat: fc.boolean(),
+  includeUsage: fc.boolean(),
+  said: fc.array(fc.record({ index: fc.nat({ max: choices - 1 }), text, isThought: fc.boolean() }), {
+    maxLength: 24,
+  }),
+  cuts: fc.array(fc.nat({ max: 9_000 }), { maxLength: 30 }),
+});
+type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
+
+function bytesOf({ style, writer, lineEnd, isChat, said }: Scenario): Buffer {
+  const write = writers[writer] ?? JSON.stringify;
+  const events: object[] = [];
+  const counted = [0, 0, 0];
+  for (const part of said) {
+    counted[part.index] = (counted[part.index] ?? 0) + 1;
+    const chat = style.choice(part);
+    const choice = isChat
+      ? chat
+      : { text: part.text, index: part.index, logprobs: null, finish_reason: null };
+    events.push(style.frame([choice], counted[part.index] ?? 0, events.length));
+  }
+  for (let index = 0; index < choices; index += 1) {
+    const last = isChat ? { delta: {} } : { text: '' };
+    const end = { index, ...last, finish_reason: index === 1 ? 'length' : 'stop' };
+    events.push(style.frame([end], counted[index] ?? 0, events.length));
+  }
+  const lines = events.map((event) => `data: ${write(event)}${lineEnd}${lineEnd}`);
+  return Buffer.from(`${lines.join('')}data: [DONE]${lineEnd}${lineEnd}`);
+}
+
+function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])].toSorted(
+    (a, b) => a - b,
+  );
+  return places.slice(1).map((end, at) => bytes.subarray(places[at], end));
+}
+
+function open({ style, isChat, includeUsage }: Scenario, shortcuts: boolean): EventStream {
+  const form: AnswerFormat = isChat
+    ? chatAnswerFormat(chatRequest())
+    : completionAnswerFormat(completionRequest());
+  return new EventStream({
+    form,
+    dialect: textDialects[style.engine],
+    wish: { choices, choicesPerPrompt: choices, includeUsage },
+    facts: answerContext,
+    shortcuts,
+  });
+}
+
+describe('a stream', () => {
+  it('gives the same bytes and counts with shortcuts as without, however it is cut', () => {
+    fc.assert(
+      fc.property(scenario, (given) => {
+        const pieces = piecesOf(bytesOf(given), given.cuts);
+        const [quick, slow] = [open(given, true), open(given, false)];
+        for (const piece of pieces) {
+          expect(quick.push(piece).toString('utf8')).toBe(slow.push(piece).toString('utf8'));
+          expect(quick.counts()).toEqual(slow.counts());
+        }
+        expect(quick.end()).toBe(slow.end());
+        expect(quick.finishReason()).toBe(slow.finishReason());
+        expect(quick.hasBegun()).toBe(slow.hasBegun());
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('says to the client what the engine said, whichever way it was written', () => {
+    fc.assert(
+      fc.property(scenario, (given) => {
+        const heard = readStream(open(given, true), piecesOf(bytesOf(given), given.cuts));
+        const expected = ['', '', ''];
+        for (const { index, text: part, isThought } of given.said) {
+          if (!isThought || !given.isChat) expected[index] += part;
+        }
+        expect(textsIn(heard.text)).toEqual(expected);
+        expect(heard.broken).toBeNull();
+        expect(heard.text.endsWith('data: [DONE]\n\n')).toBe(true);
+        expect(eventsIn(heard.text).filter(({ usage }) => usage !== undefined)).toHaveLength(1);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('breaks, and does not hang or leak, on whatever is no stream of answers', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (noise) => {
+        const stream = open({ ...calm, isChat: true }, true);
+        expect(readStream(stream, [Buffer.from(noise)]).broken).not.toBeNull();
+      }),
+    );
+  });
+
+  const calm: Scenario = {
+    ...{ style: styles[1] ?? fail(), writer: 'plain', lineEnd: '\n', isChat: true, includeUsage: false },
+    ...{ said: [], cuts: [] },
+  };
+
+  it.each(styles)(
+    'recognises the events of $engine by what stands around their text, and reads no more of them',
+    (style) => {
+      const given = { ...calm, style };
+      const event = (said: string) =>
+        JSON.stringify(style.frame([style.choice({ index: 0, text: said })], 1, 0)).slice(0, -1);
+      // Nobody would notice the rubbish at the end but a reader of all of it, which is what is not needed.
+      const bytes = `data: ${event('one')}}\n\ndata: ${event('two')},rubbish}\n\n`;
+      expect(textsIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
+      expect(textsIn(readStream(open(given, false), [bytes]).text)).toEqual(['one']);
+    },
+  );
+
+  it.each(styles)(
+    'shows what a model thinks as reasoning_content, by whichever name $engine has it',
+    (style) => {
+      const said = ['Let', ' me', ' think'].map((text) => style.choice({ index: 0, text, isThought: true }));
+      const spoken = style.choice({ index: 0, text: '42' });
+      const events = [...said, spoken].map(
+        (choice, at) => `data: ${JSON.stringify(style.frame([choice], at, at))}\n\n`,
+      );
+      const deltas = eventsIn(
+        open({ ...calm, style }, true)
+          .push(Buffer.from(events.join('')))
+          .toString(),
+      ).flatMap(({ choices: heard }) => heard.map(({ delta }) => delta));
+      expect(deltas).toEqual([
+        ...['Let', ' me', ' think'].map((text) => ({ reasoning_content: text })),
+        { content: '42' },
+      ]);
+    },
+  );
+
+  it('passes on what came before a failure, and then fails', () => {
+    const good = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
+    const stream = open(calm, true);
+    const bytes = `data: ${JSON.stringify(good)}\n\ndata: {"error":{"message":"x","code":500}}\n\ndata: [DONE]\n\n`;
+    const { text: heard, broken } = readStream(stream, [bytes]);
+    expect(textsIn(heard)).toEqual(['Hi']);
+    expect(broken?.failure.reason).toBe('UPSTREAM_ERROR');
+    expect(stream.hasBegun()).toBe(true);
+  });
+
+  it('fails before its first byte if the engine did, so that another may be tried', () => {
+    const stream = open(calm, true);
+    expect(
+      readStream(stream, ['data: {"error":{"message":"x","code":429}}\n\n']).broken?.failure,
+    ).toMatchObject({
+      reason: 'MODEL_OVERLOADED',
+      retryable: true,
+    });
+    expect(stream.hasBegun()).toBe(false);
+  });
+
+  it('knows the older way of naming an error', () => {
+    expect(readStream(open(calm, true), ['error: {"code":500,"message":"x"}\n\n']).broken).not.toBeNull();
+  });
+
+  it('needs no [DONE] when every choice has ended, and is broken when one has not', () => {
+    const end = (index: number) =>
+      `data: {"choices":[{"index":${index},"delta":{},"finish_reason":"stop"}]}\n\n`;
+    const whole = readStream(open(calm, true), [end(0) + end(1) + end(2)]);
+    expect(whole.broken).toBeNull();
+    expect(whole.text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(readStream(open(calm, true), [end(0) + end(1)]).broken).not.toBeNull();
+    expect(readStream(open(calm, true), [`${end(0) + end(1)}data: [DONE]\n\n`]).broken).not.toBeNull();
+  });
+
+  it('refuses a choice that nobody asked for', () => {
+    const stray = 'data: {"choices":[{"index":3,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
+    expect(readStream(open(calm, true), [stray]).broken).not.toBeNull();
+  });
+
+  it('takes comments, fields without use, data in several lines, and what follows its end', () => {
+    const end = (index: number) =>
+      `data: {"choices":[{"index":${index},"delta":{},\ndata: "finish_reason":"stop"}]}\n\n`;
+    const bytes = `: ping\n\nevent: x\nid: 7\n${end(0)}\n\n${end(1)}data:{"choices":[]}\n\n${end(2)}data: [DONE]\n\ndata: rubbish\n\n`;
+    const { text: heard, broken } = readStream(open(calm, true), [bytes, 'data: more rubbish\n\n']);
+    expect(broken).toBeNull();
+    expect(heard.match(/\[DONE\]/g)).toHaveLength(1);
+  });
+
+  it('gives up on an event that does not end', () => {
+    const stream = open(calm, true);
+    expect(() => {
+      for (let at = 0; at < 200; at += 1) stream.push(Buffer.alloc(64 * 1_024, 'x'));
+    }).toThrow('without an end');
+  });
+});
+
+function fail(): never {
+  throw new Error('There is no such style.');
+}

@@ -1,0 +1,279 @@
+import { TextEngineError, type AnswerContext, type TextStream, type TokenCounts } from './text-adapter.ts';
+import { countsOf, zeroCounts, sumChoices, reportableCounts, usageJson, usageOf } from './token-counts.ts';
+import type { TextDialect } from './text-dialect.ts';
+import { textEngineError, failureInEvent } from './text-failures.ts';
+import type { AnswerFormat } from './chat-answer-format.ts';
+import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
+import {
+  spliceText,
+  endOfText,
+  learnFastPath,
+  startOfText,
+  type StreamFastPath,
+} from './stream-fast-path.ts';
+
+/** What the request decides about its stream. */
+export interface StreamSettings {
+  /** All choices, of all prompts. */
+  readonly choices: number;
+  /** How many of them in a row belong to one prompt. */
+  readonly choicesPerPrompt: number;
+  /** The client asked for an extra chunk with usage; otherwise the last end carries it. */
+  readonly includeUsage: boolean;
+}
+
+export interface EventStreamOptions {
+  readonly form: AnswerFormat;
+  readonly dialect: TextDialect;
+  readonly wish: StreamSettings;
+  readonly facts: AnswerContext;
+  /** Off: every event goes through JSON. Only a test that compares the two ways turns them off. */
+  readonly shortcuts?: boolean;
+}
+
+/** An event larger than this is no part of an answer. */
+const maxEventBytes = 8 * 1_024 * 1_024;
+const lineFeed = 10;
+const carriageReturn = 13;
+const emptyBuffer = Buffer.alloc(0);
+
+/** A stream of server-sent events from an engine, told again in our name. */
+export class EventStream implements TextStream {
+  readonly #form: AnswerFormat;
+  readonly #dialect: TextDialect;
+  readonly #wish: StreamSettings;
+  readonly #facts: AnswerContext;
+  readonly #takesShortcuts: boolean;
+  /** Everything of a chunk before its choices. */
+  readonly #opening: string;
+  /** The beginning of a line that has not come whole. */
+  #rest: Buffer = emptyBuffer;
+  /** The data of an event whose last line has not come. */
+  #data: string | null = null;
+  #out: Buffer[] = [];
+  #shortcuts: readonly StreamFastPath[] = [];
+  /** The last event of each choice that took a shortcut: read only if somebody asks for the counts. */
+  readonly #unread = new Map<number, Buffer>();
+  readonly #running = new Map<number, TokenCounts>();
+  #usage: TokenCounts | null = null;
+  /** Events that brought something the engine had to produce: each is one token at least. */
+  #deltas = 0;
+  readonly #ended = new Set<number>();
+  #lastEnded = 0;
+  #finishReason: string | null = null;
+  #heldEnd: string | null = null;
+  #isDone = false;
+  #hasBegun = false;
+  #failure: TextEngineError | null = null;
+
+  constructor({ form, dialect, wish, facts, shortcuts = true }: EventStreamOptions) {
+    this.#form = form;
+    this.#dialect = dialect;
+    this.#wish = wish;
+    this.#facts = facts;
+    this.#takesShortcuts = shortcuts;
+    this.#opening =
+      `data: {"id":${JSON.stringify(facts.requestId)},"object":"${form.chunk}",` +
+      `"created":${facts.createdSeconds},"model":${JSON.stringify(facts.model)},"choices":[`;
+  }
+
+  push(chunk: Buffer): string | Buffer {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#isDone) return '';
+    try {
+      this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
+    } catch (error) {
+      // What came before the failure is the client's: it goes out first, and the failure with the next call.
+      if (!(error instanceof TextEngineError) || this.#out.length === 0) throw error;
+      this.#failure = error;
+    }
+    return this.#takeOut();
+  }
+
+  end(): string {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#isDone) return '';
+    this.#read(Buffer.concat([this.#rest, twoLineFeeds]));
+    if (!this.#isDone) this.#complete();
+    return this.#takeOut().toString();
+  }
+
+  counts(): TokenCounts {
+    if (this.#usage !== null) return this.#usage;
+    for (const [index, event] of this.#unread) {
+      const data = event.toString('utf8', dataPrefix.length);
+      const counts = this.#dialect.runningCounts(asObject(parseJson(data)) ?? {});
+      if (counts !== null) this.#running.set(index, counts);
+    }
+    this.#unread.clear();
+    if (this.#running.size > 0) return sumChoices(this.#running, this.#wish.choicesPerPrompt);
+    // A lower bound for engines without running counts: the deltas that were delivered.
+    return this.#deltas === 0 ? zeroCounts : countsOf(this.#facts.leastPrompt(), 0, this.#deltas);
+  }
+
+  finishReason(): string | null {
+    return this.#finishReason;
+  }
+
+  hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  isDone(): boolean {
+    return this.#isDone;
+  }
+
+  #takeOut(): Buffer | '' {
+    const out = this.#out;
+    const [only] = out;
+    if (only === undefined) return '';
+    this.#hasBegun = true;
+    this.#out = [];
+    return out.length === 1 ? only : Buffer.concat(out);
+  }
+
+  #send(text: string): void {
+    this.#out.push(Buffer.from(text, 'utf8'));
+  }
+
+  /** Takes whole lines and keeps what is left of the last one. */
+  #read(bytes: Buffer): void {
+    let at = 0;
+    while (!this.#isDone && at < bytes.length) {
+      const taken = this.#data === null ? this.#takeShortcut(bytes, at) : 0;
+      if (taken > 0) {
+        at = taken;
+        continue;
+      }
+      const lineEnd = bytes.indexOf(lineFeed, at);
+      if (lineEnd < 0) break;
+      const isCrLf = lineEnd > at && bytes[lineEnd - 1] === carriageReturn;
+      this.#readLine(bytes.toString('utf8', at, isCrLf ? lineEnd - 1 : lineEnd));
+      at = lineEnd + 1;
+    }
+    this.#rest = at === bytes.length ? emptyBuffer : bytes.subarray(at);
+    if (this.#rest.length > maxEventBytes) throw textEngineError('The engine sent an event without an end.');
+  }
+
+  /** Answers where the event ends, or 0 when it has to be read in full. */
+  #takeShortcut(bytes: Buffer, at: number): number {
+    for (const shortcut of this.#shortcuts) {
+      const from = startOfText(shortcut, bytes, at);
+      if (from < 0) continue;
+      const to = endOfText(shortcut, bytes, from);
+      if (to < 0) return 0;
+      const end = bytes.indexOf(lineFeed, to);
+      if (end < 0 || bytes[end + 1] !== lineFeed) return 0;
+      this.#out.push(spliceText(shortcut, bytes, from, to));
+      if (this.#dialect.countsWhileRunning) this.#unread.set(shortcut.index, bytes.subarray(at, end));
+      if (to > from) this.#deltas += 1;
+      return end + 2;
+    }
+    return 0;
+  }
+
+  #readLine(line: string): void {
+    if (line === '') {
+      const data = this.#data;
+      this.#data = null;
+      if (data !== null) this.#readEvent(data);
+    } else if (line.startsWith('data:')) {
+      const data = line.slice(line.startsWith(dataPrefix) ? 6 : 5);
+      this.#data = this.#data === null ? data : `${this.#data}\n${data}`;
+    } else if (line.startsWith('error:')) {
+      // Older llama-servers name the failure as a field of its own.
+      this.#readEvent(`{"error":${line.slice(6)}}`);
+    }
+  }
+
+  #readEvent(data: string): void {
+    if (data === '[DONE]') {
+      this.#complete();
+      return;
+    }
+    // llama-server sends one for choices that share a prompt, with nothing in it.
+    if (data === 'null') return;
+    const event = asObject(parseJson(data));
+    if (event === null) throw textEngineError('The engine sent an event that is no JSON object.');
+    const failure = failureInEvent(event);
+    if (failure !== null) throw new TextEngineError(failure);
+    const choices = asList(event['choices']);
+    for (const value of choices) this.#readChoice(asObject(value) ?? {}, data, choices.length === 1);
+    this.#readCounts(event, choices);
+  }
+
+  #readChoice(choice: JsonObject, data: string, isAlone: boolean): void {
+    const index = asCount(choice['index']) ?? 0;
+    if (index >= this.#wish.choices) throw textEngineError('The engine sent a choice that nobody asked for.');
+    const reason = asText(choice['finish_reason']);
+    const piece = this.#form.piece(choice, index);
+    if (piece !== null && (reason === null || this.#form.onlyText(choice)?.text !== '')) {
+      if (this.#form.saysSomething(choice)) this.#deltas += 1;
+      this.#send(`${this.#opening}${piece}]}\n\n`);
+    }
+    if (reason !== null) this.#endChoice(index, reason);
+    else if (this.#takesShortcuts && isAlone) this.#learn(choice, index, data);
+  }
+
+  #endChoice(index: number, reason: string): void {
+    this.#lastEnded = index;
+    if (this.#ended.has(index)) return;
+    this.#ended.add(index);
+    this.#finishReason = reason;
+    const end = `${this.#opening}${this.#form.end(index, reason)}]`;
+    if (this.#wish.includeUsage || this.#ended.size < this.#wish.choices) this.#send(`${end}}\n\n`);
+    else this.#heldEnd = end;
+  }
+
+  #readCounts(event: JsonObject, choices: readonly unknown[]): void {
+    const [first] = choices;
+    if (first !== undefined && this.#dialect.countsWhileRunning) {
+      const index = asCount(asObject(first)?.['index']) ?? 0;
+      const counts = this.#dialect.runningCounts(event);
+      // Its own word on this event counts more than an older one that nobody has read yet.
+      if (counts === null) return;
+      this.#unread.delete(index);
+      this.#running.set(index, counts);
+      return;
+    }
+    const usage = usageOf(event);
+    if (usage === null) return;
+    if (this.#dialect.usageCounts === 'request') this.#usage = reportableCounts(usage, this.#dialect.cache);
+    else {
+      this.#unread.delete(this.#lastEnded);
+      this.#running.set(this.#lastEnded, usage);
+    }
+  }
+
+  /** The engine is through. All choices must have ended, or something was lost on the way. */
+  #complete(): void {
+    if (this.#ended.size < this.#wish.choices) {
+      throw textEngineError('The engine ended its stream before its answer.');
+    }
+    const counts = this.counts();
+    this.#usage = counts;
+    const end = this.#wish.includeUsage ? `${this.#opening}]` : (this.#heldEnd ?? '');
+    const usage = usageJson(counts, this.#facts.costOf(counts));
+    this.#send(`${end},"usage":${usage}}\n\ndata: [DONE]\n\n`);
+    this.#isDone = true;
+  }
+
+  #learn(choice: JsonObject, index: number, data: string): void {
+    const only = this.#form.onlyText(choice);
+    if (only === null) return;
+    const [before, after] = this.#form.textPiece(index, only.field);
+    const shortcut = learnFastPath(data, only.field, index, {
+      before: `${this.#opening}${before}`,
+      after: `${after}]}\n\n`,
+    });
+    if (shortcut === null) return;
+    // A choice that has begun to answer thinks no more: what was learnt of its thoughts may go.
+    const others = this.#shortcuts.filter((known) => known.index !== index);
+    this.#shortcuts = [shortcut, ...others.slice(0, maxFastPaths - 1)];
+  }
+}
+
+const dataPrefix = 'data: ';
+const twoLineFeeds = Buffer.from('\n\n');
+/** More choices at once are rare, and looking through a long list costs what a shortcut saves. */
+const maxFastPaths = 8;

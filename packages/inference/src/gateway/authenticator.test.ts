@@ -1,0 +1,78 @@
+import { contract, isPending, operationsOf, processOf, type Operation } from '@millrace/contract';
+import { systemClock } from '@millrace/platform/clock';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
+import type { GatewayDeps } from './gateway-deps.ts';
+import { gatewayRoutes } from './gateway-routes.ts';
+
+// Who may do what, over every operation that the contract gives to gateways. What the api serves has the same test.
+
+const operations = operationsOf(contract).filter(
+  (operation) => processOf(operation) === 'gateway' && !isPending(operation.id),
+);
+const pathsOf = ({ path, aliases = [] }: Operation): string[] =>
+  [path, ...aliases].map((each) => each.replaceAll(/\{\w+\}/g, 'acme%2Fchat'));
+
+let world: GatewayHarness;
+beforeAll(async () => {
+  world = await createGatewayHarness({ models: [] });
+});
+afterAll(() => world.close());
+
+const ask = (operation: Operation, path: string, key?: string): Promise<Response> =>
+  fetch(`${world.url}${path}`, {
+    method: operation.method,
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    ...(operation.method === 'POST' ? { body: '{}' } : {}),
+  });
+
+test('a gateway serves exactly what the contract gives to it', () => {
+  const routes = gatewayRoutes({ clock: systemClock } as GatewayDeps, contract.schemas);
+  const served = (method: string, path: string) =>
+    routes.filter(
+      (route) =>
+        route.method === method &&
+        (typeof route.path === 'string' ? route.path === path : route.path.test(path)),
+    );
+  const found = operations.flatMap((operation) =>
+    pathsOf(operation).map((path) => {
+      const matching = served(operation.method, path);
+      expect([path, matching.map(({ scope }) => scope)]).toEqual([path, [operation.scope]]);
+      return matching[0];
+    }),
+  );
+  expect(new Set(found).size).toBe(routes.length);
+});
+
+describe.each(operations.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
+  test.each(pathsOf(operation))('without a key, or with nonsense for one, is refused on %s', async (path) => {
+    for (const key of [undefined, 'nonsense', `mr_live_${'0'.repeat(12)}_${'0'.repeat(38)}`]) {
+      const answer = await ask(operation, path, key);
+      expect(answer.status).toBe(401);
+      expect(await answer.json()).toMatchObject({ object: 'error', code: 401 });
+    }
+  });
+
+  test.each(pathsOf(operation))('with a key that lacks the scope is forbidden on %s', async (path) => {
+    const entries = [...world.book.keys];
+    for (const [publicId, entry] of entries) {
+      world.book.keys.set(publicId, {
+        ...entry,
+        scopes: entry.scopes.filter((scope) => scope !== operation.scope),
+      });
+    }
+    const answer = await ask(operation, path, world.key);
+    for (const [publicId, entry] of entries) world.book.keys.set(publicId, entry);
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({ error: { code: 'insufficient_scope' } });
+  });
+
+  test('by another method is not there', async () => {
+    const [path = ''] = pathsOf(operation);
+    const answer = await fetch(`${world.url}${path}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${world.key}` },
+    });
+    expect([404, 405]).toContain(answer.status);
+  });
+});

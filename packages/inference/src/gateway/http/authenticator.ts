@@ -1,0 +1,158 @@
+import { parseKey, secretMatches } from '@millrace/core/identity';
+import type { KeyEntry, OrganisationEntry } from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import { Fault } from '@millrace/platform/fault';
+import { readBearer } from '@millrace/platform/http/bearer';
+import { addressBlock, createCidrSet, type CidrSet } from '@millrace/platform/http/client-ip';
+import type { IncomingMessage } from 'node:http';
+import type { KeyFeed } from '../../key-feed/index.ts';
+import { clientAddress } from './request-counter.ts';
+import type { FailedLookupLimiter } from './failed-lookup-limiter.ts';
+
+/** Who is calling, judged by the book alone. */
+
+export interface Caller {
+  /** Of the key: by it the book is asked for the key again. */
+  readonly publicId: string;
+  readonly key: KeyEntry;
+  readonly organisation: OrganisationEntry;
+}
+
+export interface AuthenticatorOptions {
+  readonly book: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
+  readonly clock: Clock;
+  readonly trusted: CidrSet;
+  /** Of keys that this gateway does not know yet. */
+  readonly lookups: FailedLookupLimiter;
+}
+
+export interface Authenticator {
+  /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
+  admit(request: IncomingMessage, scope: string): Caller | Promise<Caller>;
+  /**
+   * Why a caller that was admitted before would be refused now, or null. If its key is not in memory, as after a new
+   * connection to the broker, the key is looked up, and a later call knows.
+   */
+  refusalOf(caller: Caller): Fault | null;
+}
+
+/** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
+interface ParsedAuthorization {
+  readonly publicId: string;
+  readonly secret: string;
+  readonly mode: 'live' | 'test';
+  /** The entry whose secret it was found to match. A changed key is another entry, and compared again. */
+  matched: KeyEntry | null;
+}
+
+const maxCached = 20_000;
+const maxCachedLength = 128;
+
+export function createAuthenticator({ book, clock, trusted, lookups }: AuthenticatorOptions): Authenticator {
+  const known = new Map<string, ParsedAuthorization>();
+  const networks = new WeakMap<KeyEntry, CidrSet>();
+
+  function parseAuthorization(header: string): ParsedAuthorization {
+    const found = known.get(header);
+    if (found !== undefined) return found;
+    const parsed = parseKey(readBearer(header));
+    if (parsed === null) throw new Fault('MALFORMED_API_KEY');
+    const made = { publicId: parsed.publicId, secret: parsed.secret, mode: parsed.mode, matched: null };
+    // Blanks before a key are allowed, but nobody's blanks are kept in memory.
+    if (header.length > maxCachedLength) return made;
+    // Cleared as a whole: who floods us with keys makes every key be read anew, and nothing worse.
+    if (known.size >= maxCached) known.clear();
+    known.set(header, made);
+    return made;
+  }
+
+  function authorize(
+    presented: ParsedAuthorization,
+    key: KeyEntry | null,
+    organisation: OrganisationEntry | null,
+    from: { readonly request: IncomingMessage; readonly scope: string },
+  ): Caller {
+    if (key === null || presented.mode !== key.mode) throw new Fault('INVALID_API_KEY');
+    if (presented.matched !== key) {
+      // Until the secret fits, the answer says nothing: not even that a key with this public id exists.
+      if (!secretMatches(presented.secret, Buffer.from(key.secretSha256, 'hex')))
+        throw new Fault('INVALID_API_KEY');
+      presented.matched = key;
+    }
+    const refusal = refusalOfKey(key);
+    if (refusal !== null) throw refusal;
+    // An organisation that the book does not know cannot be judged, and a key without one should not be.
+    if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
+    if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
+    if (key.allowedIps.length > 0 && !isAddressAllowed(key, from.request)) throw new Fault('IP_NOT_ALLOWED');
+    if (!key.scopes.includes(from.scope)) throw missingScopeFault(from.scope);
+    return { publicId: presented.publicId, key, organisation };
+  }
+
+  function refusalOfKey(key: KeyEntry): Fault | null {
+    if (key.refusedFor !== null) return new Fault(key.refusedFor);
+    const isExpired = key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs();
+    return isExpired ? new Fault('API_KEY_EXPIRED') : null;
+  }
+
+  function isAddressAllowed(key: KeyEntry, request: IncomingMessage): boolean {
+    const address = clientAddress(request, trusted);
+    let rules = networks.get(key);
+    if (rules === undefined) networks.set(key, (rules = createCidrSet(key.allowedIps)));
+    return rules.includes(address);
+  }
+
+  async function lookUp(
+    presented: ParsedAuthorization,
+    from: { readonly request: IncomingMessage; readonly scope: string },
+  ): Promise<Caller> {
+    const { publicId } = presented;
+    const find = async (): Promise<KeyEntry | null> => book.findKey(publicId);
+    const key = book.knowsKey(publicId)
+      ? await find()
+      : await lookups.run(addressBlock(clientAddress(from.request, trusted)), find);
+    const organisation = key === null ? null : await book.organisation(key.orgId);
+    return authorize(presented, key, organisation, from);
+  }
+
+  return {
+    admit(request, scope) {
+      if (book.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
+      const presented = parseAuthorization(request.headers.authorization ?? '');
+      if (!book.knowsKey(presented.publicId)) return lookUp(presented, { request, scope });
+      const key = book.findKey(presented.publicId);
+      if (key instanceof Promise) return lookUp(presented, { request, scope });
+      const organisation = key === null ? null : book.organisation(key.orgId);
+      if (organisation instanceof Promise) return lookUp(presented, { request, scope });
+      return authorize(presented, key, organisation, { request, scope });
+    },
+    refusalOf({ publicId, key: before }) {
+      const key = ifInMemory(() => book.findKey(publicId));
+      if (key === undefined) return null;
+      // The bucket is whole and has no such key: it was deleted.
+      if (key === null) return new Fault('API_KEY_REVOKED');
+      const organisation = ifInMemory(() => book.organisation(before.orgId));
+      if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
+      return refusalOfKey(key);
+    },
+  };
+}
+
+/** Undefined while it is looked up, or when it cannot be. */
+function ifInMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefined {
+  try {
+    const found = find();
+    if (!(found instanceof Promise)) return found;
+    found.catch(() => undefined);
+  } catch {
+    // An entry that cannot be read decides nothing about a request that runs.
+  }
+  return undefined;
+}
+
+function missingScopeFault(scope: string): Fault {
+  return new Fault('INSUFFICIENT_SCOPE', {
+    message: `This API key does not hold the scope ${scope}, which this operation needs.`,
+    extra: { requiredScope: scope },
+  });
+}

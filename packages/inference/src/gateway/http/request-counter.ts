@@ -1,0 +1,89 @@
+import { isFault, type Fault } from '@millrace/platform/fault';
+import { addressBlock, clientIp, type CidrSet } from '@millrace/platform/http/client-ip';
+import { rateLimitFault } from '@millrace/platform/http/rate-headers';
+import type { Limiter, RateDecision, RatePolicy } from '@millrace/platform/limiter';
+import { statusFor } from '@millrace/contract';
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from './authenticator.ts';
+
+/**
+ * Requests that cost no money count too: those that read, those that are refused before they are paid for, and keys that are
+ * none. What is paid for is counted with its money, in the same call.
+ */
+export interface RequestCounter {
+  /** Against the limits of the organisation and the key. */
+  ofCaller(caller: Caller): Promise<RateDecision>;
+  /** The same numbers, without counting a request. */
+  peekAtCaller(caller: Caller): Promise<RateDecision>;
+  /** What to answer instead of the refusal of a key, and with which limits: who guesses learns when to come back. */
+  ofStranger(request: IncomingMessage, refusal: unknown): Promise<CountedRefusal>;
+}
+
+export interface CountedRefusal {
+  readonly error: unknown;
+  readonly rate: RateDecision | null;
+}
+
+const minuteMs = 60_000;
+
+export interface RequestCounterOptions {
+  readonly limiter: Limiter;
+  readonly trusted: CidrSet;
+  /** Refused keys a minute from one address. */
+  readonly failedAuthRpm: number;
+}
+
+export function createRequestCounter({
+  limiter,
+  trusted,
+  failedAuthRpm,
+}: RequestCounterOptions): RequestCounter {
+  return {
+    ofCaller: (caller) => limiter.consume({ tag: caller.key.orgId, policies: policiesOf(caller) }),
+    peekAtCaller: (caller) => limiter.peek({ tag: caller.key.orgId, policies: policiesOf(caller) }),
+
+    async ofStranger(request, refusal) {
+      if (!isFault(refusal) || !isKeyRefusal(refusal)) return { error: refusal, rate: null };
+      const block = addressBlock(clientAddress(request, trusted));
+      const policy: RatePolicy = {
+        name: 'failed-authentication',
+        scope: 'ip',
+        subject: block,
+        limit: failedAuthRpm,
+        windowMs: minuteMs,
+      };
+      const rate = await limiter.consume({ tag: block, policies: [policy] });
+      return { error: rate.refusedBy === null ? refusal : rateLimitFault(rate.refusedBy), rate };
+    },
+  };
+}
+
+function policiesOf({ key, organisation }: Caller): RatePolicy[] {
+  const policies: RatePolicy[] = [
+    {
+      name: 'organisation',
+      scope: 'organisation',
+      subject: key.orgId,
+      limit: organisation.requestsPerMinute,
+      windowMs: minuteMs,
+    },
+  ];
+  const limit = key.requestsPerMinute;
+  if (limit !== null)
+    policies.push({ name: 'key', scope: 'key', subject: key.keyId, limit, windowMs: minuteMs });
+  return policies;
+}
+
+/** A path that is none, or a key that could not be judged, is nobody's guess. */
+function isKeyRefusal(fault: Fault): boolean {
+  return statusFor(fault.reason, { source: 'interface', errorFamily: 'inference' }) === 401;
+}
+
+export function clientAddress(request: IncomingMessage, trusted: CidrSet): string {
+  const forwardedFor = request.headers['x-forwarded-for'];
+  return clientIp({
+    socketAddress: request.socket.remoteAddress ?? '',
+    forwardedFor: Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor,
+    trusted,
+  });
+}

@@ -1,0 +1,261 @@
+import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
+import type { Reservation } from '@millrace/core/credit-leases';
+import type { FrozenModelPrice } from '@millrace/core/prices';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { msToSecondsRoundDown } from '@millrace/platform/money';
+import { MediaEngineError, type SendUpstream } from '../adapters/media/media-adapter.ts';
+import type { EngineFailure } from '../adapters/text/text-adapter.ts';
+import type { UpstreamCall } from '../routing/index.ts';
+import {
+  capableDeployments,
+  canServe,
+  defaultModel,
+  mediaCost,
+  type MediaOperation,
+  type MediaUnits,
+} from '../wire/media-operation.ts';
+import { requireModel, reserveCredit, modelOrFallback } from './requests/admission.ts';
+import { responseHeaders, startUnreadTimeout, sendFault, type ResponseHeaders } from './http/responses.ts';
+import { MeteredRequest, type MeasuredUsage, type RequestExecution } from './requests/metered-request.ts';
+import type { GatewayDeps } from './gateway-deps.ts';
+import { requirePrice } from './requests/pricing.ts';
+import { noRouteFault, upstreamOutcomeOf } from './upstream/upstream-outcomes.ts';
+import type { GatewayRequest } from './http/server.ts';
+import { toFault, answerTooLargeFailure } from './text/text-relay.ts';
+import { ResponseTooLarge } from './upstream/upstreams.ts';
+
+/** Images and speech: whole answers. A client pays for what was made, even if it left or lost its key meanwhile. */
+
+const zeroUnits: MediaUnits = { imagePixelSteps: 0, characters: 0 };
+const noTokens = { prompt: 0, cached: 0, completion: 0 };
+
+export async function serveMedia<Wish, Answer>(
+  parts: GatewayDeps,
+  operation: MediaOperation<Wish, Answer>,
+  ask: GatewayRequest,
+): Promise<void> {
+  const { request: wish, ignored } = operation.read(ask.body);
+  const { caller, requestId } = ask;
+  const asked = operation.modelOf(wish);
+  const named =
+    asked === null ? requireDefaultModel(parts, ask, operation.modality) : requireModel(parts, caller, asked);
+  if (named.modality !== operation.modality) {
+    throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
+  }
+  const model = modelOrFallback(parts, caller, named, (other) =>
+    canServe(operation, wish, other.deployments),
+  );
+  const able = capableDeployments(operation, wish, model.deployments);
+  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
+  const worst = mediaCost(price, operation.worstCase(wish));
+  const reservation = await reserveCredit(parts, ask, model, {
+    requestId,
+    mostNanoUsd: worst,
+    leastNanoUsd: worst,
+    tokens: 0,
+  });
+  const headers = responseHeaders(requestId, reservation.rate, ignored);
+  const session = new MediaExecution(parts, {
+    operation,
+    wish,
+    ask,
+    model,
+    price,
+    reservation,
+    able,
+    headers,
+  });
+  try {
+    const { contentType, body } = await session.run();
+    // The client left, or was shut out.
+    if (ask.response.destroyed || ask.response.headersSent) return;
+    ask.response.writeHead(200, {
+      ...headers,
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+    });
+    ask.response.end(body);
+    startUnreadTimeout(ask.response, parts.limits.unreadMs);
+  } catch (error) {
+    if (!(error instanceof Fault))
+      parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+    sendFault(ask.response, error, requestId, headers);
+  }
+}
+
+function requireDefaultModel(
+  parts: GatewayDeps,
+  { caller }: GatewayRequest,
+  modality: 'image' | 'audio',
+): ModelEntry {
+  const model = defaultModel(parts.book.models(caller.key.orgId, caller.key.mode), modality);
+  if (model === null) throw new Fault('MODEL_NOT_FOUND');
+  return requireModel(parts, caller, model.name);
+}
+
+interface MediaExecutionInput<Wish, Answer> {
+  readonly operation: MediaOperation<Wish, Answer>;
+  readonly wish: Wish;
+  readonly ask: GatewayRequest;
+  readonly model: ModelEntry;
+  readonly price: FrozenModelPrice;
+  readonly reservation: Reservation;
+  /** Those that can do all that is asked for. */
+  readonly able: readonly DeploymentEntry[];
+  readonly headers: ResponseHeaders;
+}
+
+class MediaExecution<Wish, Answer> implements RequestExecution {
+  readonly #parts: GatewayDeps;
+  readonly #work: MediaExecutionInput<Wish, Answer>;
+  readonly #exchange: MeteredRequest;
+  /** Ends everything: this process stops the request. */
+  readonly #ending = new AbortController();
+  /**
+   * Aborts when the client left or was shut out (a `Fault`). That ends the wait for an engine, but not the work of an engine: it
+   * finishes the image and keeps its slot busy until then.
+   */
+  readonly #leaving = new AbortController();
+  readonly #except: Set<string>;
+  #made: MediaUnits = zeroUnits;
+  #failure: EngineFailure | null = null;
+
+  constructor(parts: GatewayDeps, work: MediaExecutionInput<Wish, Answer>) {
+    this.#parts = parts;
+    this.#work = work;
+    const able = new Set(work.able.map(({ id }) => id));
+    this.#except = new Set(work.model.deployments.map(({ id }) => id).filter((id) => !able.has(id)));
+    const admitted = {
+      requestId: work.ask.requestId,
+      caller: work.ask.caller,
+      model: work.model.name,
+      priceIds: work.price.priceIds,
+      reservation: work.reservation,
+      streamed: false,
+    };
+    this.#exchange = new MeteredRequest(parts.exchanges, admitted, this);
+    work.ask.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
+    // It may have left while its money was set aside.
+    if (work.ask.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
+  }
+
+  measure(): MeasuredUsage {
+    const { price } = this.#work;
+    return { ...this.#made, counts: noTokens, nanoUsd: mediaCost(price, this.#made) };
+  }
+
+  abort(why: Error): void {
+    this.#ending.abort(why);
+  }
+
+  shutOut(why: Fault): void {
+    if (this.#leaving.signal.aborted) return;
+    this.#leaving.abort(why);
+    const { ask, headers } = this.#work;
+    sendFault(ask.response, why, ask.requestId, headers);
+  }
+
+  async run() {
+    try {
+      for (;;) {
+        const visit = await this.#visit();
+        try {
+          return await this.#draw(visit);
+        } catch (error) {
+          await this.#afterFailure(visit, error);
+        }
+      }
+    } finally {
+      const isShutOut = this.#leaving.signal.reason instanceof Fault;
+      const cancelled = !isShutOut && (this.#leaving.signal.aborted || this.#ending.signal.aborted);
+      const finishReason = this.#made === zeroUnits || isShutOut ? 'error' : 'stop';
+      this.#exchange.end({ cancelled, finishReason });
+    }
+  }
+
+  async #visit(): Promise<UpstreamCall> {
+    const { model, ask } = this.#work;
+    const { router } = this.#parts;
+    const signal = AbortSignal.any([this.#leaving.signal, this.#ending.signal]);
+    if (signal.aborted) throw abortFault(signal.reason);
+    const wish = { orgId: ask.caller.key.orgId, prefix: '', by: 'affinity', except: this.#except } as const;
+    const first = router.route(model, wish);
+    const found =
+      first.outcome === 'full' ? await router.waitForTurn(model, wish, signal).catch(throwAbortFault) : first;
+    // Where an engine has failed and there is no other, its failure is what the client should know.
+    if (found.outcome !== 'to') throw this.#failure === null ? noRouteFault(found) : toFault(this.#failure);
+    this.#exchange.tries(found.deployment.id);
+    this.#except.add(found.deployment.id);
+    return found;
+  }
+
+  async #draw(visit: UpstreamCall) {
+    const { operation, wish, ask } = this.#work;
+    const { clock } = this.#parts;
+    const { deployment } = visit;
+    const adapter = operation.adapterOf(deployment.engine);
+    if (adapter === null) throw new Fault('MODEL_NOT_AVAILABLE');
+    const startedMs = clock.monotonicMs();
+    const facts = { deployment, requestId: ask.requestId };
+    const answer = await adapter.run(wish, facts, this.#callOf(deployment), this.#ending.signal);
+    this.#made = operation.made(wish, answer);
+    this.#exchange.began();
+    visit.end('ok');
+    this.#note(visit, startedMs, 200, null);
+    const elapsedMs = clock.monotonicMs() - this.#exchange.startedMs;
+    return operation.render(wish, answer, { createdSeconds: msToSecondsRoundDown(clock.nowMs()), elapsedMs });
+  }
+
+  #callOf(deployment: DeploymentEntry): SendUpstream {
+    const { upstreams, limits } = this.#parts;
+    return (request, signal) => upstreams.call(deployment, request, { maxBytes: limits.answerBytes, signal });
+  }
+
+  /** Returns when another engine may try; throws what the client is told otherwise. */
+  async #afterFailure(visit: UpstreamCall, error: unknown): Promise<void> {
+    if (error instanceof Fault) {
+      visit.end('cancelled');
+      throw error;
+    }
+    if (this.#ending.signal.aborted) {
+      visit.end('cancelled');
+      throw abortFault(this.#ending.signal.reason);
+    }
+    const failure = failureIn(error);
+    this.#failure = failure;
+    visit.end(upstreamOutcomeOf(failure));
+    // Not its message: an engine may quote the prompt in it, and attempts are kept.
+    this.#note(visit, this.#exchange.startedMs, failure.status, failure.reason);
+    const { limits, router, log } = this.#parts;
+    log.warn(
+      { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },
+      'an engine failed a request',
+    );
+    const isWanted = !this.#leaving.signal.aborted;
+    const mayTryOn = isWanted && failure.retryable && this.#exchange.attempts < limits.attempts;
+    if (!mayTryOn || !router.mayRetry(this.#work.model)) throw toFault(failure);
+  }
+
+  #note(visit: UpstreamCall, startedMs: number, status: number | null, error: string | null): void {
+    const { clock } = this.#parts;
+    const durationMs = Math.round(clock.monotonicMs() - startedMs);
+    const startedAtMs = clock.nowMs() - durationMs;
+    this.#exchange.tried({ deployment: visit.deployment.id, startedAtMs, durationMs, status, error });
+  }
+}
+
+/** The client hears it only if it was this process that ended it. */
+function abortFault(cause: unknown): Fault {
+  return cause instanceof Fault ? cause : new Fault('UPSTREAM_TIMEOUT', { cause });
+}
+
+function throwAbortFault(cause: unknown): never {
+  throw abortFault(cause);
+}
+
+function failureIn(error: unknown): EngineFailure {
+  if (error instanceof MediaEngineError) return error.failure;
+  if (error instanceof ResponseTooLarge) return answerTooLargeFailure;
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: null, reason: 'UPSTREAM_ERROR', message, retryable: true };
+}

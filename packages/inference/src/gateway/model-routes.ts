@@ -1,0 +1,36 @@
+import { Fault } from '@millrace/platform/fault';
+import { hasActiveDeployment, toWireModelList, toWireModelPrice } from '../key-feed/index.ts';
+import { requireModel } from './requests/admission.ts';
+import { responseHeaders, sendJson } from './http/responses.ts';
+import type { GatewayDeps } from './gateway-deps.ts';
+import { requirePrice } from './requests/pricing.ts';
+import type { GatewayRequest } from './http/server.ts';
+
+/** What can be called, and what it costs: read from the book alone. */
+
+export function serveModels(
+  { book }: GatewayDeps,
+  { caller, response, requestId, rate }: GatewayRequest,
+): void {
+  const { key } = caller;
+  const models = book.models(key.orgId, key.mode);
+  // A model is offered once a deployment serves it, or a model that stands in for it.
+  const running = new Set(models.filter(hasActiveDeployment).map(({ name }) => name));
+  const offered = models.filter(
+    ({ name, fallbacks }) => running.has(name) || fallbacks.some((other) => running.has(other)),
+  );
+  const list = toWireModelList(offered, key);
+  sendJson(response, 200, responseHeaders(requestId, rate()), JSON.stringify(list));
+}
+
+export function serveModelPrice(
+  parts: GatewayDeps,
+  { caller, params, response, requestId, rate }: GatewayRequest,
+): void {
+  const [name] = params;
+  if (name === undefined) throw new Fault('ROUTE_NOT_FOUND');
+  const model = requireModel(parts, caller, name);
+  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
+  const body = JSON.stringify(toWireModelPrice(model, price));
+  sendJson(response, 200, responseHeaders(requestId, rate()), body);
+}

@@ -1,0 +1,139 @@
+import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
+import type { ReserveRefusal, RequestLimit, Reservation } from '@millrace/core/credit-leases';
+import { Fault } from '@millrace/platform/fault';
+import { rateLimitFault } from '@millrace/platform/http/rate-headers';
+import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
+import { mayUseModel, hasActiveDeployment } from '../../key-feed/index.ts';
+import type { Caller } from '../http/authenticator.ts';
+import type { GatewayDeps } from '../gateway-deps.ts';
+import { insufficientFundsOptions } from './insufficient-funds.ts';
+import type { GatewayRequest } from '../http/server.ts';
+
+/** From a caller and a model's name to a reservation: what is asked for is known, allowed, within its limits and paid for. */
+
+const minuteMs = 60_000;
+
+/** The model by the name that the client wrote, if this key may use it. Others do not learn that it exists. */
+export function requireModel(parts: Pick<GatewayDeps, 'book'>, caller: Caller, name: string): ModelEntry {
+  const { key } = caller;
+  const model = parts.book.model(name, key.orgId, key.mode);
+  if (model === null) {
+    throw new Fault('MODEL_NOT_FOUND', {
+      message: `There is no model ${JSON.stringify(name.slice(0, 200))}.`,
+      issues: [{ path: ['model'], message: 'is not a model that this key can use', code: 'unknown_model' }],
+    });
+  }
+  if (!mayUseModel(key, model)) throw new Fault('MODEL_NOT_ALLOWED');
+  return model;
+}
+
+/** The model, or the first of those to be taken instead that is fit for the request and has an engine which is up. */
+export function modelOrFallback(
+  { book, router }: Pick<GatewayDeps, 'book' | 'router'>,
+  { key }: Caller,
+  asked: ModelEntry,
+  isFit: (other: ModelEntry) => boolean,
+): ModelEntry {
+  if (asked.fallbacks.length === 0 || router.isUp(asked)) return asked;
+  for (const name of asked.fallbacks) {
+    const other = book.model(name, key.orgId, key.mode);
+    if (other === null || other.modality !== asked.modality || !mayUseModel(key, other)) continue;
+    if (isFit(other) && router.isUp(other)) return other;
+  }
+  return asked;
+}
+
+/** Kept for each key and model: a list that is handed in again is not looked through again. */
+interface CachedLimits {
+  readonly organisation: OrganisationEntry;
+  readonly list: readonly RequestLimit[];
+}
+
+const limitCache = new WeakMap<KeyEntry, WeakMap<ModelEntry, CachedLimits>>();
+
+/** Every limit that a request counts against. */
+export function limitsFor({ key, organisation }: Caller, model: ModelEntry): readonly RequestLimit[] {
+  let ofKey = limitCache.get(key);
+  if (ofKey === undefined) limitCache.set(key, (ofKey = new WeakMap()));
+  const found = ofKey.get(model);
+  if (found?.organisation === organisation) return found.list;
+  const list = listLimits({ key, organisation }, model);
+  ofKey.set(model, { organisation, list });
+  return list;
+}
+
+function listLimits(
+  { key, organisation }: Pick<Caller, 'key' | 'organisation'>,
+  model: ModelEntry,
+): RequestLimit[] {
+  const windowMs = minuteMs;
+  const limits: RequestLimit[] = [
+    {
+      name: 'organisation',
+      scope: 'organisation',
+      subject: key.orgId,
+      limit: organisation.requestsPerMinute,
+      windowMs,
+      counts: 'requests',
+    },
+  ];
+  const ofKey = { scope: 'key', subject: key.keyId, windowMs } as const;
+  if (key.requestsPerMinute !== null) {
+    limits.push({ ...ofKey, name: 'key', limit: key.requestsPerMinute, counts: 'requests' });
+  }
+  if (key.tokensPerMinute !== null) {
+    limits.push({ ...ofKey, name: 'key-tokens', limit: key.tokensPerMinute, counts: 'tokens' });
+  }
+  if (model.requestsPerMinute !== null) {
+    const limit = model.requestsPerMinute;
+    limits.push({ name: 'model', scope: 'model', subject: model.name, limit, windowMs, counts: 'requests' });
+  }
+  return limits;
+}
+
+export interface ReservationAmounts {
+  readonly requestId: RequestId;
+  readonly mostNanoUsd: bigint;
+  /** Less than the most, where less would do. */
+  readonly leastNanoUsd: bigint;
+  readonly tokens: number;
+}
+
+/** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
+export async function reserveCredit(
+  parts: Pick<GatewayDeps, 'funds' | 'pots' | 'reporter' | 'settlements'>,
+  { caller, onRate }: Pick<GatewayRequest, 'caller' | 'onRate'>,
+  model: ModelEntry,
+  price: ReservationAmounts,
+): Promise<Reservation> {
+  // Reserved first, it would hold money of the organisation for a request that cannot be served.
+  if (!hasActiveDeployment(model)) throw new Fault('MODEL_NOT_AVAILABLE', { retryAfterSeconds: 30 });
+  // Usage that nobody stores could not be charged, so nothing more is begun.
+  if (parts.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
+  const { key } = caller;
+  const got = await parts.pots.reserve({
+    orgId: key.orgId as OrgId,
+    mode: key.mode,
+    requestId: price.requestId,
+    amount: price.mostNanoUsd,
+    least: price.leastNanoUsd,
+    budgets: key.budgetIds as readonly BudgetId[],
+    limits: limitsFor(caller, model),
+    tokens: price.tokens,
+    nextSettled: () => parts.settlements.next(key.orgId),
+  });
+  // Told even when it is refused: every answer shows the limits.
+  onRate(got.rate);
+  if ('refused' in got) {
+    if (got.refused === 'INSUFFICIENT_BALANCE') parts.funds.note(key.orgId, false);
+    throw refusalFault(got);
+  }
+  if (got.leaseId !== null) parts.funds.note(key.orgId, true);
+  return got;
+}
+
+function refusalFault({ refused, rate, lack }: ReserveRefusal): Fault {
+  if (refused === 'RATE_LIMITED' && rate.refusedBy !== null) return rateLimitFault(rate.refusedBy);
+  if (lack !== undefined) return new Fault(refused, insufficientFundsOptions(lack));
+  return new Fault(refused, refused === 'LEDGER_UNAVAILABLE' ? { retryAfterSeconds: 1 } : {});
+}

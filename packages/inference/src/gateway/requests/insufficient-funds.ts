@@ -1,0 +1,41 @@
+import type { InsufficientFunds } from '@millrace/core/credit-leases';
+import type { FaultOptions } from '@millrace/platform/fault';
+import { formatUsd, msToSecondsRoundUp, nanoUsd } from '@millrace/platform/money';
+
+/** The words of a refusal for want of money: what the request needs, what is left, and whether waiting helps. Pure. */
+export function insufficientFundsOptions(lack: InsufficientFunds): FaultOptions {
+  const { needed } = lack;
+  // The balance is not shown: a key for inference need not have the scope to read it.
+  const left = lack.of === 'budget' ? lack.left : null;
+  const source = lack.of === 'budget' ? 'the budget' : 'the balance';
+  const rest = left === null ? `more than ${source} has left` : `but only ${usd(left)} of ${source} is left`;
+  const suggestion = suggestionFor(lack);
+  const retryAfterSeconds = secondsToWait(lack);
+  return {
+    // Clients of this family show the message alone.
+    message: `This request must reserve at least ${usd(needed)}, ${rest}. ${suggestion}`,
+    suggestion,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    extra: {
+      needed_nano_usd: needed.toString(),
+      ...(left === null ? {} : { available_nano_usd: left.toString() }),
+    },
+  };
+}
+
+const usd = (amount: bigint): string => `${formatUsd(nanoUsd(amount))} USD`;
+
+function secondsToWait({ isReserved, resetsInMs }: InsufficientFunds): number | null {
+  if (isReserved) return 1;
+  return resetsInMs === null ? null : msToSecondsRoundUp(resetsInMs);
+}
+
+function suggestionFor({ of, isReserved, resetsInMs }: InsufficientFunds): string {
+  const less = 'ask for less (max_tokens, choices, prompt)';
+  if (isReserved) {
+    return `Running requests have reserved the rest and give back what they do not use: try again after Retry-After, or ${less}.`;
+  }
+  if (of === 'balance') return `Top up, or ${less}.`;
+  const later = resetsInMs === null ? '' : ', wait for its next period';
+  return `Raise the budget${later}, or ${less}.`;
+}

@@ -1,0 +1,144 @@
+import { Fault } from '@millrace/platform/fault';
+import { startChatDouble, type ChatDouble } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createGatewayHarness,
+  deploymentFixture,
+  modelFixture,
+  PRICE,
+  type GatewayHarness,
+} from '../gateway.fixture.ts';
+import { boundTokens, requirePrice } from '../requests/pricing.ts';
+
+/** Chat and completions through the gateway, as far as they are neither money nor failure: those are in gateway.test.ts. */
+
+const messages = [{ role: 'user', content: 'Hi' }];
+
+describe('text through the gateway', () => {
+  let vllm: ChatDouble;
+  let openai: ChatDouble;
+  let world: GatewayHarness;
+
+  beforeAll(async () => {
+    vllm = await startChatDouble({ engine: 'vllm', promptTokens: 11 });
+    openai = await startChatDouble({ engine: 'openai', promptTokens: 11 });
+    world = await createGatewayHarness({
+      models: [
+        modelFixture({ name: 'acme/chat', deployments: [deploymentFixture({ address: vllm.address })] }),
+        modelFixture({
+          name: 'acme/plain',
+          deployments: [deploymentFixture({ address: openai.address, engine: 'openai' })],
+        }),
+        // The double stands in for its address alone: nothing is ever sent there.
+        modelFixture({
+          name: 'acme/llama',
+          deployments: [deploymentFixture({ address: vllm.address, engine: 'llama.cpp' })],
+        }),
+      ],
+    });
+  });
+  afterAll(async () => {
+    await world.close();
+    await vllm.close();
+    await openai.close();
+  });
+
+  const ask = (body: object, path = '/v1/chat/completions') =>
+    world.post(path, {
+      model: 'acme/chat',
+      ...(path === '/v1/chat/completions' ? { messages } : {}),
+      ...body,
+    });
+
+  test('a parameter out of range is 422 with its place in detail, in the body that both kinds of client read', async () => {
+    const answer = await ask({ temperature: 3 });
+    expect(answer.status).toBe(422);
+    expect(await answer.json()).toMatchObject({
+      object: 'error',
+      code: 422,
+      type: 'invalid_request_error',
+      param: 'temperature',
+      detail: [{ loc: ['body', 'temperature'], msg: 'must be 2 or less', type: 'too_big' }],
+      error: { code: 'validation_failed', param: 'temperature', type: 'invalid_request_error' },
+    });
+  });
+
+  test('names that nobody knows are told in X-Ignored-Fields and never reach an engine', async () => {
+    const before = vllm.received.length;
+    const answer = await ask({ ignore_eos: true, cache_salt: 'of another tenant' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('x-ignored-fields')).toBe('ignore_eos, cache_salt');
+    const sent = vllm.received[before]?.body;
+    expect(sent).not.toHaveProperty('ignore_eos');
+    expect(sent?.['cache_salt']).not.toBe('of another tenant');
+  });
+
+  test('organisations do not share a salt', async () => {
+    const before = vllm.received.length;
+    await ask({});
+    const other = await createGatewayHarness({
+      models: [modelFixture({ deployments: [deploymentFixture({ address: vllm.address })] })],
+    });
+    await other.post('/v1/chat/completions', { model: 'acme/chat', messages });
+    await other.close();
+    const salts = vllm.received.slice(before).map(({ body }) => body['cache_salt']);
+    expect(salts).toHaveLength(2);
+    expect(new Set(salts).size).toBe(2);
+  });
+
+  test('a parameter that the engine does not know is 400 and named, and costs nothing', async () => {
+    const answer = await ask({ model: 'acme/plain', min_p: 0.5 });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      error: { code: 'parameter_not_supported', message: 'The model does not support the parameter min_p.' },
+    });
+    await world.settled();
+    expect(world.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0' });
+  });
+
+  test('an engine that would ignore a parameter is not even asked', async () => {
+    const before = vllm.received.length;
+    const answer = await ask({ model: 'acme/llama', prompt: 'Once', suffix: '.' }, '/v1/completions');
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: 'parameter_not_supported' } });
+    await world.settled();
+    expect(vllm.received).toHaveLength(before);
+    expect(world.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0', tokensPrompt: 0 });
+  });
+
+  test('several prompts are completed, and each is paid for', async () => {
+    const answer = await ask({ prompt: ['Once', 'Twice', 'Thrice'], max_tokens: 9 }, '/v1/completions');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      object: 'text_completion',
+      choices: [{ index: 0 }, { index: 1 }, { index: 2 }],
+      usage: { prompt_tokens: 33, completion_tokens: 18 },
+    });
+    await world.settled();
+    const cost = (33n * PRICE.prompt + 18n * PRICE.completion) / 1_000_000n;
+    expect(world.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: String(cost) });
+  });
+});
+
+test('each of several prompts may fill the context, and money is set aside for all of them', () => {
+  const model = modelFixture({ contextLength: 2_000, deployments: [] });
+  const price = requirePrice(model, 'org_1', 0);
+  const bound = (promptBound: number, prompts: number) =>
+    boundTokens(model, price, { promptBound, prompts, maxTokens: 10, choices: prompts }).prompt;
+  expect(bound(500, 1)).toBe(500);
+  expect(bound(90_000, 1)).toBe(2_000);
+  expect(bound(90_000, 3)).toBe(6_000);
+  expect(bound(5_000, 3)).toBe(5_000);
+});
+
+test('what a client may ask for at most can be counted and paid exactly, also of a model without bounds', () => {
+  const model = modelFixture({ contextLength: null, maxOutputTokens: null, deployments: [] });
+  const price = requirePrice(model, 'org_1', 0);
+  const ask = (maxTokens: number) =>
+    boundTokens(model, price, { promptBound: 4_194_304, prompts: 1, maxTokens, choices: 128 });
+  expect(() => ask(Number.MAX_SAFE_INTEGER)).toThrow(Fault);
+  expect(() => ask(2 ** 24 + 1)).toThrow('at most 16777216 tokens');
+  const { prompt, maxTokens, worstNanoUsd } = ask(2 ** 24);
+  expect(Number.isSafeInteger((prompt + maxTokens * 128) * 60_000)).toBe(true);
+  expect(worstNanoUsd).toBeGreaterThan(0n);
+});

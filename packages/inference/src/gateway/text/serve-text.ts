@@ -1,0 +1,138 @@
+import type { EngineKind, ModelEntry } from '@millrace/core/inference';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import type { TextAdapter } from '../../adapters/text/text-adapter.ts';
+import type { RouteRequest } from '../../routing/index.ts';
+import type { BodyReader } from '../../wire/body-reader.ts';
+import { requireModel, reserveCredit, modelOrFallback } from '../requests/admission.ts';
+import { responseHeaders } from '../http/responses.ts';
+import type { GatewayDeps } from '../gateway-deps.ts';
+import { affordableTokens, boundTokens, requirePrice } from '../requests/pricing.ts';
+import { TextExecution } from './text-execution.ts';
+import type { GatewayRequest } from '../http/server.ts';
+import type { TextConversation } from './template-overheads.ts';
+
+/** Chat and plain completion: what differs between them, and the way that both take. */
+
+export interface TextOperation<Request> {
+  readonly modalities: readonly ModelEntry['modality'][];
+  /** Throws a `Fault` that names each field that is wrong. */
+  readonly read: BodyReader<Request>;
+  modelOf(request: Request): string;
+  isStream(request: Request): boolean;
+  /** For each choice; null when the client did not say. */
+  maxTokensOf(request: Request): number | null;
+  /** How many answers are made in all. */
+  choicesOf(request: Request): number;
+  promptBound(request: Request): number;
+  /** The roles and bytes of a conversation that templates treat alike; null where they do not, or there is no template. */
+  plainConversation?(request: Request): TextConversation | null;
+  /** Tokens of all prompts are never fewer. */
+  leastPrompt(request: Request): number;
+  /** How many prompts there are: each may fill the context. */
+  promptsOf(request: Request): number;
+  /** Requests that begin alike go where the beginning is cached. */
+  prefixOf(request: Request): string;
+  /** Parts of the request that a model must be able to see. */
+  needsImages(request: Request): boolean;
+  adapterOf(engine: EngineKind): TextAdapter<Request> | null;
+}
+
+const routePreferences = new Set<string>(['price', 'latency', 'throughput']);
+
+/** Clients may ask for the cheapest, the quickest to begin or the fastest; by default the place that knows their prompt. */
+function routePreferenceOf(ask: GatewayRequest): RouteRequest['by'] {
+  const wish = ask.request.headers['x-millrace-route'];
+  if (wish === undefined) return 'affinity';
+  if (typeof wish === 'string' && routePreferences.has(wish)) return wish as RouteRequest['by'];
+  throw new Fault('VALIDATION_FAILED', {
+    issues: [
+      {
+        path: ['x-millrace-route'],
+        message: 'must be price, latency or throughput',
+        code: 'invalid_value',
+        location: 'header',
+      },
+    ],
+  });
+}
+
+export async function serveText<Request>(
+  parts: GatewayDeps,
+  operation: TextOperation<Request>,
+  ask: GatewayRequest,
+): Promise<void> {
+  const { request, ignored } = operation.read(ask.body);
+  const { caller, requestId } = ask;
+  const askedModel = operation.modelOf(request);
+  const asked = requireModel(parts, caller, askedModel);
+  if (!operation.modalities.includes(asked.modality)) {
+    throw invalidField('model', `is a model for ${asked.modality}, which this operation is not`);
+  }
+  if (operation.needsImages(request) && !asked.inputModalities.includes('image')) {
+    throw invalidField('messages', 'hold an image, and this model reads text only');
+  }
+  const model = modelOrFallback(
+    parts,
+    caller,
+    asked,
+    (other) => !operation.needsImages(request) || other.inputModalities.includes('image'),
+  );
+  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
+  const maxTokens = operation.maxTokensOf(request);
+  const choices = operation.choicesOf(request);
+  const plain = operation.plainConversation?.(request) ?? null;
+  const bounds = boundTokens(model, price, {
+    promptBound: maxPromptTokensOf(parts, operation, { request, model, plain }),
+    prompts: operation.promptsOf(request),
+    maxTokens,
+    choices,
+  });
+  const by = routePreferenceOf(ask);
+  const reservation = await reserveCredit(parts, ask, model, {
+    requestId,
+    mostNanoUsd: bounds.worstNanoUsd,
+    leastNanoUsd: bounds.leastNanoUsd,
+    tokens: bounds.prompt + bounds.maxTokens * choices,
+  });
+  new TextExecution(parts, {
+    request,
+    requestId,
+    caller,
+    askedModel,
+    model,
+    price,
+    reservation,
+    // Test mode reserves nothing, so its money says nothing about the length of the answer.
+    maxTokens:
+      reservation.leaseId === null
+        ? bounds.maxTokens
+        : affordableTokens(price, bounds, choices, reservation.amount),
+    isStream: operation.isStream(request),
+    route: { orgId: caller.key.orgId, prefix: operation.prefixOf(request), by },
+    leastPrompt: operation.leastPrompt,
+    plain,
+    choices,
+    adapterOf: operation.adapterOf,
+    response: ask.response,
+    headers: responseHeaders(requestId, reservation.rate, ignored),
+  }).begin();
+}
+
+/** By the largest template there is, or by what the engines of the model were seen to add. */
+function maxPromptTokensOf<Request>(
+  { templates }: Pick<GatewayDeps, 'templates'>,
+  operation: TextOperation<Request>,
+  {
+    request,
+    model,
+    plain,
+  }: {
+    readonly request: Request;
+    readonly model: ModelEntry;
+    readonly plain: TextConversation | null;
+  },
+): number {
+  const largest = operation.promptBound(request);
+  const added = plain === null ? null : templates.boundFor(model, plain.roles);
+  return plain === null || added === null ? largest : Math.min(largest, plain.bytes + added);
+}

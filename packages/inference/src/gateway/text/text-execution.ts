@@ -1,0 +1,370 @@
+import type { ModelEntry } from '@millrace/core/inference';
+import type { Reservation } from '@millrace/core/credit-leases';
+import type { FrozenModelPrice } from '@millrace/core/prices';
+import { Fault } from '@millrace/platform/fault';
+import type { RequestId } from '@millrace/platform/ids';
+import { msToSecondsRoundDown } from '@millrace/platform/money';
+import type { ServerResponse } from 'node:http';
+import {
+  TextEngineError,
+  type AnswerContext,
+  type TextAdapter,
+  type TokenCounts,
+  type EngineFailure,
+  type FullAnswer,
+} from '../../adapters/text/text-adapter.ts';
+import { hashText, type NoRoute, type RouteRequest, type UpstreamCall } from '../../routing/index.ts';
+import {
+  startUnreadTimeout,
+  sendFault,
+  sendJson,
+  sendStreamFault,
+  type ResponseHeaders,
+} from '../http/responses.ts';
+import type { EngineSlots, SlotClaim } from './engine-slots.ts';
+import { MeteredRequest, type MeasuredUsage, type RequestExecution } from '../requests/metered-request.ts';
+import type { GatewayDeps } from '../gateway-deps.ts';
+import { costOfCounts } from '../requests/pricing.ts';
+import { noRouteFault, upstreamOutcomeOf } from '../upstream/upstream-outcomes.ts';
+import { toFault, TextRelay, type RelayListener } from './text-relay.ts';
+import type { Caller } from '../http/authenticator.ts';
+import type { TextConversation } from './template-overheads.ts';
+
+/** One paid request for text: attempts at engines until one answers, and its answer to the client. */
+
+export interface TextExecutionInput<Request> {
+  readonly request: Request;
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  /** As the client wrote it. */
+  readonly askedModel: string;
+  readonly model: ModelEntry;
+  readonly price: FrozenModelPrice;
+  readonly reservation: Reservation;
+  readonly maxTokens: number;
+  /** How many answers are made in all. */
+  readonly choices: number;
+  readonly isStream: boolean;
+  readonly route: Omit<RouteRequest, 'except'>;
+  readonly leastPrompt: (request: Request) => number;
+  /** Of a plain conversation: what its engine counts says what the template adds. */
+  readonly plain: TextConversation | null;
+  readonly adapterOf: (engine: UpstreamCall['deployment']['engine']) => TextAdapter<Request> | null;
+  readonly response: ServerResponse;
+  readonly headers: ResponseHeaders;
+}
+
+const noCounts: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
+
+/** The part of a prompt that routing uses. Only its hash is kept: nothing of a prompt is stored. */
+const hashOf = (prefix: string): string => hashText(prefix, 1_024).toString(36);
+
+class ClientDisconnected extends Error {
+  constructor() {
+    super('the client left');
+    this.name = 'ClientLeft';
+  }
+}
+
+export class TextExecution<Request> implements RelayListener, RequestExecution {
+  readonly #parts: GatewayDeps;
+  readonly #work: TextExecutionInput<Request>;
+  readonly #exchange: MeteredRequest;
+  readonly #except = new Set<string>();
+  #relay: TextRelay<Request> | null = null;
+  #visit: UpstreamCall | null = null;
+  #slot: SlotClaim | null = null;
+  #attemptMs = 0;
+  #isDone = false;
+  /** Why the client gets no more of the answer: it left, or was shut out (a `Fault`). It pays for the work that was done. */
+  #left: Error | null = null;
+  #waiting: AbortController | null = null;
+  #failure: EngineFailure | null = null;
+
+  constructor(parts: GatewayDeps, work: TextExecutionInput<Request>) {
+    this.#parts = parts;
+    this.#work = work;
+    const admitted = {
+      requestId: work.requestId,
+      caller: work.caller,
+      model: work.model.name,
+      priceIds: work.price.priceIds,
+      reservation: work.reservation,
+      streamed: work.isStream,
+    };
+    this.#exchange = new MeteredRequest(parts.exchanges, admitted, this);
+    work.response.on('close', () => this.#clientClosed());
+    work.response.on('drain', () => this.#clientReads());
+  }
+
+  begin(): void {
+    // It may have left while its money was set aside.
+    if (this.#work.response.destroyed) {
+      this.#clientClosed();
+      return;
+    }
+    const { model, route } = this.#work;
+    const found = this.#parts.router.route(model, { ...route, except: this.#except });
+    if (found.outcome === 'to') this.#visitAt(found);
+    else if (found.outcome === 'full') void this.#waitForTurn();
+    else this.#refuseFor(found);
+  }
+
+  onBytes(bytes: string | Buffer): boolean {
+    const { response, headers } = this.#work;
+    if (!response.headersSent) {
+      this.#visit?.firstByte();
+      this.#exchange.began();
+      response.writeHead(200, {
+        ...headers,
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+      });
+    }
+    const takesMore = response.write(bytes);
+    if (!takesMore) startUnreadTimeout(response, this.#parts.limits.unreadMs);
+    return takesMore;
+  }
+
+  onWhole(answer: FullAnswer): void {
+    this.#learnTemplate(answer.counts);
+    this.#endVisit('ok', answer.counts.completion);
+    this.#exchange.began();
+    this.#finish(answer.finishReason);
+    if (this.#left !== null) return;
+    sendJson(this.#work.response, 200, this.#work.headers, answer.body);
+    startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
+  }
+
+  onStreamEnd(last: string, finishReason: string | null): void {
+    if (last !== '') this.onBytes(last);
+    this.#learnTemplate(this.#relay?.counts() ?? noCounts);
+    this.#endVisit('ok', this.#relay?.counts().completion ?? 0);
+    this.#finish(finishReason);
+    this.#work.response.end();
+    startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
+  }
+
+  onFailure(failure: EngineFailure, begun: boolean): void {
+    // Not its message: an engine may quote the prompt in it, and attempts are kept.
+    this.#endVisit(upstreamOutcomeOf(failure), 0, failure.reason);
+    this.#parts.log.warn(
+      { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun },
+      'an engine failed a request',
+    );
+    if (this.#left !== null) {
+      this.#finish('error');
+      return;
+    }
+    if (begun) {
+      this.#finish('error');
+      sendStreamFault(this.#work.response, toFault(failure), this.#work.requestId);
+      return;
+    }
+    const { limits, router } = this.#parts;
+    const mayTryOn = failure.retryable && this.#exchange.attempts < limits.attempts;
+    this.#failure = failure;
+    if (mayTryOn && router.mayRetry(this.#work.model)) {
+      this.#relay = null;
+      this.begin();
+    } else this.#refuse(toFault(failure));
+  }
+
+  #learnTemplate({ prompt }: TokenCounts): void {
+    const { plain, request, leastPrompt } = this.#work;
+    // A count at the lower bound is our estimate for an engine that reports no usage.
+    if (plain !== null && this.#visit !== null && prompt > leastPrompt(request)) {
+      this.#parts.templates.learn(this.#visit.deployment.id, plain, prompt);
+    }
+  }
+
+  #visitAt(visit: UpstreamCall): void {
+    const { request, requestId, askedModel, price, isStream, adapterOf } = this.#work;
+    const { deployment } = visit;
+    const adapter = adapterOf(deployment.engine);
+    this.#visit = visit;
+    this.#attemptMs = this.#parts.clock.monotonicMs();
+    this.#exchange.tries(deployment.id);
+    this.#except.add(deployment.id);
+    if (adapter === null) {
+      this.onFailure(
+        { status: null, reason: 'UPSTREAM_ERROR', message: 'It serves something else.', retryable: true },
+        false,
+      );
+      return;
+    }
+    const facts: AnswerContext = {
+      requestId,
+      model: askedModel,
+      createdSeconds: msToSecondsRoundDown(this.#parts.clock.nowMs()),
+      costOf: (counts) => Number(this.#charge(costOfCounts(price, counts))),
+      leastPrompt: () => this.#work.leastPrompt(request),
+    };
+    const relay = new TextRelay({
+      adapter,
+      request,
+      facts,
+      isStream,
+      maxAnswerBytes: this.#parts.limits.answerBytes,
+      listener: this,
+    });
+    this.#relay = relay;
+    const { slots } = this.#parts;
+    if (slots === null || adapter.cache !== 'slots') this.#ask(adapter, deployment, relay);
+    else void this.#askInSlot(slots, adapter, deployment, relay);
+  }
+
+  #ask(
+    adapter: TextAdapter<Request>,
+    deployment: UpstreamCall['deployment'],
+    relay: TextRelay<Request>,
+  ): void {
+    const { request, maxTokens, caller, model } = this.#work;
+    try {
+      const { contextLength } = model;
+      const facts = { deployment, maxTokens, contextLength, cacheSalt: caller.key.orgId, slot: this.#slot };
+      this.#parts.upstreams.dispatch(deployment, adapter.toUpstream(request, facts), relay);
+    } catch (error) {
+      this.onFailure(this.#unasked(error), false);
+    }
+  }
+
+  async #askInSlot(
+    slots: EngineSlots,
+    adapter: TextAdapter<Request>,
+    deployment: UpstreamCall['deployment'],
+    relay: TextRelay<Request>,
+  ): Promise<void> {
+    const { route, choices } = this.#work;
+    try {
+      const claimant = { orgId: route.orgId, prefix: hashOf(route.prefix), fillsFurtherSlots: choices > 1 };
+      const slot = await slots.claim(deployment, claimant);
+      // The client may have left meanwhile.
+      if (this.#isDone || this.#relay !== relay) slot.release(false);
+      else {
+        this.#slot = slot;
+        this.#ask(adapter, deployment, relay);
+      }
+    } catch (error) {
+      if (!this.#isDone && this.#relay === relay) this.onFailure(this.#unasked(error), false);
+    }
+  }
+
+  /** The engine was not asked at all: it would ignore what is asked of it, or there is no way to it. */
+  #unasked(error: unknown): EngineFailure {
+    if (error instanceof TextEngineError) return error.failure;
+    this.#parts.log.error({ err: error, requestId: this.#work.requestId }, 'an engine could not be asked');
+    return { status: null, reason: 'UPSTREAM_ERROR', message: 'It could not be asked.', retryable: true };
+  }
+
+  async #waitForTurn(): Promise<void> {
+    const { model, route } = this.#work;
+    const waiting = new AbortController();
+    this.#waiting = waiting;
+    try {
+      const wish = { ...route, except: this.#except };
+      const found = await this.#parts.router.waitForTurn(model, wish, waiting.signal);
+      this.#waiting = null;
+      if (found.outcome === 'to' && this.#isDone) found.end('cancelled');
+      else if (found.outcome === 'to') this.#visitAt(found);
+      else this.#refuseFor(found);
+    } catch (error) {
+      if (!this.#isDone) this.#refuse(error);
+    }
+  }
+
+  /** What the tenant pays: never more than was set aside. */
+  #charge(nanoUsd: bigint): bigint {
+    const reserved = this.#work.reservation.amount;
+    return nanoUsd > reserved ? reserved : nanoUsd;
+  }
+
+  measure(): MeasuredUsage {
+    const counts = (this.#left === null ? this.#relay?.counts() : this.#relay?.countsOfLeaver()) ?? noCounts;
+    return { counts, imagePixelSteps: 0, characters: 0, nanoUsd: costOfCounts(this.#work.price, counts) };
+  }
+
+  #endVisit(outcome: Parameters<UpstreamCall['end']>[0], tokens: number, error: string | null = null): void {
+    const visit = this.#visit;
+    if (visit === null) return;
+    this.#visit = null;
+    this.#slot?.release(error === null);
+    this.#slot = null;
+    visit.end(outcome, tokens);
+    const { clock } = this.#parts;
+    const durationMs = Math.round(clock.monotonicMs() - this.#attemptMs);
+    this.#exchange.tried({
+      deployment: visit.deployment.id,
+      startedAtMs: clock.nowMs() - durationMs,
+      durationMs,
+      status: this.#relay?.status ?? null,
+      error,
+    });
+  }
+
+  #finish(finishReason: string | null): void {
+    this.#isDone = true;
+    const isShutOut = this.#left instanceof Fault;
+    this.#exchange.end({
+      cancelled: this.#left !== null && !isShutOut,
+      finishReason: isShutOut ? 'error' : finishReason,
+    });
+  }
+
+  /** Where an engine has failed and there is no other, its failure is what the client should know. */
+  #refuseFor(none: NoRoute): void {
+    this.#refuse(this.#failure === null ? noRouteFault(none) : toFault(this.#failure));
+  }
+
+  #refuse(error: unknown): void {
+    if (this.#isDone) return;
+    this.#relay = null;
+    this.#finish('error');
+    sendFault(this.#work.response, error, this.#work.requestId, this.#work.headers);
+  }
+
+  #clientReads(): void {
+    if (this.#isDone) return;
+    this.#work.response.setTimeout(0);
+    this.#relay?.resume();
+  }
+
+  #clientClosed(): void {
+    if (!this.#isDone && this.#left === null) this.#leave(new ClientDisconnected());
+  }
+
+  shutOut(why: Fault): void {
+    if (this.#isDone || this.#left !== null) return;
+    this.#leave(why);
+    this.#tell(why);
+  }
+
+  #leave(why: Error): void {
+    this.#left = why;
+    // The answer is made and arrives in full within moments; reading it gives the exact cost.
+    if (this.#relay?.isAnsweringWhole() === true) return;
+    this.#stop(why);
+    this.#finish(this.#relay?.finishReason() ?? null);
+  }
+
+  /** This process ends the request: it took too long, or the process stops. */
+  abort(why: Error): void {
+    if (this.#isDone) return;
+    this.#stop(why);
+    this.#finish('error');
+    if (this.#left === null) this.#tell(new Fault('UPSTREAM_TIMEOUT', { internal: why.message }));
+  }
+
+  #stop(why: Error): void {
+    this.#relay?.stop(why);
+    this.#waiting?.abort(why);
+    this.#endVisit('cancelled', 0, why.message);
+  }
+
+  #tell(fault: Fault): void {
+    const { response, requestId, headers } = this.#work;
+    if (response.headersSent) sendStreamFault(response, fault, requestId);
+    else sendFault(response, fault, requestId, headers);
+  }
+}

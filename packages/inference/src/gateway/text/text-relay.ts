@@ -1,0 +1,247 @@
+import { Fault } from '@millrace/platform/fault';
+import { errors, type Dispatcher } from 'undici';
+import {
+  TextEngineError,
+  type AnswerContext,
+  type TextAdapter,
+  type TextStream,
+  type TokenCounts,
+  type EngineFailure,
+  type FullAnswer,
+} from '../../adapters/text/text-adapter.ts';
+
+/**
+ * One attempt at one engine: its answer, in one piece or as a stream, on its way to the client. It knows nothing of money
+ * or of other engines; whoever made it hears how it ended, once.
+ */
+
+export interface RelayListener {
+  /** Something for the client. Answers false when the client takes no more for now. */
+  onBytes(bytes: string | Buffer): boolean;
+  onWhole(answer: FullAnswer): void;
+  onStreamEnd(last: string, finishReason: string | null): void;
+  /** `begun`: the client has seen part of it already. */
+  onFailure(failure: EngineFailure, begun: boolean): void;
+}
+
+export interface RelayOptions<Request> {
+  readonly adapter: TextAdapter<Request>;
+  readonly request: Request;
+  readonly facts: AnswerContext;
+  readonly isStream: boolean;
+  readonly maxAnswerBytes: number;
+  readonly listener: RelayListener;
+}
+
+const zeroTokens: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
+const maxFailureBytes = 64 * 1024;
+
+export class TextRelay<Request> implements Dispatcher.DispatchHandler {
+  readonly #options: RelayOptions<Request>;
+  #controller: Dispatcher.DispatchController | null = null;
+  #status: number | null = null;
+  #stream: TextStream | null = null;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #counts = zeroTokens;
+  #isAsked = false;
+  #isWhole = false;
+  #isOver = false;
+  #stopped: Error | null = null;
+
+  constructor(options: RelayOptions<Request>) {
+    this.#options = options;
+  }
+
+  get status(): number | null {
+    return this.#status;
+  }
+
+  /** What the engine has counted so far. */
+  counts(): TokenCounts {
+    return this.#stream?.counts() ?? this.#counts;
+  }
+
+  /**
+   * What a client that leaves now pays for: the engine's counts, or a lower bound from the moment the engine has the
+   * request. An engine that refused it did no work.
+   */
+  countsOfLeaver(): TokenCounts {
+    if (!this.#isAsked || (this.#status !== null && this.#status !== 200)) return zeroTokens;
+    const counts = this.#stream === null ? this.#collectedCounts() : this.counts();
+    if (counts.prompt > 0) return counts;
+    return { prompt: this.#options.facts.leastPrompt(), cached: 0, completion: counts.completion };
+  }
+
+  /** The engine has made all of its answer, and the rest of it is on its way. */
+  isAnsweringWhole(): boolean {
+    return this.#isWhole && !this.#isOver;
+  }
+
+  finishReason(): string | null {
+    return this.#stream?.finishReason() ?? null;
+  }
+
+  /** Nobody wants it any more: the engine is told by closing the connection, and nothing is heard of it again. */
+  stop(why: Error): void {
+    this.#isOver = true;
+    this.#stopped = why;
+    this.#controller?.abort(why);
+  }
+
+  /** The client takes more again. */
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#isAsked = true;
+    if (this.#stopped !== null) controller.abort(this.#stopped);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    this.#status = status;
+    const { isStream, adapter, request, facts } = this.#options;
+    this.#isWhole = !isStream && status === 200 && !isEventStream(headers['content-type']);
+    if (isStream && status === 200) this.#stream = adapter.openStream(request, facts);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#stream === null) {
+      this.#collect(chunk);
+      return;
+    }
+    try {
+      const out = this.#stream.push(chunk);
+      const takesMore = out.length === 0 || this.#options.listener.onBytes(out);
+      if (this.#stream.isDone()) this.#endStream('');
+      else if (!takesMore) controller.pause();
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    try {
+      if (this.#stream === null) this.#readWhole();
+      else this.#endStream(this.#stream.end());
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#isOver) this.#fail(connectionFailure(error, this.#status));
+  }
+
+  /** An engine that has said its last word may keep its connection open as long as it likes. */
+  #endStream(last: string): void {
+    this.#isOver = true;
+    this.#options.listener.onStreamEnd(last, this.finishReason());
+  }
+
+  #collect(chunk: Buffer): void {
+    const most = this.#status === 200 ? this.#options.maxAnswerBytes : maxFailureBytes;
+    this.#bytes += chunk.length;
+    if (this.#bytes <= most) this.#parts.push(chunk);
+    else
+      this.#break(
+        this.#status === 200
+          ? new TextEngineError(answerTooLargeFailure)
+          : new Error('It complains at length.'),
+      );
+  }
+
+  /** Some engines are asked for a stream although the client gets one piece: the part that arrived shows what was produced. */
+  #collectedCounts(): TokenCounts {
+    const { adapter, request, facts } = this.#options;
+    if (this.#parts.length === 0 || this.#isWhole) return this.#counts;
+    try {
+      const stream = adapter.openStream(request, facts);
+      for (const part of this.#parts) stream.push(part);
+      return stream.counts();
+    } catch {
+      return this.#counts;
+    }
+  }
+
+  #readWhole(): void {
+    const { adapter, request, facts, listener } = this.#options;
+    const [only] = this.#parts;
+    const all = this.#parts.length === 1 && only !== undefined ? only : Buffer.concat(this.#parts);
+    const text = all.toString('utf8');
+    if (this.#status !== 200) {
+      this.#fail(adapter.readFailure(this.#status ?? 0, text));
+      return;
+    }
+    const answer = adapter.readAnswer(text, request, facts);
+    this.#counts = answer.counts;
+    this.#isOver = true;
+    listener.onWhole(answer);
+  }
+
+  /** What came is not an answer. The engine is cut off: what it would still say is of no use. */
+  #break(error: unknown): void {
+    const failure =
+      error instanceof TextEngineError
+        ? error.failure
+        : ({
+            status: this.#status,
+            reason: 'UPSTREAM_ERROR',
+            message: error instanceof Error ? error.message : String(error),
+            retryable: true,
+          } as const);
+    this.#fail(failure);
+    this.#controller?.abort(new Error('its answer could not be used'));
+  }
+
+  #fail(failure: EngineFailure): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.listener.onFailure(failure, this.#stream?.hasBegun() ?? false);
+  }
+}
+
+function isEventStream(contentType: string | string[] | undefined): boolean {
+  return String(contentType).startsWith('text/event-stream');
+}
+
+/** The request asked for it, and would get as much from any other engine: nothing is wrong with this one. */
+export const answerTooLargeFailure: EngineFailure = {
+  status: null,
+  reason: 'VALIDATION_FAILED',
+  message: 'The answer is too large for one piece. Ask for less of it, or for a stream.',
+  retryable: false,
+};
+
+function connectionFailure(error: Error, status: number | null): EngineFailure {
+  const isLate =
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError ||
+    error instanceof errors.ConnectTimeoutError;
+  return {
+    status,
+    reason: isLate ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR',
+    message: error.message,
+    retryable: true,
+  };
+}
+
+/** The failure in the words that its client gets. Only what the engine says of the request itself is passed on. */
+export function toFault(failure: EngineFailure): Fault {
+  const isOfTheRequest =
+    failure.reason === 'CONTEXT_LENGTH_EXCEEDED' ||
+    failure.reason === 'PARAMETER_NOT_SUPPORTED' ||
+    failure.reason === 'VALIDATION_FAILED';
+  return new Fault(failure.reason, {
+    internal: failure.message,
+    ...(isOfTheRequest ? { message: failure.message } : {}),
+  });
+}

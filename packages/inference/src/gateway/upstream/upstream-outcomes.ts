@@ -1,0 +1,18 @@
+import { Fault } from '@millrace/platform/fault';
+import { msToSecondsRoundUp } from '@millrace/platform/money';
+import type { EngineFailure } from '../../adapters/text/text-adapter.ts';
+import type { NoRoute, UpstreamOutcome } from '../../routing/index.ts';
+
+/** What a failure says about the engine, and what a client hears when there is none for it. */
+
+export function upstreamOutcomeOf(failure: EngineFailure): UpstreamOutcome {
+  if (failure.reason === 'MODEL_OVERLOADED') return 'overloaded';
+  // An engine that refuses a request for what it says has done its work.
+  return failure.retryable ? 'failed' : 'ok';
+}
+
+export function noRouteFault({ outcome, retryAfterMs }: NoRoute): Fault {
+  return new Fault(outcome === 'full' ? 'MODEL_OVERLOADED' : 'MODEL_NOT_AVAILABLE', {
+    retryAfterSeconds: msToSecondsRoundUp(retryAfterMs),
+  });
+}

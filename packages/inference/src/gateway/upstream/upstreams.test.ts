@@ -1,0 +1,66 @@
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import { startProtocolRecorder } from '@millrace/testing';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deploymentFixture } from '../gateway.fixture.ts';
+import { createUpstreams } from './upstreams.ts';
+
+const limits = {
+  connectMs: 2_000,
+  answerMs: 60_000,
+  silenceMs: 60_000,
+  connectionsPerEngine: 4,
+  keepAliveMs: 4_000,
+};
+let server: Server;
+let address: string;
+const held = Promise.withResolvers<void>();
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    if (request.url === '/slow') void held.promise.then(() => response.end('late'));
+    else response.end('ok');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+test('the pool of an engine that is used no more is closed, and one with a running request is kept', async () => {
+  const clock = new SimulatedClock();
+  const upstreams = createUpstreams({ ...limits, clock });
+  const call = async (host: string, path: string): Promise<string> => {
+    const request = { method: 'GET', path, headers: {}, body: null } as const;
+    const signal = AbortSignal.timeout(30_000);
+    const deployment = deploymentFixture({ engine: 'vllm', address: host });
+    return (await upstreams.call(deployment, request, { maxBytes: 100, signal })).body.toString();
+  };
+  await call(address, '/quick');
+  const slow = call(address.replace('127.0.0.1', 'localhost'), '/slow');
+  expect(upstreams.size()).toBe(2);
+  await clock.advance(599_000);
+  upstreams.closeUnused();
+  expect(upstreams.size()).toBe(2);
+  await clock.advance(2_000);
+  upstreams.closeUnused();
+  expect(upstreams.size()).toBe(1);
+  held.resolve();
+  expect(await slow).toBe('late');
+  upstreams.closeUnused();
+  expect(upstreams.size()).toBe(0);
+  // A request that comes later opens another.
+  expect(await call(address, '/quick')).toBe('ok');
+  await upstreams.close();
+});
+
+test('an engine is offered HTTP/1.1 alone', async () => {
+  const engine = await startProtocolRecorder();
+  const upstreams = createUpstreams({ ...limits, connectMs: 60_000, clock: systemClock });
+  const deployment = deploymentFixture({ engine: 'vllm', address: engine.url });
+  const request = { method: 'GET', path: '/', headers: {}, body: null } as const;
+  const signal = AbortSignal.timeout(60_000);
+  await expect(upstreams.call(deployment, request, { maxBytes: 100, signal })).rejects.toThrow();
+  expect(await engine.offered).toEqual(['http/1.1']);
+  await upstreams.close();
+  engine.close();
+});

@@ -1,0 +1,146 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import type { Timer } from '@millrace/platform/clock';
+import { Pool, type Dispatcher } from 'undici';
+import type { UpstreamRequest } from '../../adapters/text/text-adapter.ts';
+import { dispatchToMock } from './mock-upstream.ts';
+
+/** The connections to engines: kept open, one pool for each origin, and never more of them than is said. */
+
+export interface UpstreamTimeouts {
+  readonly connectMs: number;
+  /** Until an engine begins to answer. An answer in one piece begins when all of it is made. */
+  readonly answerMs: number;
+  /** Between two pieces of an answer. */
+  readonly silenceMs: number;
+}
+
+export interface UpstreamsOptions extends UpstreamTimeouts {
+  readonly connectionsPerEngine: number;
+  readonly keepAliveMs: number;
+  readonly clock: Pick<Timer, 'monotonicMs'>;
+}
+
+interface EnginePool {
+  readonly pool: Pool;
+  readonly basePath: string;
+  usedMs: number;
+}
+
+/** Engines come and go, and their addresses change: a pool that was not used for this long is closed. */
+const unusedMs = 600_000;
+
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export interface Upstreams {
+  dispatch(deployment: DeploymentEntry, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void;
+  /** A whole answer, for engines that are asked in several steps. Rejects when it grows beyond `maxBytes`. */
+  call(
+    deployment: DeploymentEntry,
+    request: {
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string | Buffer | null;
+    },
+    options: { readonly maxBytes: number; readonly signal: AbortSignal },
+  ): Promise<UpstreamResponse>;
+  /** Closes the pools of engines that are used no more. To be called again and again. */
+  closeUnused(): void;
+  /** How many engines there are pools for. */
+  size(): number;
+  close(): Promise<void>;
+}
+
+export class ResponseTooLarge extends Error {
+  constructor() {
+    super('The engine answered more than is taken from it.');
+    this.name = 'AnswerTooLarge';
+  }
+}
+
+export function createUpstreams(options: UpstreamsOptions): Upstreams {
+  const places = new Map<string, EnginePool>();
+
+  function poolFor(address: string): EnginePool {
+    const found = places.get(address);
+    const usedMs = options.clock.monotonicMs();
+    if (found !== undefined) {
+      found.usedMs = usedMs;
+      return found;
+    }
+    const url = new URL(address);
+    const pool = new Pool(url.origin, {
+      // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+      allowH2: false,
+      connections: options.connectionsPerEngine,
+      pipelining: 1,
+      keepAliveTimeout: options.keepAliveMs,
+      headersTimeout: options.answerMs,
+      bodyTimeout: options.silenceMs,
+      connect: { timeout: options.connectMs },
+    });
+    const made = { pool, basePath: url.pathname.replace(/(?<!\/)\/+$/, ''), usedMs };
+    places.set(address, made);
+    return made;
+  }
+
+  const headersFor = (
+    { apiKey }: DeploymentEntry,
+    headers: Readonly<Record<string, string>>,
+  ): Record<string, string> =>
+    apiKey === null ? { ...headers } : { ...headers, authorization: `Bearer ${apiKey}` };
+
+  return {
+    dispatch(deployment, request, handler) {
+      if (deployment.engine === 'mock') {
+        dispatchToMock(request, handler);
+        return;
+      }
+      const { path, headers, body } = request;
+      const { pool, basePath } = poolFor(deployment.address);
+      pool.dispatch(
+        { method: 'POST', path: basePath + path, headers: headersFor(deployment, headers), body },
+        handler,
+      );
+    },
+
+    async call(deployment, { method, path, headers, body }, { maxBytes, signal }) {
+      const { pool, basePath } = poolFor(deployment.address);
+      const answer = await pool.request({
+        method,
+        path: basePath + path,
+        headers: headersFor(deployment, headers),
+        body,
+        signal,
+      });
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      for await (const part of answer.body as AsyncIterable<Buffer>) {
+        bytes += part.length;
+        if (bytes > maxBytes) throw new ResponseTooLarge();
+        parts.push(part);
+      }
+      return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(parts) };
+    },
+
+    closeUnused() {
+      const beforeMs = options.clock.monotonicMs() - unusedMs;
+      for (const [address, { pool, usedMs }] of places) {
+        // `size` counts requests that run or wait.
+        if (usedMs > beforeMs || pool.stats.size > 0) continue;
+        places.delete(address);
+        void pool.destroy();
+      }
+    },
+
+    size: () => places.size,
+
+    async close() {
+      await Promise.all([...places.values()].map(({ pool }) => pool.destroy()));
+    },
+  };
+}

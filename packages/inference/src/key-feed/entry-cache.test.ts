@@ -1,0 +1,129 @@
+import { keyFeedKeys, keyEntry, type KeyEntry } from '@millrace/core/inference';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { isFault } from '@millrace/platform/fault';
+import type { BucketEntry } from '@millrace/platform/nats';
+import { describe, expect, it } from 'vitest';
+import { keyOf } from './key-feed.fixture.ts';
+import { EntryCache } from './entry-cache.ts';
+
+/** A bucket whose answers come when the test says so. */
+function slowBucket() {
+  const asked: { readonly key: string; readonly answer: (entry: BucketEntry | null) => void }[] = [];
+  const read = (key: string) =>
+    new Promise<BucketEntry | null>((resolve) => {
+      asked.push({ key, answer: resolve });
+    });
+  return { asked, read };
+}
+
+const entry = (name: string, revision: number, fields: Partial<KeyEntry> | null = {}): BucketEntry => ({
+  key: keyFeedKeys.key(name),
+  revision,
+  value: fields === null ? null : JSON.stringify(keyOf(fields)),
+});
+
+function setUp(options: { readonly maxEntries?: number; readonly isWhole?: () => boolean } = {}) {
+  const bucket = slowBucket();
+  const clock = new SimulatedClock();
+  const keys = new EntryCache<KeyEntry>({
+    clock,
+    bucket,
+    withinMs: 2_000,
+    maxEntries: options.maxEntries ?? 100,
+    isWhole: options.isWhole ?? (() => true),
+    keyOf: keyFeedKeys.key,
+    parse: (text) => keyEntry.parse(JSON.parse(text)),
+  });
+  return { keys, clock, asked: bucket.asked };
+}
+
+const first = <T>(list: readonly T[]): T => list[0] ?? expect.fail('nothing was asked');
+
+describe('a look-up', () => {
+  it('asks once for many at the same time, and never again', async () => {
+    const { keys, asked } = setUp();
+    const both = Promise.all([keys.find('A'), keys.find('A')]);
+    first(asked).answer(entry('A', 1));
+    expect((await both).map((key) => key?.refusedFor)).toEqual([null, null]);
+    expect(keys.find('A')).toMatchObject({ version: 1 });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('answered before a change and arriving after it does not win', async () => {
+    const { keys, asked } = setUp();
+    const found = Promise.resolve(keys.find('A'));
+    keys.take(entry('A', 7, { refusedFor: 'API_KEY_REVOKED' }));
+    first(asked).answer(entry('A', 3));
+    expect((await found)?.refusedFor).toBe('API_KEY_REVOKED');
+    expect(keys.find('A')).toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
+  });
+
+  it('that found nothing is remembered until the key appears', async () => {
+    const { keys, asked } = setUp();
+    const found = Promise.resolve(keys.find('A'));
+    first(asked).answer(null);
+    expect(await found).toBeNull();
+    expect(keys.find('A')).toBeNull();
+    keys.take(entry('A', 1));
+    expect(keys.find('A')).toMatchObject({ version: 1 });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('that found nothing loses to a key that appeared meanwhile', async () => {
+    const { keys, asked } = setUp();
+    const found = Promise.resolve(keys.find('A'));
+    keys.take(entry('A', 1));
+    first(asked).answer(null);
+    expect(await found).toMatchObject({ version: 1 });
+  });
+
+  it('in a bucket that is not filled yet does not call a key absent', async () => {
+    let isWhole = false;
+    const { keys, asked } = setUp({ isWhole: () => isWhole });
+    const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
+    first(asked).answer(null);
+    expect(await found).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
+    isWhole = true;
+    const again = Promise.resolve(keys.find('A'));
+    asked.at(-1)?.answer(null);
+    expect(await again).toBeNull();
+  });
+
+  it('answered by a bucket that was replaced meanwhile is not believed', async () => {
+    const { keys, asked } = setUp();
+    const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
+    keys.clear();
+    first(asked).answer(entry('A', 1));
+    expect(isFault(await found)).toBe(true);
+    expect(keys.size).toBe(0);
+  });
+
+  it('that is not answered is refused in time, and tried again', async () => {
+    const { keys, clock, asked } = setUp();
+    const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
+    await clock.advance(2_000);
+    expect(await found).toMatchObject({ reason: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 1 });
+    void Promise.resolve(keys.find('A')).catch(() => undefined);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('of what this version cannot read is unavailable, not absent', () => {
+    const { keys } = setUp();
+    keys.take({ key: keyFeedKeys.key('A'), revision: 1, value: '{"version":2}' });
+    expect(() => keys.find('A')).toThrow(expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' }));
+  });
+
+  it('keeps a bounded number, and made-up names push out no real ones', async () => {
+    const { keys, asked } = setUp({ maxEntries: 3 });
+    for (const name of ['A', 'B', 'C']) keys.take(entry(name, 1));
+    for (let n = 0; n < 10; n += 1) {
+      const found = Promise.resolve(keys.find(`NONE${n}`));
+      asked.at(-1)?.answer(null);
+      expect(await found).toBeNull();
+    }
+    expect(keys.size).toBe(6);
+    expect(keys.find('A')).toMatchObject({ version: 1 });
+    keys.take(entry('D', 2));
+    expect(keys.size).toBe(6);
+  });
+});

@@ -1,0 +1,40 @@
+import { contract } from '@millrace/contract';
+import { describe, expect, it } from 'vitest';
+import { frozenPrice, modelOf } from './key-feed.fixture.ts';
+import { toWireModelList, toWireModelPrice } from './wire.ts';
+
+const { listModels, getModelPrice } = contract.operations;
+
+describe('the list of models', () => {
+  it('is what the contract says, without those that the key may not use', () => {
+    const models = [modelOf({ name: 'maker/a' }), modelOf({ name: 'other/b', modality: 'image' })];
+    const list = toWireModelList(models, { models: ['maker/*'] });
+    expect(listModels.response.schema.parse(list)).toEqual(list);
+    expect(list.data.map(({ id }) => id)).toEqual(['maker/a']);
+    expect(list.data[0]).toMatchObject({ created: 1_780_000_000, owned_by: 'maker', context_length: 8_192 });
+  });
+});
+
+describe('the price of a model', () => {
+  it.each([
+    ['chat', [200_000_000, 100_000_000, 600_000_000, null, null]],
+    ['completion', [200_000_000, 100_000_000, 600_000_000, null, null]],
+    ['image', [null, null, null, 10_000_000, null]],
+    ['audio', [null, null, null, null, 5_000]],
+  ] as const)('of %s is by what it is sold by', (modality, expected) => {
+    const price = toWireModelPrice(modelOf({ modality }), frozenPrice());
+    expect(getModelPrice.response.schema.parse(price)).toEqual(price);
+    expect([
+      price.prompt_nano_usd_per_million_tokens,
+      price.cached_prompt_nano_usd_per_million_tokens,
+      price.completion_nano_usd_per_million_tokens,
+      price.image_nano_usd,
+      price.character_nano_usd,
+    ]).toEqual(expected);
+  });
+
+  it('is exact up to the highest price of the book', () => {
+    const price = toWireModelPrice(modelOf(), frozenPrice({ promptNanoUsdPerMillion: '1000000000000000' }));
+    expect(price.prompt_nano_usd_per_million_tokens).toBe(1e15);
+  });
+});

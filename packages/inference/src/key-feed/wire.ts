@@ -1,0 +1,46 @@
+import type { ResponseBody, Contract } from '@millrace/contract';
+import type { KeyEntry, ModelEntry } from '@millrace/core/inference';
+import type { FrozenModelPrice } from '@millrace/core/prices';
+import { msToSecondsRoundDown } from '@millrace/platform/money';
+import { mayUseModel } from './model-catalog.ts';
+
+/** Models as clients read them. */
+
+type ModelList = ResponseBody<Contract['operations']['listModels']>;
+type ModelPrice = ResponseBody<Contract['operations']['getModelPrice']>;
+
+/** Those of the models that this key may use. */
+export function toWireModelList(models: readonly ModelEntry[], key: Pick<KeyEntry, 'models'>): ModelList {
+  return { object: 'list', data: models.filter((model) => mayUseModel(key, model)).map(toWireModel) };
+}
+
+function toWireModel(model: ModelEntry): ModelList['data'][number] {
+  return {
+    id: model.name,
+    object: 'model',
+    created: msToSecondsRoundDown(model.createdAtMs),
+    owned_by: model.ownedBy,
+    modality: model.modality,
+    context_length: model.contextLength,
+    max_output_tokens: model.maxOutputTokens,
+    input_modalities: [...model.inputModalities],
+  };
+}
+
+/** Only what the model is sold by: an image model has no price for tokens. */
+export function toWireModelPrice(model: ModelEntry, price: FrozenModelPrice): ModelPrice {
+  const { modality } = model;
+  const isByToken = modality === 'chat' || modality === 'completion';
+  const tokens = (perMillion: string | null): number | null =>
+    isByToken && perMillion !== null ? Number(perMillion) : null;
+  return {
+    model: model.name,
+    currency: 'usd',
+    modality,
+    prompt_nano_usd_per_million_tokens: tokens(price.promptNanoUsdPerMillion),
+    cached_prompt_nano_usd_per_million_tokens: tokens(price.cachedPromptNanoUsdPerMillion),
+    completion_nano_usd_per_million_tokens: tokens(price.completionNanoUsdPerMillion),
+    image_nano_usd: modality === 'image' ? Number(price.imageNanoUsd) : null,
+    character_nano_usd: modality === 'audio' ? Number(price.characterNanoUsd) : null,
+  };
+}

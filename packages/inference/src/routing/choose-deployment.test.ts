@@ -1,0 +1,312 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT, type Candidate } from './choose-deployment.ts';
+import { hashText, mix32 } from './hash.ts';
+import { routerLimits } from './limits.ts';
+import { candidate } from './router-types.fixture.ts';
+import type { RoutePreference } from './router-types.ts';
+
+const limits = routerLimits.choice;
+const nobody: ReadonlySet<string> = new Set();
+const byAffinity = { by: 'affinity', except: nobody } as const;
+
+const ids = fc.uniqueArray(
+  fc.integer({ min: 0, max: 1_000_000 }).map((value) => `dep_${value}`),
+  { minLength: 2, maxLength: 12 },
+);
+const keys = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+
+function idAt(candidates: readonly Candidate[], index: number): string | undefined {
+  return candidates[index]?.entry.id;
+}
+
+function affinity(candidates: readonly Candidate[], key: number): string | undefined {
+  return idAt(candidates, chooseDeployment(candidates, key, byAffinity, limits));
+}
+
+describe('prefix affinity', () => {
+  it('sends equal beginnings to the same place, in whatever order the deployments are listed', () => {
+    fc.assert(
+      fc.property(ids, keys, (names, key) => {
+        const candidates = names.map((id) => candidate(id));
+        expect(affinity(candidates, key)).toBe(affinity(candidates.toReversed(), key));
+      }),
+    );
+  });
+
+  it('moves only the keys of the deployment that goes, and brings them back with it', () => {
+    fc.assert(
+      fc.property(ids, fc.nat(), fc.array(keys, { minLength: 50, maxLength: 50 }), (names, pick, some) => {
+        const all = names.map((id) => candidate(id));
+        const gone = names[pick % names.length];
+        const left = all.filter(({ entry }) => entry.id !== gone);
+        for (const key of some) {
+          const before = affinity(all, key);
+          if (before === gone) expect(affinity(left, key)).not.toBe(gone);
+          else expect(affinity(left, key)).toBe(before);
+        }
+      }),
+    );
+  });
+
+  it('treats a deployment that is down, open, excepted, saturated or without weight as gone', () => {
+    const ways: ((id: string) => Candidate)[] = [
+      (id) => candidate(id, {}, { health: 'down' }),
+      (id) => candidate(id, {}, { breaker: 'open' }),
+      (id) => candidate(id, {}, { breaker: 'half-open', isOnTrial: true }),
+      (id) => candidate(id, {}, { isSaturated: true }),
+      (id) => candidate(id, {}, { waiting: limits.maxEngineWaiting }),
+      (id) => candidate(id, { weight: 0 }),
+      (id) => candidate(id, { maxConcurrency: 3 }, { inFlight: 2, others: 1 }),
+    ];
+    fc.assert(
+      fc.property(ids, fc.nat(), keys, fc.constantFrom(...ways), (names, pick, key, troubled) => {
+        const gone = names[pick % names.length];
+        const left = names.filter((id) => id !== gone).map((id) => candidate(id));
+        const all = names.map((id) => (id === gone ? troubled(id) : candidate(id)));
+        expect(affinity(all, key)).toBe(affinity(left, key));
+      }),
+    );
+    const except = new Set(['dep_a']);
+    const both = [candidate('dep_a'), candidate('dep_b')];
+    for (let key = 0; key < 100; key += 1) {
+      expect(idAt(both, chooseDeployment(both, mix32(key), { by: 'affinity', except }, limits))).toBe(
+        'dep_b',
+      );
+    }
+  });
+
+  it('gives each deployment its share by weight, within what chance allows', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat(1_000_000), { minLength: 2, maxLength: 8 }),
+        fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 8, maxLength: 8 }),
+        fc.nat(),
+        (numbers, weights, seed) => {
+          const all = numbers.map((value, at) =>
+            candidate(`dep_${value}`, { weight: (weights[at] ?? 1) * 100 }),
+          );
+          const sum = all.reduce((total, { entry }) => total + entry.weight, 0);
+          const draws = 4_000;
+          const counts = new Map<string, number>();
+          for (let draw = 0; draw < draws; draw += 1) {
+            const id = affinity(all, hashText(`org ${seed} prompt ${draw}`)) ?? '';
+            counts.set(id, (counts.get(id) ?? 0) + 1);
+          }
+          for (const { entry } of all) {
+            const expected = entry.weight / sum;
+            // Six standard deviations of a binomial: a fair draw misses it once in half a billion.
+            const allowed = 6 * Math.sqrt((expected * (1 - expected)) / draws);
+            expect(Math.abs((counts.get(entry.id) ?? 0) / draws - expected)).toBeLessThan(allowed);
+          }
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('bounded load', () => {
+  interface Busy {
+    inFlight: number;
+    others: number;
+  }
+
+  it('keeps every deployment within its share, however unevenly prompts begin alike', () => {
+    fc.assert(
+      fc.property(
+        ids,
+        fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 12, maxLength: 12 }),
+        // A few keys only: popular beginnings.
+        fc.array(fc.record({ key: fc.integer({ min: 0, max: 3 }), ends: fc.boolean() }), { maxLength: 400 }),
+        (names, weights, steps) => {
+          const busy: Busy[] = names.map(() => ({ inFlight: 0, others: 0 }));
+          const all = names.map((id, at) =>
+            Object.assign(candidate(id, { weight: weights[at] ?? 1 }), {
+              state: Object.assign(candidate(id).state, busy[at]),
+            }),
+          );
+          const sum = all.reduce((total, { entry }) => total + entry.weight, 0);
+          let load = 0;
+          for (const { key, ends } of steps) {
+            const index = chooseDeployment(all, mix32(key), byAffinity, limits);
+            const chosen = all[index];
+            if (chosen === undefined) throw new Error('There is always one with room.');
+            const state = chosen.state as Busy;
+            load += 1;
+            const bound = Math.max(
+              limits.freeLoad,
+              Math.ceil((limits.loadFactor * load * chosen.entry.weight) / sum),
+            );
+            state.inFlight += 1;
+            expect(state.inFlight).toBeLessThanOrEqual(bound);
+            if (ends) {
+              state.inFlight -= 1;
+              load -= 1;
+            }
+          }
+        },
+      ),
+    );
+  });
+
+  it('leaves a place that has its share for the second choice of that very key, and comes back', () => {
+    const names = ['dep_a', 'dep_b', 'dep_c', 'dep_d'];
+    for (let key = 0; key < 200; key += 1) {
+      const idle = names.map((id) => candidate(id));
+      const first = affinity(idle, mix32(key));
+      const second = affinity(
+        idle.filter(({ entry }) => entry.id !== first),
+        mix32(key),
+      );
+      const busy = names.map((id) => candidate(id, {}, { inFlight: id === first ? 50 : 0 }));
+      expect(affinity(busy, mix32(key))).toBe(second);
+    }
+  });
+
+  it('counts what others have sent, by the engine’s own word', () => {
+    for (let key = 0; key < 100; key += 1) {
+      const all = [candidate('dep_a', {}, { others: 40 }), candidate('dep_b')];
+      expect(affinity(all, mix32(key))).toBe('dep_b');
+    }
+  });
+
+  it('prefers engines in which nobody waits, and takes the least loaded where some wait everywhere', () => {
+    for (let key = 0; key < 100; key += 1) {
+      const one = [candidate('dep_a', {}, { waiting: 1, others: 1 }), candidate('dep_b', {}, { others: 3 })];
+      expect(affinity(one, mix32(key))).toBe('dep_b');
+      const all = [
+        candidate('dep_a', {}, { waiting: 5, others: 20 }),
+        candidate('dep_b', {}, { waiting: 1, others: 10 }),
+      ];
+      expect(affinity(all, mix32(key))).toBe('dep_b');
+    }
+  });
+});
+
+describe('what is never chosen', () => {
+  const anyCandidate = fc
+    .record({
+      id: fc.nat(1_000_000),
+      weight: fc.integer({ min: 0, max: 3 }),
+      maxConcurrency: fc.option(fc.integer({ min: 1, max: 4 })),
+      inFlight: fc.nat(5),
+      others: fc.nat(5),
+      waiting: fc.constantFrom(0, 1, limits.maxEngineWaiting),
+      isSaturated: fc.boolean(),
+      health: fc.constantFrom('unknown' as const, 'healthy' as const, 'degraded' as const, 'down' as const),
+      breaker: fc.constantFrom('closed' as const, 'half-open' as const, 'open' as const),
+      onTrial: fc.boolean(),
+      firstTokenMs: fc.option(fc.nat(500)),
+      tokensPerSecond: fc.option(fc.nat(500)),
+    })
+    .map(({ id, weight, maxConcurrency, onTrial, ...state }) =>
+      candidate(
+        `dep_${id}`,
+        { weight, maxConcurrency },
+        { ...state, isOnTrial: onTrial && state.breaker === 'half-open' },
+      ),
+    );
+  const orders = fc.constantFrom<RoutePreference>('affinity', 'price', 'latency', 'throughput');
+
+  it('is one that is open, down, full, excepted or switched off: whatever the order, and none only if there is none', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyCandidate, { maxLength: 6 }),
+        keys,
+        orders,
+        fc.nat(6),
+        (all, key, by, exceptAt) => {
+          const except = new Set(all.slice(0, exceptAt % 3).map(({ entry }) => entry.id));
+          const usable = all.filter(
+            ({ entry, state }) =>
+              entry.weight > 0 &&
+              state.health !== 'down' &&
+              state.breaker !== 'open' &&
+              !except.has(entry.id),
+          );
+          const roomy = usable.filter(
+            ({ entry, state }) =>
+              !state.isSaturated &&
+              !state.isOnTrial &&
+              state.waiting < limits.maxEngineWaiting &&
+              state.inFlight + state.others < (entry.maxConcurrency ?? Infinity),
+          );
+          const index = chooseDeployment(all, key, { by, except }, limits, ({ id }) =>
+            BigInt(hashText(id) % 3),
+          );
+          if (usable.length === 0) expect(index).toBe(NO_DEPLOYMENT);
+          else if (roomy.length === 0) expect(index).toBe(NO_CAPACITY);
+          else expect(roomy).toContain(all[index]);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is a degraded one while another has room', () => {
+    for (let key = 0; key < 100; key += 1) {
+      const all = [
+        candidate('dep_a', {}, { health: 'degraded' }),
+        candidate('dep_b', { maxConcurrency: 20 }, { inFlight: 19 }),
+      ];
+      expect(affinity(all, mix32(key))).toBe('dep_b');
+    }
+    const full = [
+      candidate('dep_a', {}, { health: 'degraded' }),
+      candidate('dep_b', { maxConcurrency: 2 }, { inFlight: 2 }),
+    ];
+    expect(affinity(full, 1)).toBe('dep_a');
+  });
+});
+
+describe('the orders on request', () => {
+  const pick = (all: readonly Candidate[], by: RoutePreference, key = 7): string | undefined =>
+    idAt(
+      all,
+      chooseDeployment(all, key, { by, except: nobody }, limits, ({ region }) => BigInt(region)),
+    );
+
+  it('by price takes the cheapest while it has room at all, and of equal prices the one with less to do', () => {
+    const cheapBusy = [
+      candidate('dep_a', { region: '100', maxConcurrency: 30 }, { inFlight: 29 }),
+      candidate('dep_b', { region: '200' }),
+    ];
+    expect(pick(cheapBusy, 'price')).toBe('dep_a');
+    const cheapFull = [
+      candidate('dep_a', { region: '100', maxConcurrency: 30 }, { inFlight: 30 }),
+      candidate('dep_b', { region: '200' }),
+    ];
+    expect(pick(cheapFull, 'price')).toBe('dep_b');
+    for (let key = 0; key < 50; key += 1) {
+      const equal = [
+        candidate('dep_a', { region: '1' }, { inFlight: 30 }),
+        candidate('dep_b', { region: '1' }),
+      ];
+      expect(pick(equal, 'price', mix32(key))).toBe('dep_b');
+    }
+  });
+
+  it('by latency takes the one that answers first, measures the unmeasured once, and does not overrun it', () => {
+    const all = [
+      candidate('dep_a', {}, { firstTokenMs: 80 }),
+      candidate('dep_b', {}, { firstTokenMs: 30 }),
+      candidate('dep_c', {}, { firstTokenMs: 55 }),
+    ];
+    expect(pick(all, 'latency')).toBe('dep_b');
+    expect(pick([...all, candidate('dep_d')], 'latency')).toBe('dep_d');
+    expect(pick([...all, candidate('dep_d', {}, { inFlight: 1 })], 'latency')).toBe('dep_b');
+    const overrun = [candidate('dep_b', {}, { firstTokenMs: 30, inFlight: 20 }), ...all.slice(0, 1)];
+    expect(pick(overrun, 'latency')).toBe('dep_a');
+  });
+
+  it('by throughput takes the one that produces fastest, and measures the unmeasured once', () => {
+    const all = [
+      candidate('dep_a', {}, { tokensPerSecond: 80 }),
+      candidate('dep_b', {}, { tokensPerSecond: 300 }),
+    ];
+    expect(pick(all, 'throughput')).toBe('dep_b');
+    expect(pick([...all, candidate('dep_c')], 'throughput')).toBe('dep_c');
+    expect(pick([...all, candidate('dep_c', {}, { inFlight: 1 })], 'throughput')).toBe('dep_b');
+  });
+});

@@ -1,0 +1,146 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+import type { DeploymentState } from './deployment-state.ts';
+import type { ProbeLimits } from './limits.ts';
+import { publishesLoad, readLoad } from './engine-load.ts';
+import { healthPath, isHealthyStatus, METRICS_PATH, type SendProbe } from './prober.ts';
+
+export interface DeploymentMonitorOptions {
+  readonly entry: DeploymentEntry;
+  readonly state: DeploymentState;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly ask: SendProbe;
+  readonly limits: ProbeLimits;
+  /** Something is known anew. */
+  readonly onNews: () => void;
+}
+
+/** Servers without such a page are asked again now and then: they may have been updated. */
+const MISSING_PAGE_RETRY_MS = 60_000;
+/** Between looks that visits ask for. */
+const MIN_PROBE_INTERVAL_MS = 100;
+
+/**
+ * Looks at one deployment again and again while requests want to know: its load each time, its health less often as long as
+ * it is well. Stops by itself when nobody has asked for a while.
+ */
+export class DeploymentMonitor {
+  /** As the catalog has it now. */
+  entry: DeploymentEntry;
+  readonly #options: DeploymentMonitorOptions;
+  readonly #healthPath: string | null;
+  #cancel: (() => void) | null = null;
+  #isLooking = false;
+  #isClosed = false;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #healthDueMs = Number.NEGATIVE_INFINITY;
+  #metricsDueMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: DeploymentMonitorOptions) {
+    this.entry = options.entry;
+    this.#options = options;
+    this.#healthPath = healthPath(options.entry.engine);
+  }
+
+  /** Free while it runs. */
+  start(): void {
+    if (this.#cancel === null && !this.#isLooking && !this.#isClosed && this.#healthPath !== null)
+      this.#look();
+  }
+
+  /** A visit has failed: whether it was the deployment shows at once, not at the next look. */
+  lookNow(): void {
+    if (this.#isLooking || this.#isClosed || this.#healthPath === null) return;
+    this.#healthDueMs = Number.NEGATIVE_INFINITY;
+    if (this.#options.clock.monotonicMs() - this.#lookedAtMs < MIN_PROBE_INTERVAL_MS) return;
+    this.#cancel?.();
+    this.#look();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  #look(): void {
+    this.#cancel = null;
+    this.#isLooking = true;
+    this.#lookedAtMs = this.#options.clock.monotonicMs();
+    const before = this.#options.state.health;
+    void this.#lookOnce().finally(() => {
+      this.#isLooking = false;
+      if (this.#isClosed) return;
+      this.#tell(before);
+      this.#options.onNews();
+      this.#goOn();
+    });
+  }
+
+  #goOn(): void {
+    const { clock, state, limits } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - state.lastUsedMs > limits.idleAfterMs) {
+      state.unwatched();
+      return;
+    }
+    const waitMs = Math.max(0, this.#lookedAtMs + limits.everyMs - nowMs);
+    this.#cancel = clock.after(waitMs, () => this.#look());
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { state, limits } = this.#options;
+    const hasLoad = publishesLoad(this.entry.engine) && this.#lookedAtMs >= this.#metricsDueMs;
+    const loadIsRead = hasLoad && (await this.#readLoad());
+    // An engine that should say its load and did not may be gone, so its health is asked whether it is time or not.
+    const isDue = this.#lookedAtMs >= this.#healthDueMs || (hasLoad && !loadIsRead);
+    if (!isDue && (state.health === 'healthy' || state.health === 'unknown')) return;
+    this.#healthDueMs = this.#lookedAtMs + limits.healthEveryMs;
+    await this.#askHealth();
+  }
+
+  async #readLoad(): Promise<boolean> {
+    const { entry } = this;
+    const { state, clock } = this.#options;
+    const inFlightWhenAsked = state.inFlight;
+    const answer = await this.#get(METRICS_PATH).catch(() => null);
+    if (answer === null || answer.status >= 500) return false;
+    const reading = answer.status === 200 ? readLoad(entry.engine, answer.text) : null;
+    if (reading === null) this.#metricsDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
+    else state.read(reading, inFlightWhenAsked, clock.monotonicMs());
+    return true;
+  }
+
+  async #askHealth(): Promise<void> {
+    const { entry } = this;
+    const { state, clock } = this.#options;
+    const askedAtMs = clock.monotonicMs();
+    const answer = await this.#get(this.#healthPath ?? '').catch(() => null);
+    const verdict = answer === null ? false : isHealthyStatus(entry.engine, answer.status);
+    if (verdict === false) {
+      state.probeFailed(askedAtMs);
+      return;
+    }
+    state.probed(verdict, clock.monotonicMs());
+    if (verdict === null) this.#healthDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
+  }
+
+  #get(path: string): ReturnType<SendProbe> {
+    const { entry } = this;
+    const { clock, limits, ask } = this.#options;
+    return withDeadline(clock, `GET ${path} of ${entry.id}`, limits.timeoutMs, (signal) =>
+      ask(entry, path, signal),
+    );
+  }
+
+  #tell(before: DeploymentState['health']): void {
+    const { entry } = this;
+    const { state, log } = this.#options;
+    if (state.health === before) return;
+    const line = { deployment: entry.id, engine: entry.engine, before, now: state.health };
+    if (state.health === 'down') log.warn(line, 'a deployment does not answer');
+    else if (before === 'down') log.info(line, 'a deployment answers again');
+  }
+}

@@ -1,0 +1,166 @@
+import { perSecond } from '@millrace/platform/money';
+import { Breaker, type BreakerLimits } from './breaker.ts';
+import type { LoadReading } from './engine-load.ts';
+import type { DeploymentView, UpstreamOutcome } from './router-types.ts';
+
+/** Probes that fail one after the other before a deployment is called down; before that it is degraded. */
+const PROBES_TO_BE_DOWN = 2;
+/** Failures among the recent visits from which on others are preferred. */
+const FAILURES_TO_BE_DEGRADED = 3;
+/** How long an engine that said it is full is left alone. */
+const SATURATED_MS = 1_000;
+/** Weight of the newest in the running means. */
+const NEWEST = 0.2;
+
+export interface DeploymentLimits {
+  readonly breaker: BreakerLimits;
+  readonly measuresLastMs: number;
+  readonly readingsLastMs: number;
+}
+
+/**
+ * How one deployment is, as this gateway knows: what it counted and measured itself, what probes found and what the engine
+ * says. Plain fields, read for each request; `refresh` first, since some of them end with time.
+ */
+export class DeploymentState implements Omit<DeploymentView, 'entry'> {
+  inFlight = 0;
+  others = 0;
+  waiting = 0;
+  isSaturated = false;
+  health: DeploymentView['health'] = 'unknown';
+  firstTokenMs: number | null = null;
+  tokensPerSecond: number | null = null;
+  /** Somebody wanted to know, for a request. */
+  lastUsedMs = 0;
+  /** Forgotten by the router: whoever still holds it looks it up again. */
+  isGone = false;
+
+  readonly #breaker: Breaker;
+  readonly #limits: DeploymentLimits;
+  #saturatedUntilMs = 0;
+  #aliveAtMs = Number.NEGATIVE_INFINITY;
+  #failedProbes = 0;
+  #isKnownWell = false;
+  #reading: LoadReading | null = null;
+  #readAtMs = 0;
+  #inFlightWhenRead = 0;
+  #firstTokenAtMs = 0;
+  #throughputAtMs = 0;
+
+  constructor(limits: DeploymentLimits) {
+    this.#limits = limits;
+    this.#breaker = new Breaker(limits.breaker);
+  }
+
+  get breaker(): DeploymentView['breaker'] {
+    return this.#breaker.state;
+  }
+
+  get isOnTrial(): boolean {
+    return this.#breaker.isOnTrial;
+  }
+
+  /** When the breaker lets the next one try; null unless it is open. */
+  get reopensAtMs(): number | null {
+    return this.#breaker.state === 'open' ? this.#breaker.reopensAtMs : null;
+  }
+
+  refresh(nowMs: number): void {
+    this.#breaker.refresh(nowMs);
+    this.isSaturated = nowMs < this.#saturatedUntilMs;
+    if (this.#reading !== null) this.#countOthers(this.#reading, nowMs);
+    const oldestMs = nowMs - this.#limits.measuresLastMs;
+    if (this.#firstTokenAtMs < oldestMs) this.firstTokenMs = null;
+    if (this.#throughputAtMs < oldestMs) this.tokensPerSecond = null;
+  }
+
+  /** True if this one is the trial of a half-open breaker. */
+  begin(): boolean {
+    this.inFlight += 1;
+    return this.#breaker.begin();
+  }
+
+  firstByte(afterMs: number, isTrial: boolean, nowMs: number): void {
+    if (isTrial) this.#breaker.passTrial();
+    this.firstTokenMs = runningMean(this.firstTokenMs, afterMs);
+    this.#firstTokenAtMs = nowMs;
+    this.#lives(nowMs);
+  }
+
+  end(outcome: UpstreamOutcome, isTrial: boolean, nowMs: number): void {
+    this.inFlight -= 1;
+    this.#breaker.end(isTrial, outcome === 'cancelled' ? null : outcome === 'failed', nowMs);
+    if (outcome === 'overloaded') this.#saturatedUntilMs = nowMs + SATURATED_MS;
+    if (outcome === 'ok' || outcome === 'overloaded') this.#lives(nowMs);
+    else this.#judge();
+  }
+
+  produced(tokens: number, inMs: number, nowMs: number): void {
+    if (tokens <= 0 || inMs <= 0) return;
+    this.tokensPerSecond = runningMean(this.tokensPerSecond, perSecond(tokens, inMs));
+    this.#throughputAtMs = nowMs;
+  }
+
+  /** `null`: it answers, but has no way to say how it is. */
+  probed(isWell: boolean | null, nowMs: number): void {
+    const wasDown = this.health === 'down';
+    this.#failedProbes = 0;
+    this.#isKnownWell = isWell === true;
+    this.#judge();
+    if (wasDown) this.#breaker.shorten(nowMs);
+  }
+
+  probeFailed(askedAtMs: number): void {
+    // What it did for a request since it was asked says more than a probe that got lost, or was late with us.
+    if (this.#aliveAtMs >= askedAtMs) return;
+    this.#failedProbes += 1;
+    this.#judge();
+  }
+
+  /** `inFlight` when the engine was asked: some of those may have ended since, and stand in its answer all the same. */
+  read(reading: LoadReading, inFlightWhenAsked: number, nowMs: number): void {
+    this.#reading = reading;
+    this.#readAtMs = nowMs;
+    this.#inFlightWhenRead = Math.max(inFlightWhenAsked, this.inFlight);
+    this.#countOthers(reading, nowMs);
+  }
+
+  /** Nobody looks at it any more: what probes said gets old. What visits said stays with the breaker. */
+  unwatched(): void {
+    this.#failedProbes = 0;
+    this.#isKnownWell = false;
+    this.#judge();
+  }
+
+  #countOthers(reading: LoadReading, nowMs: number): void {
+    if (nowMs - this.#readAtMs > this.#limits.readingsLastMs) {
+      this.#reading = null;
+      this.others = 0;
+      this.waiting = 0;
+      return;
+    }
+    // Ours are known exactly at any moment; only those of others stand still between two readings. Where some waited,
+    // everyone whom we sent since waits as well.
+    this.others = Math.max(0, reading.running + reading.waiting - this.#inFlightWhenRead);
+    const sentSince = this.inFlight - this.#inFlightWhenRead;
+    this.waiting = reading.waiting === 0 ? 0 : Math.max(0, reading.waiting + sentSince);
+  }
+
+  #lives(nowMs: number): void {
+    this.#aliveAtMs = nowMs;
+    this.#failedProbes = 0;
+    this.#judge();
+  }
+
+  #judge(): void {
+    if (this.#failedProbes >= PROBES_TO_BE_DOWN) this.health = 'down';
+    else if (this.#failedProbes > 0 || this.#breaker.failures >= FAILURES_TO_BE_DEGRADED)
+      this.health = 'degraded';
+    else this.health = this.#isKnownWell ? 'healthy' : 'unknown';
+  }
+}
+
+/** A running mean; the first counts whole. */
+export function runningMean(before: number | null, newest: number): number {
+  return before === null ? newest : before + NEWEST * (newest - before);
+}

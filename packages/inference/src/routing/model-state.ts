@@ -1,0 +1,68 @@
+import type { ModelEntry } from '@millrace/core/inference';
+import type { Candidate } from './choose-deployment.ts';
+import { runningMean, type DeploymentState } from './deployment-state.ts';
+import { clampRetryAfterMs, type RouterLimits } from './limits.ts';
+import { WaitQueue } from './wait-queue.ts';
+import { RetryBudget } from './retry-budget.ts';
+import type { NoRoute, DeploymentPriceOf, Route, RouteRequest } from './router-types.ts';
+import type { DeploymentMonitor } from './deployment-monitor.ts';
+
+/** One who waits for room. */
+export interface QueuedRequest {
+  readonly orgId: string;
+  readonly key: number;
+  readonly wish: RouteRequest;
+  readonly priceOf: DeploymentPriceOf | undefined;
+  readonly settle: (route: Route) => void;
+}
+
+/** A deployment with the one who looks after it. */
+export interface MonitoredDeployment extends Candidate {
+  readonly state: DeploymentState;
+  readonly watch: DeploymentMonitor;
+}
+
+/** One version of a model's entry in the book, with the deployments it names. */
+export interface ModelSnapshot {
+  readonly entry: ModelEntry;
+  readonly model: ModelState;
+  readonly seats: readonly MonitoredDeployment[];
+}
+
+/** What is kept of a model whatever version of its entry is asked for. */
+export class ModelState {
+  readonly line: WaitQueue<QueuedRequest>;
+  readonly budget: RetryBudget;
+  lastUsedMs = 0;
+  /** The entry that was met last: those in line go by it. */
+  latest: ModelSnapshot | null = null;
+  #visitMs: number | null = null;
+  #turnMs: number | null = null;
+  #lastTurnMs: number | null = null;
+
+  constructor(limits: RouterLimits) {
+    this.line = new WaitQueue(limits.line);
+    this.budget = new RetryBudget(limits.retry);
+  }
+
+  visitEnded(tookMs: number, nowMs: number): void {
+    this.#visitMs = runningMean(this.#visitMs, tookMs);
+    // How fast the line moves shows only while there is one.
+    if (this.line.size === 0) {
+      this.#lastTurnMs = null;
+      return;
+    }
+    if (this.#lastTurnMs !== null) this.#turnMs = runningMean(this.#turnMs, nowMs - this.#lastTurnMs);
+    this.#lastTurnMs = nowMs;
+  }
+
+  /** How long one waits behind so many others; 0 while nothing is known. */
+  waitMs(before: number): number {
+    return this.#turnMs === null ? 0 : this.#turnMs * (before + 1);
+  }
+
+  full(): NoRoute {
+    const estimateMs = this.line.size > 0 ? this.waitMs(this.line.size) : (this.#visitMs ?? 0);
+    return { outcome: 'full', retryAfterMs: clampRetryAfterMs(estimateMs) };
+  }
+}

@@ -1,0 +1,107 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startProtocolRecorder } from '@millrace/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createProber, healthPath, isHealthyStatus } from './prober.ts';
+import { deploymentEntry } from './router-types.fixture.ts';
+
+const servers: Server[] = [];
+const probers: { close(): void }[] = [];
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function prober(): ReturnType<typeof createProber> {
+  const created = createProber();
+  probers.push(created);
+  return created;
+}
+
+afterEach(() => {
+  for (const one of probers.splice(0)) one.close();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+describe('a prober', () => {
+  it('offers an engine HTTP/1.1 alone', async () => {
+    const engine = await startProtocolRecorder();
+    const entry = deploymentEntry('dep_a', { address: engine.url });
+    await expect(prober().ask(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow();
+    expect(await engine.offered).toEqual(['http/1.1']);
+    engine.close();
+  });
+
+  it('asks below the address of the deployment, with its key', async () => {
+    const address = await serve((request, response) => {
+      response.end(`${request.url} ${request.headers.authorization}`);
+    });
+    const { ask } = prober();
+    const entry = deploymentEntry('dep_a', { address: `${address}/engines/1/`, apiKey: 'sesame' });
+    const answer = await ask(entry, '/metrics', AbortSignal.timeout(60_000));
+    expect(answer).toEqual({ status: 200, text: '/engines/1/metrics Bearer sesame' });
+  });
+
+  it('does not wait behind a deployment of the same origin that hangs', async () => {
+    const address = await serve((request, response) => {
+      if (request.url === '/b/health') response.end('well');
+    });
+    const { ask } = prober();
+    const stop = new AbortController();
+    const hanging = ask(deploymentEntry('dep_a', { address: `${address}/a` }), '/health', stop.signal);
+    const answer = await ask(
+      deploymentEntry('dep_b', { address: `${address}/b` }),
+      '/health',
+      AbortSignal.timeout(60_000),
+    );
+    expect(answer).toEqual({ status: 200, text: 'well' });
+    stop.abort();
+    await expect(hanging).rejects.toThrow();
+  });
+
+  it('rejects when nobody listens, when it is told to stop, and when an answer does not end', async () => {
+    const { ask } = prober();
+    const nobody = deploymentEntry('dep_a', { address: 'http://127.0.0.1:9' });
+    await expect(ask(nobody, '/health', AbortSignal.timeout(60_000))).rejects.toThrow();
+
+    const hanging = deploymentEntry('dep_b', { address: await serve(() => undefined) });
+    await expect(ask(hanging, '/health', AbortSignal.timeout(50))).rejects.toThrow();
+
+    const endless = await serve((_request, response) => {
+      const more = (): void => {
+        while (response.write('x'.repeat(65_536)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    const entry = deploymentEntry('dep_c', { address: endless });
+    await expect(ask(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow('answers without end');
+  });
+});
+
+describe('the health page', () => {
+  it('must say well at our own engines; elsewhere only an error counts, and a missing page says nothing', () => {
+    expect([
+      isHealthyStatus('vllm', 200),
+      isHealthyStatus('vllm', 404),
+      isHealthyStatus('llama.cpp', 503),
+    ]).toEqual([true, false, false]);
+    expect([
+      isHealthyStatus('openai', 204),
+      isHealthyStatus('openai', 401),
+      isHealthyStatus('openai', 404),
+    ]).toEqual([true, null, null]);
+    expect([isHealthyStatus('openai', 500), isHealthyStatus('speech', 502)]).toEqual([false, false]);
+    expect([healthPath('mock'), healthPath('sglang'), healthPath('comfyui')]).toEqual([
+      null,
+      '/health',
+      '/system_stats',
+    ]);
+  });
+});

@@ -1,0 +1,97 @@
+import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
+import { candidateOf, type Candidate } from './choose-deployment.ts';
+import type { SendProbe, Prober } from './prober.ts';
+import type { DeploymentView, RouteRequest } from './router-types.ts';
+
+export function deploymentEntry(id: string, fields: Partial<DeploymentEntry> = {}): DeploymentEntry {
+  return {
+    id,
+    engine: 'llama.cpp',
+    address: `http://${id}.test:8080`,
+    upstreamModel: 'tiny',
+    apiKey: null,
+    region: 'us-central-1',
+    weight: 100,
+    maxConcurrency: null,
+    ...fields,
+  };
+}
+
+export function modelEntry(deployments: readonly DeploymentEntry[], name = 'tiny'): ModelEntry {
+  return {
+    version: 1,
+    name,
+    aliases: [],
+    modality: 'chat',
+    inputModalities: ['text'],
+    contextLength: 4096,
+    maxOutputTokens: null,
+    ownedBy: 'us',
+    createdAtMs: 0,
+    mode: 'live',
+    visibleTo: null,
+    fallbacks: [],
+    requestsPerMinute: null,
+    prices: [],
+    contractPrices: {},
+    deployments: [...deployments],
+  };
+}
+
+export function candidate(
+  id: string,
+  fields: Partial<DeploymentEntry> = {},
+  state: Partial<Omit<DeploymentView, 'entry'>> = {},
+): Candidate {
+  return candidateOf(deploymentEntry(id, fields), {
+    inFlight: 0,
+    others: 0,
+    waiting: 0,
+    isSaturated: false,
+    health: 'healthy',
+    breaker: 'closed',
+    isOnTrial: false,
+    firstTokenMs: null,
+    tokensPerSecond: null,
+    ...state,
+  });
+}
+
+export function routeRequest(fields: Partial<RouteRequest> = {}): RouteRequest {
+  return { orgId: 'org_1', prefix: 'You are a miller.', by: 'affinity', except: new Set(), ...fields };
+}
+
+export const silentLog = { info: () => undefined, warn: () => undefined };
+
+/** Engines that a test decides about: each is up with nothing to do until it says otherwise. */
+export class FakeEngines implements Prober {
+  readonly loads = new Map<string, string>();
+  readonly health = new Map<string, number | 'silent' | 'refused'>();
+  readonly asked: string[] = [];
+  isClosed = false;
+
+  readonly ask: SendProbe = async (entry, path, signal) => {
+    this.asked.push(`${entry.id}${path}`);
+    const health = this.health.get(entry.id) ?? 200;
+    if (health === 'refused') throw new Error('connect ECONNREFUSED');
+    if (health === 'silent') {
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+    }
+    if (path !== '/metrics') return { status: health, text: '{}' };
+    return { status: 200, text: this.loads.get(entry.id) ?? llamaMetrics(0, 0) };
+  };
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  countOf(question: string): number {
+    return this.asked.filter((asked) => asked === question).length;
+  }
+}
+
+export function llamaMetrics(running: number, waiting: number): string {
+  return `llamacpp:requests_processing ${running}\nllamacpp:requests_deferred ${waiting}\n`;
+}

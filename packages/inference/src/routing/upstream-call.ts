@@ -1,0 +1,54 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import type { ModelState, MonitoredDeployment } from './model-state.ts';
+import type { UpstreamCall, UpstreamOutcome } from './router-types.ts';
+
+export interface UpstreamCallHost {
+  readonly clock: Clock;
+  /** There is room for another: a visit has ended, or a trial has passed. */
+  readonly onEnd: (model: ModelState) => void;
+}
+
+export class DeploymentCall implements UpstreamCall {
+  readonly outcome = 'to';
+  readonly deployment: DeploymentEntry;
+  readonly #host: UpstreamCallHost;
+  readonly #model: ModelState;
+  readonly #seat: MonitoredDeployment;
+  /** Until the first byte: that decides the trial of a half-open breaker. */
+  #isTrial: boolean;
+  readonly #beganAtMs: number;
+  #firstByteAtMs: number | null = null;
+  #isOver = false;
+
+  constructor(host: UpstreamCallHost, model: ModelState, seat: MonitoredDeployment, nowMs: number) {
+    this.deployment = seat.entry;
+    this.#host = host;
+    this.#model = model;
+    this.#seat = seat;
+    this.#beganAtMs = nowMs;
+    this.#isTrial = seat.state.begin();
+  }
+
+  firstByte(): void {
+    if (this.#firstByteAtMs !== null || this.#isOver) return;
+    this.#firstByteAtMs = this.#host.clock.monotonicMs();
+    const wasTrial = this.#isTrial;
+    this.#isTrial = false;
+    this.#seat.state.firstByte(this.#firstByteAtMs - this.#beganAtMs, wasTrial, this.#firstByteAtMs);
+    // The breaker has closed: requests that wait for this deployment may go to it.
+    if (wasTrial) this.#host.onEnd(this.#model);
+  }
+
+  end(outcome: UpstreamOutcome, tokens = 0): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const nowMs = this.#host.clock.monotonicMs();
+    const { state, watch } = this.#seat;
+    if (outcome === 'ok') state.produced(tokens, nowMs - (this.#firstByteAtMs ?? this.#beganAtMs), nowMs);
+    state.end(outcome, this.#isTrial, nowMs);
+    this.#model.visitEnded(nowMs - this.#beganAtMs, nowMs);
+    if (outcome === 'failed') watch.lookNow();
+    this.#host.onEnd(this.#model);
+  }
+}

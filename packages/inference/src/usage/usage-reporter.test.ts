@@ -1,0 +1,174 @@
+import type { UsageEvent } from '@millrace/core/inference';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { createLogger } from '@millrace/platform/log';
+import { describe, expect, it } from 'vitest';
+import { createUsageReporter, type UsageReporter } from './usage-reporter.ts';
+import { usageEventOf } from './usage.fixture.ts';
+
+const log = createLogger({ name: 'reporter', level: 'silent' });
+
+/** A stream in memory: stores once by id, and can be away, or lose its answer after it has stored. */
+function createStream() {
+  const stored = new Map<string, readonly UsageEvent[]>();
+  let state: 'up' | 'away' | 'answers get lost' = 'up';
+  return {
+    set: (to: typeof state) => void (state = to),
+    messages: () => [...stored.values()],
+    events: () => [...stored.values()].flat(),
+    publish: async (_: string, payload: unknown, { messageId }: { messageId: string }) => {
+      if (state === 'away') throw new Error('no answer');
+      const duplicate = stored.has(messageId);
+      if (!duplicate) stored.set(messageId, (payload as { events: UsageEvent[] }).events);
+      if (state === 'answers get lost') throw new Error('no answer');
+      return { stream: 'USAGE_1', sequence: stored.size, duplicate };
+    },
+  };
+}
+
+function setUp(options: { maxUnacknowledged?: number; closeMs?: number } = {}) {
+  const stream = createStream();
+  const clock = new SimulatedClock();
+  const reporter: UsageReporter = createUsageReporter({
+    nats: stream,
+    clock,
+    log,
+    prefix: '',
+    cell: 1,
+    ...options,
+  });
+  const told: string[] = [];
+  const report = (count: number): UsageEvent[] =>
+    Array.from({ length: count }, () => {
+      const event = usageEventOf({});
+      reporter.report(event, () => told.push(event.requestId));
+      return event;
+    });
+  return { stream, clock, reporter, told, report };
+}
+
+const ids = (events: readonly UsageEvent[]): string[] => events.map(({ requestId }) => requestId);
+
+describe('the usage reporter', () => {
+  it('packs what comes within a few milliseconds into one message and tells each once it is stored', async () => {
+    const { stream, clock, told, report } = setUp();
+    const reported = report(3);
+    await clock.advance(4);
+    expect([stream.messages().length, told]).toEqual([0, []]);
+    await clock.advance(1);
+    expect(stream.messages()).toEqual([reported]);
+    expect(told).toEqual(ids(reported));
+  });
+
+  it('does not wait with a full message', async () => {
+    const { stream, clock, told, report } = setUp();
+    const reported = report(120);
+    await clock.advance(0);
+    expect(stream.messages().map(({ length }) => length)).toEqual([50, 50]);
+    await clock.advance(5);
+    expect(stream.messages().map(({ length }) => length)).toEqual([50, 50, 20]);
+    expect(told.toSorted()).toEqual(ids(reported).toSorted());
+  });
+
+  it('tells nobody while the stream is away, and stores everything once when it is back', async () => {
+    const { stream, clock, told, report } = setUp();
+    stream.set('away');
+    const reported = report(2_000);
+    await clock.advance(60_000);
+    expect(told).toEqual([]);
+    stream.set('up');
+    await clock.advance(2_000);
+    expect(ids(stream.events()).toSorted()).toEqual(ids(reported).toSorted());
+    expect(told.toSorted()).toEqual(ids(reported).toSorted());
+  });
+
+  it('sends a message whose answer was lost under the same id', async () => {
+    const { stream, clock, told, report } = setUp();
+    stream.set('answers get lost');
+    const reported = report(10);
+    await clock.advance(5_000);
+    expect(told).toEqual([]);
+    stream.set('up');
+    await clock.advance(2_000);
+    expect(ids(stream.events())).toEqual(ids(reported));
+    expect(told).toEqual(ids(reported));
+  });
+
+  it('is full at its bound, takes what was admitted before, and is not full once the stream has taken it', async () => {
+    const { stream, clock, reporter, told, report } = setUp({ maxUnacknowledged: 100 });
+    stream.set('away');
+    report(99);
+    expect(reporter.isFull()).toBe(false);
+    report(1);
+    expect(reporter.isFull()).toBe(true);
+    report(5);
+    await clock.advance(10_000);
+    expect(reporter.isFull()).toBe(true);
+    stream.set('up');
+    await clock.advance(2_000);
+    expect(reporter.isFull()).toBe(false);
+    expect(told.length).toBe(105);
+  });
+
+  it('sends only the newest checkpoint of a request, and none behind its final event', async () => {
+    const { stream, clock, reporter } = setUp();
+    const [running, ending] = [usageEventOf({ kind: 'checkpoint' }), usageEventOf({ kind: 'checkpoint' })];
+    reporter.checkpoint(running);
+    reporter.checkpoint({ ...running, tokensCompletion: 20 });
+    reporter.checkpoint(ending);
+    reporter.report({ ...ending, kind: 'final' }, () => undefined);
+    await clock.advance(5);
+    expect(stream.messages()).toEqual([
+      [
+        { ...ending, kind: 'final' },
+        { ...running, tokensCompletion: 20 },
+      ],
+    ]);
+  });
+
+  it('keeps one checkpoint for each request while the stream is away', async () => {
+    const { stream, clock, reporter } = setUp();
+    stream.set('away');
+    const running = usageEventOf({ kind: 'checkpoint' });
+    for (let tokens = 1; tokens <= 1_000; tokens += 1) {
+      reporter.checkpoint({ ...running, tokensCompletion: tokens });
+      await clock.advance(10);
+    }
+    stream.set('up');
+    await clock.advance(5_000);
+    expect(stream.events().length).toBeLessThanOrEqual(20);
+    expect(Math.max(...stream.events().map(({ tokensCompletion }) => tokensCompletion))).toBe(1_000);
+    expect(reporter.isFull()).toBe(false);
+  });
+
+  it('goes on when what follows a stored event fails', async () => {
+    const { stream, clock, reporter, told, report } = setUp();
+    reporter.report(usageEventOf({}), () => {
+      throw new Error('not my day');
+    });
+    const [last] = report(1);
+    await clock.advance(5);
+    expect(stream.events().length).toBe(2);
+    expect(told).toEqual([last?.requestId]);
+  });
+
+  it('closes when all is stored', async () => {
+    const { stream, told, reporter, report } = setUp();
+    const reported = report(130);
+    await reporter.close();
+    expect(ids(stream.events()).toSorted()).toEqual(ids(reported).toSorted());
+    expect(told.length).toBe(130);
+  });
+
+  it('gives up at its bound when it is closed while the stream is away, and tells nobody', async () => {
+    const { stream, clock, told, reporter, report } = setUp({ closeMs: 10_000 });
+    stream.set('away');
+    report(2_000);
+    let closed = false;
+    void reporter.close().then(() => (closed = true));
+    await clock.advance(9_999);
+    expect(closed).toBe(false);
+    await clock.advance(2_000);
+    expect(closed).toBe(true);
+    expect([told, stream.events()]).toEqual([[], []]);
+  });
+});

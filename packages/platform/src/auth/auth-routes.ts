@@ -1,0 +1,156 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Fault } from '../fault/index.ts';
+import { requireSameOrigin, type HttpServer } from '../http/index.ts';
+import type { RefundingLimiter } from '../limiter/index.ts';
+import type { KnownBrowsers } from './known-browser.ts';
+import { countAttempt, hashEmail } from './attempt-limits.ts';
+import { CLIENT_IP_HEADER } from './better-auth-options.ts';
+import { findAuthPath, type AuthPath } from './paths.ts';
+
+const BODY_BYTES = 65_536;
+const prefix = '/auth';
+
+export interface AuthRoutesOptions {
+  readonly server: HttpServer;
+  readonly limiter: RefundingLimiter;
+  readonly origin: string;
+  readonly addressTries: number;
+  readonly browsers: KnownBrowsers;
+  readonly handle: (request: Request) => Promise<Response>;
+}
+
+/** Serves the sign-in at `/auth/*`: what is not listed is absent, and what is reaches the library only past our own doors. */
+export function serveAuthRoutes(options: AuthRoutesOptions): void {
+  const { server } = options;
+  void server.fastify.register(async (scope) => {
+    readJsonBodies(server, scope);
+    scope.route({
+      method: ['GET', 'POST'],
+      url: `${prefix}/*`,
+      onRequest: async (request, reply) => {
+        await server.admitAnonymous(request, reply);
+        const path = pathOf(request);
+        if (path === null) throw new Fault('ROUTE_NOT_FOUND');
+        requireConsoleOrigin(options.origin, request, path);
+      },
+      handler: async (request, reply) => {
+        const path = pathOf(request);
+        if (path === null) throw new Fault('ROUTE_NOT_FOUND');
+        await handleAuthRequest(options, path, request, reply);
+        return reply;
+      },
+    });
+  });
+}
+
+function pathOf(request: FastifyRequest): AuthPath | null {
+  const [path = ''] = request.url.split('?', 1);
+  return findAuthPath(request.method, path.slice(prefix.length));
+}
+
+/**
+ * Pages of other sites can do nothing here, with the person's cookie or without: a form on one of them could otherwise sign
+ * its visitors in as somebody else. Programs, which send neither cookie nor origin, are nobody's browser.
+ */
+function requireConsoleOrigin(origin: string, request: FastifyRequest, path: AuthPath): void {
+  if (path.isLanding === true) return;
+  const { cookie, origin: sentBy } = request.headers;
+  if (cookie === undefined && sentBy === undefined && request.headers['sec-fetch-site'] === undefined) return;
+  requireSameOrigin(origin, request);
+}
+
+async function handleAuthRequest(
+  { server, limiter, origin, addressTries, browsers, handle }: AuthRoutesOptions,
+  path: AuthPath,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const clientIp = server.clientIpOf(request);
+  const mailbox = emailHashIn(request.body);
+  const browser = mailbox === null ? null : browsers.idIn(request.headers.cookie, mailbox);
+  const attempt = await countAttempt(limiter, path, { clientIp, mailbox, browser, addressTries });
+  const response = await handle(toRequest(origin, request, clientIp));
+  if (response.status < 400) {
+    await attempt.giveBack();
+    if (path.counted === 'password' && mailbox !== null && browser === null)
+      reply.header('set-cookie', browsers.introduce(mailbox));
+  }
+  const body = withoutSessionToken(await response.text(), response, path);
+  for (const [name, value] of response.headers) {
+    if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
+  }
+  for (const cookie of response.headers.getSetCookie()) reply.header('set-cookie', cookie);
+  reply.header('cache-control', 'no-store');
+  await reply.code(response.status).send(body);
+}
+
+/**
+ * The token of a session is in the cookie, where no script of a page can read it, so it is not in the answer as well. Only
+ * a program that waits for one is given it.
+ */
+function withoutSessionToken(text: string, response: Response, path: AuthPath): string {
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  if (path.answersToken === true || !isJson || text === '') return text;
+  const answer: unknown = JSON.parse(text);
+  if (typeof answer !== 'object' || answer === null) return text;
+  // A list stays a list.
+  if (Array.isArray(answer)) return text;
+  const { token: _token, ...rest } = answer as Record<string, unknown>;
+  if (typeof rest['session'] !== 'object' || rest['session'] === null) return JSON.stringify(rest);
+  const { token: _sessionToken, ...session } = rest['session'] as Record<string, unknown>;
+  return JSON.stringify({ ...rest, session });
+}
+
+/** Headers that the library has a use for; the rest could only mislead it about where the request came from. */
+const forwardedHeaders = [
+  'accept',
+  'cookie',
+  'origin',
+  'referer',
+  'user-agent',
+  'sec-fetch-site',
+  'sec-fetch-mode',
+];
+const USER_AGENT_MAX = 300;
+
+function toRequest(origin: string, request: FastifyRequest, clientIp: string): Request {
+  const headers = new Headers({ [CLIENT_IP_HEADER]: clientIp });
+  for (const name of forwardedHeaders) {
+    const value = request.headers[name];
+    if (typeof value === 'string')
+      headers.set(name, value.slice(0, name === 'user-agent' ? USER_AGENT_MAX : undefined));
+  }
+  if (request.method === 'GET') return new Request(`${origin}${request.url}`, { headers });
+  headers.set('content-type', 'application/json');
+  const body = JSON.stringify(request.body ?? {});
+  return new Request(`${origin}${request.url}`, { method: request.method, headers, body });
+}
+
+function emailHashIn(body: unknown): string | null {
+  const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : null;
+  return typeof email === 'string' ? hashEmail(email) : null;
+}
+
+function readJsonBodies(server: HttpServer, scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  const parseJson = scope.getDefaultJsonParser('error', 'error');
+  scope.addContentTypeParser('application/json', (request, payload, done) => {
+    const parse = (text: string): void => {
+      if (text.trim() === '') return done(null, undefined);
+      return void parseJson(request, text, (error, value) => {
+        const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+        if (error !== null || !isObject) done(new Fault('MALFORMED_JSON'));
+        else done(null, value);
+      });
+    };
+    server.readText(request, payload, {
+      maxBytes: BODY_BYTES,
+      done: parse,
+      fail: (error) => done(error as Error),
+    });
+  });
+  scope.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume();
+    done(new Fault('UNSUPPORTED_MEDIA_TYPE'));
+  });
+}

@@ -1,0 +1,303 @@
+import {
+  createTestDatabase,
+  databaseWithClock,
+  eventually,
+  killBackends,
+  waitForPoolRecovery,
+  startStopwatch,
+  scaledLimitMs,
+} from '@millrace/testing';
+import type { TestDatabase } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../clock/index.ts';
+import type { Tx } from '../../db/index.ts';
+import { Fault } from '../../fault/index.ts';
+import { parseId, toUuid } from '../../ids/index.ts';
+import { duplicateWaitMs } from './idempotency.ts';
+import { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
+import {
+  authorizedHeaders,
+  createInterfaceThing,
+  createTestServer,
+  createThing,
+  ids,
+  testPrincipal,
+} from '../test-server.fixture.ts';
+import type { TestServer } from '../test-server.fixture.ts';
+import type { Principal } from '../types.ts';
+
+let database: TestDatabase;
+const open: TestServer[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 6 });
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+/** The effect of the tests is an organisation of this name: real rows in a real table, easy to count. */
+async function makeThing(tx: Tx, name: string): Promise<string> {
+  const id = tx.ids.next('org');
+  const slug = id.slice(-20).toLowerCase();
+  await tx.kysely
+    .insertInto('organisations')
+    .values({ id: toUuid(id), name, slug, home_cell: 1 })
+    .execute();
+  return id;
+}
+
+async function countThings(name: string): Promise<number> {
+  const rows = await database.db.kysely
+    .selectFrom('organisations')
+    .select('id')
+    .where('name', '=', name)
+    .execute();
+  return rows.length;
+}
+
+interface Rig {
+  readonly server: TestServer;
+  readonly principal: Principal;
+  readonly name: string;
+  post(options?: {
+    readonly key?: string;
+    readonly size?: number;
+    readonly url?: string;
+  }): ReturnType<typeof inject>;
+}
+
+function inject(server: TestServer, url: string, headers: Record<string, string>, payload: object) {
+  return server.fastify.inject({
+    method: 'POST',
+    url,
+    headers: { ...authorizedHeaders, ...headers },
+    payload,
+  });
+}
+
+/** `during` runs inside the transaction, after the effect and before the answer is stored. */
+function rig(
+  during: (tx: Tx) => Promise<void> = async () => {},
+  principal = testPrincipal({ limits: { organisationRpm: 10_000, keyRpm: null } }),
+): Rig {
+  const name = ids.nextUuid();
+  const server = createTestServer({ db: database.db, principal });
+  open.push(server);
+  const options = { name: 'create thing', isolation: 'read committed' } as const;
+  const effect = async (tx: Tx, size: number) => {
+    const id = await makeThing(tx, name);
+    await during(tx);
+    return { body: { id, size, key: 'shown-once' }, resource: { kind: 'thing', id } };
+  };
+  server.serve(createThing, ({ body, transact }) => transact(options, (tx) => effect(tx, body.size)));
+  server.serve(createInterfaceThing, ({ body, transact }) =>
+    transact(options, (tx) => effect(tx, body.size)),
+  );
+  return {
+    server,
+    principal,
+    name,
+    post: ({ key, size = 8, url = '/v2/things' } = {}) =>
+      inject(server, url, key === undefined ? {} : { 'idempotency-key': key }, { size }),
+  };
+}
+
+test('fifty concurrent requests with one key make one thing, and whoever is served is served that one', async () => {
+  const { post, name } = rig();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => post({ key: 'storm' })));
+  // On a slow machine some duplicates may run out of their two seconds; they are sent away, never served twice.
+  const served = answers.filter(({ statusCode }) => statusCode === 201);
+  const sentAway = answers.filter(({ statusCode }) => statusCode !== 201);
+  expect(served.length).toBeGreaterThan(0);
+  for (const answer of sentAway) expect(answer.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
+  expect(new Set(served.map((answer) => answer.json().id)).size).toBe(1);
+  expect(served.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+  expect(new Set(served.map(({ headers }) => headers['operation-id'])).size).toBe(1);
+  expect(await countThings(name)).toBe(1);
+});
+
+test.each(['repeatable read', 'serializable'] as const)(
+  'concurrent requests with one key make one thing under %s as well',
+  async (isolation) => {
+    const name = ids.nextUuid();
+    const server = createTestServer({
+      db: database.db,
+      principal: testPrincipal({ limits: { organisationRpm: 10_000, keyRpm: null } }),
+    });
+    open.push(server);
+    server.serve(createThing, ({ body, transact }) =>
+      transact({ name: 'create thing', isolation, maxAttempts: 20 }, async (tx) => {
+        const id = await makeThing(tx, name);
+        return { body: { id, size: body.size, key: null } };
+      }),
+    );
+    // A duplicate waits only two seconds for the first request; a client that is told to come again does so.
+    const post = () =>
+      eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
+        const answer = await inject(server, '/v2/things', { 'idempotency-key': 'same' }, { size: 8 });
+        return answer.json().reason === 'IDEMPOTENCY_IN_PROGRESS' ? undefined : answer;
+      });
+    const answers = await Promise.all(Array.from({ length: 20 }, post));
+    expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
+    expect(await countThings(name)).toBe(1);
+  },
+);
+
+test('a replay answers the first result without its secret, and the secret is nowhere in the row', async () => {
+  const { post, principal } = rig();
+  const first = await post({ key: 'k' });
+  const second = await post({ key: 'k' });
+  expect(first.json().key).toBe('shown-once');
+  expect(second.headers['idempotent-replayed']).toBe('true');
+  expect(second.json()).toEqual({ ...first.json(), key: null });
+  const stored = await findOperationByKey(database.db, principal.orgId, 'k');
+  expect(JSON.stringify(stored)).not.toContain('shown-once');
+  expect(stored).toMatchObject({
+    operation: 'createThing',
+    status: 201,
+    mode: 'live',
+    actor: { kind: 'key', id: principal.keyId },
+    resource: { kind: 'thing', id: first.json().id },
+  });
+});
+
+test('the operation can be looked up by its id, by its own organisation only', async () => {
+  const { post, principal } = rig();
+  const id = parseId('op', String((await post({ key: 'k' })).headers['operation-id']));
+  if (id === null) throw new Error('The answer names no operation.');
+  expect(await findOperationById(database.db, principal.orgId, id)).toMatchObject({
+    id,
+    idempotencyKey: 'k',
+  });
+  expect(await findOperationById(database.db, ids.next('org'), id)).toBeNull();
+  expect(await findOperationByKey(database.db, ids.next('org'), 'k')).toBeNull();
+});
+
+test('another request under the same key is refused, whatever differs', async () => {
+  const { post, name, server, principal } = rig();
+  await post({ key: 'k' });
+  const otherBody = await post({ key: 'k', size: 16 });
+  expect([otherBody.statusCode, otherBody.json().reason]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+  const otherOperation = await post({ key: 'k', url: '/v2/alpha/interface-things' });
+  expect([otherOperation.statusCode, otherOperation.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_REUSED']);
+  const otherQuery = await inject(server, '/v2/things?dry=1', { 'idempotency-key': 'k' }, { size: 8 });
+  expect(otherQuery.statusCode).toBe(409);
+  const otherMode = rig(undefined, { ...principal, mode: 'test' });
+  expect((await otherMode.post({ key: 'k' })).statusCode).toBe(409);
+  expect(await countThings(name)).toBe(1);
+});
+
+test('the order of fields in the body does not make it another request', async () => {
+  const { server, post } = rig();
+  await inject(server, '/v2/things', { 'idempotency-key': 'k' }, { size: 8, color: 'red' });
+  const again = await inject(server, '/v2/things', { 'idempotency-key': 'k' }, { color: 'red', size: 8 });
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  expect((await post({ key: 'k' })).statusCode).toBe(409);
+});
+
+test('keys of two organisations have nothing to do with each other', async () => {
+  const [one, other] = [rig(), rig()];
+  const answers = [await one.post({ key: 'k' }), await other.post({ key: 'k' })];
+  expect(answers.map(({ headers }) => headers['idempotent-replayed'])).toEqual([undefined, undefined]);
+  expect(answers[0]?.json().id).not.toBe(answers[1]?.json().id);
+});
+
+test('a refusal is not replayed: nothing stays of it, and the same request can succeed later', async () => {
+  let refuse = true;
+  const { post, name, principal } = rig(async () => {
+    if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
+  });
+  expect((await post({ key: 'k' })).statusCode).toBe(409);
+  expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
+  expect(await countThings(name)).toBe(0);
+  refuse = false;
+  const second = await post({ key: 'k' });
+  expect([second.statusCode, second.headers['idempotent-replayed']]).toEqual([201, undefined]);
+});
+
+test('a connection that dies in between leaves nothing, and the retry makes the thing once', async () => {
+  let kill = true;
+  const { post, name, principal } = rig(async (tx) => {
+    if (!kill) return;
+    kill = false;
+    await killBackends(database);
+    await tx.kysely.selectFrom('organisations').select('id').limit(1).execute();
+  });
+  const first = await post({ key: 'k' });
+  expect([first.statusCode, first.json().reason, first.headers['retry-after']]).toEqual([
+    503,
+    'SERVICE_UNAVAILABLE',
+    '1',
+  ]);
+  await waitForPoolRecovery(database.db);
+  expect(await countThings(name)).toBe(0);
+  expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
+  const second = await post({ key: 'k' });
+  expect([second.statusCode, await countThings(name)]).toEqual([201, 1]);
+});
+
+test('a duplicate waits a bounded time and holds no connection while it waits', async () => {
+  const finish = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  const { post, name } = rig(async () => {
+    started.resolve();
+    await finish.promise;
+  });
+  const first = post({ key: 'slow' });
+  await started.promise;
+  const stopwatch = startStopwatch();
+  // More duplicates than the pool has connections: if waiting held one, the query below could not run.
+  const duplicates = Array.from({ length: 12 }, (_, index) =>
+    post({ key: 'slow', url: index < 6 ? '/v2/things' : '/v2/alpha/interface-things' }),
+  );
+  await systemClock.sleep(200);
+  await database.db.ping();
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(duplicateWaitMs));
+  const answers = await Promise.all(duplicates);
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(duplicateWaitMs + 1_500));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(6).fill(409), ...Array(6).fill(503)]);
+  for (const answer of answers) {
+    expect(answer.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect(answer.headers['retry-after']).toBe('1');
+  }
+  finish.resolve();
+  expect((await first).statusCode).toBe(201);
+  expect(await countThings(name)).toBe(1);
+});
+
+test('without a key each request is its own effect, in one transaction', async () => {
+  let refuse = false;
+  const { post, name } = rig(async () => {
+    if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
+  });
+  const answers = [await post(), await post()];
+  expect(answers.map(({ headers }) => headers['operation-id'])).toEqual([undefined, undefined]);
+  refuse = true;
+  expect((await post()).statusCode).toBe(409);
+  expect(await countThings(name)).toBe(2);
+});
+
+test('an expired key is forgotten: it can be used anew, and the sweep removes what is left', async () => {
+  const { post, principal, name } = rig();
+  await post({ key: 'old' });
+  await database.db.kysely
+    .updateTable('idempotency_keys')
+    .set({ created_at: new Date('2020-01-01'), expires_at: new Date('2020-02-01') })
+    .where('org_id', '=', toUuid(principal.orgId))
+    .execute();
+  const again = await post({ key: 'old', size: 16 });
+  expect([again.statusCode, again.headers['idempotent-replayed']]).toEqual([201, undefined]);
+  expect(await countThings(name)).toBe(2);
+  const later = databaseWithClock(database.db, new Date(Date.now() + 31 * 86_400_000));
+  const sweep = () =>
+    later.transaction({ name: 'sweep', isolation: 'read committed' }, (tx) =>
+      deleteExpiredOperations(tx, 1_000),
+    );
+  expect(await sweep()).toBeGreaterThanOrEqual(1);
+  expect(await sweep()).toBe(0);
+  expect(await findOperationByKey(database.db, principal.orgId, 'old')).toBeNull();
+});

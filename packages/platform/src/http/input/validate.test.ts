@@ -1,0 +1,45 @@
+import { contract } from '@millrace/contract';
+import { describe, expect, it } from 'vitest';
+import { isFault } from '../../fault/index.ts';
+import { validateInput } from './validate.ts';
+
+function refusalOf(body: unknown): { reason: string; suggestion: string } | null {
+  try {
+    validateInput(contract.operations.createMarketplaceInstance, { params: {}, query: {}, body });
+    return null;
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return { reason: error.reason, suggestion: error.suggestion };
+  }
+}
+
+const whole = { cluster_name: 'c1', node_name: 'n1', gpu_count: 1 };
+
+describe('a body that was meant for another operation', () => {
+  it('is refused by the reason that names the right path', () => {
+    const refusal = refusalOf({ id: 'actual-bonsai-frog' });
+    expect(refusal?.reason).toBe('WRONG_MARKETPLACE_PATH');
+    expect(refusal?.suggestion).toContain('POST /v1/marketplace/instances/terminate');
+  });
+
+  it('is told from one that is merely wrong, and never refuses one that is right', () => {
+    expect(refusalOf({ id: 'actual-bonsai-frog', gpu_count: 1 })?.reason).toBe('VALIDATION_FAILED');
+    expect(refusalOf({})?.reason).toBe('VALIDATION_FAILED');
+    expect(refusalOf([])?.reason).toBe('VALIDATION_FAILED');
+    expect(refusalOf({ ...whole, id: 'actual-bonsai-frog' })).toBeNull();
+  });
+});
+
+describe('a refused body with names that no schema knows', () => {
+  it('has them named, so that a misspelt field is seen', () => {
+    const body = { cluster_name: 'c1', node: 'n1', gpu_count: 1, constructor: 1 };
+    const refuse = () =>
+      validateInput(contract.operations.createMarketplaceInstance, { params: {}, query: {}, body });
+    expect(refuse).toThrow(
+      expect.objectContaining({
+        reason: 'VALIDATION_FAILED',
+        extra: { ignoredFields: ['node', 'constructor'] },
+      }),
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import type { Operation } from '@millrace/contract';
+import type { z } from 'zod';
+import { Fault, issuesFromZod } from '../../fault/index.ts';
+import type { FaultIssue } from '../../fault/index.ts';
+import { nonDecimalNumbers } from './decimal-numbers.ts';
+import { droppedFields } from './ignored-fields.ts';
+
+export interface RawInput {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+export interface ValidInput {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly ignoredFields: readonly string[];
+}
+
+type Location = NonNullable<FaultIssue['location']>;
+
+/** Checks every part and reports all that is wrong with all of them at once. */
+export function validateInput(operation: Operation, raw: RawInput): ValidInput {
+  const issues: FaultIssue[] = [];
+  const suggestions: string[] = [];
+  const ignored: string[] = [];
+
+  function check(schema: z.ZodType | undefined, input: unknown, location: Location): unknown {
+    if (schema === undefined) {
+      if (location === 'query') ignored.push(...droppedFields(input, {}));
+      return {};
+    }
+    const unfit = findUnstorableValue(input);
+    if (unfit !== null) {
+      issues.push({ ...unfit, location });
+      return undefined;
+    }
+    const odd = location === 'body' ? [] : nonDecimalNumbers(schema, input);
+    if (odd.length > 0) {
+      issues.push(...odd.map((name) => ({ ...nonDecimalMessage, path: [name], location })));
+      return undefined;
+    }
+    const parsed = schema.safeParse(input);
+    if (parsed.success) {
+      ignored.push(...droppedFields(input, parsed.data));
+      return parsed.data;
+    }
+    ignored.push(...unknownNames(schema, input));
+    const found = issuesFromZod(parsed.error, input, location);
+    issues.push(...found.issues);
+    if (found.suggestion !== undefined) suggestions.push(found.suggestion);
+    return undefined;
+  }
+
+  const params = check(operation.params, raw.params, 'path');
+  const query = check(operation.query, raw.query, 'query');
+  // Nothing is read of a signed body before its signature is verified, which is the handler's part.
+  const body = operation.signedBody === true ? raw.body : check(operation.body, raw.body, 'body');
+  if (issues.length === 0) return { params, query, body, ignoredFields: ignored };
+  if (isMeantForOtherOperation(operation, raw.body)) throw new Fault(operation.misdirected.reason);
+  const [suggestion] = suggestions;
+  throw new Fault('VALIDATION_FAILED', {
+    issues,
+    ...(suggestion === undefined ? {} : { suggestion }),
+    // Often the field that is missing is there under a misspelt name.
+    ...(ignored.length === 0 ? {} : { extra: { ignoredFields: ignored.slice(0, maxIgnoredNamed) } }),
+  });
+}
+
+const nonDecimalMessage = {
+  message: 'must be a whole number in decimal digits',
+  code: 'invalid_format',
+} as const;
+
+const maxIgnoredNamed = 20;
+
+/** Names at the top of an input that its schema does not know. A refused input has no output to compare it with. */
+function unknownNames(schema: z.ZodType, input: unknown): string[] {
+  if (typeof input !== 'object' || input === null || !('shape' in schema)) return [];
+  const known = schema.shape as object;
+  return Object.keys(input).filter((name) => !Object.hasOwn(known, name));
+}
+
+function isMeantForOtherOperation<Op extends Operation>(
+  operation: Op,
+  body: unknown,
+): operation is Op & { readonly misdirected: NonNullable<Operation['misdirected']> } {
+  if (operation.misdirected === undefined || typeof body !== 'object' || body === null) return false;
+  return Object.keys(body).toSorted().join() === operation.misdirected.fields.toSorted().join();
+}
+
+/** Deeper than any body of the contract, and shallow enough for every function that walks one by recursion. */
+const maxDepth = 64;
+
+/**
+ * The first thing in a body that nothing behind here could handle, whatever the schema says of it: text that
+ * PostgreSQL holds neither as text nor inside jsonb, or nesting without end. Found here it is the caller's
+ * mistake; found later it would look like ours.
+ */
+export function findUnstorableValue(value: unknown, depth = 0): FaultIssue | null {
+  if (typeof value === 'string') return isStorable(value) ? null : { ...unstorableText, path: [] };
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth >= maxDepth) return { ...tooDeep, path: [] };
+  for (const [name, item] of Object.entries(value)) {
+    if (!isStorable(name)) return { ...unstorableText, path: [] };
+    const below = findUnstorableValue(item, depth + 1);
+    if (below !== null)
+      return { ...below, path: [Array.isArray(value) ? Number(name) : name, ...below.path] };
+  }
+  return null;
+}
+
+const unstorableText = {
+  message: 'holds a character that cannot be stored (NUL or half a surrogate pair)',
+  code: 'invalid_text',
+} as const;
+
+const tooDeep = { message: `is nested more than ${maxDepth} levels deep`, code: 'too_deep' } as const;
+
+function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}

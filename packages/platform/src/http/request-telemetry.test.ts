@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../clock/index.ts';
+import { createLifecycle, serveHealth } from '../lifecycle/index.ts';
+import { createLogger } from '../log/index.ts';
+import { createTestServer } from './test-server.fixture.ts';
+
+const silent = createLogger({ name: 'test', level: 'silent' });
+
+test('probes are told of at debug while they succeed, and as any request when they fail', async () => {
+  const server = createTestServer();
+  const lifecycle = createLifecycle({ clock: systemClock, log: silent, drainDeadlineMs: 1_000 });
+  serveHealth(server.fastify, lifecycle);
+  const levelOf = async (path: string): Promise<unknown> => {
+    await server.fastify.inject(path);
+    return JSON.parse(server.lines.at(-1) ?? '').level;
+  };
+  try {
+    expect(await levelOf('/readyz')).toBe('info');
+    lifecycle.started();
+    expect([await levelOf('/readyz'), await levelOf('/healthz')]).toEqual(['debug', 'debug']);
+    expect(await levelOf('/nowhere')).toBe('info');
+  } finally {
+    await server.close();
+  }
+});
+
+test('what a link carries behind its path is in no line: it lets in whoever reads it', async () => {
+  const server = createTestServer();
+  try {
+    await server.fastify.inject('/console/reset-password?token=not-for-the-log');
+    expect(JSON.parse(server.lines.at(-1) ?? '')).toMatchObject({ path: '/console/reset-password' });
+    expect(server.lines.join('')).not.toContain('not-for-the-log');
+  } finally {
+    await server.close();
+  }
+});

@@ -1,0 +1,107 @@
+import { SpanKind, SpanStatusCode, context, trace } from '@opentelemetry/api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { msToSeconds } from '../money/index.ts';
+import { contextFromTraceparent, histogram } from '../telemetry/index.ts';
+import { clientIp } from './client-ip.ts';
+import type { ServerContext } from './server-context.ts';
+import { setState, stateOf } from './request-state.ts';
+
+const duration = histogram(
+  'http_server_request_duration_seconds',
+  'Time from the request to the end of its answer.',
+  {
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  },
+);
+
+/** The first thing that happens to any request: it gets its id, its origin, its span and its log. */
+export function beginRequest(kit: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
+  const requestId = kit.ids.next('req');
+  const socketAddress = request.socket.remoteAddress ?? '';
+  const address = clientIp({
+    socketAddress,
+    forwardedFor: headerText(request.headers['x-forwarded-for']),
+    trusted: kit.trusted,
+  });
+  const span = startSpan(request, kit.trusted.includes(socketAddress));
+  span.setAttribute('millrace.request_id', requestId);
+  const left = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) left.abort();
+  });
+  setState(request, {
+    requestId,
+    clientIp: address,
+    startedMs: kit.clock.monotonicMs(),
+    span,
+    context: trace.setSpan(context.active(), span),
+    log: kit.log.child({ requestId }),
+    left,
+    operation: null,
+    elsewhere: null,
+    principal: null,
+    person: null,
+    reason: null,
+  });
+  reply.headers({
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  });
+}
+
+/**
+ * A proxy of ours continues its trace. A stranger's trace is only linked: as a parent it could switch on the
+ * recording of every request, or weave itself into someone else's trace.
+ */
+function startSpan(request: FastifyRequest, fromTrustedProxy: boolean) {
+  const claimed = contextFromTraceparent(headerText(request.headers['traceparent']));
+  const claimedSpan = trace.getSpanContext(claimed);
+  const parent = fromTrustedProxy ? claimed : contextFromTraceparent(undefined);
+  const links = !fromTrustedProxy && claimedSpan !== undefined ? [{ context: claimedSpan }] : [];
+  return trace
+    .getTracer('millrace')
+    .startSpan(`HTTP ${request.method}`, { kind: SpanKind.SERVER, links }, parent);
+}
+
+/** The last thing: one line, one measurement, the end of the span. */
+export function endRequest(kit: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
+  const state = stateOf(request);
+  const tookMs = kit.clock.monotonicMs() - state.startedMs;
+  const operation = state.operation?.id ?? 'none';
+  const status = reply.raw.statusCode;
+  duration.record(msToSeconds(tookMs), { operation, method: request.method, status });
+  state.span.setAttributes({ 'http.response.status_code': status, 'millrace.operation': operation });
+  if (state.operation !== null) state.span.updateName(`${request.method} ${state.operation.path}`);
+  if (status >= 500) state.span.setStatus({ code: SpanStatusCode.ERROR });
+  state.span.end();
+  // Probes come every few seconds for ever: a route may ask to be told of only when it fails.
+  const quiet = request.routeOptions.logLevel === 'debug' && status < 400;
+  state.log[quiet ? 'debug' : 'info'](
+    {
+      operation,
+      method: request.method,
+      status,
+      tookMs: Math.round(tookMs),
+      clientIp: state.clientIp,
+      ...(state.operation === null ? { path: pathOf(request).slice(0, 200) } : {}),
+      ...(state.principal === null ? {} : { orgId: state.principal.orgId, keyId: state.principal.keyId }),
+      ...(state.person === null ? {} : { userId: state.person.userId }),
+      ...(state.reason === null ? {} : { reason: state.reason }),
+    },
+    'request',
+  );
+}
+
+/**
+ * The path alone. What comes after it is for no log: links in letters carry there what lets whoever reads them in, and so
+ * does the way back from an outside provider.
+ */
+export function pathOf(request: Pick<FastifyRequest, 'url'>): string {
+  return request.url.split('?', 1)[0] ?? '';
+}
+
+/** Node joins most repeated headers by itself; the rest arrive as lists. */
+export function headerText(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}

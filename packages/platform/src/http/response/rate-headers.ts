@@ -1,0 +1,70 @@
+import { Fault } from '../../fault/index.ts';
+import type { PolicyState, RateDecision } from '../../limiter/index.ts';
+import { msToSecondsRoundUp, divideWithRemainder } from '../../money/index.ts';
+
+/**
+ * The limits as headers: `RateLimit-Policy` and `RateLimit` as the IETF draft has them, with every policy, and
+ * the `x-ratelimit-*` names that inference clients read, with the policy that is nearest to its end.
+ */
+export function rateHeaders(decision: RateDecision): Record<string, string> {
+  const tightest = decision.refusedBy ?? tightestPolicy(decision.policies);
+  if (tightest === undefined) return {};
+  return {
+    'ratelimit-policy': decision.policies
+      .map(({ policy, limit }) => `"${policy.name}";q=${limit};w=${msToSecondsRoundUp(policy.windowMs)}`)
+      .join(', '),
+    ratelimit: decision.policies
+      .map(
+        ({ policy, remaining, resetMs }) =>
+          `"${policy.name}";r=${remaining};t=${msToSecondsRoundUp(resetMs)}`,
+      )
+      .join(', '),
+    'x-ratelimit-limit-requests': String(tightest.limit),
+    'x-ratelimit-remaining-requests': String(tightest.remaining),
+    'x-ratelimit-reset-requests': durationText(tightest.resetMs),
+  };
+}
+
+/** As inference clients read durations: `350ms`, `12s`, `6m0s`, `1h0m5s`. Never less than it takes. */
+export function durationText(ms: number): string {
+  if (ms > 0 && ms < 1_000) return `${Math.ceil(ms)}ms`;
+  const [minutes, seconds] = divideWithRemainder(msToSecondsRoundUp(ms), 60);
+  if (minutes === 0) return `${seconds}s`;
+  const [hours, restMinutes] = divideWithRemainder(minutes, 60);
+  return hours === 0 ? `${minutes}m${seconds}s` : `${hours}h${restMinutes}m${seconds}s`;
+}
+
+function tightestPolicy(policies: readonly PolicyState[]): PolicyState | undefined {
+  return policies.toSorted((a, b) => a.remaining * b.limit - b.remaining * a.limit)[0];
+}
+
+/** The refusal that names the limit that bit, whose it is and when it lets the next request through. */
+export function rateLimitFault(refusedBy: PolicyState): Fault {
+  const { policy, limit, remaining, resetMs, retryAfterMs } = refusedBy;
+  const windowSeconds = msToSecondsRoundUp(policy.windowMs);
+  const retryAfterSeconds = Math.max(1, msToSecondsRoundUp(retryAfterMs));
+  return new Fault('RATE_LIMITED', {
+    message: `Too many requests: ${scopeWords[policy.scope]} has a limit of ${limit} in ${windowSeconds} seconds (${policy.name}).`,
+    suggestion: `Send the request again in ${retryAfterSeconds === 1 ? '1 second' : `${retryAfterSeconds} seconds`}. The RateLimit headers show what remains.`,
+    retryAfterSeconds,
+    extra: {
+      limit: {
+        name: policy.name,
+        scope: policy.scope,
+        limit,
+        windowSeconds,
+        remaining,
+        resetSeconds: msToSecondsRoundUp(resetMs),
+        retryAfterSeconds,
+      },
+    },
+  });
+}
+
+const scopeWords = {
+  organisation: 'your organisation',
+  key: 'this API key',
+  ip: 'your address',
+  person: 'your account',
+  model: 'this model',
+} as const;

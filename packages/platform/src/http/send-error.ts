@@ -1,0 +1,105 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
+import type { Operation } from '@millrace/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isUnavailable } from '../db/index.ts';
+import { Fault, isFault, renderFault } from '../fault/index.ts';
+import { logFailure } from '../log/index.ts';
+import type { ServerContext } from './server-context.ts';
+import { findState } from './request-state.ts';
+
+/** The framework's own refusals in the words of our registry. */
+const frameworkFaults: Readonly<Record<string, () => Fault>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new Fault('BODY_TOO_LARGE'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new Fault('MALFORMED_JSON', { message: 'The request body is not as long as its Content-Length says.' }),
+  FST_ERR_CTP_INVALID_JSON_BODY: () => new Fault('MALFORMED_JSON'),
+  FST_ERR_BAD_URL: () => new Fault('ROUTE_NOT_FOUND', { message: 'The path is not a valid URL path.' }),
+  FST_ERR_MAX_PARAM_LENGTH: () => new Fault('ROUTE_NOT_FOUND'),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
+  FST_ERR_HANDLER_TIMEOUT: () =>
+    new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal: 'the handler ran out of time' }),
+};
+
+function toFault(error: unknown): unknown {
+  if (isFault(error) || !(error instanceof Error)) return error;
+  if (isUnavailable(error)) {
+    const internal = `the database cannot be used: ${error.message}`;
+    return new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal, cause: error });
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const known = frameworkFaults[code]?.();
+  if (known !== undefined) return known;
+  // The framework's next release may refuse requests for reasons that are not listed above.
+  const refused = code.startsWith('FST_ERR_') && 'statusCode' in error && isClientError(error.statusCode);
+  return refused ? new Fault('VALIDATION_FAILED', { ...unreadable, cause: error }) : error;
+}
+
+const unreadable = {
+  message: 'The service cannot read this request.',
+  suggestion: 'Check its method and headers against GET /v2/openapi.json.',
+};
+
+function isClientError(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 500;
+}
+
+/** The one place where anything thrown becomes an answer. */
+export function sendError(
+  kit: ServerContext,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const state = findState(request);
+  const error = toFault(thrown);
+  const operation = state?.operation ?? null;
+  const requestId = state?.requestId ?? kit.ids.next('req');
+  const rendered = renderFault(error, operation ?? state?.elsewhere ?? null, requestId);
+  if (state !== undefined) state.reason = isFault(error) ? error.reason : 'INTERNAL';
+  // What a caller did wrong is told by the request's own line; only what is ours gets one more.
+  if (rendered.status >= 500)
+    logFailure(state?.log ?? kit.log, error, 'request failed', { operation: operation?.id });
+  reportUndeclaredStatus(kit, operation, rendered.status);
+  if (reply.sent) return;
+  const text = JSON.stringify(rendered.body);
+  reply.code(rendered.status).headers({
+    'x-request-id': requestId,
+    ...rendered.headers,
+    'content-type': 'application/json; charset=utf-8',
+  });
+  if (!hasUnreadBody(request.raw)) {
+    void reply.send(text);
+    return;
+  }
+  // The rest of that body may never come: the connection cannot be used for another request.
+  void reply
+    .headers({ connection: 'close', 'content-length': Buffer.byteLength(text) })
+    .send(replyThenDrain(kit, request.raw, text));
+}
+
+function hasUnreadBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !request.complete && !request.readableEnded && !request.destroyed;
+}
+
+/**
+ * Closing a connection with unread bytes resets it, and the client may lose the answer. So the whole answer is
+ * sent, but the response stays open until the client has sent its body, within the limits of the drain.
+ */
+function replyThenDrain(kit: ServerContext, request: IncomingMessage, text: string): Readable {
+  const answer = new PassThrough();
+  answer.write(text);
+  kit.bodyDrain.drain(request, () => answer.end());
+  return answer;
+}
+
+function reportUndeclaredStatus(kit: ServerContext, operation: Operation | null, status: number): void {
+  if (operation === null || status === 410 || operation.errors.includes(status)) return;
+  kit.log.error(
+    { operation: operation.id, status },
+    'an operation answered a status its contract does not declare',
+  );
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../clock/index.ts';
+import type { Db } from '../db/index.ts';
+import type { IdSource } from '../ids/index.ts';
+import type { Limiter } from '../limiter/index.ts';
+import type { Logger } from '../log/index.ts';
+import type { BodyBudget } from './body/body-budget.ts';
+import type { BodyDrain } from './body/body-drain.ts';
+import type { CidrSet } from './client-ip.ts';
+import type { Authenticate, HttpLimits, ServedContract, Sessions } from './types.ts';
+
+/** What every step of a request may use. */
+export interface ServerContext {
+  readonly contract: ServedContract;
+  readonly authenticate: Authenticate;
+  readonly sessions: Sessions | undefined;
+  readonly limiter: Limiter;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly db: Db | undefined;
+  readonly trusted: CidrSet;
+  readonly limits: HttpLimits;
+  /** The memory that bodies may hold while they arrive. */
+  readonly bodies: BodyBudget;
+  /** Reads what is left of refused bodies. */
+  readonly bodyDrain: BodyDrain;
+  readonly validateResponses: boolean;
+  /** Aborts when the server drains. */
+  readonly draining: AbortSignal;
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { chatModel, llamaCommand } from '@millrace/services';
+import { freePort } from '../network/ports.ts';
+import { startCommand, type TestProcess } from '../processes/processes.ts';
+
+export interface LlamaSettings {
+  readonly name?: string;
+  /** Requests that are worked on at once; 4 unless told. `n` of a request may not be above it. */
+  readonly parallel?: number;
+  /** Tokens of prompt and answer together that a slot has room for. */
+  readonly contextPerSlot?: number;
+  /** Kept prompts beyond those in the slots, in MiB. 0 has a slot's own cache count alone. */
+  readonly cacheRamMib?: number;
+  readonly args?: readonly string[];
+}
+
+/** A llama-server of a test's own, on the tiny chat model. It is up a tenth of a second after it was started. */
+export interface TestLlama {
+  readonly name: string;
+  readonly url: string;
+  readonly port: number;
+  /** Everything but `/health` and `/v1/models` asks for it. */
+  readonly apiKey: string;
+  readonly model: string;
+  readonly contextLength: number;
+  output(): string;
+  running(): boolean;
+  /** kill -9. */
+  crash(): Promise<void>;
+  /** Again on the same port, whether it runs or not; its cache is empty. */
+  restart(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+  /** By the engine's own names: `llamacpp:requests_processing`. */
+  metrics(): Promise<ReadonlyMap<string, number>>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function startLlama(settings: LlamaSettings = {}): Promise<TestLlama> {
+  const name = settings.name ?? 'llama';
+  const { parallel = 4, contextPerSlot = chatModel.contextLength } = settings;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const apiKey = randomBytes(24).toString('hex');
+  const folder = await mkdtemp(path.join(tmpdir(), 'millrace-llama-'));
+  const apiKeyFile = path.join(folder, 'api-key');
+  await writeFile(apiKeyFile, `${apiKey}\n`, { mode: 0o600 });
+  const cacheRam = settings.cacheRamMib === undefined ? [] : ['--cache-ram', String(settings.cacheRamMib)];
+  const args = [...cacheRam, ...(settings.args ?? [])];
+  const command = llamaCommand({ port, apiKeyFile, parallel, contextPerSlot, args });
+  const start = (): Promise<TestProcess> =>
+    startCommand({ name, ...command, env: {}, readyUrl: `${url}/health` });
+  let server = await start();
+  return {
+    name,
+    url,
+    port,
+    apiKey,
+    model: chatModel.name,
+    contextLength: contextPerSlot,
+    output: () => server.output(),
+    running: () => server.running(),
+    crash: () => server.crash(),
+    restart: async () => {
+      await server.crash();
+      server = await start();
+    },
+    freeze: () => server.freeze(),
+    thaw: () => server.thaw(),
+    metrics: () => readMetrics(url, apiKey),
+    [Symbol.asyncDispose]: async () => {
+      await server.crash();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function readMetrics(url: string, apiKey: string): Promise<ReadonlyMap<string, number>> {
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${url}/metrics answered ${answer.status}: ${text.slice(0, 200)}`);
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const space = line.lastIndexOf(' ');
+      return [line.slice(0, space), Number(line.slice(space + 1))];
+    }),
+  );
+}

@@ -1,0 +1,166 @@
+import { gpuCount, type EmulatedMachine } from '../emulators/emulated-machine.ts';
+import { eventually } from '../time/eventually.ts';
+import type { TestIronic } from './ironic.ts';
+
+/** What an operator tells the engine about a node beyond how it is driven. */
+export interface NodeOptions {
+  readonly name?: string;
+  readonly resourceClass?: string;
+  /** Where its tenants' ports are, and the address that storage knows it by. */
+  readonly address?: string;
+  readonly privateAddress?: string;
+  readonly fabric?: string;
+  /** As the driver of the maker calls it. */
+  readonly gpuModel?: string;
+  /** What the kernel of its agent is started with besides. */
+  readonly kernelWords?: string;
+  /** Whether its disk is wiped before it is given to anybody; it is unless said. */
+  readonly isCleaned?: boolean;
+  /** Whether the engine looks at its hardware; it does unless said, and is told its network card otherwise. */
+  readonly isInspected?: boolean;
+}
+
+export interface IronicNode {
+  readonly uuid: string;
+  readonly provision_state: string;
+  readonly power_state: string | null;
+  readonly last_error: string | null;
+  readonly maintenance: boolean;
+  readonly reservation: string | null;
+  readonly instance_uuid: string | null;
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** Asked for by name: to write all that it knows takes the engine longer than to find it. */
+const fields: readonly (keyof IronicNode)[] = [
+  'uuid',
+  'provision_state',
+  'power_state',
+  'last_error',
+  'maintenance',
+  'reservation',
+  'instance_uuid',
+  'extra',
+];
+
+export function readNode(ironic: TestIronic, uuid: string): Promise<IronicNode> {
+  return ironic.call('GET', `/v1/nodes/${uuid}?fields=${fields.join()}`);
+}
+
+export async function setProvisionState(
+  ironic: TestIronic,
+  uuid: string,
+  target: string,
+  more: object = {},
+): Promise<void> {
+  await ironic.call('PUT', `/v1/nodes/${uuid}/states/provision`, { target, ...more });
+}
+
+/** The node, once it rests in one of these states. */
+export function waitForNodeState(
+  ironic: TestIronic,
+  uuid: string,
+  states: readonly string[],
+  timeoutMs = 60_000,
+): Promise<IronicNode> {
+  return eventually(
+    { what: `node ${uuid} to be ${states.join(' or ')}`, timeoutMs, intervalMs: POLL_MS },
+    async () => {
+      const node = await readNode(ironic, uuid);
+      const isAtRest = node.reservation === null && states.includes(node.provision_state);
+      if (!isAtRest) throw new Error(`It is ${node.provision_state}: ${node.last_error ?? 'no error'}`);
+      return node;
+    },
+  );
+}
+
+/** A look takes a hundredth of a second of the one processor that the engine uses. */
+const POLL_MS = 500;
+
+async function manage(ironic: TestIronic, uuid: string): Promise<void> {
+  await setProvisionState(ironic, uuid, 'manage');
+  await waitForNodeState(ironic, uuid, ['manageable']);
+}
+
+async function provide(ironic: TestIronic, uuid: string, isCleaned: boolean): Promise<void> {
+  const setCleaning = (value: boolean | null) =>
+    ironic.call('PATCH', `/v1/nodes/${uuid}`, [{ op: 'add', path: '/automated_clean', value }]);
+  if (!isCleaned) await setCleaning(false);
+  await setProvisionState(ironic, uuid, 'provide');
+  await waitForNodeState(ironic, uuid, ['available']);
+  if (!isCleaned) await setCleaning(null);
+}
+
+const nodeExtra = ({ address, privateAddress, fabric, gpuModel }: NodeOptions) => ({
+  gpu_model: gpuModel ?? 'NVIDIA H100 80GB HBM3',
+  ...(address !== undefined && { address }),
+  ...(privateAddress !== undefined && { private_address: privateAddress }),
+  ...(fabric !== undefined && { fabric }),
+});
+
+const propertiesOf = () => ({
+  cpu_arch: 'x86_64',
+  cpus: 224,
+  memory_mb: 2_097_152,
+  local_gb: 3_576,
+  capabilities: `boot_mode:bios,gpu_count:${gpuCount}`,
+});
+
+/**
+ * Takes a machine of a farm in as an operator does: its BMC is named, it is inspected, and it is cleaned until it is
+ * available. Answers the node's uuid.
+ */
+export async function enrolRedfish(
+  ironic: TestIronic,
+  machine: EmulatedMachine,
+  words: NodeOptions = {},
+): Promise<string> {
+  const { uuid } = await ironic.call<IronicNode>('POST', '/v1/nodes', {
+    ...(words.name !== undefined && { name: words.name }),
+    driver: 'redfish',
+    deploy_interface: 'direct',
+    boot_interface: 'redfish-virtual-media',
+    inspect_interface: 'redfish',
+    bios_interface: 'no-bios',
+    raid_interface: 'no-raid',
+    vendor_interface: 'no-vendor',
+    resource_class: words.resourceClass ?? 'gpu',
+    driver_info: {
+      redfish_address: machine.farmUrl,
+      redfish_system_id: `/redfish/v1/Systems/${machine.id}`,
+      redfish_username: machine.username,
+      redfish_password: machine.password,
+      redfish_auth_type: 'basic',
+      ...(words.kernelWords !== undefined && { kernel_append_params: `%default% ${words.kernelWords}` }),
+    },
+    properties: propertiesOf(),
+    extra: { millrace: nodeExtra({ address: machine.address, privateAddress: machine.address, ...words }) },
+  });
+  await manage(ironic, uuid);
+  if (words.isInspected ?? true) {
+    await setProvisionState(ironic, uuid, 'inspect');
+    await waitForNodeState(ironic, uuid, ['manageable']);
+  } else await ironic.call('POST', '/v1/ports', { node_uuid: uuid, address: machine.mac });
+  await provide(ironic, uuid, words.isCleaned ?? true);
+  return uuid;
+}
+
+/** A node with no machine behind it, which does whatever it is told after the delays of `[fake]`. */
+export async function enrolFake(ironic: TestIronic, words: NodeOptions = {}): Promise<string> {
+  const { uuid } = await ironic.call<IronicNode>('POST', '/v1/nodes', {
+    ...(words.name !== undefined && { name: words.name }),
+    driver: 'fake-hardware',
+    resource_class: words.resourceClass ?? 'gpu',
+    properties: propertiesOf(),
+    extra: { millrace: nodeExtra(words) },
+  });
+  await manage(ironic, uuid);
+  // Until it was switched once its power is unknown, and what is unknown is not given out.
+  await ironic.call('PUT', `/v1/nodes/${uuid}/states/power`, { target: 'power off' });
+  await eventually({ what: `the power of node ${uuid}`, intervalMs: POLL_MS }, async () => {
+    const node = await readNode(ironic, uuid);
+    return node.reservation === null && node.power_state === 'power off';
+  });
+  await provide(ironic, uuid, words.isCleaned ?? true);
+  return uuid;
+}

@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, migrate, type Db } from '@millrace/platform/db';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { readEndpoints } from '@millrace/services';
+import { Client } from 'pg';
+import { ensureTablespace } from './tablespace.ts';
+import { isAlive, uniqueId } from '../names.ts';
+
+const migrationsFolder = fileURLToPath(new URL('../../../../db/migrations/', import.meta.url));
+
+/** Any number will do as long as no other code of ours takes the same advisory lock on the maintenance database. */
+const TEMPLATE_LOCK = 7_102_500_001;
+
+const TEMPLATE_PREFIX = 'millrace_template_';
+const TEST_PREFIX = 'millrace_test_';
+
+/**
+ * Time limits for the pools of tests, longer than in production: a slow machine must not make a test fail. A test of a
+ * time limit sets a short one of its own.
+ */
+export const longDbTimeouts = {
+  statementTimeoutMs: 60_000,
+  lockTimeoutMs: 60_000,
+  idleInTransactionTimeoutMs: 60_000,
+  connectTimeoutMs: 60_000,
+} as const;
+
+export interface TestDatabase {
+  readonly name: string;
+  readonly url: string;
+  readonly db: Db;
+  /** A connection of its own, for what a test does behind the application's back. */
+  connect(): Promise<Client>;
+  drop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface TestDatabaseOptions {
+  readonly poolSize?: number;
+  readonly statementTimeoutMs?: number;
+  /** Another server than the shared one: of a test that kills it. */
+  readonly postgresUrl?: string;
+  /** Commits wait for the disk, as in production. Nobody kills the shared server, so there only measurements need it. */
+  readonly isSynced?: boolean;
+}
+
+export function urlOfDatabase(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.toString();
+}
+
+const sharedServer = (): string => readEndpoints().postgresUrl;
+
+async function withMaintenance<T>(
+  work: (client: Client) => Promise<T>,
+  serverUrl: string = sharedServer(),
+): Promise<T> {
+  const client = new Client({ connectionString: urlOfDatabase(serverUrl, 'postgres') });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The name changes with any byte of any migration, so a stale template can never be cloned. */
+async function templateName(): Promise<string> {
+  const hash = createHash('sha256');
+  const files = (await readdir(migrationsFolder)).filter((file) => file.endsWith('.sql')).toSorted();
+  for (const file of files) hash.update(`${file}\n`).update(await readFile(`${migrationsFolder}${file}`));
+  return `${TEMPLATE_PREFIX}${hash.digest('hex').slice(0, 16)}`;
+}
+
+async function databaseExists(client: Client, name: string): Promise<boolean> {
+  const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
+  return rowCount === 1;
+}
+
+async function buildTemplate(client: Client, serverUrl: string, name: string): Promise<void> {
+  const building = `${name}_building`;
+  await client.query(`drop database if exists ${building} with (force)`);
+  await client.query(`create database ${building}`);
+  await migrate(urlOfDatabase(serverUrl, building), {
+    log: createLogger({ name: 'template', level: 'warn' }),
+  });
+  // Nobody may connect to a template: a single session on it makes every clone fail.
+  await client.query(`alter database ${building} with allow_connections false is_template true`);
+  await client.query(`alter database ${building} rename to ${name}`);
+}
+
+async function dropOtherTemplates(client: Client, current: string): Promise<void> {
+  const { rows } = await client.query<{ datname: string }>(
+    'select datname from pg_database where datname like $1 and datname <> $2',
+    [`${TEMPLATE_PREFIX}%`, current],
+  );
+  for (const { datname } of rows) {
+    await client.query(`alter database ${datname} with is_template false`);
+    await client.query(`drop database if exists ${datname} with (force)`);
+  }
+}
+
+/** Builds the migrated template once per state of the migrations; concurrent callers wait for the first. */
+async function makeTemplate(serverUrl: string): Promise<string> {
+  const name = await templateName();
+  await withMaintenance(async (client) => {
+    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    if (await databaseExists(client, name)) return;
+    await buildTemplate(client, serverUrl, name);
+    await dropOtherTemplates(client, name);
+  }, serverUrl);
+  return name;
+}
+
+export const ensureTemplate = oncePerServer(makeTemplate);
+
+const ensureTestTablespace = oncePerServer((serverUrl) =>
+  withMaintenance(async (client) => {
+    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    return ensureTablespace(client);
+  }, serverUrl),
+);
+
+/** What failed is tried again by whoever asks next. */
+function oncePerServer<T>(work: (serverUrl: string) => Promise<T>): (serverUrl?: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return async (serverUrl = sharedServer()) => {
+    const begun = known.get(serverUrl) ?? work(serverUrl);
+    known.set(serverUrl, begun);
+    try {
+      return await begun;
+    } catch (error) {
+      known.delete(serverUrl);
+      throw error;
+    }
+  };
+}
+
+/** Removes what runs that were killed left behind: the name of a test database starts with its owner's pid. */
+export async function dropAbandonedDatabases(): Promise<number> {
+  return withMaintenance(async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      'select datname from pg_database where datname like $1',
+      [`${TEST_PREFIX}%`],
+    );
+    const abandoned = rows.filter(
+      (row) => !isAlive(Number(row.datname.slice(TEST_PREFIX.length).split('_')[0])),
+    );
+    for (const { datname } of abandoned) {
+      await client.query(`drop database if exists ${datname} with (force)`);
+    }
+    return abandoned.length;
+  });
+}
+
+/** Clones of one template would otherwise count as backups of each other, and the newer one would prove that the other was restored. */
+async function nameInstallation(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('update restore_state set installation = gen_random_uuid()');
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database of its own for one test file: a clone of the migrated template, in a tenth of a second. */
+export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const serverUrl = options.postgresUrl ?? sharedServer();
+  // A test's own server may have the address of an earlier one that is gone, so its template is looked up each time.
+  const template =
+    options.postgresUrl === undefined ? await ensureTemplate() : await makeTemplate(options.postgresUrl);
+  const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
+  const isSynced = options.isSynced ?? options.postgresUrl !== undefined;
+  const space = isSynced ? null : await ensureTestTablespace(serverUrl);
+  const place = space === null ? '' : `tablespace ${space}`;
+  await withMaintenance(async (client) => {
+    await client.query(`create database ${name} template ${template} ${place}`);
+    if (!isSynced) await client.query(`alter database ${name} set synchronous_commit = off`);
+  }, serverUrl);
+  const url = urlOfDatabase(serverUrl, name);
+  await nameInstallation(url);
+  const db = createDb({
+    ...longDbTimeouts,
+    url,
+    poolSize: options.poolSize ?? 8,
+    statementTimeoutMs: options.statementTimeoutMs ?? longDbTimeouts.statementTimeoutMs,
+    ids: createIdSource({ clock: systemClock, cell: 1 }),
+    log: createLogger({ name: 'database', level: 'error' }),
+  });
+  await db.ping();
+  const drop = async (): Promise<void> => {
+    await db.close();
+    await withMaintenance(
+      (client) => client.query(`drop database if exists ${name} with (force)`),
+      serverUrl,
+    );
+  };
+  return {
+    name,
+    url,
+    db,
+    connect: async () => {
+      const client = new Client({ connectionString: url });
+      // `drop` may end this session from the server's side; that must not crash the test process.
+      client.on('error', () => undefined);
+      await client.connect();
+      return client;
+    },
+    drop,
+    [Symbol.asyncDispose]: drop,
+  };
+}

@@ -1,0 +1,105 @@
+import { readEndpoints, type Endpoints } from '@millrace/services';
+import type { TestDatabase } from '../postgres/database.ts';
+import type { TestNames } from '../names.ts';
+import { unregisterDeploymentsAt } from '../messaging/engines.ts';
+import { freePorts } from '../network/ports.ts';
+import { startProcess, type TestProcess } from './processes.ts';
+
+export interface ProgramOptions {
+  readonly database: Pick<TestDatabase, 'url'>;
+  readonly names: TestNames;
+  readonly name?: string;
+  /** Other engines than the shared ones: of a test that kills them. */
+  readonly endpoints?: Endpoints;
+  /** Over the ones below, for faults (a proxy in front of an engine) and settings under test. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What every process of ours is told about the engines of this test. */
+export function engineEnv(
+  options: Pick<ProgramOptions, 'database' | 'names' | 'endpoints'>,
+): Record<string, string> {
+  const endpoints = options.endpoints ?? readEndpoints();
+  return {
+    MILLRACE_CELL: '1',
+    MILLRACE_LOG_LEVEL: 'warn',
+    MILLRACE_POSTGRES_URL: options.database.url,
+    MILLRACE_VALKEY_URL: endpoints.valkeyUrl,
+    MILLRACE_POT_VALKEY_URL: endpoints.valkeyUrl,
+    MILLRACE_NATS_URLS: endpoints.natsUrls.join(','),
+    MILLRACE_NATS_PREFIX: options.names.natsPrefix,
+    // A stream reserves its limit on the server, whether it fills it or not, and tests make many.
+    MILLRACE_EVENT_STREAM_MAX_MIB: '64',
+    MILLRACE_USAGE_STREAM_MAX_MIB: '64',
+    MILLRACE_GATEWAY_BOOK_MAX_MIB: '32',
+    MILLRACE_RESTATE_INGRESS_URL: endpoints.restate.ingressUrl,
+    MILLRACE_RESTATE_ADMIN_URL: endpoints.restate.adminUrl,
+    MILLRACE_RESTATE_IDENTITY_KEYS: endpoints.restate.identityPublicKey,
+    MILLRACE_RESTATE_PREFIX: options.names.natsPrefix,
+    MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+    MILLRACE_SEALING_KEY_ACTIVE: 'test',
+  };
+}
+
+export interface WorkerProcess extends TestProcess {
+  readonly healthUrl: string;
+  /** Where Restate calls it. */
+  readonly endpointPort: number;
+}
+
+/** A worker as a process of its own, ready when this resolves. */
+export async function startWorkerProcess(options: ProgramOptions): Promise<WorkerProcess> {
+  const [healthPort = 0, endpointPort = 0] = await freePorts(2);
+  const healthUrl = `http://127.0.0.1:${healthPort}`;
+  const started = await startProcess({
+    name: options.name ?? 'worker',
+    entry: 'apps/worker/src/main.ts',
+    env: {
+      ...engineEnv(options),
+      MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+      MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+      ...options.env,
+    },
+    readyUrl: `${healthUrl}/readyz`,
+  });
+  // Restate is shared: what it was told about a worker that is gone would have it call there for ever.
+  const forgetting = async <T>(end: Promise<T>): Promise<T> => {
+    const result = await end;
+    await unregisterDeploymentsAt(`http://127.0.0.1:${endpointPort}`);
+    return result;
+  };
+  return {
+    ...started,
+    healthUrl,
+    endpointPort,
+    crash: () => forgetting(started.crash()),
+    stop: (graceMs) => forgetting(started.stop(graceMs)),
+    [Symbol.asyncDispose]: () => forgetting(started.crash()),
+  };
+}
+
+export interface ApiProcess extends TestProcess {
+  readonly url: string;
+}
+
+/** An api as a process of its own, ready when this resolves. Rate limits are out of the way unless `env` sets them. */
+export async function startApiProcess(options: ProgramOptions): Promise<ApiProcess> {
+  const [free] = await freePorts(1);
+  const port = options.env?.['MILLRACE_HTTP_PORT'] ?? String(free);
+  const url = `http://127.0.0.1:${port}`;
+  const started = await startProcess({
+    name: options.name ?? 'api',
+    entry: 'apps/api/src/main.ts',
+    env: {
+      ...engineEnv(options),
+      MILLRACE_HTTP_PORT: port,
+      MILLRACE_HTTP_PUBLIC_URL: url,
+      MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
+      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      MILLRACE_RATE_LIMIT_PERSON_RPM: '1000000',
+      ...options.env,
+    },
+    readyUrl: `${url}/readyz`,
+  });
+  return { ...started, url };
+}

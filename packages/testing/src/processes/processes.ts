@@ -1,0 +1,162 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '@millrace/platform/clock';
+import { nodeFlags } from '@millrace/platform/lifecycle';
+
+const repositoryRoot = fileURLToPath(new URL('../../../../', import.meta.url));
+/** Processes are started again and again; what Node compiled once it need not compile again. */
+const compileCache = `${repositoryRoot}.millrace/compile-cache`;
+
+export interface StartProcessOptions {
+  /** Shown in errors: `worker-a`. */
+  readonly name: string;
+  /** A TypeScript file, relative to the root of the repository. */
+  readonly entry: string;
+  readonly args?: readonly string[];
+  /** The whole environment of the process; nothing is inherited, so that a developer's shell cannot change a test. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Answered with 2xx once the process is ready. Without it the process counts as ready once spawned. */
+  readonly readyUrl?: string;
+}
+
+/** A program that is not ours: an engine that a test starts for itself. */
+export interface StartCommandOptions {
+  readonly name: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly readyUrl?: string;
+}
+
+export interface TestProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** Everything written to stdout and stderr so far. */
+  output(): string;
+  running(): boolean;
+  /** kill -9: no chance to clean up. Resolves once the process is gone. */
+  crash(): Promise<void>;
+  /** SIGSTOP: the process freezes as in a long pause of the machine, and does not know it. */
+  freeze(): void;
+  thaw(): void;
+  /** SIGTERM, and kill -9 if that takes longer than `graceMs`. Answers the exit code, or null if it had to be killed. */
+  stop(graceMs?: number): Promise<number | null>;
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const MAX_OUTPUT_BYTES = 2_000_000;
+/** A process that is not ready by then hangs. Long, because other tests may leave it little of the processor. */
+const NOT_READY_MS = 240_000;
+const ANSWER_MS = 15_000;
+/** Longer than our programs take to finish what is under way (`MILLRACE_DRAIN_MS`). */
+const STOP_GRACE_MS = 120_000;
+
+/** Starts one of our programs as a real process of its own, by the same runtime as the test. */
+export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
+  const { name, entry, args = [], env, readyUrl } = options;
+  return startCommand({
+    name,
+    file: process.execPath,
+    args: [...nodeFlags, entry, ...args],
+    env: { NODE_COMPILE_CACHE: compileCache, ...env },
+    folder: repositoryRoot,
+    ...(readyUrl === undefined ? {} : { readyUrl }),
+  });
+}
+
+export async function startCommand(options: StartCommandOptions): Promise<TestProcess> {
+  // setpriv has the kernel end the process with us: a runner that is killed outright could not do it any more, and
+  // the orphan would go on relaying, sweeping and holding leases beside the next run.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', options.file, ...options.args], {
+    cwd: options.folder,
+    env: { ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  await once(child, 'spawn');
+  const handle = handleOf(options.name, child);
+  try {
+    if (options.readyUrl !== undefined) {
+      await waitReady(handle, options.readyUrl);
+    }
+  } catch (error) {
+    await handle.crash();
+    throw error;
+  }
+  return handle;
+}
+
+function handleOf(name: string, child: ChildProcess): TestProcess {
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${name} was spawned without a pid.`);
+  // Chunks are joined only when someone asks: a busy process writes tens of thousands of lines.
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  const text = (): string => {
+    const whole = Buffer.concat(chunks).subarray(-MAX_OUTPUT_BYTES);
+    chunks = [whole];
+    bytes = whole.length;
+    return whole.toString('utf8');
+  };
+  const collect = (chunk: Buffer): void => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > 2 * MAX_OUTPUT_BYTES) text();
+  };
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  const running = (): boolean => child.exitCode === null && child.signalCode === null;
+  const crash = async (): Promise<void> => {
+    if (running()) child.kill('SIGKILL');
+    await exited;
+  };
+  return {
+    name,
+    pid,
+    output: text,
+    running,
+    crash,
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    stop: async (graceMs = STOP_GRACE_MS) => {
+      if (!running()) return (await exited).code;
+      child.kill('SIGTERM');
+      const stopWaiting = new AbortController();
+      const late = systemClock.sleep(graceMs, stopWaiting.signal).then(
+        () => 'late' as const,
+        () => 'late' as const,
+      );
+      const outcome = await Promise.race([exited, late]);
+      stopWaiting.abort();
+      if (outcome !== 'late') return outcome.code;
+      await crash();
+      return null;
+    },
+    exited,
+    [Symbol.asyncDispose]: crash,
+  };
+}
+
+async function waitReady(handle: TestProcess, readyUrl: string): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + NOT_READY_MS;
+  while (systemClock.monotonicMs() < deadlineMs) {
+    if (!handle.running()) {
+      throw new Error(`${handle.name} ended before it was ready. Its output:\n${handle.output()}`);
+    }
+    const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
+      async (answer) => {
+        await answer.body?.cancel();
+        return answer.ok;
+      },
+      () => false,
+    );
+    if (ready) return;
+    await systemClock.sleep(25);
+  }
+  throw new Error(`${handle.name} was not ready after ${NOT_READY_MS} ms. Its output:\n${handle.output()}`);
+}

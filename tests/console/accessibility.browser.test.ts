@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  mobileViewport,
+  openBrowser,
+  desktopViewport,
+  type ColorScheme,
+  type TestBrowser,
+} from './browser.ts';
+import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
+import { pagePath, pageName, openTab, waitUntilLoaded } from './open-page.ts';
+import { pages, type ConsolePage } from './pages.ts';
+import { seedConsole, type Seeded } from './seed.ts';
+
+// Every page, with something on it, as people meet it who see little, use a keyboard, a phone, or the dark.
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds serious or critical, each as a line. In the dark only colours are others. */
+async function troublesOf(page: Page, scheme: ColorScheme): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme: scheme });
+  // Colours that change slowly are on their way for a moment: what is judged is where they arrive.
+  await page.evaluate(`new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))).then(() =>
+    document.getAnimations().filter((each) => each instanceof CSSTransition).forEach((each) => each.finish()))`);
+  const only = scheme === 'dark' ? ", { runOnly: ['color-contrast'] }" : '';
+  const { violations } = await page.evaluate<AxeResults>(`globalThis.axe.run(document${only})`);
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html }) => `${scheme}: ${id}: ${help}: ${html.slice(0, 300)}`),
+    );
+}
+
+async function pixelsBeyond(page: Page): Promise<readonly string[]> {
+  await page.setViewportSize(mobileViewport);
+  const beyond = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  await page.setViewportSize(desktopViewport);
+  return beyond > 0 ? [`${String(beyond)} pixels beyond the right edge at 360`] : [];
+}
+
+// One tab shows the pages of one person and mode, one after the other.
+const tabs = Map.groupBy(pages, ({ who = 'owner', mode = 'live' }) => `${who} in ${mode} mode`);
+let stack: ConsoleStack;
+let seeded: Seeded;
+let browser: TestBrowser;
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([openConsoleStack(), openBrowser()]);
+  seeded = await seedConsole(stack);
+}, 240_000);
+afterAll(async () => {
+  await seeded?.[Symbol.asyncDispose]();
+  await browser[Symbol.asyncDispose]();
+  await stack[Symbol.asyncDispose]();
+}, 60_000);
+test.each([...tabs])(
+  'no page of %s has anything serious for axe, in light or dark, or scrolls sideways at 360 pixels',
+  async (_, shown) => {
+    const found: Record<string, readonly string[]> = {};
+    const [first] = shown;
+    if (first === undefined) return;
+    await openTab(
+      browser,
+      { stack, seeded, page: first },
+      { viewport: desktopViewport },
+      async ({ page: tab, goto }) => {
+        const open = async (page: ConsolePage): Promise<void> => {
+          await goto(pagePath(page, seeded));
+          await waitUntilLoaded(tab);
+          await page.prepare?.(tab);
+          // By the debugger, which the policy of the page does not concern.
+          await tab.evaluate(axe);
+        };
+        for (const page of shown) {
+          await open(page);
+          const light = await troublesOf(tab, 'light');
+          let dark = await troublesOf(tab, 'dark');
+          if (dark.length > 0) {
+            // The browser does not repaint every inherited colour when the scheme changes under a page: one that was opened
+            // in the dark counts.
+            await open(page);
+            dark = await troublesOf(tab, 'dark');
+          }
+          const troubles = [...light, ...dark, ...(await pixelsBeyond(tab))];
+          await tab.emulateMedia({ colorScheme: 'light' });
+          if (troubles.length > 0) found[pageName(page)] = troubles;
+        }
+      },
+    );
+    expect(found).toEqual({});
+  },
+  600_000,
+);

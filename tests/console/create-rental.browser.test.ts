@@ -1,0 +1,191 @@
+import { newReadinessKey } from '@millrace/compute/readiness';
+import { insertFleet } from '@millrace/testing';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MOCK_REGION } from '../stack/mock-stack.ts';
+import { openBrowser, desktopViewport, type StorageState, type TestBrowser } from './browser.ts';
+import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
+import { waitUntilLoaded, signedOutError } from './open-page.ts';
+import { withMode, createOwner, type Owner } from './accounts.ts';
+
+// The catalog and the page that rents from it, as a person uses them.
+
+const GPU_HOUR = '2490000001';
+const rentals = '/v2/on-demand/virtual-machine-rentals';
+
+let stack: ConsoleStack;
+let browser: TestBrowser;
+let owner: Owner;
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([openConsoleStack({ gateway: false }), openBrowser()]);
+  owner = await createOwner(stack, { isOperator: true });
+  await insertFleet(stack.db, { nodes: 2 });
+  await call('live', 'POST', '/v2/admin/prices', {
+    subject: { kind: 'gpu', gpuType: 'h100', machineType: 'virtual-machine', region: null },
+    unit: 'gpu_hour',
+    priceNanoUsd: GPU_HOUR,
+    validFrom: new Date().toISOString(),
+    reason: 'The list of this year',
+  });
+}, 240_000);
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await stack[Symbol.asyncDispose]();
+}, 60_000);
+
+async function call(mode: 'live' | 'test', method: string, path: string, body?: object): Promise<Response> {
+  const response = await fetch(stack.apiUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${await owner.key(mode)}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return response;
+}
+
+const tab = (mode: 'live' | 'test'): StorageState => withMode(owner.session, stack.apiUrl, owner.orgId, mode);
+
+/** The exact amount in it, in nano-USD. */
+const nanoIn = (place: Locator): Promise<string | null> =>
+  place.locator('data').first().getAttribute('value');
+
+const tileOf = (page: Page, count: number): Locator =>
+  page.getByRole('link', { name: `Rent ${String(count)} × H100 in us-central-1` }).first();
+
+test('the price of a card is that of the review, to the nano, and a filter survives a reload', async () => {
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, expected: [signedOutError] },
+    async ({ page, goto }) => {
+      await goto('/');
+      await waitUntilLoaded(page);
+      await page.getByLabel('GPUs in it').selectOption('2');
+      await page.waitForURL(/count=2/);
+      await page.reload();
+      await waitUntilLoaded(page);
+      expect(await tileOf(page, 1).count()).toBe(0);
+      expect(await nanoIn(tileOf(page, 2))).toBe(String(2n * BigInt(GPU_HOUR)));
+      await page.getByText(/as of \d+ s ago/).waitFor();
+    },
+  );
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
+    async ({ page, goto }) => {
+      await goto('/?gpu=h100');
+      await waitUntilLoaded(page);
+      const card = await nanoIn(tileOf(page, 2));
+      await tileOf(page, 2).click();
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      await summary.getByText('Needed to begin').waitFor();
+      expect(await nanoIn(summary)).toBe(card);
+      expect(card).toBe(String(2n * BigInt(GPU_HOUR)));
+    },
+  );
+});
+
+test('without a key and without money Create is off, and says both', async () => {
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
+    async ({ page, goto }) => {
+      await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      const item = (text: string): Locator => summary.getByRole('listitem').filter({ hasText: text });
+      await item('must be available to begin with').waitFor();
+      await item('Choose at least one SSH key').waitFor();
+      const create = summary.getByRole('button', { name: 'Create the machine' });
+      expect(await create.getAttribute('aria-disabled')).toBe('true');
+      await summary.getByRole('link', { name: 'Top up' }).waitFor();
+    },
+  );
+});
+
+test('a key is added on the way, pressing twice makes one rental, and its page is there at once', async () => {
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
+    async ({ page, goto }) => {
+      await goto(`/rent?gpu=h100&type=virtual-machine&count=1&region=${MOCK_REGION}&network=ethernet`);
+      await page.getByLabel('Public key').fill(newReadinessKey().publicKey);
+      await page.getByRole('button', { name: 'Add this key' }).click();
+      const name = await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue();
+      const command = await page.getByRole('region', { name: 'equivalent command' }).innerText();
+      expect(command).toContain(`--count 1 --region ${MOCK_REGION} --network ethernet --name ${name}`);
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      const create = summary.getByRole('button', { name: 'Create the machine', disabled: false });
+      await create.waitFor();
+      await create.dblclick();
+      await page.waitForURL(/\/rentals\/\d+/);
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      const answer = await call('test', 'GET', rentals);
+      const { items } = (await answer.json()) as { readonly items: readonly { readonly name: string }[] };
+      expect(items.map((rental) => rental.name)).toEqual([name]);
+    },
+  );
+});
+
+test('what is sold out stays visible, says why, and can be asked for', async () => {
+  const order = { gpuType: 'b200', gpuCount: 8, region: MOCK_REGION, ttlSeconds: 7_200 };
+  let last = 200;
+  for (let tries = 0; tries < 20 && last === 200; tries += 1) {
+    last = (await call('test', 'POST', rentals, order)).status;
+  }
+  expect(last).toBe(400);
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
+    async ({ page, goto }) => {
+      await goto('/?gpu=b200&count=8');
+      await waitUntilLoaded(page);
+      await page
+        .getByRole('button', { name: /None free: what to do/ })
+        .first()
+        .click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Enough is known to come free').waitFor();
+      await dialog.getByRole('heading', { name: 'What you could have now instead' }).waitFor();
+      await dialog.getByRole('button', { name: 'Request a reservation' }).click();
+      await dialog.getByText('Reservation request for 8 GPUs received').waitFor();
+    },
+  );
+});
+
+test('an idle rule is offered only where the service accepts one, and the page says why it is not', async () => {
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
+    async ({ page, goto }) => {
+      let isAccepted = true;
+      await page.route('**/on-demand/quote', async (route) => {
+        const response = await route.fetch();
+        const quote = (await response.json()) as object;
+        await route.fulfill({ response, json: { ...quote, idleRules: isAccepted } });
+      });
+      await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      await summary.getByText('Needed to begin').waitFor();
+      await page.getByText('More: image, idle rule').click();
+      const idleAfter = page.getByLabel('When it has idled for');
+      await idleAfter.fill('30m');
+      isAccepted = false;
+      await page.getByLabel('Time to live').fill('8h');
+      await page.getByText('these machines do not report how busy their GPUs are').waitFor();
+      await summary.getByRole('listitem').filter({ hasText: 'Idle: Not available here' }).waitFor();
+      await idleAfter.fill('');
+      await idleAfter.waitFor({ state: 'detached' });
+    },
+  );
+});
+
+test('an operator writes off a volume by its number, and sees the refusal of a number that no volume has', async () => {
+  const notFound = /POST \S+\/v2\/admin\/volumes\/\d+\/write-off 404/;
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live'), expected: [notFound] },
+    async ({ page, goto }) => {
+      await goto('/operator/rentals?tab=volumes');
+      const open = page.getByRole('button', { name: 'Write off' });
+      expect(await open.getAttribute('aria-disabled')).toBe('true');
+      await page.getByLabel('Volume number').fill('2000000000');
+      await open.click();
+      const dialog = page.getByRole('dialog', { name: 'Write off volume 2000000000' });
+      await dialog.getByLabel('Reason').fill('Its disks are gone');
+      await dialog.getByLabel('The host is switched off').check();
+      await dialog.getByRole('button', { name: 'Write off' }).click();
+      await dialog.getByText('VOLUME_NOT_FOUND').waitFor();
+    },
+  );
+});

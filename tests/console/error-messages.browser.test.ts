@@ -1,0 +1,148 @@
+import { newReadinessKey } from '@millrace/compute/readiness';
+import { startStopwatch, scaledLimitMs } from '@millrace/testing';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
+import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
+import { withMode, createOwner, type Owner } from './accounts.ts';
+
+// What people see when something goes wrong, each by the tag that docs/guides/console.md tells them to type.
+
+let stack: ConsoleStack;
+let browser: TestBrowser;
+let owner: Owner;
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([openConsoleStack({ gateway: false }), openBrowser()]);
+  owner = await createOwner(stack);
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newReadinessKey().publicKey });
+}, 180_000);
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await stack?.[Symbol.asyncDispose]();
+}, 60_000);
+
+let key: string | null = null;
+async function call(method: string, path: string, body: object): Promise<Response> {
+  key ??= await owner.key('test');
+  const answer = await fetch(stack.apiUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(answer.ok, await answer.clone().text()).toBe(true);
+  return answer;
+}
+
+/** A tab of the owner in test mode. */
+function visit<T>(act: (visit: TabSession) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
+  const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'test');
+  return browser.visit({ url: stack.apiUrl, session, expected }, act);
+}
+
+/** Fills the form for one GPU with these tags, and sends it. */
+async function order({ page, goto }: TabSession, name: string, tags: readonly string[]): Promise<void> {
+  await goto('/rent?gpu=h100&count=1');
+  await page.getByLabel('Name', { exact: true }).fill(name);
+  await page.getByText('More: image, idle rule, ports, tags, user data').click();
+  await page.getByLabel('Tags').fill(tags.join('\n'));
+  await page.getByRole('button', { name: 'Create the machine' }).first().click();
+}
+
+const stateOf = (page: Page) => page.getByRole('region', { name: 'State' });
+const refusedOrder = /refused: POST \S+\/virtual-machine-rentals 40[02]/;
+
+describe('an order', () => {
+  test('for which there is no capacity says so, that nothing is charged, and what to do', async () => {
+    await visit(
+      async (tab) => {
+        await order(tab, 'full', ['millrace.fault=no-capacity']);
+        const refusal = tab.page.getByRole('alert').first();
+        await refusal.getByText('No host can take this right now.').waitFor();
+        await refusal.getByText(/^req_/).waitFor();
+        await tab.page.getByText('Nothing was created and nothing is charged.').first().waitFor();
+        // What was typed is still there, for another try.
+        expect(await tab.page.getByLabel('Name', { exact: true }).inputValue()).toBe('full');
+      },
+      [refusedOrder],
+    );
+  }, 60_000);
+
+  test('for which there is no balance says so, and leads to where money is added', async () => {
+    await visit(
+      async (tab) => {
+        await order(tab, 'poor', ['millrace.fault=no-balance']);
+        const refusal = tab.page.getByRole('alert').first();
+        await refusal
+          .getByText('The available balance does not cover what this request would hold.')
+          .waitFor();
+        await tab.page.getByRole('link', { name: 'Top up' }).first().click();
+        await tab.page.getByRole('heading', { level: 1, name: 'Balance' }).waitFor();
+      },
+      [refusedOrder],
+    );
+  }, 60_000);
+});
+
+// Each waits for minutes of its own, so they wait together.
+describe.concurrent('a rental', () => {
+  test('whose machine does not boot is tried elsewhere, fails, costs nothing, and says what to do', async () => {
+    await visit(async (tab) => {
+      await order(tab, 'broken', ['millrace.fault=boot-fails']);
+      const state = stateOf(tab.page);
+      await state.getByText('It cost nothing, and what was set aside for it is yours again.').waitFor({
+        timeout: 120_000,
+      });
+      await tab.page.getByRole('link', { name: 'Back to the catalog' }).waitFor();
+    });
+  }, 180_000);
+
+  test('whose host is lost is shown as unknown, with what that means for the bill, and as running once it is back', async () => {
+    await visit(async (tab) => {
+      await order(tab, 'lost', [
+        'millrace.fault=host-dies',
+        'millrace.fault.after_ms=3000',
+        'millrace.fault.for_ms=110000',
+      ]);
+      const state = stateOf(tab.page);
+      await state.getByText('Running:').waitFor({ timeout: 180_000 });
+      await state.getByText('Unknown:').waitFor({ timeout: 150_000 });
+      await state.getByText(/Nothing was heard of its host since/).waitFor();
+      await state.getByText(/It is not billed since/).waitFor();
+      await state.getByText('Running:').waitFor({ timeout: 180_000 });
+    });
+  }, 360_000);
+
+  test('whose machine cannot be removed costs nothing, lets nobody in, and says that it takes long', async () => {
+    await visit(async (tab) => {
+      const { page } = tab;
+      await order(tab, 'stuck', ['millrace.fault=stuck-terminate', 'millrace.fault.for_ms=30000']);
+      const state = stateOf(page);
+      await state.getByText('Running:').waitFor({ timeout: 180_000 });
+      await page.getByRole('button', { name: 'Terminate' }).click();
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Terminate' }).click();
+      await state.getByText('Terminating:').waitFor();
+      await state.getByText('Not billed any more: billing stopped when the end was accepted.').waitFor();
+      // Whoever looks again some minutes later, as far as the page can tell.
+      await page.clock.setFixedTime(Date.now() + 180_000);
+      await state.getByText(/The machine has not been released yet, after 3 min/).waitFor();
+      await state.getByText('Terminated:').waitFor({ timeout: 180_000 });
+    });
+  }, 240_000);
+});
+
+test('what another did is on the screen within two seconds, and nobody reloads', async () => {
+  await visit(async (tab) => {
+    const { page } = tab;
+    await order(tab, 'watched', ['team=research']);
+    const state = stateOf(page);
+    await state.getByText('Running:').waitFor({ timeout: 180_000 });
+    const id = Number(/\/rentals\/(\d+)/.exec(page.url())?.[1] ?? expect.fail(page.url()));
+    const before = performance.now();
+    await call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', { rentalId: id, reason: 'done' });
+    const answered = performance.now();
+    const stopwatch = startStopwatch();
+    await state.getByText(/Terminating:|Terminated:/).waitFor();
+    const shownMs = await stopwatch.elapsedMs();
+    expect(shownMs, `the call took ${Math.round(answered - before)} ms`).toBeLessThan(scaledLimitMs(2_000));
+  });
+}, 120_000);

@@ -1,0 +1,74 @@
+import type { Page } from 'playwright-core';
+import type { ColorScheme, StorageState, TestBrowser, TabSession } from './browser.ts';
+import type { ConsoleStack } from './console-stack.ts';
+import type { ConsolePage } from './pages.ts';
+import { withMode } from './accounts.ts';
+import type { Seeded } from './seed.ts';
+
+/** What is asked of the service by whoever is not signed in, and refused. */
+export const signedOutError = /refused: GET \S+\/v2\/me\/organisations 401/;
+
+interface PageTarget {
+  readonly stack: ConsoleStack;
+  readonly seeded: Seeded;
+  readonly page: ConsolePage;
+}
+
+interface Appearance {
+  readonly viewport: { readonly width: number; readonly height: number };
+  readonly colorScheme?: ColorScheme;
+}
+
+/** A tab of whoever the page is for, in its mode. */
+export function openTab<T>(
+  browser: TestBrowser,
+  { stack, seeded, page }: PageTarget,
+  look: Appearance,
+  act: (visit: TabSession) => Promise<T>,
+): Promise<T> {
+  const session = sessionFor(stack, seeded, page);
+  const who = session === null ? { expected: [signedOutError] } : { session };
+  return browser.visit({ url: stack.apiUrl, ...look, ...who }, act);
+}
+
+/** Opens a page as whoever it is for, and waits until it has all that it shows. */
+export function openPage<T>(
+  browser: TestBrowser,
+  where: PageTarget,
+  look: Appearance,
+  act: (visit: TabSession) => Promise<T>,
+): Promise<T> {
+  return openTab(browser, where, look, async (visit) => {
+    await visit.goto(pagePath(where.page, where.seeded));
+    await waitUntilLoaded(visit.page);
+    await where.page.prepare?.(visit.page);
+    return act(visit);
+  });
+}
+
+export function pagePath({ route, at }: ConsolePage, seeded: Seeded): string {
+  return at?.(seeded) ?? route;
+}
+
+export function pageName({ route, as }: ConsolePage): string {
+  return as ?? (route.replaceAll('$', '').replaceAll('/', '-').replace(/^-/, '') || 'home');
+}
+
+function sessionFor(
+  stack: ConsoleStack,
+  seeded: Seeded,
+  { who = 'owner', mode = 'live' }: ConsolePage,
+): StorageState | null {
+  if (who === 'anyone') return null;
+  if (who === 'newcomer') return seeded.newcomer.session;
+  return withMode(seeded.owner.session, stack.apiUrl, seeded.owner.orgId, mode);
+}
+
+/** The page has its heading, and says of nothing any more that it is loading. */
+export async function waitUntilLoaded(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  await page
+    .getByText(/^Loading .*…$/)
+    .first()
+    .waitFor({ state: 'detached' });
+}

@@ -1,0 +1,70 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { ensureUser } from '@millrace/core/identity';
+import { toUuid } from '@millrace/platform/ids';
+import { testIds, uniqueId } from '@millrace/testing';
+import type { SignedIn } from '../../apps/api/src/users.fixture.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
+
+/** Somebody who is signed in and belongs to no organisation yet. */
+export interface SignedInPerson {
+  readonly email: string;
+  readonly session: SignedIn;
+}
+
+/** One row per operation of a person, as access.rows.ts has one per operation of an organisation. */
+export interface PersonRow {
+  readonly own: (world: Harness, person: SignedInPerson) => Promise<CallInput>;
+  /** `none`: the operation names nothing that could be someone else's. */
+  readonly others: 'none' | { readonly absent: CallInput };
+}
+
+const nothing = async (): Promise<CallInput> => ({});
+
+/** The world has no mail, so an answer needs the secret of the invitation's link. */
+const secretIn = (link: unknown): string => new URL(String(link)).hash.slice('#invitation='.length);
+
+const invitationRow: PersonRow = {
+  own: async (world, { email }) => {
+    const params = { organisationId: world.acme.organisation.id };
+    const body = { email, role: 'member' };
+    const made = await callOperation(
+      world,
+      contract.operations.inviteMember,
+      { params, body },
+      world.acme.owner.key,
+    );
+    if (made.status !== 201) throw new Error(`The person was not invited: ${made.text}`);
+    return {
+      params: { invitationId: made.json.id as string },
+      body: { secret: secretIn(made.json.link) },
+    };
+  },
+  others: { absent: { params: { invitationId: testIds.next('inv') } } },
+};
+
+export const personRows: Partial<Record<OperationId, PersonRow>> = {
+  listMyOrganisations: { own: nothing, others: 'none' },
+  createOrganisation: { own: async () => ({ body: { name: `Of ${uniqueId()}` } }), others: 'none' },
+  listMyInvitations: { own: nothing, others: 'none' },
+  acceptInvitation: invitationRow,
+  declineInvitation: invitationRow,
+  listMySessions: { own: nothing, others: 'none' },
+  endMySession: {
+    own: async (_world, { session }) => ({ params: { sessionId: session.sessionId } }),
+    others: { absent: { params: { sessionId: testIds.next('ses') } } },
+  },
+};
+
+export async function createSignedInPerson({ fixture }: Harness): Promise<SignedInPerson> {
+  const { db } = fixture;
+  const email = `person-${uniqueId()}@example.com`;
+  const user = await db.transaction({ name: 'seed person', isolation: 'read committed' }, (tx) =>
+    ensureUser(tx, { email, name: 'Somebody' }),
+  );
+  await db.kysely
+    .updateTable('users')
+    .set({ email_verified: true })
+    .where('id', '=', toUuid(user.id))
+    .execute();
+  return { email, session: await fixture.signInAs(user.id) };
+}

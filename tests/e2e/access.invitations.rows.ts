@@ -1,0 +1,45 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { testIds, uniqueId } from '@millrace/testing';
+import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
+import type { AccessRow } from './access.rows.ts';
+import { callOperation, type CallInput, type Harness } from './harness.ts';
+
+/** The rows of invitations, as organisations make them. */
+
+const { operations } = contract;
+const newInvitation = () => ({ email: `guest-${uniqueId()}@example.com`, role: 'member' });
+
+export const invitationAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  listInvitations: invitationsRow(() => ({})),
+  inviteMember: invitationsRow(() => ({ body: newInvitation() })),
+  cancelInvitation: {
+    own: (world) => createInvitation(world, world.acme),
+    others: {
+      // Another organisation in the path is as absent as an invitation that never was.
+      absent: { params: { organisationId: testIds.next('org'), invitationId: testIds.next('inv') } },
+      foreign: (world) => createInvitation(world, world.other),
+    },
+  },
+};
+
+function invitationsRow(input: () => CallInput): AccessRow {
+  const of = (organisationId: string): CallInput => ({ ...input(), params: { organisationId } });
+  return {
+    own: async ({ acme }) => of(acme.organisation.id),
+    others: {
+      absent: of(testIds.next('org')),
+      foreign: async ({ other }) => of(other.organisation.id),
+    },
+  };
+}
+
+async function createInvitation(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const params = { organisationId: who.organisation.id };
+  const made = await callOperation(
+    world,
+    operations.inviteMember,
+    { params, body: newInvitation() },
+    who.owner.key,
+  );
+  return { params: { ...params, invitationId: made.json.id as string } };
+}

@@ -1,0 +1,113 @@
+import {
+  createTestDatabase,
+  eventually,
+  openSse,
+  startApiProcess,
+  startSmtpServer,
+  startWorkerProcess,
+  testNames,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
+import { auditAndDrop } from '../stack/ledger-audit.ts';
+
+/** The first real path: a request, its transaction, the outbox, the relay, JetStream, the reader of the feed, and mail. */
+
+const names = testNames();
+let scene: Awaited<ReturnType<typeof startScene>>;
+
+async function startScene() {
+  const [database, smtp] = await Promise.all([createTestDatabase(), startSmtpServer({ withPassword: true })]);
+  const env = { MILLRACE_SMTP_URL: smtp.url, MILLRACE_MAIL_FROM: 'Example Cloud <notices@example.com>' };
+  const [api, worker] = await Promise.all([
+    startApiProcess({ database, names }),
+    startWorkerProcess({ database, names, env }),
+  ]);
+  return { database, smtp, api, worker, owner: (await seedOrganisation(database.db)).owner };
+}
+
+beforeAll(async () => {
+  scene = await startScene();
+});
+
+afterAll(async () => {
+  await scene.worker.stop();
+  await scene.api.stop();
+  await scene.smtp.close();
+  await auditAndDrop(scene.database);
+});
+
+async function call(method: string, path: string, body?: unknown) {
+  const answer = await fetch(`${scene.api.url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${scene.owner.key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+}
+
+describe('the api and a worker, each a process of its own', () => {
+  test('key.created and key.revoked go from their transactions to the stream and to the page', async () => {
+    // The owner's own key was announced too; what comes after it is what this test causes.
+    const before = await eventually({ what: "the owner's key in the feed" }, async () => {
+      const { items, nextAfter } = (await call('GET', '/v2/events')).body;
+      const announced = items.some(
+        (item: { resource: { id: string } }) => item.resource.id === scene.owner.keyId,
+      );
+      return announced ? (nextAfter as number) : undefined;
+    });
+    const stream = await openSse(`${scene.api.url}/v2/events?after=${before}`, {
+      authorization: `Bearer ${scene.owner.key}`,
+    });
+    expect(stream.status).toBe(200);
+    const events = stream.events();
+
+    const created = await call('POST', '/v2/api-keys', { name: 'ci', scopes: ['events:read'] });
+    expect(created.status).toBe(201);
+    const first = (await events.next()).value;
+    expect(first).toMatchObject({
+      event: 'key.created',
+      data: { type: 'key.created', data: { keyId: created.body.id, name: 'ci' }, actor: { kind: 'key' } },
+    });
+
+    expect((await call('DELETE', `/v2/api-keys/${created.body.id}`)).status).toBeLessThan(300);
+    const second = (await events.next()).value;
+    expect(second).toMatchObject({ event: 'key.revoked', data: { resource: { id: created.body.id } } });
+    stream.close();
+
+    const page = await call('GET', `/v2/events?after=${before}`);
+    expect(page.status).toBe(200);
+    expect(page.body.items).toEqual([first?.data, second?.data]);
+    const seqs = page.body.items.map((item: { seq: number }) => item.seq);
+    expect(seqs[1]).toBe(seqs[0] + 1);
+  });
+
+  test('what matters to a person goes on by mail, once', async () => {
+    const me = await call('GET', '/v2/me');
+    const { email } = me.body.user;
+    const created = await call('POST', '/v2/api-keys', { name: 'told by mail', scopes: ['events:read'] });
+    expect(created.status).toBe(201);
+    const told = () =>
+      scene.smtp.letters.filter(({ headers }) => headers['subject']?.endsWith('created: told by mail'));
+    await eventually({ what: 'the letter', timeoutMs: 30_000 }, async () => told().length > 0);
+    expect(told()).toMatchObject([
+      { from: 'notices@example.com', to: [email], headers: { 'x-millrace-notice': 'key.created' } },
+    ]);
+  });
+
+  test('a stopping api ends its streams instead of waiting for them', async () => {
+    const api = await startApiProcess({ database: scene.database, names, name: 'second api' });
+    const stream = await openSse(`${api.url}/v2/events`, { authorization: `Bearer ${scene.owner.key}` });
+    expect(stream.status).toBe(200);
+    const reading = (async () => {
+      for await (const event of stream.events()) expect(event.id).not.toBeNull();
+      return 'ended';
+    })();
+    expect(await api.stop()).toBe(0);
+    expect(await reading).toBe('ended');
+  });
+});

@@ -1,0 +1,183 @@
+import { keyFeedBucket, maintainKeyFeed } from '@millrace/core/inference';
+import { parseKey } from '@millrace/core/identity';
+import { openKeyFeed, type KeyFeed } from '@millrace/inference';
+import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { connectNats } from '@millrace/platform/nats';
+import { createSealer } from '@millrace/platform/secrets';
+import {
+  createTestDatabase,
+  dropBucket,
+  eventually,
+  startApiProcess,
+  startTcpProxy,
+  testEndpoints,
+  testLog,
+  testNames,
+  type ApiProcess,
+  type TestDatabase,
+  startStopwatch,
+  scaledLimitMs,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
+import { auditAndDrop } from '../stack/ledger-audit.ts';
+
+/**
+ * What a gateway knows, beside a real api process and with no worker alive: one filled the book once and is gone.
+ */
+
+const names = testNames();
+const log = testLog();
+const [server = 'none'] = testEndpoints().natsUrls;
+const sealer = createSealer({ keys: [{ id: 'test', key: Buffer.alloc(32, 7) }], activeId: 'test' });
+
+let database: TestDatabase;
+let api: ApiProcess;
+let acme: SeededOrganisation;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  acme = await seedOrganisation(database.db);
+  const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
+  const nats = await connectNats({ servers: [server], name: 'worker', log });
+  const worker = maintainKeyFeed({
+    ...{ db: database.db, nats, prefix: names.natsPrefix, sealer, clock: systemClock, log },
+    ...{ rates: { organisationRpm: 60, fundedRpm: 600 }, replicas: 1, maxBytes: 8_388_608 },
+  });
+  const filled = await open(systemClock);
+  // The catalog comes first, and with it a gateway can serve; what is absent can be told only of a book that has everything.
+  await eventually({ what: 'a filled book', timeoutMs: 60_000 }, async () => {
+    return (await filled.book.findKey('000000000000')) === null;
+  });
+  await worker.stop();
+  await nats.close();
+  await filled.close();
+  api = await startApiProcess({ database, names });
+  await call(operator.owner.key, 'POST', '/v2/admin/models', {
+    ...{ name: 'maker/chat', aliases: ['chat'], modality: 'chat', ownedBy: 'maker' },
+  });
+});
+afterAll(() => dropBucket(keyFeedBucket(names.natsPrefix)));
+
+async function open(clock: Clock, through: string = server) {
+  const nats = await connectNats({ servers: [through], name: 'gateway', log, clock });
+  const book = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix });
+  const close = async (): Promise<void> => {
+    await book.close();
+    await nats.close();
+  };
+  return { book, close };
+}
+
+async function openForTest(clock: Clock = systemClock, through: string = server): Promise<KeyFeed> {
+  const { book, close } = await open(clock, through);
+  onTestFinished(close);
+  return book;
+}
+
+async function call(key: string, method: string, path: string, body?: unknown) {
+  const answer = await fetch(`${api.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  expect(answer.ok, text).toBe(true);
+  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+}
+
+async function newKey(): Promise<{ readonly id: string; readonly publicId: string }> {
+  const made = await call(acme.owner.key, 'POST', '/v2/api-keys', {
+    name: 'gateway',
+    scopes: ['inference:write'],
+  });
+  return { id: String(made['id']), publicId: parseKey(String(made['key']))?.publicId ?? 'none' };
+}
+
+describe('with no worker alive', () => {
+  it('a new key is known to a gateway as soon as the api has answered with it', async () => {
+    const book = await openForTest();
+    const { publicId } = await newKey();
+    expect(await book.findKey(publicId)).toMatchObject({ orgId: acme.organisation.id, refusedFor: null });
+    expect(await book.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
+  });
+
+  it('a key that does not exist is known not to, and the second time without asking', async () => {
+    const book = await openForTest();
+    expect(await book.findKey('000000000000')).toBeNull();
+    expect(book.findKey('000000000000')).toBeNull();
+  });
+
+  it('a revoked key is refused within a second of the answer', async () => {
+    const book = await openForTest();
+    const { id, publicId } = await newKey();
+    await book.findKey(publicId);
+    await call(acme.owner.key, 'DELETE', `/v2/api-keys/${id}`);
+    const stopwatch = startStopwatch();
+    await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
+      return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
+    });
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
+  });
+
+  it('a key revoked by an api that died at its commit is refused within a second all the same', async () => {
+    const book = await openForTest();
+    const { publicId } = await newKey();
+    await book.findKey(publicId);
+    const client = await database.connect();
+    await client.query(
+      `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where public_id = $1`,
+      [publicId],
+    );
+    const stopwatch = startStopwatch();
+    await client.end();
+    await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
+      return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
+    });
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
+  });
+});
+
+describe('a gateway cut off from the broker', () => {
+  it.each(['cut', 'pause'] as const)(
+    'by a %s admits nothing after five seconds, and is back by itself',
+    async (how) => {
+      const proxy = await startTcpProxy(server);
+      onTestFinished(() => proxy.close());
+      const clock = new SimulatedClock();
+      const book = await openForTest(clock, proxy.rewrite(server));
+      const { publicId } = await newKey();
+      await book.findKey(publicId);
+      const fresh = async (): Promise<boolean> => {
+        await clock.advance(500);
+        return !book.isStale();
+      };
+      await eventually({ what: 'a fresh book' }, fresh);
+
+      proxy[how]();
+      await clock.advance(3_500);
+      expect(book.isStale()).toBe(false);
+      for (let second = 0; second < 3; second += 1) await clock.advance(1_000);
+      expect(book.isStale()).toBe(true);
+      // What it knew it still knows: streams that run are finished by it.
+      expect(book.findKey(publicId)).toMatchObject({ refusedFor: null });
+
+      proxy.heal();
+      await eventually({ what: 'a fresh book again' }, fresh);
+    },
+  );
+});
+
+describe('with PostgreSQL down', () => {
+  it('a gateway starts and knows keys, organisations and models', async () => {
+    const { publicId } = await newKey();
+    await api.stop();
+    await auditAndDrop(database);
+    const book = await openForTest();
+    expect(book.isStale()).toBe(false);
+    expect(await book.findKey(publicId)).toMatchObject({ refusedFor: null });
+    expect(await book.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
+    expect(book.models(acme.organisation.id, 'live').map(({ name }) => name)).toEqual(['maker/chat']);
+    expect(book.model('chat', acme.organisation.id, 'test')?.deployments[0]?.engine).toBe('mock');
+  });
+});

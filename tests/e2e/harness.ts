@@ -1,0 +1,85 @@
+import { generateKeyPairSync } from 'node:crypto';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type CallResponse,
+  type SeededOrganisation,
+} from '../../apps/api/src/api.fixture.ts';
+import { contract, type Operation, type Scope } from '@millrace/contract';
+import { uniqueId } from '@millrace/testing';
+
+/** The control plane on real engines with two strangers and an operator in it. */
+export interface Harness {
+  readonly fixture: ApiFixture;
+  readonly acme: SeededOrganisation;
+  readonly other: SeededOrganisation;
+  readonly operator: SeededOrganisation;
+}
+
+export async function startHarness(): Promise<Harness> {
+  const fixture = await startApiFixture({ openDocuments: true });
+  return {
+    fixture,
+    acme: await seedOrganisation(fixture.db, { supplies: true }),
+    other: await seedOrganisation(fixture.db, { supplies: true }),
+    operator: await seedOrganisation(fixture.db, { platformRole: 'operator' }),
+  };
+}
+
+/** What a caller puts into one operation. */
+export interface CallInput {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export async function callOperation(
+  world: Harness,
+  operation: Operation,
+  input: CallInput,
+  key: string | undefined,
+  path: string = operation.path,
+): Promise<CallResponse> {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(paramOf(input, name)));
+  const query = new URLSearchParams(input.query ?? {}).toString();
+  return world.fixture.call({
+    method: operation.method,
+    path: query === '' ? filled : `${filled}?${query}`,
+    ...(key === undefined ? {} : { key }),
+    ...(input.body === undefined ? {} : { body: input.body }),
+    ...(input.headers === undefined ? {} : { headers: input.headers }),
+  });
+}
+
+function paramOf(input: CallInput, name: string): string {
+  const value = input.params?.[name];
+  if (value === undefined) throw new Error(`the call gives no ${name}`);
+  return value;
+}
+
+/** A key of the same person that may do everything this person may, except for one scope. */
+export async function keyWithout(world: Harness, who: SeededOrganisation, scope: Scope): Promise<string> {
+  const me = await callOperation(world, contract.operations.getMe, {}, who.owner.key);
+  const scopes = (me.json.scopes as readonly Scope[]).filter((each) => each !== scope);
+  const body = { name: `without ${scope}`, scopes };
+  const made = await callOperation(world, contract.operations.createApiKey, { body }, who.owner.key);
+  if (made.status !== 201) throw new Error(`no key without ${scope}: ${made.text}`);
+  return made.json.key as string;
+}
+
+/** A fresh SSH public key, as OpenSSH writes it. */
+export function newSshPublicKey(): string {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
+  const text = (value: Buffer) => Buffer.concat([uint32(value.length), value]);
+  const blob = Buffer.concat([text(Buffer.from('ssh-ed25519')), text(raw)]);
+  return `ssh-ed25519 ${blob.toString('base64')} ${uniqueId()}@example.com`;
+}
+
+function uint32(value: number): Buffer {
+  const buffer = Buffer.alloc(4);
+  buffer.writeUInt32BE(value);
+  return buffer;
+}

@@ -1,0 +1,254 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { ComputeDriver, MachineView, MachineSpec } from '@millrace/compute';
+import { newKeyPair } from '@millrace/compute/conformance/ssh';
+import { createIronicDriver } from '@millrace/compute/ironic';
+import { isKeyRejected, loginAndCountGpus } from '@millrace/compute/readiness';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  enrolRedfish,
+  eventually,
+  readNode,
+  startBareMetalFarm,
+  startIronic,
+  testIds,
+  waitForNodeState,
+  type BareMetalFarm,
+  type EmulatedMachine,
+  type MachineFaults,
+  type TestIronic,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+// The production path: a real Ironic with its own Redfish driver, machines whose BMC and deploy agent are emulated, and our
+// driver in front. In production the engine waits for half an hour where it waits for seconds here.
+
+const engineLimits = {
+  conductor: {
+    check_provision_state_interval: 2,
+    deploy_callback_timeout: 15,
+    clean_callback_timeout: 60,
+    power_state_change_timeout: 8,
+  },
+  agent: { post_deploy_get_power_state_retry_interval: 1 },
+  redfish: { connection_attempts: 1 },
+};
+
+/** A node of the engine, and the machine behind it. */
+interface Node {
+  readonly uuid: string;
+  readonly machine: EmulatedMachine;
+}
+
+const image = Buffer.from('Nothing boots from this: the machine is emulated.');
+const imageName = 'ubuntu-24.04';
+const patience = (): AbortSignal => AbortSignal.timeout(240_000);
+const keys = newKeyPair();
+
+let ironic: TestIronic;
+let farm: BareMetalFarm;
+let driver: ComputeDriver;
+let nodes: Node[];
+
+beforeAll(async () => {
+  [ironic, farm] = await Promise.all([
+    startIronic({ conf: engineLimits }),
+    startBareMetalFarm({ count: 2 + brokenDeploys.length + 2 }),
+  ]);
+  const url = await ironic.publish('image.raw', image);
+  const value = createHash('sha256').update(image).digest('hex');
+  driver = createIronicDriver({
+    endpoint: ironic.url,
+    username: ironic.username,
+    password: ironic.password,
+    serverCertificate: null,
+    clock: systemClock,
+    pollMs: 1_000,
+    images: {
+      [imageName]: { url, hash: { algorithm: 'sha256', value }, diskFormat: 'raw', sshUser: 'ubuntu' },
+    },
+  });
+  nodes = await Promise.all(
+    farm.machines.map(async (machine) => ({
+      machine,
+      uuid: await enrolRedfish(ironic, machine, {
+        // That disks are wiped before anybody has them is seen when nodes come back; and two are inspected for all.
+        isCleaned: false,
+        isInspected: machine.index < 2,
+        fabric: 'ib-1',
+      }),
+    })),
+  );
+});
+
+afterAll(async () => {
+  await driver.close();
+  await farm[Symbol.asyncDispose]();
+  await ironic[Symbol.asyncDispose]();
+});
+
+function nodeAt(index: number): Node {
+  const node = nodes[index];
+  if (node === undefined) throw new Error(`There is no node ${index}.`);
+  return node;
+}
+
+async function wishFor({ uuid }: Node): Promise<MachineSpec> {
+  const { nodes: all } = await driver.readInventory(patience());
+  const hardware = all.find(({ name }) => name === uuid)?.hardware;
+  if (hardware == null) throw new Error('The node has no hardware.');
+  return {
+    externalId: randomUUID(),
+    orgId: testIds.next('org'),
+    mode: 'live',
+    nodeName: uuid,
+    gpuPciAddresses: hardware.gpus.map(({ pciAddress }) => pciAddress),
+    cpuCount: hardware.cpuCount,
+    ramMb: hardware.ramMb,
+    diskGb: hardware.storageGb,
+    image: imageName,
+    hostname: 'gpu-0',
+    sshKeys: [keys.public],
+    userData: null,
+    ports: [],
+    labels: {},
+  };
+}
+
+/** The machine once nothing is under way any more. */
+async function deployed(wish: MachineSpec): Promise<MachineView> {
+  await driver.create(wish, patience());
+  return eventually({ what: 'the deploy to end', timeoutMs: 180_000, intervalMs: 1_000 }, async () => {
+    const view = await driver.describe(wish, patience());
+    return view === null || view.power === 'changing' ? undefined : view;
+  });
+}
+
+const targetOf = ({ address, sshUser }: MachineView) => ({
+  host: address ?? '',
+  port: 22,
+  user: sshUser,
+  privateKey: keys.private,
+  hostKey: null,
+});
+
+/** Free for the next one, with nothing of the last one left on it. */
+async function expectFree({ uuid, machine }: Node): Promise<void> {
+  const node = await readNode(ironic, uuid);
+  expect(node).toMatchObject({ provision_state: 'available', maintenance: false, instance_uuid: null });
+  expect(node.extra).not.toHaveProperty('millrace_machine');
+  expect(machine.disk).toBeNull();
+}
+
+interface BrokenDeploy {
+  readonly what: string;
+  readonly faults: Partial<MachineFaults>;
+  /** What people are told. */
+  readonly told: RegExp;
+  /** The engine cannot end it either, until somebody repairs the node. */
+  readonly keepsNode?: boolean;
+}
+
+const brokenDeploys: readonly BrokenDeploy[] = [
+  { what: 'its BMC refuses us', faults: { bmcStatus: 401 }, told: /returned code 401/, keepsNode: true },
+  // The engine asks ten times, three seconds apart, before it gives up: once is enough for a test.
+  { what: 'its BMC is down', faults: { bmcStatus: 503 }, told: /returned code 503/ },
+  { what: 'its power is stuck', faults: { isPowerStuck: true }, told: /Failed to set node power state/ },
+  { what: 'its disk takes no image', faults: { failsToWriteImage: true }, told: /Error writing image/ },
+  {
+    what: 'its agent is silent',
+    faults: { isAgentSilent: true },
+    told: /Timeout reached while waiting for callback/,
+  },
+];
+
+// Each has nodes of its own, and most of the time is the engine's: so all of them run at once.
+describe.concurrent('machines of a real Ironic', () => {
+  test('two nodes are deployed, logged into, terminated, wiped, and rented again', async () => {
+    const pair = [nodeAt(0), nodeAt(1)];
+    const wishes = await Promise.all(pair.map(wishFor));
+    const views = await Promise.all(wishes.map(deployed));
+    for (const view of views) {
+      expect(view).toMatchObject({ power: 'on', detail: null });
+      const look = await loginAndCountGpus(targetOf(view), patience());
+      expect(look).toMatchObject({ outcome: 'in', gpuCount: 8 });
+      const stranger = { ...targetOf(view), privateKey: newKeyPair().private };
+      expect(await isKeyRejected(stranger, patience())).toBe('refused');
+    }
+    const wipes = pair.map(({ machine }) => machine.wipes);
+    await Promise.all(
+      wishes.map(async (wish) => {
+        await driver.cutAccess(wish, patience());
+        await driver.terminate(wish, patience());
+        expect(await driver.describe(wish, patience())).toBeNull();
+      }),
+    );
+    for (const node of pair) await expectFree(node);
+    expect(pair.map(({ machine }) => machine.wipes)).toEqual(wipes.map((count) => count + 1));
+    for (const view of views) expect(await isKeyRejected(targetOf(view), patience())).toBe('unreachable');
+
+    const again = await wishFor(nodeAt(0));
+    expect(await deployed(again)).toMatchObject({ power: 'on' });
+    await driver.terminate(again, patience());
+    await expectFree(nodeAt(0));
+  }, 400_000);
+
+  test.each(brokenDeploys.map((row, index) => ({ ...row, index })))(
+    'a deploy comes to nothing, says why, and leaves a node for rent when $what',
+    async ({ faults, told, keepsNode = false, index }) => {
+      const node = nodeAt(2 + index);
+      const wish = await wishFor(node);
+      node.machine.break(faults);
+      expect(await deployed(wish)).toMatchObject({ power: 'error' });
+      // The engine says that it has failed a moment before it says why.
+      await eventually({ what: `${told} to be said`, intervalMs: 500 }, async () => {
+        const view = await driver.describe(wish, patience());
+        return view !== null && told.test(view.detail ?? '');
+      });
+      expect(node.machine.disk).toBeNull();
+      if (keepsNode) {
+        await expect(driver.terminate(wish, patience())).rejects.toMatchObject({ kind: 'unavailable' });
+        expect(await driver.describe(wish, patience())).not.toBeNull();
+      }
+      node.machine.heal();
+      await driver.terminate(wish, patience());
+      expect(await driver.describe(wish, patience())).toBeNull();
+      await expectFree(node);
+    },
+    400_000,
+  );
+
+  test('come up all the same when a BMC is slow: it takes longer', async () => {
+    const node = nodeAt(2 + brokenDeploys.length);
+    const wish = await wishFor(node);
+    node.machine.break({ bmcDelayMs: 300 });
+    const view = await deployed(wish);
+    expect(view).toMatchObject({ power: 'on' });
+    expect(await loginAndCountGpus(targetOf(view), patience())).toMatchObject({ outcome: 'in', gpuCount: 8 });
+    node.machine.heal();
+    await driver.terminate(wish, patience());
+    await expectFree(node);
+  }, 400_000);
+
+  test('that cannot be wiped are for nobody until a person has looked', async () => {
+    const node = nodeAt(3 + brokenDeploys.length);
+    const wish = await wishFor(node);
+    await deployed(wish);
+    node.machine.break({ failsToClean: true });
+    await expect(driver.terminate(wish, patience())).rejects.toMatchObject({ kind: 'unclean' });
+    // The tenant has nothing there any more.
+    expect(await driver.describe(wish, patience())).toBeNull();
+    const { nodes: all } = await driver.readInventory(patience());
+    expect(all.find(({ name }) => name === node.uuid)).toMatchObject({ reachable: false });
+    const next = { ...wish, externalId: randomUUID() };
+    await expect(driver.create(next, patience())).rejects.toMatchObject({ kind: 'no_capacity' });
+
+    node.machine.heal();
+    await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'manage' });
+    await waitForNodeState(ironic, node.uuid, ['manageable']);
+    await ironic.call('DELETE', `/v1/nodes/${node.uuid}/maintenance`);
+    await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'provide' });
+    await waitForNodeState(ironic, node.uuid, ['available']);
+    await driver.terminate(wish, patience());
+    await expectFree(node);
+  }, 400_000);
+});

@@ -1,0 +1,251 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { findingsOf, runAudit } from '@millrace/core/auditor';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid, type UserId } from '@millrace/platform/ids';
+import { exportPath } from '@millrace/storage';
+import { isNfsError, Nfs41Client, type OpenFile } from '@millrace/storage/nfs41';
+import {
+  createTestDatabase,
+  eventually,
+  insertFleet,
+  insertRentals,
+  startApiProcess,
+  startStorageNode,
+  startWorkerProcess,
+  testNames,
+} from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
+
+/**
+ * A tenant's volume over the public face of real processes, on a real storage node: its agent, its servers, and machines that
+ * come from addresses of their own. The machines are rows and addresses: nobody made them, and nobody needs to.
+ */
+
+const names = testNames();
+const region = 'eu-west-3';
+const volumes = '/v2/alpha/on-demand/storage-volumes';
+let scene: Awaited<ReturnType<typeof startScene>>;
+
+async function startScene() {
+  const node = await startStorageNode({ poolGb: 2_048 });
+  const database = await createTestDatabase();
+  const credentials = path.join(node.folder, 'credentials.json');
+  await writeFile(credentials, JSON.stringify({ storage: node.credential }));
+  const { endpoint, vips } = node;
+  const nodes = [{ name: 'eu-1', region, endpoint, credential: 'storage', vips, capacityGb: 2_000 }];
+  const env = {
+    MILLRACE_STORAGE_NODES: JSON.stringify(nodes),
+    MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
+  };
+  const [api, worker] = await Promise.all([
+    startApiProcess({ database, names, env }),
+    startWorkerProcess({ database, names, env }),
+  ]);
+  const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
+  const tenant = await seedOrganisation(database.db);
+  const rentals = await plantMachines(database, tenant, [node.client(0), node.client(1)]);
+  return { node, database, api, worker, env, operator, tenant, rentals };
+}
+
+type Database = Awaited<ReturnType<typeof createTestDatabase>>;
+
+/** Two rentals of bare metal that run, of an engine that nobody can ask. */
+async function plantMachines(
+  database: Database,
+  { organisation, owner }: Awaited<ReturnType<typeof seedOrganisation>>,
+  addresses: readonly string[],
+): Promise<readonly number[]> {
+  const fleet = await insertFleet(database.db, { nodes: 1, region, offer: 'bare-metal', driver: 'incus' });
+  const planted = await insertRentals(database.db, {
+    ...fleet,
+    orgId: organisation.id,
+    // As it was made by the seed.
+    userId: owner.userId as UserId,
+    kind: 'bare-metal',
+    // The first few are in other states than running.
+    live: 4 + addresses.length,
+    brief: true,
+  });
+  const running = planted.slice(4);
+  const client = await database.connect();
+  for (const [index, { id }] of running.entries()) {
+    await client.query('update rental_machines set private_ip = $2 where rental_id = $1', [
+      toUuid(id),
+      addresses[index],
+    ]);
+  }
+  await client.end();
+  return running.map(({ wireId }) => wireId);
+}
+
+beforeAll(async () => {
+  scene = await startScene();
+});
+
+afterAll(async () => {
+  await scene?.worker.stop();
+  await scene?.api.stop();
+  await scene?.node[Symbol.asyncDispose]();
+  await scene?.database.drop();
+});
+
+async function call(
+  method: string,
+  where: string,
+  body?: unknown,
+  key = scene.tenant.owner.key,
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+): Promise<{ status: number; json: any }> {
+  const answer = await fetch(`${scene.api.url}${where}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, json: text === '' ? null : JSON.parse(text) };
+}
+
+async function listed(id: number): Promise<Record<string, unknown> | undefined> {
+  const { json } = await call('GET', volumes);
+  return (json as readonly Record<string, unknown>[]).find((volume) => volume['id'] === id);
+}
+
+const clients: Nfs41Client[] = [];
+afterAll(() => {
+  for (const client of clients) client.drop();
+});
+
+async function machine(vip: string, index: number): Promise<Nfs41Client> {
+  const { node } = scene;
+  const localAddress = node.client(index);
+  const reach = { host: vip, port: node.nfsPort, localAddress, clock: systemClock, timeoutMs: 120_000 };
+  const client = await Nfs41Client.connect(reach);
+  clients.push(client);
+  return client;
+}
+
+/** A machine that may get in opens the file, as soon as the server knows of it and lets files be opened. */
+async function openSoon(vip: string, index: number): Promise<{ client: Nfs41Client; file: OpenFile }> {
+  return eventually({ what: 'the volume to be open to a machine', timeoutMs: 600_000 }, async () => {
+    try {
+      const client = await machine(vip, index);
+      await client.reclaimComplete();
+      return { client, file: await client.open(exportPath, 'shared', true) };
+    } catch (error) {
+      if (isNfsError(error) || (error instanceof Error && 'code' in error)) return undefined;
+      throw error;
+    }
+  });
+}
+
+/** Asked anew each time: what a machine had open is lost when it is silent for longer than its lease. */
+async function mayEnter(vip: string, index: number): Promise<boolean> {
+  const client = await machine(vip, index);
+  return client.lookup(exportPath).then(
+    () => true,
+    (error: unknown) => (isNfsError(error) ? false : Promise.reject(error)),
+  );
+}
+
+async function untilRefused(vip: string, index: number): Promise<void> {
+  await eventually(
+    { what: 'the storage server to refuse a machine', timeoutMs: 600_000 },
+    async () => !(await mayEnter(vip, index)),
+  );
+}
+
+test('a volume is shared by the machines it is attached to and by nobody else, through kills of server and worker', async () => {
+  const { node, rentals, operator } = scene;
+  const [first = 0, second = 0] = rentals;
+  const price = {
+    subject: { kind: 'volume', region: null },
+    unit: 'gb_hour',
+    priceNanoUsd: '137000',
+    validFrom: '2026-01-01T00:00:00.000Z',
+    reason: 'list price',
+  };
+  expect(await call('POST', '/v2/admin/prices', price, operator.owner.key)).toMatchObject({ status: 201 });
+  const grant = { amountNanoUsd: '100000000000', reason: 'to store with' };
+  const money = `/v2/admin/organisations/${scene.tenant.organisation.id}/grants`;
+  const granted = await call('POST', money, grant, operator.owner.key);
+  expect(granted, JSON.stringify(granted.json)).toMatchObject({ status: 201 });
+  await eventually({ what: 'the storage node to be known', timeoutMs: 600_000 }, async () => {
+    const nodes = scene.database.db.kysely.selectFrom('storage_nodes').select('status');
+    return (await nodes.execute()).some(({ status }) => status === 'connected');
+  });
+
+  const order = { region, label: 'datasets', sizeInGb: 256, rentalIds: [first, second] };
+  const made = await call('POST', volumes, order);
+  expect(made, JSON.stringify(made.json)).toMatchObject({ status: 200, json: { status: 'inactive' } });
+  const id = made.json.storageVolumeId as number;
+  const active = await eventually({ what: 'an active volume', timeoutMs: 600_000 }, async () => {
+    const volume = await listed(id);
+    return volume?.['status'] === 'active' && volume;
+  });
+  expect(active).toMatchObject({ attachedRentals: [first, second], sizeGb: 256, label: 'datasets' });
+  const vip = String(active['vip']);
+
+  // Written by one machine, read by the other, and nobody else gets in.
+  const writer = await openSoon(vip, 0);
+  await writer.client.write(writer.file, 0, 'from the first machine');
+  const reader = await openSoon(vip, 1);
+  expect(String(await reader.client.read(reader.file, 0, 100))).toBe('from the first machine');
+  expect(await mayEnter(vip, 2)).toBe(false);
+
+  // A volume that is attached is not deleted, and says who holds it.
+  const refused = await call('DELETE', `${volumes}/${id}`);
+  expect(refused).toMatchObject({ status: 409, json: { reason: 'VOLUME_ATTACHED' } });
+  expect(refused.json.message).toContain(String(first));
+
+  // Detached, it is refused by the server itself; the worker was killed before it could tell the server.
+  await scene.worker.crash();
+  const detached = await call('POST', `${volumes}/detach`, { storageVolumeId: id, rentalIds: [second] });
+  expect(detached).toMatchObject({ status: 200, json: { detachedRentalIds: [second] } });
+  expect(await mayEnter(vip, 1)).toBe(true);
+  const { database, env } = scene;
+  scene = { ...scene, worker: await startWorkerProcess({ database, names, env }) };
+  await untilRefused(vip, 1);
+  expect(await mayEnter(vip, 0)).toBe(true);
+
+  // The server is killed: what was written is there, for those who may read it.
+  const external = String(active['externalId']);
+  const pid = node.serverPid(external);
+  if (pid === null) throw new Error('Nobody serves the volume.');
+  process.kill(pid, 'SIGKILL');
+  const again = await openSoon(vip, 0);
+  expect(String(await again.client.read(again.file, 0, 100))).toBe('from the first machine');
+  expect(await mayEnter(vip, 1)).toBe(false);
+
+  // It grows while it is in use, and a snapshot of it is kept.
+  const grown = await call('PATCH', `${volumes}/${id}`, { sizeInGb: 512 });
+  expect(grown).toMatchObject({ status: 200, json: { sizeInGb: 256, growingToGb: 512 } });
+  const snapshot = await call('POST', `${volumes}/${id}/snapshots`, { label: 'before' });
+  expect(snapshot).toMatchObject({ status: 202, json: { status: 'creating' } });
+  await eventually(
+    { what: 'more room', timeoutMs: 600_000 },
+    async () => (await listed(id))?.['sizeInGb'] === 512,
+  );
+  await eventually({ what: 'a snapshot', timeoutMs: 600_000 }, async () => {
+    const { json } = await call('GET', `${volumes}/${id}/snapshots`);
+    return json.items[0]?.status === 'ready';
+  });
+  const later = await openSoon(vip, 0);
+  await later.client.write(later.file, 0, 'FROM');
+
+  // Deleted, nobody gets in, its data is kept, and its books are sound.
+  await call('POST', `${volumes}/detach`, { storageVolumeId: id, rentalIds: [first] });
+  const gone = await call('DELETE', `${volumes}/${id}`);
+  expect(gone).toMatchObject({ status: 202, json: { status: 'inactive' } });
+  expect(gone.json.purgeAt).not.toBeNull();
+  await untilRefused(vip, 0);
+  const report = await runAudit(scene.database.db, { kind: 'full', whenBusy: 'unrecorded' });
+  const about = (report === null ? [] : findingsOf(report, 'error')).filter(
+    ({ check, subject }) => check.startsWith('volume_') || subject.id.startsWith('volume:'),
+  );
+  expect(about).toEqual([]);
+});

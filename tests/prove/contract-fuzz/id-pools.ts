@@ -1,0 +1,418 @@
+import type { Random } from '@millrace/runners';
+import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
+import { signStripeEvent, testIds } from '@millrace/testing';
+import { instanceRequestBody } from '../../e2e/access.instances.rows.ts';
+import { newCluster, newWindow, insertedProvider } from '../../e2e/access.fleet.rows.ts';
+import { newPrivateCloud } from '../../e2e/access.rentals.rows.ts';
+import { newVolume } from '../../e2e/access.volumes.rows.ts';
+import { newWebhook } from '../../e2e/access.webhooks.rows.ts';
+import { newSshPublicKey, type Harness } from '../../e2e/harness.ts';
+
+/** What the run has made so far, so that later calls can name things that really exist. */
+export interface Pools {
+  /** A value for a path parameter or a query field of this name, or undefined when the schema knows better. */
+  idFor(name: string, operationId: string): string | undefined;
+  /** Puts real things into a sampled body where text alone could never be valid. */
+  fill(operationId: string, body: unknown): unknown;
+  /** A whole call that no sampling could make, such as one that is signed; null where sampling will do. */
+  signed(operationId: string): { readonly body: unknown; readonly headers: Record<string, string> } | null;
+  /** Learns from an answer. */
+  note(operationId: string, answer: CallResponse): void;
+}
+
+/** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
+const MAX_IDS_PER_KIND = 200;
+
+const smallRequest = {
+  gpuCount: 1,
+  gpuType: 'h100',
+  region: insertedProvider.region,
+  networkType: 'ethernet',
+  termType: 'on-demand',
+  discountPercentage: 0,
+  sshKeyIds: undefined,
+  image: undefined,
+  maxUsd: undefined,
+  // It begins with one of two lines, which no sampling finds.
+  userData: undefined,
+};
+
+const smallBareMetalRequest = {
+  ...smallRequest,
+  gpuCount: 8,
+  storageVolume: undefined,
+  cudaVersion: undefined,
+};
+
+/** What of a sampled order of an instance would have to be true of things that no sampling finds. */
+const plainInstance = { image: undefined, ssh_key_ids: undefined, max_usd: undefined, user_data: undefined };
+
+const smallQuoteRequest = {
+  rentalType: 'virtual-machine',
+  gpuCount: 1,
+  gpuType: 'h100',
+  region: insertedProvider.region,
+  termType: 'on-demand',
+  discountPercentage: 0,
+  storageSizeInGb: undefined,
+};
+
+export type SwitchOperation =
+  | 'startRental'
+  | 'stopRental'
+  | 'rebootRental'
+  | 'extendRental'
+  | 'getRentalConsole';
+
+/** What no operation of the control plane makes: the run begins with some. */
+export interface InitialIds {
+  /** Transfers that can be refunded. */
+  readonly charges: readonly string[];
+  readonly nodes: readonly string[];
+  readonly suppliers: InitialSuppliers;
+  /** Machines that anybody may rent. */
+  readonly forRent: readonly string[];
+  /** Inference requests: the caller's own first. */
+  readonly requests: readonly string[];
+  /** Batches of requests that were charged together: the caller's own first. */
+  readonly batches: readonly string[];
+  /** A node that is never removed, and its GPUs. */
+  readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
+  /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
+  readonly readied: Readonly<Record<SwitchOperation, readonly string[]>>;
+  /** A volume that is active and stays, and bare metal near it that runs: no worker is there to make others so. */
+  readonly storage: { readonly volumeId: string; readonly rentalId: number };
+  /** What does not answer any more. Each can be written off once. */
+  readonly lost: {
+    readonly rentals: readonly string[];
+    readonly nodes: readonly string[];
+    readonly volumes: readonly string[];
+  };
+  /** A snapshot that is ready, and its volume. */
+  readonly snapshot: { readonly volumeId: string; readonly snapshotId: string };
+  /** What workers make of the books: invoices of the caller's, and audits. */
+  readonly books: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
+  /** A webhook that stays as it is, and something that was sent to it: nobody sends anything here. */
+  readonly sent: { readonly webhookId: string; readonly deliveryId: string };
+}
+
+/** Machines join by no operation that could be sampled, and an operator's word ends what others ask for. */
+export interface InitialSuppliers {
+  /** The caller's, which is approved sooner or later, and one that may be suspended. */
+  readonly ids: { readonly own: string; readonly victim: string };
+  /** What hosts say of themselves when they ask to join. */
+  readonly daemons: readonly Readonly<Record<string, string>>[];
+  /** The caller's machines: some that stay, and some that may be withdrawn. */
+  readonly machines: { readonly steady: readonly string[]; readonly leaving: readonly string[] };
+  readonly statements: readonly string[];
+}
+
+const reportedMs = 10 * 86_400_000;
+
+export function createPools(world: Harness, random: Random, given: InitialIds): Pools {
+  const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent, lost, snapshot } =
+    given;
+  const { invoices, reports } = given.books;
+  const transfers: string[] = [...charges];
+  const clusters: string[] = [];
+  const windows: string[] = [];
+  const budgets: string[] = [];
+  const invitations: string[] = [];
+  const payments: string[] = [];
+  const prices: string[] = [];
+  const entitlements: string[] = [];
+  const keys: string[] = [];
+  const sshKeys: string[] = [];
+  const operations: string[] = [];
+  const idempotencyKeys: string[] = [];
+  const people: string[] = [];
+  const rentals: string[] = [];
+  const metal: string[] = [];
+  // Those that may be deleted.
+  const volumes: string[] = [];
+  const snapshots: string[] = [];
+  const instances: string[] = [];
+  // Those that may be switched off and deleted.
+  const webhooks: string[] = [];
+  const models: string[] = [];
+  const deployments: string[] = [];
+  const joinTokens: string[] = [];
+  // The tokens themselves, which are answered once.
+  const joinSecrets: string[] = [];
+  const enrolments: string[] = [];
+  // Who was approved cannot apply any more: that comes first.
+  let hasApplied = false;
+  const payouts: string[] = [];
+  // Those that may be ended: the others are there for whatever else is asked of rentals.
+  const ending: string[] = [];
+  // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
+  const victims: string[] = [world.other.organisation.id];
+
+  const someOf = (items: readonly string[]): string | undefined =>
+    items.length === 0 ? undefined : random.pick(items);
+  const remember = (items: string[], value: unknown): void => {
+    if (typeof value !== 'string') return;
+    items.push(value);
+    if (items.length > MAX_IDS_PER_KIND) items.shift();
+  };
+
+  const isAnythingRented = (): boolean => rentals.length > 0 && ending.length > 0 && metal.length > 0;
+
+  const existing = (name: string, operationId: string): string | undefined => {
+    switch (name) {
+      case 'organisationId':
+        return operationId === 'adminSuspendOrganisation' || operationId === 'adminResumeOrganisation'
+          ? someOf(victims)
+          : world.acme.organisation.id;
+      case 'userId':
+        return someOf(people);
+      case 'keyId':
+        return someOf(keys);
+      case 'sshKeyId':
+        return someOf(sshKeys);
+      case 'operationId':
+        return someOf(operations);
+      case 'idempotencyKey':
+        return someOf(idempotencyKeys);
+      case 'invitationId':
+        return someOf(invitations);
+      case 'budgetId':
+        return someOf(budgets);
+      case 'paymentId':
+        return someOf(payments);
+      case 'transferId':
+        return someOf(transfers);
+      case 'priceId':
+        return someOf(prices);
+      case 'entitlementId':
+        return someOf(entitlements);
+      case 'providerId':
+        return insertedProvider.id;
+      case 'clusterId':
+        return someOf(clusters);
+      case 'nodeId':
+        if (operationId === 'adminWriteOffNode') return someOf(lost.nodes);
+        return operationId === 'adminMarkGpu' ? steady.nodeId : someOf(nodes);
+      case 'supplierId':
+        return operationId === 'adminRejectSupplier' || !hasApplied
+          ? suppliers.ids.victim
+          : suppliers.ids.own;
+      case 'machineId':
+        return someOf(
+          operationId === 'supplierWithdrawMachine' ? suppliers.machines.leaving : suppliers.machines.steady,
+        );
+      case 'joinTokenId':
+        return someOf(joinTokens);
+      case 'enrolmentId':
+        return someOf(enrolments);
+      case 'payoutId':
+        return someOf(payouts);
+      case 'statementId':
+        return someOf(suppliers.statements);
+      // Two moments that are sampled are mostly years apart, and reports cover one at most.
+      case 'from':
+        return new Date(Date.now() - reportedMs).toISOString();
+      case 'until':
+        return new Date(Date.now()).toISOString();
+      case 'invoiceId':
+        return someOf(invoices);
+      case 'reportId':
+        return someOf(reports);
+      case 'gpuId':
+        return someOf(steady.gpuIds);
+      case 'maintenanceId':
+        return someOf(windows);
+      case 'name':
+        if (operationId === 'getMarketplaceInstance') return someOf(instances);
+        return operationId === 'adminUpdateModel' ? someOf(models) : undefined;
+      case 'region':
+        return operationId === 'quoteStorageVolume' ? insertedProvider.region : undefined;
+      case 'sizeInGb':
+        return operationId === 'quoteStorageVolume' ? '256' : undefined;
+      case 'deploymentId':
+        return someOf(deployments);
+      case 'requestId':
+        return someOf(requests);
+      case 'batchId':
+        return someOf(given.batches);
+      case 'storageVolumeId':
+        if (operationId === 'adminWriteOffVolume') return someOf(lost.volumes);
+        if (operationId === 'restoreStorageVolumeSnapshot') return snapshot.volumeId;
+        return operationId === 'deleteStorageVolume' ? someOf(volumes) : storage.volumeId;
+      case 'snapshotId':
+        return operationId === 'restoreStorageVolumeSnapshot' ? snapshot.snapshotId : someOf(snapshots);
+      case 'webhookId':
+        return operationId === 'updateWebhook' || operationId === 'deleteWebhook'
+          ? someOf(webhooks)
+          : sent.webhookId;
+      case 'deliveryId':
+        return sent.deliveryId;
+      case 'rentalId':
+        if (operationId === 'adminTerminateRental') return someOf(ending);
+        if (operationId === 'adminWriteOffRental') return someOf(lost.rentals);
+        return someOf(
+          Object.hasOwn(readied, operationId) ? readied[operationId as SwitchOperation] : rentals,
+        );
+      default:
+        return undefined;
+    }
+  };
+
+  const kinds = {
+    organisationId: 'org',
+    userId: 'usr',
+    keyId: 'key',
+    sshKeyId: 'ssh',
+    operationId: 'op',
+    invitationId: 'inv',
+    budgetId: 'bdg',
+    paymentId: 'pay',
+    transferId: 'trf',
+    priceId: 'prc',
+    entitlementId: 'ent',
+    clusterId: 'cls',
+    nodeId: 'nod',
+    gpuId: 'gpu',
+    maintenanceId: 'mnt',
+    requestId: 'req',
+    batchId: 'bat',
+    deploymentId: 'dep',
+    webhookId: 'whk',
+    deliveryId: 'dlv',
+    supplierId: 'sup',
+    machineId: 'nod',
+    joinTokenId: 'jtk',
+    enrolmentId: 'enr',
+    payoutId: 'pyo',
+    statementId: 'stm',
+    invoiceId: 'ivc',
+    reportId: 'rpt',
+    snapshotId: 'snp',
+  } as const;
+  const absent = (name: string): string | undefined =>
+    Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
+
+  return {
+    idFor: (name, operationId) =>
+      random.weighted([
+        [6, () => existing(name, operationId)],
+        [1, () => absent(name)],
+        [1, () => (name === 'organisationId' ? world.other.organisation.id : undefined)],
+      ])(),
+
+    fill(operationId, body) {
+      if (typeof body !== 'object' || body === null) return body;
+      if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
+      // No sampled text is a plain mailbox, and a few that repeat are invited anew.
+      if (operationId === 'inviteMember' && random.chance(0.8))
+        return { ...body, email: `guest-${random.int(0, 20)}@example.com` };
+      if (operationId === 'adminRefund') return { ...body, transferId: someOf(charges), amountNanoUsd: '1' };
+      if (operationId === 'adminCreatePrice' && random.chance(0.5)) {
+        // A unit fits one kind of subject, which no schema says.
+        const subject = { kind: 'volume', region: `region-${random.int(0, 100)}` };
+        return { ...body, organisationId: null, subject, unit: 'gb_hour', priceNanoUsd: '1' };
+      }
+      if (operationId === 'adminCreateCluster') return { ...body, ...newCluster(), credentialRef: null };
+      if (operationId === 'supplierCreateJoinToken' && random.chance(0.8))
+        return { ...body, clusterName: 'c1', region: insertedProvider.region };
+      if (operationId === 'supplierRequestPayout' && random.chance(0.8))
+        return { ...body, amountNanoUsd: String(random.int(1, 1000)) };
+      if (operationId === 'supplierStartEnrolment' && random.chance(0.8))
+        return { ...body, ...random.pick(suppliers.daemons), token: someOf(joinSecrets) };
+      if (operationId === 'supplierUpdateMachine' && random.chance(0.8))
+        return { ...body, pricePerGpuHourNanoUsd: '1000000000' };
+      if (operationId === 'adminApproveSupplier' && random.chance(0.8))
+        return { ...body, feePercentage: 12.5 };
+      if (operationId === 'adminUpdateProvider')
+        return { ...body, regions: [], ...(isAnythingRented() ? {} : { enabled: true }) };
+      // Spending that was stopped once stays so: not before there is something that others ask about.
+      if (operationId === 'createBudget' && !isAnythingRented()) return { ...body, onExceeded: 'notify' };
+      if (operationId.startsWith('adminWriteOff') && random.chance(0.8)) return { ...body, hostIsOff: true };
+      if (operationId === 'restoreStorageVolumeSnapshot' && random.chance(0.8))
+        return { into: 'same-volume' };
+      if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
+      // What is sampled asks for everything at once, and there is one kind of host with one price.
+      if (operationId === 'createVirtualMachineRental' && (!isAnythingRented() || random.chance(0.5)))
+        return { ...body, ...smallRequest };
+      if (operationId === 'createBareMetalRental' && (!isAnythingRented() || random.chance(0.5)))
+        return { ...body, ...smallBareMetalRequest };
+      if (operationId === 'terminateBareMetalRental' && random.chance(0.8))
+        return { ...body, rentalId: Number(someOf(metal) ?? 1) };
+      if (operationId === 'createStorageVolume' && random.chance(0.6))
+        return { ...body, ...newVolume(), rentalIds: undefined, maxUsd: undefined };
+      if (operationId === 'attachStorageVolume' || operationId === 'detachStorageVolume') {
+        const link = { storageVolumeId: Number(storage.volumeId), rentalIds: [storage.rentalId] };
+        return random.chance(0.8) ? { ...body, ...link } : body;
+      }
+      if (operationId === 'createWebhook' && random.chance(0.6)) return { ...body, ...newWebhook };
+      if (operationId === 'updateWebhook' && random.chance(0.6)) return { ...body, url: newWebhook.url };
+      if (operationId === 'updateStorageVolume' && random.chance(0.6))
+        return { ...body, label: newVolume().label, sizeInGb: undefined };
+      // Neither a pool of addresses nor an organisation is found by sampling.
+      if (operationId === 'adminCreatePrivateCloudRental' && random.chance(0.8))
+        return { ...body, ...newPrivateCloud(world.other.organisation.id) };
+      if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
+        return { ...body, rentalId: Number(someOf(ending) ?? 1) };
+      if (operationId === 'createMarketplaceInstance' && random.chance(0.5))
+        return { ...body, ...plainInstance, ...instanceRequestBody(someOf(forRent) ?? '') };
+      if (operationId === 'terminateMarketplaceInstance' && random.chance(0.8))
+        return { ...body, id: someOf(instances) ?? 'no-such-instance' };
+      if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallQuoteRequest };
+      // Names of models and organisations that exist, which no sample hits.
+      if (operationId === 'adminCreateModel' && random.chance(0.8))
+        return { ...body, fallbacks: models.slice(0, 1), visibleTo: null, aliases: [], modality: 'chat' };
+      if (operationId === 'adminUpdateModel' && random.chance(0.8))
+        return { ...body, fallbacks: [], visibleTo: [world.other.organisation.id], aliases: undefined };
+      if (operationId === 'adminCreateDeployment' && random.chance(0.8))
+        return { ...body, model: someOf(models), address: 'http://10.0.0.1:8080/v1' };
+      if (operationId === 'adminCreateMaintenanceWindow') {
+        return { ...body, ...newWindow(steady.nodeId, ...nodes.slice(0, random.int(0, 3))) };
+      }
+      return body;
+    },
+
+    signed(operationId) {
+      if (operationId !== 'receiveStripeEvent') return null;
+      const { webhookSecret } = world.fixture.stripe.settings;
+      const event = { type: 'customer.created', object: {}, createdMs: Date.now() };
+      const { body, headers } = signStripeEvent(webhookSecret, event);
+      return { body: JSON.parse(body) as unknown, headers };
+    },
+
+    note(operationId, answer) {
+      remember(operations, answer.headers['operation-id']);
+      if (answer.status < 200 || answer.status > 202) return;
+      if (operationId === 'supplierStartEnrolment') remember(enrolments, answer.json.id);
+      if (operationId === 'createApiKey' || operationId === 'rotateApiKey') remember(keys, answer.json.id);
+      if (operationId === 'createSshPublicKey') remember(sshKeys, answer.json.id);
+      if (operationId === 'adminCreateOrganisation') remember(victims, answer.json.id);
+      if (operationId === 'adminAddMember' && answer.json.organisationId === world.acme.organisation.id) {
+        remember(people, answer.json.userId);
+      }
+      if (operationId === 'createVirtualMachineRental')
+        remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
+      if (operationId === 'createBareMetalRental') remember(metal, String(answer.json.id));
+      if (operationId === 'createStorageVolume') remember(volumes, String(answer.json.storageVolumeId));
+      if (operationId === 'createStorageVolumeSnapshot') remember(snapshots, answer.json.id);
+      if (operationId === 'createWebhook') remember(webhooks, answer.json.id);
+      if (operationId === 'supplierApply') hasApplied = true;
+      if (operationId === 'supplierCreateJoinToken') {
+        remember(joinTokens, answer.json.id);
+        remember(joinSecrets, answer.json.token);
+      }
+      if (operationId === 'supplierRequestPayout') remember(payouts, answer.json.id);
+      if (operationId === 'createMarketplaceInstance') remember(instances, answer.json.instance_name);
+      if (operationId === 'inviteMember') remember(invitations, answer.json.id);
+      if (operationId === 'createBudget') remember(budgets, answer.json.id);
+      if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
+      if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
+      if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
+      if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
+      if (operationId === 'adminCreateCluster') remember(clusters, answer.json.id);
+      if (operationId === 'adminCreateModel') remember(models, answer.json.name);
+      if (operationId === 'adminCreateDeployment') remember(deployments, answer.json.id);
+      if (operationId === 'adminCreateMaintenanceWindow') remember(windows, answer.json.id);
+      if (operationId === 'getOperation') remember(idempotencyKeys, answer.json.idempotencyKey);
+    },
+  };
+}

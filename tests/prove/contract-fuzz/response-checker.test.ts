@@ -1,0 +1,61 @@
+import { contract } from '@millrace/contract';
+import { expect, test } from 'vitest';
+import { createResponseChecker } from './response-checker.ts';
+
+// A fuzz run that finds nothing proves something only if its judge would have found it. Fields that no schema knows
+// are not its business: our own records may grow, and the http kit itself answers 500 to them in tests.
+
+const judge = createResponseChecker();
+const { getApiKey, revokeApiKey, deleteSshPublicKey } = contract.operations;
+const answer = (status: number, json: unknown) => ({ status, json, text: JSON.stringify(json) });
+
+const key = {
+  id: 'key_01JD0000000000000000000000',
+  publicId: '4T2M9V6B3N5C',
+  prefix: 'mr_live_4T2M9V6B3N5C',
+  name: 'ci',
+  mode: 'live',
+  scopes: ['events:read'],
+  limits: {
+    maxUsdPerHour: null,
+    maxLiveRentals: null,
+    maxRentalSeconds: null,
+    budget: null,
+    rpm: null,
+    tpm: null,
+    models: null,
+    regions: null,
+    gpuTypes: null,
+  },
+  allowedIps: [],
+  createdBy: 'usr_01JD0000000000000000000000',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  expiresAt: null,
+  lastUsedAt: null,
+  revokedAt: null,
+  rotatedFrom: null,
+};
+
+test('an answer as promised passes', () => {
+  expect(judge(getApiKey, answer(200, key))).toBeNull();
+  expect(judge(deleteSshPublicKey, { status: 204, json: undefined, text: '' })).toBeNull();
+});
+
+test.each([
+  ['a server error', answer(500, {}), /answered 500/],
+  ['a status nobody declared', answer(418, {}), /418, which it does not declare/],
+  ['a missing field', answer(200, { ...key, mode: undefined }), /outside its schema/],
+  ['a field of the wrong type', answer(200, { ...key, name: 7 }), /outside its schema/],
+  [
+    'an error body without its reason',
+    answer(404, { message: 'no', code: 'NOT_FOUND' }),
+    /outside its schema/,
+  ],
+])('%s is found', (_, given, complaint) => {
+  expect(judge(getApiKey, given)).toMatch(complaint);
+  expect(judge(revokeApiKey, given)).toMatch(complaint);
+});
+
+test('a body where none belongs is found', () => {
+  expect(judge(deleteSshPublicKey, answer(204, {}))).toMatch(/204 with a body/);
+});

@@ -1,0 +1,60 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { contract, type Operation } from '@millrace/contract';
+import { buildDocument, documentNames, type OpenApiDocument } from '@millrace/contract/openapi';
+import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
+
+/** Says what is wrong with an answer, by the published documents alone; null when nothing is. */
+export type ResponseChecker = (
+  operation: Operation,
+  answer: Pick<CallResponse, 'status' | 'text' | 'json'>,
+) => string | null;
+
+export function createResponseChecker(): ResponseChecker {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
+  const documents = new Map<string, OpenApiDocument>();
+  const validators = new Map<string, ValidateFunction>();
+  for (const name of documentNames) {
+    const document = buildDocument(contract, name);
+    documents.set(name, document);
+    ajv.addSchema(document as object, name);
+  }
+  return (operation, answer) => {
+    if (answer.status >= 500) return `answered ${answer.status}: ${answer.text.slice(0, 300)}`;
+    const document = documents.get(operation.document);
+    const pointer = resolvePointer(document, responsePointer(operation, answer.status));
+    const declared = lookUp(document, pointer);
+    if (declared === undefined)
+      return `answered ${answer.status}, which it does not declare: ${answer.text.slice(0, 300)}`;
+    if (answer.status === 204) return answer.text === '' ? null : 'answered 204 with a body';
+    const { contentType } = operation.response;
+    // A file has no schema that says more than that it is one.
+    if (contentType !== undefined && answer.status === operation.response.status) {
+      return answer.text === '' ? `answered an empty ${contentType}` : null;
+    }
+    const where = `${operation.document}#${[...pointer, 'content', 'application/json', 'schema'].map(escape).join('')}`;
+    const validate = validators.get(where) ?? ajv.compile({ $ref: where });
+    validators.set(where, validate);
+    return validate(answer.json) ? null : `answered outside its schema: ${ajv.errorsText(validate.errors)}`;
+  };
+}
+
+function responsePointer(operation: Operation, status: number): readonly string[] {
+  return ['paths', operation.path, operation.method.toLowerCase(), 'responses', String(status)];
+}
+
+/** Error answers are shared components: where the pointer really leads. */
+function resolvePointer(document: unknown, pointer: readonly string[]): readonly string[] {
+  const ref: unknown = lookUp(document, [...pointer, '$ref']);
+  return typeof ref === 'string' ? ref.replace('#/', '').split('/') : pointer;
+}
+
+function lookUp(document: unknown, pointer: readonly string[]): unknown {
+  return pointer.reduce<unknown>(
+    (value, name) => (typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined),
+    document,
+  );
+}
+
+function escape(name: string): string {
+  return `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
+}

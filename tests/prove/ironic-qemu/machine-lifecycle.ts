@@ -1,0 +1,167 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { ComputeDriver, MachineView, MachineSpec } from '@millrace/compute';
+import {
+  acceptsTcp,
+  newKeyPair,
+  openSsh,
+  type KeyPair,
+  type SshSession,
+} from '@millrace/compute/conformance/ssh';
+import { isKeyRejected } from '@millrace/compute/readiness';
+import { eventually, readNode, testIds, type EmulatedMachine, type TestIronic } from '@millrace/testing';
+import { Stages } from '../stages.ts';
+import type { QemuRuntime } from './qemu-runtime.ts';
+import { volumeLabel } from './tenant-image.ts';
+
+const callMs = 120_000;
+/** A ramdisk that boots in software, on cores that others use too, and its work after that. */
+const deployMs = 1_500_000;
+const wipeMs = 1_500_000;
+const bootMs = 600_000;
+const loginMs = 60_000;
+const hostname = 'emulated-metal';
+export const imageName = 'tenant';
+
+interface LifecycleDeps {
+  readonly driver: ComputeDriver;
+  /** As another process. */
+  readonly other: ComputeDriver;
+  readonly ironic: TestIronic;
+  readonly machine: EmulatedMachine;
+  readonly nodeUuid: string;
+  readonly body: QemuRuntime;
+  readonly note: (line: string) => void;
+}
+
+/** One machine on bare metal, from its wish until its disk is wiped. Each step says what it holds the driver and Ironic to. */
+export class BareMetalLifecycle extends Stages {
+  readonly #parts: LifecycleDeps;
+  readonly #key = newKeyPair();
+  /** What the tenant leaves on the disk. */
+  readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
+
+  constructor(parts: LifecycleDeps) {
+    super(parts.note);
+    this.#parts = parts;
+  }
+
+  async lead(): Promise<Readonly<Record<string, string>>> {
+    const wish = await this.#wish();
+    const deploy = await this.timed('deploy', () => this.#isDeployed(wish));
+    const login = await this.timed('boot and log in', () => this.#letsItsTenantIn());
+    await this.timed('what is on the disk', () => this.#hasTheTenantsDisk());
+    const cut = await this.timed('cut', () => this.#isCut(wish));
+    const wipe = await this.timed('terminate', () => this.#ends(wish));
+    await this.timed('what is left on the disk', () => this.#isWiped());
+    return {
+      'from create, asked twice at once, until Ironic has written the image': deploy,
+      "from there to a login with the tenant's key": login,
+      'cut of an open session': cut,
+      'from terminate until the disk is wiped and the node available': wipe,
+    };
+  }
+
+  async #wish(): Promise<MachineSpec> {
+    const { driver, nodeUuid } = this.#parts;
+    const { nodes } = await driver.readInventory(within(callMs));
+    const hardware = nodes.find(({ name }) => name === nodeUuid)?.hardware;
+    if (hardware == null) throw new Error('The node is not in the inventory.');
+    return {
+      externalId: randomUUID(),
+      orgId: testIds.next('org'),
+      mode: 'test',
+      nodeName: nodeUuid,
+      gpuPciAddresses: hardware.gpus.map(({ pciAddress }) => pciAddress),
+      cpuCount: hardware.cpuCount,
+      ramMb: hardware.ramMb,
+      diskGb: hardware.storageGb,
+      image: imageName,
+      hostname,
+      sshKeys: [this.#key.public],
+      userData: null,
+      ports: [],
+      labels: { purpose: 'proof' },
+    };
+  }
+
+  async #isDeployed(wish: MachineSpec): Promise<void> {
+    const { driver, other, machine } = this.#parts;
+    await Promise.all([driver.create(wish, within(callMs)), other.create(wish, within(callMs))]);
+    const options = { what: 'the deploy to end', timeoutMs: deployMs, intervalMs: 2_000 };
+    const view = await eventually(options, async (): Promise<MachineView | undefined> => {
+      const seen = await driver.describe(wish, within(callMs));
+      return seen === null || seen.power === 'changing' ? undefined : seen;
+    });
+    if (view.power !== 'on') throw new Error(`The deploy came to nothing: ${view.detail}`);
+    this.expect(view.address === machine.address, `its address is ${view.address}`);
+    this.expect(view.labels['purpose'] === 'proof', 'its label is not there');
+  }
+
+  async #letsItsTenantIn(): Promise<void> {
+    const { machine } = this.#parts;
+    const options = { what: 'a login over SSH', timeoutMs: bootMs, intervalMs: 2_000 };
+    const session = await eventually(options, () => this.#login(this.#key));
+    const name = (await session.run('hostname')).trim();
+    this.expect(name === hostname, `its name is ${JSON.stringify(name)}`);
+    await session.run(`echo ${this.#secret} >/data/secret && sync`);
+    session.end();
+    const target = { host: machine.address, port: 22, user: 'root', hostKey: null };
+    const stranger = await isKeyRejected({ ...target, privateKey: newKeyPair().private }, within(loginMs));
+    this.expect(stranger === 'refused', `a key that nobody gave it is ${stranger}`);
+  }
+
+  /** Before anyone may say that it is gone, it must have been there, and where we look. */
+  async #hasTheTenantsDisk(): Promise<void> {
+    const { hasTable, found } = await this.#parts.body.searchDisk(this.#traces());
+    this.expect(hasTable, 'the deployed disk has no partitions');
+    const unseen = this.#traces().filter((trace) => !found.includes(trace));
+    this.expect(unseen.length === 0, `the deployed disk does not hold ${unseen.join(', ')}`);
+  }
+
+  async #isCut(wish: MachineSpec): Promise<void> {
+    const { other, machine } = this.#parts;
+    const session = await this.#login(this.#key);
+    await other.cutAccess(wish, within(callMs));
+    this.expect(machine.power === 'Off', 'it has power after it was cut');
+    const isOpen = await acceptsTcp({ host: machine.address, port: 22 });
+    this.expect(!isOpen, 'SSH is open after it was cut');
+    const silence = await session.run('echo still here').catch(() => 'silence');
+    this.expect(silence === 'silence', 'an open session goes on after the cut');
+    session.end();
+  }
+
+  async #ends(wish: MachineSpec): Promise<void> {
+    const { driver, other, ironic, nodeUuid } = this.#parts;
+    await driver.terminate(wish, within(wipeMs));
+    this.expect((await other.describe(wish, within(callMs))) === null, 'it is there after terminate');
+    const { machines } = await other.listOwned(within(callMs));
+    this.expect(machines.length === 0, 'it is listed after terminate');
+    const node = await readNode(ironic, nodeUuid);
+    this.expect(node.provision_state === 'available', `its node is ${node.provision_state}`);
+    this.expect(!node.maintenance, 'its node is in maintenance');
+    this.expect(node.instance_uuid === null, 'its node is still its own');
+    this.expect(!('millrace_machine' in node.extra), 'its mark is left on the node');
+  }
+
+  async #isWiped(): Promise<void> {
+    const { hasTable, firstByteAt, found } = await this.#parts.body.searchDisk(this.#traces());
+    this.expect(!hasTable, 'the table of partitions is left');
+    this.expect(found.length === 0, `the wiped disk holds ${found.join(', ')}`);
+    this.expect(firstByteAt === null, `byte ${firstByteAt} of the wiped disk is not zero`);
+  }
+
+  /** The image's file system, the config drive's, what that says of the tenant, and what the tenant wrote. */
+  #traces(): readonly string[] {
+    const [, keyText = ''] = this.#key.public.split(' ');
+    return [volumeLabel, 'CD001', keyText, this.#secret];
+  }
+
+  #login(key: KeyPair): Promise<SshSession> {
+    const { address: host } = this.#parts.machine;
+    return openSsh({ host, port: 22, username: 'root', privateKey: key.private, readyTimeout: loginMs });
+  }
+}
+
+function within(milliseconds: number): AbortSignal {
+  return AbortSignal.timeout(milliseconds);
+}

@@ -1,0 +1,108 @@
+import type { LedgerCommand, Share } from '@millrace/core/ledger';
+import { createRandom, type Random } from '@millrace/runners';
+import type { HoldId, OrgId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+
+/**
+ * What the posters of the proof post. Batch n of a poster is the same whoever makes it and however often, and pays for
+ * itself: it brings the money that it spends. So nothing in it may ever be refused, and the end can be computed.
+ */
+
+export interface PostingBatch {
+  /** Done in one transaction. */
+  readonly first: readonly LedgerCommand[];
+  /** Done in the next, with the ids of the holds of the first. */
+  readonly afterwards: (holdIds: readonly HoldId[]) => readonly LedgerCommand[];
+}
+
+export interface BatchScope {
+  readonly seed: number;
+  readonly poster: number;
+  readonly orgIds: readonly OrgId[];
+}
+
+const revenue = (amount: NanoUsd): readonly Share[] => [
+  { account: { kind: 'revenue', product: 'rental' }, amount },
+];
+
+const amountFrom = (random: Random): NanoUsd => nanoUsd(BigInt(random.int(1, 2_000_000_000)));
+
+/** What a batch asks of one organisation; the numbers are all there is to it. */
+export interface BatchItem {
+  readonly orgId: OrgId;
+  readonly step: string;
+  readonly paidIn: NanoUsd;
+  readonly charged: NanoUsd;
+  readonly held: NanoUsd;
+  readonly posted: NanoUsd;
+}
+
+export function batchItems({ seed, poster, orgIds }: BatchScope, batch: number): BatchItem[] {
+  const random = createRandom(seed).fork(poster).fork(batch);
+  return random
+    .shuffle(orgIds)
+    .slice(0, random.int(1, 5))
+    .map((orgId, index) => {
+      const charged = amountFrom(random);
+      const held = amountFrom(random);
+      const posted = nanoUsd((held * BigInt(random.int(0, 100))) / 100n);
+      const paidIn = nanoUsd(charged + held);
+      return { orgId, step: String(index), paidIn, charged, held, posted };
+    });
+}
+
+export function buildBatch(scene: BatchScope, batch: number): PostingBatch {
+  const deals = batchItems(scene, batch);
+  const base = (deal: BatchItem, act: string) =>
+    ({
+      orgId: deal.orgId,
+      mode: 'live',
+      cause: { kind: 'load', id: `${scene.poster}-${batch}` },
+      step: `${deal.step}-${act}`,
+      description: 'Load',
+    }) as const;
+  return {
+    first: deals.flatMap((deal): LedgerCommand[] => [
+      {
+        ...base(deal, 'in'),
+        do: 'credit',
+        kind: 'top_up',
+        amount: deal.paidIn,
+        from: [{ account: { kind: 'payments_clearing' }, amount: deal.paidIn }],
+      },
+      {
+        ...base(deal, 'out'),
+        do: 'debit',
+        kind: 'charge',
+        amount: deal.charged,
+        to: revenue(deal.charged),
+        whenShort: 'refuse',
+      },
+      { ...base(deal, 'hold'), do: 'hold', amount: deal.held, demand: 'new' },
+    ]),
+    afterwards: (holdIds) =>
+      deals.flatMap((deal, index): LedgerCommand[] => {
+        const holdId = holdIds[index];
+        if (holdId === undefined) throw new Error('A hold was not answered.');
+        return [
+          {
+            ...base(deal, 'post'),
+            do: 'post',
+            holdId,
+            amount: deal.posted,
+            to: revenue(deal.posted),
+            afterwards: 'close',
+          },
+        ];
+      }),
+  };
+}
+
+/** The idempotency keys of the transfers that a batch leaves behind. A charge of nothing leaves none. */
+export function batchIdempotencyKeys(scene: BatchScope, batch: number): string[] {
+  return batchItems(scene, batch).flatMap((deal) =>
+    ['in', 'out', ...(deal.posted > 0n ? ['post'] : [])].map(
+      (act) => `${deal.orgId} load:${scene.poster}-${batch}:${deal.step}-${act}`,
+    ),
+  );
+}

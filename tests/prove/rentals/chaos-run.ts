@@ -1,0 +1,152 @@
+import type { ProofReport, ProofRun, Random } from '@millrace/runners';
+import { systemClock } from '@millrace/platform/clock';
+import type { CoreStack } from '../../stack/core-stack.ts';
+import { seedTenant, type StackTenant } from '../../stack/tenant.ts';
+import { killAtRandom, type Kills } from './chaos.ts';
+import { checkFinalState, waitForRentalQuiescence, type RentalCheckReport } from './checker.ts';
+import type { RentalKind, ProofEnvironment } from './rental-kinds.ts';
+import { rentAtRandom, CapacityQueue, type RentalScenario } from './scenarios.ts';
+
+/** How much is done, and how much is killed meanwhile. */
+export interface Size {
+  readonly rentals: number;
+  readonly kills: number;
+  readonly wipes: number;
+  readonly tenants: number;
+}
+
+/**
+ * After the last kill, all rentals must come to rest. If nothing changes for this long, a rental is stuck: a rental that ends by
+ * itself does so after a minute, and failed work is tried again sooner.
+ */
+const STUCK_AFTER_MS = 120_000;
+const REPAIR_INTERVAL_MS = 1_000;
+
+/** The same struggle for every kind of rental: they are made, proven, billed and removed by one mechanism. */
+export async function proveRentalKind(run: ProofRun, kind: RentalKind, size: Size): Promise<ProofReport> {
+  const premises = await kind.open();
+  const { stack } = premises;
+  const rounds = keepRepairing(premises);
+  try {
+    const tenants: StackTenant[] = [];
+    for (let nth = 0; nth < size.tenants; nth += 1) tenants.push(await seedTenant(stack, 10_000));
+    const struggled = await runChaos(run, stack, tenants, { ...size, kind }).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await describeHostsSafely(premises)}`, { cause: error });
+    });
+    const restMs = await waitForRentalQuiescence(stack, STUCK_AFTER_MS);
+    const unrest = restMs === null ? await describeHostsSafely(premises) : null;
+    const judgement = await checkFinalState(stack, tenants, struggled.stories, kind);
+    const left = judgement.failures.length > 0 ? await describeHostsSafely(premises) : null;
+    const mended = await rounds.end();
+    const { engineName } = premises;
+    return report(size, {
+      ...struggled,
+      ...{ restMs, unrest, judgement, left, mended, engineName },
+    });
+  } finally {
+    await rounds.end();
+    await stack.close();
+  }
+}
+
+/** What is wrong may be that nobody can be asked any more. */
+const describeHostsSafely = ({ explain }: ProofEnvironment): Promise<string> =>
+  explain().catch((error: unknown) => `The hosts cannot be asked: ${String(error)}`);
+
+/** Somebody goes round all the time; what cannot be done in one round, as while the engine is dead, is done in another. */
+function keepRepairing({ mend }: ProofEnvironment): { end(): Promise<number> } {
+  const over = new AbortController();
+  let mended = 0;
+  const rounds = (async () => {
+    while (!over.signal.aborted) {
+      mended += await mend().catch(() => 0);
+      await systemClock.sleep(REPAIR_INTERVAL_MS, over.signal).catch(() => undefined);
+    }
+  })();
+  return {
+    end: async () => {
+      over.abort();
+      await rounds;
+      return mended;
+    },
+  };
+}
+
+async function runChaos(
+  run: ProofRun,
+  stack: CoreStack,
+  tenants: readonly StackTenant[],
+  size: Size & { readonly kind: RentalKind },
+): Promise<Pick<ChaosResult, 'stories' | 'kills' | 'waitedInLine'>> {
+  const stories: RentalScenario[] = [];
+  const room = new CapacityQueue();
+  const random: Random = run.random.fork(1);
+  const over = new AbortController();
+  const kills = killAtRandom(stack, run.random.fork(2), {
+    ...size,
+    // Spread over the run by what was done, not by time: a busy machine has as many kills as an idle one.
+    progress: () => stories.length,
+    signal: over.signal,
+    note: run.note,
+  });
+  const lines = tenants.map(async (tenant, line) => {
+    for (let nth = line; nth < size.rentals; nth += tenants.length) {
+      const story: RentalScenario = {
+        tenant,
+        nth,
+        kind: size.kind,
+        id: null,
+        refusals: 0,
+        outcome: 'unknown',
+      };
+      stories.push(story);
+      await rentAtRandom(story, room, random.fork(nth));
+      await systemClock.sleep(random.int(0, 400));
+    }
+  });
+  const told = Promise.all(lines).finally(() => over.abort());
+  const [, made] = await Promise.all([told, kills]);
+  return { stories, kills: made, waitedInLine: room.total };
+}
+
+interface ChaosResult {
+  readonly stories: readonly RentalScenario[];
+  readonly kills: Kills;
+  readonly waitedInLine: number;
+  /** How long it took until everything was at rest; null: it never was. */
+  readonly restMs: number | null;
+  /** How the hosts were while there was no rest; null if there was. */
+  readonly unrest: string | null;
+  readonly judgement: RentalCheckReport;
+  /** How they were in the end; null if all is as it should be. */
+  readonly left: string | null;
+  readonly mended: number;
+  readonly engineName: string;
+}
+
+function report(size: Size, happened: ChaosResult): ProofReport {
+  const { stories, kills, waitedInLine, restMs, unrest, judgement, left, mended, engineName } = happened;
+  const count = (outcome: RentalScenario['outcome']): number =>
+    stories.filter((story) => story.outcome === outcome).length;
+  const failures = [...judgement.failures, ...(left === null ? [] : [left])];
+  if (unrest !== null) failures.push(`never at rest after the last kill: ${unrest}`);
+  if (kills.total < size.kills) failures.push(`only ${kills.total} of ${size.kills} kills were made`);
+  return {
+    figures: {
+      'rentals accepted': stories.length,
+      'left running': count('left running'),
+      'ended by their tenant': count('ended'),
+      'refused for want of room before': stories.reduce((sum, { refusals }) => sum + refusals, 0),
+      ...(waitedInLine === 0 ? {} : { 'waited in line for room': waitedInLine }),
+      'kill -9 of an api': kills.api,
+      'kill -9 of a worker': kills.worker,
+      'kill -9 of Restate': kills.restate,
+      [`kill -9 of ${engineName}`]: kills.engine,
+      'Restate wiped': kills.wipes,
+      'at rest after the last kill': restMs === null ? 'never' : `${Math.round(restMs / 100) / 10} s`,
+      ...(mended === 0 ? {} : { 'hosts put back by a person': mended }),
+      ...judgement.figures,
+    },
+    failures,
+  };
+}

@@ -1,0 +1,223 @@
+import { loginAndCountGpus } from '@millrace/compute/readiness';
+import { findingsOf, runAudit } from '@millrace/core/auditor';
+import { systemClock } from '@millrace/platform/clock';
+import { fleetInvariantViolations } from '@millrace/testing';
+import type { CoreStack } from '../../stack/core-stack.ts';
+import type { StackTenant } from '../../stack/tenant.ts';
+import { waitWhileProgress } from '../progress.ts';
+import { tenantIdColumn, type RentalKind } from './rental-kinds.ts';
+import type { RentalScenario } from './scenarios.ts';
+
+/** Looks at the rows, the hosts and the books, and believes none of them alone. */
+
+export interface RentalCheckReport {
+  readonly failures: readonly string[];
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** One that ends by itself has not come to rest before it did: it would end under the eyes of who judges it. */
+const unsettledQuery = `
+  select coalesce(string_agg(concat_ws(' ', wire_id, status, task, expires_at), ', ' order by wire_id), '') as list from rentals
+   where status <> 'Terminated' and (status <> 'Running' or task is not null or expires_at is not null)`;
+const unfinishedQuery = `
+  select coalesce(string_agg(concat_ws(' ', external_id, state), ', ' order by external_id), '') as list from rental_machines
+   where state not in ('open', 'gone')`;
+
+/** Returns how long it took until all rentals were at rest; null if some are not and nothing changed for `stuckAfterMs`. */
+export async function waitForRentalQuiescence(
+  stack: CoreStack,
+  stuckAfterMs: number,
+): Promise<number | null> {
+  return waitWhileProgress({ stuckAfterMs, intervalMs: 250 }, async () => {
+    const [moving] = await stack.rows<{ list: string }>(unsettledQuery);
+    const [there] = await stack.rows<{ list: string }>(unfinishedQuery);
+    const left = `${moving?.list}; ${there?.list}`;
+    return left === '; ' ? null : left;
+  });
+}
+
+interface RentalRow {
+  readonly id: string;
+  readonly status: string;
+  readonly status_reason: string | null;
+  readonly started_at: Date | null;
+}
+
+interface MachineRow {
+  readonly external_id: string;
+  readonly gpu_addresses: readonly string[];
+}
+
+export async function checkFinalState(
+  stack: CoreStack,
+  tenants: readonly StackTenant[],
+  stories: readonly RentalScenario[],
+  kind: RentalKind,
+): Promise<RentalCheckReport> {
+  const rentals = await stack.rows<RentalRow>(
+    `select ${tenantIdColumn}, status, status_reason, started_at from rentals`,
+  );
+  const failures = [
+    ...checkScenarios(stories, rentals),
+    ...(await checkHosts(stack)),
+    ...(await checkLogins(stories, rentals)),
+    ...(await checkLedger(stack, kind)),
+  ];
+  const running = rentals.filter(({ status }) => status === 'Running').length;
+  const neverRan = rentals.filter(({ started_at }) => started_at === null).length;
+  const [ttl] = await stack.rows<{ count: number }>(
+    "select count(*)::int as count from rentals where end_reason like 'Its time to live%'",
+  );
+  failures.push(...(await endAll(stack, tenants, kind)));
+  return {
+    failures,
+    figures: {
+      'found running at rest': running,
+      'ended before they ran': neverRan,
+      'ended by their time to live': ttl?.count ?? 0,
+    },
+  };
+}
+
+function checkScenarios(stories: readonly RentalScenario[], rentals: readonly RentalRow[]): string[] {
+  const byId = new Map(rentals.map((rental) => [rental.id, rental]));
+  const accepted = stories.filter(({ id }) => id !== null);
+  const failures = accepted.flatMap(({ nth, id, outcome }) => {
+    const rental = byId.get(id ?? '');
+    if (rental === undefined) return [`rental ${nth} was accepted and is not there`];
+    const isRight =
+      rental.status === 'Terminated' || (rental.status === 'Running' && outcome === 'left running');
+    return isRight ? [] : [`rental ${nth} (${outcome}) is ${rental.status}: ${rental.status_reason}`];
+  });
+  if (accepted.length !== rentals.length) {
+    failures.push(`${accepted.length} rentals were accepted and ${rentals.length} are there`);
+  }
+  return failures;
+}
+
+const HOSTS_KNOWN_WITHIN_MS = 120_000;
+const ANSWERED_WITHIN_MS = 120_000;
+
+/** An engine that was killed may not know the power of its machines yet: it has a while to find out. */
+async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['listOwned']> {
+  const untilMs = systemClock.monotonicMs() + HOSTS_KNOWN_WITHIN_MS;
+  for (;;) {
+    const seen = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
+    const isKnown = seen.unseen.length === 0 && seen.machines.every(({ power }) => power === 'on');
+    if (isKnown || systemClock.monotonicMs() >= untilMs) return seen;
+    await systemClock.sleep(500);
+  }
+}
+
+/** What the hosts have is what the rows say, and no device is in two machines. */
+async function checkHosts(stack: CoreStack): Promise<string[]> {
+  const { machines, unseen } = await readHosts(stack);
+  const rows = await stack.rows<MachineRow>(
+    "select external_id, gpu_addresses from rental_machines where state = 'open'",
+  );
+  const failures = unseen.map((name) => `host ${name} cannot be asked`);
+  const known = new Map(rows.map((row) => [row.external_id, row]));
+  const devices = new Set<string>();
+  for (const { externalId, nodeName, gpuPciAddresses, power, detail } of machines) {
+    const row = known.get(externalId);
+    if (row === undefined) failures.push(`${nodeName} has ${externalId}, which nobody owns`);
+    else if (row.gpu_addresses.toSorted().join() !== gpuPciAddresses.toSorted().join()) {
+      failures.push(`${externalId} has other GPUs than were sold`);
+    }
+    if (power !== 'on') failures.push(`${externalId} is ${power}: ${detail}`);
+    for (const address of gpuPciAddresses) {
+      const device = `${nodeName} ${address}`;
+      if (devices.has(device)) failures.push(`${device} is in two machines`);
+      devices.add(device);
+    }
+    known.delete(externalId);
+  }
+  failures.push(...[...known.keys()].map((externalId) => `${externalId} is open and on no host`));
+  return failures;
+}
+
+const MAX_LOGIN_ATTEMPTS = 5;
+
+/** A stall may break a login, so it is repeated a few times. */
+async function logIn(target: Parameters<typeof loginAndCountGpus>[0]): ReturnType<typeof loginAndCountGpus> {
+  for (let attempt = 1; ; attempt += 1) {
+    const look = await loginAndCountGpus(target, AbortSignal.timeout(ANSWERED_WITHIN_MS));
+    if (look.outcome === 'in' || attempt === MAX_LOGIN_ATTEMPTS) return look;
+    await systemClock.sleep(1_000);
+  }
+}
+
+/** Everyone who is told that their machine runs can get in. */
+async function checkLogins(
+  stories: readonly RentalScenario[],
+  rentals: readonly RentalRow[],
+): Promise<string[]> {
+  const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ id }) => id));
+  const failures: string[] = [];
+  for (const { tenant, id, kind } of stories) {
+    if (id === null || !running.has(id)) continue;
+    const seen = await kind.read(tenant, id);
+    if (seen === null || seen.entrances.length === 0) {
+      failures.push(`rental ${id} runs and nobody is told where to log in`);
+      continue;
+    }
+    let gpuCount = 0;
+    for (const entrance of seen.entrances) {
+      const target = { ...entrance, privateKey: tenant.privateKey };
+      const look = await logIn(target);
+      if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
+      else gpuCount += look.gpuCount;
+    }
+    if (gpuCount !== seen.gpuCount) failures.push(`rental ${id} has ${gpuCount} GPUs`);
+  }
+  return failures;
+}
+
+async function checkLedger(stack: CoreStack, kind: RentalKind): Promise<string[]> {
+  const client = await stack.database.connect();
+  const breaks = await fleetInvariantViolations(client);
+  await client.end();
+  const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
+  const findings =
+    report === null
+      ? ['no audit could be made']
+      : findingsOf(report, 'error').map((found) => JSON.stringify(found));
+  const paidForNothing = await stack.rows<{ id: string }>(`
+    select ${tenantIdColumn} from rentals as rental
+      join meters as meter on meter.cause_kind = '${kind.name}' and meter.cause_id = rental.wire_id::text
+     where rental.started_at is null`);
+  const endedTwice = await stack.rows<{ resource_id: string; type: string }>(`
+    select resource_id, type from events
+     where type in ('rental.terminating', 'rental.terminated', 'rental.failed',
+                    'instance.stopping', 'instance.terminated', 'instance.failed')
+     group by resource_id, type having count(*) > 1`);
+  return [
+    ...breaks,
+    ...findings,
+    ...endedTwice.map(({ resource_id, type }) => `rental ${resource_id} was told ${type} more than once`),
+    ...paidForNothing.map(({ id }) => `rental ${id} never ran and was metered`),
+  ];
+}
+
+/** At the end everybody leaves, and nothing may be left. */
+async function endAll(
+  stack: CoreStack,
+  tenants: readonly StackTenant[],
+  kind: RentalKind,
+): Promise<string[]> {
+  for (const tenant of tenants) {
+    for (const id of await kind.list(tenant)) await kind.end(tenant, id);
+  }
+  const rest = await waitForRentalQuiescence(stack, 120_000);
+  if (rest === null) return ['the last rentals never ended'];
+  const { machines } = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
+  const [free] = await stack.rows<{ gpus: number }>('select sum(gpus_free)::int as gpus from node_capacity');
+  const [held] = await stack.rows<{ count: number }>(
+    'select count(*)::int as count from ledger_holds where held_nano_usd > 0',
+  );
+  return [
+    ...machines.map(({ externalId }) => `${externalId} is left`),
+    ...(free?.gpus === stack.gpuCount ? [] : [`${free?.gpus} of ${stack.gpuCount} GPUs are free at the end`]),
+    ...(held?.count === 0 ? [] : [`${held?.count} holds are left at the end`]),
+  ];
+}

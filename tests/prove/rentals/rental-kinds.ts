@@ -1,0 +1,200 @@
+import type { CoreStack } from '../../stack/core-stack.ts';
+import { METAL_REGION, NODE_GPUS, openMetalStack } from '../../stack/metal-stack.ts';
+import { GPU_TYPE, openRentalStack, REGION, type StackOptions } from '../../stack/rental-stack.ts';
+import { callUntilAnswered, insertPrice, rentalPath, type StackTenant } from '../../stack/tenant.ts';
+import { createHostRepair } from './host-repair.ts';
+import { describeFleet, describeIronicPool } from './fleet-report.ts';
+
+/** What tenants do with rentals of a kind, over the public API. Beneath that all kinds are one mechanism. */
+export interface RentalKind {
+  readonly name: 'rental' | 'instance';
+  /** So many rentals may stay for good; the hosts would be full of them otherwise, and the rest of the stories never told. */
+  readonly staying: number;
+  /** The product with hosts of this kind, and what is done to them by a person. */
+  open(): Promise<ProofEnvironment>;
+  rent(tenant: StackTenant, wish: RentRequest, idempotencyKey: string): Promise<RentOutcome>;
+  /** Null: it is listed no more. */
+  read(tenant: StackTenant, id: string): Promise<RentalState | null>;
+  end(tenant: StackTenant, id: string, idempotencyKey?: string): Promise<void>;
+  /** All that have not ended. */
+  list(tenant: StackTenant): Promise<readonly string[]>;
+}
+
+export interface ProofEnvironment {
+  readonly stack: CoreStack;
+  /** What dies beside our own processes, in words. */
+  readonly engineName: string;
+  /** Puts back into use what only a person may; answers how many hosts that were. */
+  mend(): Promise<number>;
+  /** How all hosts are, as we and their engine know them: for a failure. */
+  explain(): Promise<string>;
+}
+
+export interface RentRequest {
+  /** In what the kind is sold by: GPUs, or whole nodes. */
+  readonly units: number;
+  readonly ttlSeconds: number | null;
+}
+
+export type RentOutcome =
+  | { readonly outcome: 'accepted'; readonly id: string }
+  | { readonly outcome: 'no room' }
+  | { readonly outcome: 'refused'; readonly why: string };
+
+export interface RentalState {
+  readonly isPending: boolean;
+  readonly gpuCount: number;
+  /** One for each machine; none while nobody is told. */
+  readonly entrances: readonly SshEndpoint[];
+}
+
+export interface SshEndpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** Null where the kind does not tell it. */
+  readonly hostKey: string | null;
+}
+
+/** What a rental is called by its tenant, of any kind. */
+export const tenantIdColumn = `coalesce(told_as ->> 'instanceId', wire_id::text) as id`;
+
+/** Two rentals stay for good, perhaps both as gangs; two more nodes are for those that come and go. */
+const METAL_NODES = 6;
+
+const refusalOf = (reason: unknown, noRoom: string, json: unknown): RentOutcome =>
+  reason === noRoom ? { outcome: 'no room' } : { outcome: 'refused', why: JSON.stringify(json) };
+
+async function openIncus(offer: NonNullable<StackOptions['offer']>): Promise<ProofEnvironment> {
+  const stack = await openRentalStack({ workers: 2, offer });
+  await insertPrice(stack);
+  return { stack, engineName: 'an Incus host', mend: async () => 0, explain: () => describeFleet(stack) };
+}
+
+/** Both kinds of rentals differ in where they are ordered and what by. */
+function rentalsAt(
+  path: string,
+  parts: Pick<RentalKind, 'open' | 'staying'> & { readonly bodyOf: (units: number) => object },
+): RentalKind {
+  const { open, staying, bodyOf } = parts;
+  return {
+    name: 'rental',
+    open,
+    staying,
+    async rent(tenant, { units, ttlSeconds }, idempotencyKey) {
+      const limit = ttlSeconds === null ? {} : { ttlSeconds };
+      const body = { gpuType: GPU_TYPE, ...bodyOf(units), ...limit };
+      const { status, json } = await callUntilAnswered(tenant, 'POST', path, { body, idempotencyKey });
+      if (status === 200) return { outcome: 'accepted', id: String(json.id) };
+      return refusalOf(json?.reason, 'INSUFFICIENT_CAPACITY', json);
+    },
+    async read(tenant, id) {
+      const { json } = await callUntilAnswered(tenant, 'GET', rentalPath(Number(id)));
+      const ssh = json.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
+      return {
+        isPending: json.status === 'Pending',
+        gpuCount: json.gpuCount as number,
+        entrances: ssh.map((each) => ({ ...each, hostKey: each.hostKeyFingerprint })),
+      };
+    },
+    async end(tenant, id, idempotencyKey) {
+      const body = { rentalId: Number(id), reason: 'the story ends' };
+      await callUntilAnswered(tenant, 'POST', `${path}/terminate`, {
+        body,
+        ...idempotencyHeader(idempotencyKey),
+      });
+    },
+    async list(tenant) {
+      const { json } = await callUntilAnswered(tenant, 'GET', `${path}?limit=100`);
+      const items = (Array.isArray(json) ? json : json.items) as { id: number }[];
+      return items.map(({ id }) => String(id));
+    },
+  };
+}
+
+export const virtualMachines: RentalKind = rentalsAt('/v2/on-demand/virtual-machine-rentals', {
+  staying: 4,
+  open: () => openIncus('virtual-machine'),
+  bodyOf: (units) => ({ gpuCount: units, region: REGION }),
+});
+
+/** Whole nodes, alone or two on one fabric. */
+export const bareMetal: RentalKind = rentalsAt('/v2/on-demand/bare-metal-rentals', {
+  staying: 2,
+  open: async () => {
+    const stack = await openMetalStack(METAL_NODES, { workers: 2 });
+    const explain = async (): Promise<string> =>
+      `${await describeFleet(stack)}\n${await describeIronicPool(stack)}`;
+    return { stack, engineName: 'Ironic', mend: await createHostRepair(stack), explain };
+  },
+  bodyOf: (units) => ({ gpuCount: units * NODE_GPUS, region: METAL_REGION, networkType: 'ethernet' }),
+});
+
+const INSTANCES = '/v1/marketplace/instances';
+
+interface ListedMachine {
+  readonly id: string;
+  readonly cluster_name: string;
+  readonly gpus_total: number;
+  readonly gpus_reserved: number;
+}
+
+interface ListedInstance {
+  readonly id: string;
+  readonly sshCommand: string | null;
+  readonly instance: { readonly status: string; readonly gpu_count: number };
+}
+
+const instancesOf = async (tenant: StackTenant): Promise<readonly ListedInstance[]> =>
+  (await callUntilAnswered(tenant, 'GET', INSTANCES)).json.instances as ListedInstance[];
+
+export const instances: RentalKind = {
+  name: 'instance',
+  staying: 4,
+  open: () => openIncus('marketplace'),
+  async rent(tenant, { units: gpuCount, ttlSeconds }, idempotencyKey) {
+    const filters = { region: REGION, status: 'node_ready', min_gpus_available: gpuCount };
+    const listing = await callUntilAnswered(tenant, 'POST', '/v1/marketplace', { body: { filters } });
+    const machines = listing.json.instances as readonly ListedMachine[];
+    const roomy = machines.toSorted((one, other) => one.gpus_reserved - other.gpus_reserved);
+    const [machine] = roomy;
+    if (machine === undefined) return { outcome: 'no room' };
+    const order = { cluster_name: machine.cluster_name, node_name: machine.id, gpu_count: gpuCount };
+    const body = ttlSeconds === null ? order : { ...order, ttl_seconds: ttlSeconds };
+    const { status, json } = await callUntilAnswered(tenant, 'POST', `${INSTANCES}/create`, {
+      body,
+      idempotencyKey,
+    });
+    if (status === 200) return { outcome: 'accepted', id: json.instance_id as string };
+    // A host may have gone since it was listed; another one is chosen then.
+    const reason = json?.reason === 'MACHINE_NOT_READY' ? 'GPU_COUNT_EXCEEDS_AVAILABLE' : json?.reason;
+    return refusalOf(reason, 'GPU_COUNT_EXCEEDS_AVAILABLE', json);
+  },
+  async read(tenant, id) {
+    const found = (await instancesOf(tenant)).find((each) => each.id === id);
+    if (found === undefined) return null;
+    const { status, gpu_count: gpuCount } = found.instance;
+    return {
+      isPending: status === 'creating' || status === 'starting',
+      gpuCount,
+      entrances: parseSshCommand(found.sshCommand),
+    };
+  },
+  async end(tenant, id, idempotencyKey) {
+    await callUntilAnswered(tenant, 'POST', `${INSTANCES}/terminate`, {
+      body: { id },
+      ...idempotencyHeader(idempotencyKey),
+    });
+  },
+  list: async (tenant) => (await instancesOf(tenant)).map(({ id }) => id),
+};
+
+/** As it is printed for people. */
+function parseSshCommand(command: string | null): readonly SshEndpoint[] {
+  const [, user, host, port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(command ?? '') ?? [];
+  if (user === undefined || host === undefined || port === undefined) return [];
+  return [{ host, port: Number(port), user, hostKey: null }];
+}
+
+const idempotencyHeader = (idempotencyKey: string | undefined): { readonly idempotencyKey?: string } =>
+  idempotencyKey === undefined ? {} : { idempotencyKey };

@@ -1,0 +1,417 @@
+import {
+  recordEpochEnd,
+  advanceUsageWatermark,
+  postUsage,
+  type UsageItem,
+} from '@millrace/core/credit-leases';
+import { readBalance, requireLedgerSuccess } from '@millrace/core/ledger';
+import type { Random } from '@millrace/runners';
+import { toUuid } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { eventually, insertRequest, TEST_START_MS } from '@millrace/testing';
+import { amountFrom } from './commands.ts';
+import {
+  applyFor,
+  ProcessDied,
+  forgetSnapshot,
+  isPaid,
+  payIn,
+  waitForPending,
+  startGateway,
+  streamName,
+  type InFlightRequest,
+  type Message,
+  type LeaseHarness,
+  type LeaseTenant,
+} from './lease-harness.ts';
+import { countOutcome, type LedgerHarness } from './harness.ts';
+
+/** What can happen to pots. Every act is alone: questions that it leaves behind are waited for. */
+
+type LeaseAction = (world: LedgerHarness, pots: LeaseHarness, random: Random) => Promise<void>;
+
+const balanceOf = (world: LedgerHarness, { orgId, mode }: LeaseTenant) =>
+  readBalance(world.db, orgId, mode, world.clock.now());
+
+/** What the pot of a spender still has on Valkey, as anyone can see who looks; null when there is none. */
+export async function readLease(
+  world: LedgerHarness,
+  pots: LeaseHarness,
+  { orgId, mode }: LeaseTenant,
+): Promise<{ epoch: bigint; remaining: bigint } | null> {
+  const { rows } = await world.client.query<{ namespace: string }>('select namespace from pot_servers');
+  const key = `pot:${rows[0]?.namespace}:{${orgId}}:${mode}`;
+  const fields = await pots.valkey.client.command([
+    ...['HMGET', key, 'epoch', 'granted', 'recalled', 'reserved', 'spent'],
+  ]);
+  const [epoch, granted, recalled, reserved, spent] = fields as (string | null)[];
+  if (epoch == null) return null;
+  const whole = (text: string | null | undefined): bigint => BigInt(text ?? '0');
+  const remaining = whole(granted) - whole(recalled) - whole(reserved) - whole(spent);
+  return { epoch: BigInt(epoch), remaining };
+}
+
+/** Mostly a small part of what a pot has, so that it is asked far more often than the ledger; at times more than it has. */
+function worstCaseFrom(random: Random): NanoUsd {
+  const amount = amountFrom(random, 1);
+  return nanoUsd((random.chance(0.1) ? amount : amount / 20n) + 1n);
+}
+
+/** Rate limits are not what is simulated here. */
+const unlimited = { limits: [], tokens: 0 };
+
+export const reserve: LeaseAction = async (world, pots, random) => {
+  const gateway = random.pick(pots.gateways);
+  const spender = random.pick(pots.spenders);
+  const amount = worstCaseFrom(random);
+  const { orgId, mode, budget } = spender;
+  const trouble = pots.fault !== null;
+  const got = await gateway.client.reserve({
+    orgId,
+    mode,
+    requestId: world.ids.next('req'),
+    amount,
+    budgets: budget === null ? [] : [budget],
+    ...unlimited,
+  });
+  await waitForPending(pots);
+  if (!('refused' in got)) {
+    if (!isPaid(got)) throw new Error('A request was admitted without a lease.');
+    pots.flights.push({ gateway, spender, reservation: got });
+    countOutcome(world, 'requests admitted');
+    return;
+  }
+  countOutcome(world, `requests turned away: ${got.refused}`);
+  if (trouble) return;
+  if (got.refused === 'LEDGER_UNAVAILABLE') {
+    if (!pots.ledgerIsUp || (await isMoneyReturning(world, spender))) return;
+    throw new Error(
+      'The ledger was there, no money was on its way back, and a request was told to come again.',
+    );
+  }
+  if (!pots.ledgerIsUp) throw new Error(`The ledger was away and a request was told ${got.refused}.`);
+  if (got.refused === 'INSUFFICIENT_BALANCE') {
+    const { available } = await balanceOf(world, spender);
+    const pot = await readLease(world, pots, spender);
+    // A Valkey that went back in time may show a pot whose lease is closed: its money has long been given back.
+    const inPot = pot !== null && (await isOpenIn(world, spender, pot.epoch)) ? pot.remaining : 0n;
+    if (available + inPot >= amount) {
+      throw new Error(
+        `A request for ${amount} was told there is no money, with ${available} in the book and ${inPot} in the pot.`,
+      );
+    }
+  }
+};
+
+/** Whether a lease that is over still has to give something back. */
+async function isOpenIn(world: LedgerHarness, { orgId, mode }: LeaseTenant, epoch: bigint): Promise<boolean> {
+  const { rowCount } = await world.client.query(
+    `select 1 from pot_leases where org_id = $1 and mode = $2 and epoch = $3 and state = 'open'`,
+    [toUuid(orgId), mode, epoch.toString()],
+  );
+  return rowCount !== 0;
+}
+
+async function isMoneyReturning(world: LedgerHarness, { orgId, mode }: LeaseTenant): Promise<boolean> {
+  const { rowCount } = await world.client.query(
+    `select 1 from pot_leases where org_id = $1 and mode = $2 and state = 'closing'`,
+    [toUuid(orgId), mode],
+  );
+  return rowCount !== 0;
+}
+
+/** Many at once at all gateways: they ask for the same pot, and one question serves them. */
+export const reserveConcurrently: LeaseAction = async (world, pots, random) => {
+  const spender = random.pick(pots.spenders);
+  const { orgId, mode, budget } = spender;
+  await Promise.all(
+    Array.from({ length: random.int(4, 12) }, async () => {
+      const gateway = random.pick(pots.gateways);
+      const got = await gateway.client.reserve({
+        orgId,
+        mode,
+        requestId: world.ids.next('req'),
+        amount: worstCaseFrom(random),
+        budgets: budget === null ? [] : [budget],
+        ...unlimited,
+      });
+      if (isPaid(got)) pots.flights.push({ gateway, spender, reservation: got });
+      countOutcome(world, 'refused' in got ? `requests turned away: ${got.refused}` : 'requests admitted');
+    }),
+  );
+  await waitForPending(pots);
+};
+
+function usageOf({ reservation, spender }: InFlightRequest, amount: bigint): UsageItem {
+  const { requestId, orgId, mode, leaseId, gatewayId, budgets, amount: reserved } = reservation;
+  return {
+    requestId,
+    orgId,
+    mode,
+    leaseId,
+    gatewayId,
+    budgets,
+    reserved,
+    amount,
+    priced: amount,
+    keyId: spender.keyId,
+    product: requestId.endsWith('0') ? 'model-two' : 'model-one',
+    usedAtMs: TEST_START_MS,
+    quantities: { promptTokens: 1 },
+  };
+}
+
+function actualOf(random: Random, flight: InFlightRequest): bigint {
+  if (random.chance(0.3)) return flight.reservation.amount;
+  return (flight.reservation.amount * BigInt(random.int(0, 100))) / 100n;
+}
+
+/** The request is over: its usage is in the stream, sometimes twice, and then the rest is given back. */
+export const finish: LeaseAction = async (world, pots, random) => {
+  const [flight] = pots.flights.splice(random.int(0, pots.flights.length - 1), 1);
+  if (flight === undefined) return;
+  const actual = actualOf(random, flight);
+  publish(pots, flight, actual);
+  if (random.chance(0.05)) publish(pots, flight, actual);
+  await flight.gateway.client.settle(flight.reservation, actual);
+  await waitForPending(pots);
+  countOutcome(world, 'requests finished');
+};
+
+function publish(pots: LeaseHarness, flight: InFlightRequest, actual: bigint): void {
+  pots.stream.push({ usage: usageOf(flight, actual), spender: flight.spender });
+}
+
+/** Works on the next messages in an order of its own, with some old ones among them, and then passes their place. */
+export const sink: LeaseAction = async (world, pots, random) => {
+  const until = Math.min(pots.stream.length, pots.passed + random.int(1, 40));
+  const fresh = pots.stream
+    .slice(pots.passed, until)
+    .map((message, index) => ({ message, seq: pots.passed + index + 1 }));
+  const old = pots.passed === 0 || random.chance(0.7) ? [] : [random.int(0, pots.passed - 1)];
+  const again = old.map((index) => ({ message: pots.stream[index] as Message, seq: index + 1 }));
+  const batch = random.shuffle([...fresh, ...again]);
+  const dies = random.chance(0.1);
+  try {
+    await world.db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
+      for (const { message, seq } of batch) {
+        if ('end' in message) await recordEpochEnd(tx, message.end, { stream: streamName, seq: BigInt(seq) });
+      }
+      const items = batch.flatMap(({ message }) => ('usage' in message ? [message] : []));
+      const posted = await postUsage(
+        tx,
+        items.map(({ usage }) => usage),
+      );
+      for (const [index, { verdict, transferId }] of posted.entries()) {
+        const item = items[index];
+        if (item === undefined || verdict === 'duplicate') continue;
+        const { requestId: id, orgId, mode, leaseId, reserved, amount, priced } = item.usage;
+        const cost = amount > reserved ? reserved : amount;
+        const { keyId } = item.spender;
+        const request = { id, orgId, mode, keyId, leaseId, reserved, cost, priced, transferId };
+        await insertRequest(tx, { ...request, outcome: verdict });
+      }
+      await advanceUsageWatermark(tx, streamName, BigInt(until));
+      if (dies) throw new SinkCrash('The sink dies before it commits.');
+      tx.afterCommit(() => recordSinkResults(world, pots, items, posted));
+    });
+    pots.passed = until;
+  } catch (error) {
+    if (!(error instanceof SinkCrash)) throw error;
+    countOutcome(world, 'sinks that died');
+  }
+  await requireAllKnown(world, pots);
+};
+
+class SinkCrash extends Error {}
+
+const late: { usage: UsageItem }[] = [];
+
+function recordSinkResults(
+  world: LedgerHarness,
+  pots: LeaseHarness,
+  items: readonly { readonly usage: UsageItem; readonly spender: LeaseTenant }[],
+  posted: readonly { readonly requestId: string; readonly verdict: string }[],
+): void {
+  items.forEach(({ usage, spender }, index) => {
+    const verdict = posted[index]?.verdict ?? 'none';
+    countOutcome(world, `usage ${verdict}`);
+    const isKnown = pots.known.has(usage.requestId);
+    pots.known.add(usage.requestId);
+    if (isKnown !== (verdict === 'duplicate')) wrong.push(`${usage.requestId} was judged ${verdict}`);
+    if (verdict === 'unknown_lease') wrong.push(`the lease of ${usage.requestId} was not known`);
+    if (verdict === 'late') late.push({ usage });
+    if (verdict !== 'charged') return;
+    spender.charged += usage.amount;
+    world.oracle.systemAccount('revenue', 'inference', spender.mode).balance += usage.amount;
+  });
+}
+
+const wrong: string[] = [];
+
+/** Usage may come too late only from gateways that were given up: nobody else's work is given away. */
+async function requireAllKnown(world: LedgerHarness, pots: LeaseHarness): Promise<void> {
+  const complaint = wrong.splice(0)[0];
+  if (complaint !== undefined) throw new Error(complaint);
+  for (const { usage } of late.splice(0)) {
+    const { rows } = await world.client.query<{ dead: boolean }>(
+      `select declared_dead_at is not null as dead from pot_lease_gateways where lease_id = $1 and gateway_id = $2`,
+      [toUuid(usage.leaseId), usage.gatewayId],
+    );
+    if (rows[0]?.dead !== true)
+      throw new Error(`The usage of a living gateway was not charged: ${usage.requestId}.`);
+  }
+  void pots;
+}
+
+/** The process is gone in the middle of its requests. Of some the usage was stored, of some it comes later, or never. */
+export const killGateway: LeaseAction = async (world, pots, random) => {
+  const index = random.int(0, pots.gateways.length - 1);
+  const dead = pots.gateways[index];
+  pots.gateways[index] = startGateway();
+  const lost = pots.flights.filter(({ gateway }) => gateway === dead);
+  for (const flight of lost) {
+    pots.flights.splice(pots.flights.indexOf(flight), 1);
+    if (random.chance(0.4)) publish(pots, flight, actualOf(random, flight));
+    else pots.ghosts.push(flight);
+  }
+  countOutcome(world, 'gateways that died');
+};
+
+/** A message of the dead arrives after all: soon, or long after its lease. */
+export const deliverLateMessage: LeaseAction = async (_world, pots, random) => {
+  const [ghost] = pots.ghosts.splice(random.int(0, pots.ghosts.length - 1), 1);
+  if (ghost !== undefined) publish(pots, ghost, actualOf(random, ghost));
+};
+
+export const maintain: LeaseAction = async (_world, pots, random) => {
+  await random.pick(pots.gateways).client.tend();
+  await waitForPending(pots);
+};
+
+export const sweep: LeaseAction = async (_world, pots, random) => {
+  const name = random.pick(['callIn', 'closePassed', 'buryDead', 'settleDead'] as const);
+  await pots.sweeps[name]().catch((error: unknown) => {
+    if (!(error instanceof ProcessDied)) throw error;
+  });
+};
+
+/** Money is wanted for something else: what the pot can spare becomes available, and not a nano more or less. */
+export const recall: LeaseAction = async (world, pots, random) => {
+  const spender = random.pick(pots.spenders);
+  const before = await balanceOf(world, spender);
+  const { orgId, mode } = spender;
+  const freed = await pots.service
+    .recallFor({ orgId, mode, amount: amountFrom(random, 2) })
+    .catch((error: unknown) => {
+      if (error instanceof ProcessDied) return null;
+      throw error;
+    });
+  const after = await balanceOf(world, spender);
+  if (freed !== null && after.available - before.available !== freed) {
+    throw new Error(`A recall answered ${freed} and freed ${after.available - before.available}.`);
+  }
+};
+
+/** A rental of the same organisation: it has exactly what the pots have not. */
+export const holdForRental: LeaseAction = async (world, pots, random) => {
+  const spender = random.pick(pots.spenders);
+  const { orgId, mode, holds } = spender;
+  world.steps += 1;
+  const base = { orgId, mode, cause: { kind: 'rental', id: `r${world.steps}` }, step: 'hold' } as const;
+  const [held] = holds.keys();
+  if (held !== undefined && random.chance(0.6)) {
+    requireLedgerSuccess(await applyFor(world, { ...base, do: 'close', holdId: held }));
+    holds.delete(held);
+    return;
+  }
+  const amount = amountFrom(random, 3);
+  const { available } = await balanceOf(world, spender);
+  const result = await applyFor(world, { ...base, do: 'hold', amount, demand: 'new' });
+  if (result.ok !== available >= amount)
+    throw new Error(`A hold of ${amount} met ${available} and ${result.ok}.`);
+  if (result.ok && result.holdId !== null) holds.set(result.holdId, amount);
+};
+
+export const fund: LeaseAction = async (world, pots, random) => {
+  const poorest = pots.spenders.toSorted((a, b) => (a.paidIn - a.charged < b.paidIn - b.charged ? -1 : 1));
+  await payIn(world, poorest[0] ?? random.pick(pots.spenders), amountFrom(random, 2) + 1n);
+};
+
+async function markTampered(world: LedgerHarness, pots: LeaseHarness, what: string): Promise<void> {
+  const { rows } = await world.client.query<{ generation: string }>('select generation from pot_servers');
+  pots.meddled = BigInt(rows[0]?.generation ?? 0);
+  countOutcome(world, what);
+}
+
+export const wipe: LeaseAction = async (world, pots) => {
+  await pots.valkey.client.command(['FLUSHALL']);
+  countOutcome(world, 'Valkeys wiped');
+};
+
+export const restartEmpty: LeaseAction = async (world, pots) => {
+  await forgetSnapshot(pots);
+  await pots.valkey.restart();
+  await markTampered(world, pots, 'Valkeys restarted empty');
+};
+
+/** The snapshot to go back to. */
+export const snapshot: LeaseAction = async (_world, pots) => {
+  // A replica that took a copy may have left one being written.
+  await eventually({ what: 'a snapshot', intervalMs: 5 }, async () => {
+    await pots.valkey.client.command(['SAVE']);
+    return true;
+  });
+};
+
+export const rollBack: LeaseAction = async (world, pots) => {
+  await pots.valkey.restart();
+  await markTampered(world, pots, 'Valkeys rolled back');
+};
+
+const isSynced = async (client: { command(words: readonly string[]): Promise<unknown> }): Promise<boolean> =>
+  String(await client.command(['INFO', 'replication'])).includes('master_link_status:up');
+
+/** A replica takes a copy, and then hears no more of it. */
+export const copyToReplica: LeaseAction = async (_world, pots) => {
+  const { client } = pots.replica;
+  await client.command(['REPLICAOF', '127.0.0.1', String(pots.valkey.port)]);
+  await eventually({ what: 'the replica to have a copy', intervalMs: 5 }, () => isSynced(client));
+  await client.command(['REPLICAOF', 'NO', 'ONE']);
+  pots.replicaHas = true;
+};
+
+/** The stale copy takes the place of the master: same address, scripts and all, and the data of some time ago. */
+export const promoteStale: LeaseAction = async (world, pots) => {
+  const { client } = pots.valkey;
+  await client.command(['REPLICAOF', '127.0.0.1', String(pots.replica.port)]);
+  await eventually({ what: 'the stale data to be taken over', intervalMs: 5 }, () => isSynced(client));
+  await client.command(['REPLICAOF', 'NO', 'ONE']);
+  await markTampered(world, pots, 'stale replicas promoted');
+};
+
+/** Everything comes to its end: all money is back but what was charged. */
+export const closeEverything: LeaseAction = async (world, pots, random) => {
+  pots.ledgerIsUp = true;
+  pots.fault = null;
+  while (pots.flights.length > 0) await finish(world, pots, random);
+  for (const { client } of pots.gateways) await client.close();
+  pots.gateways.splice(0, pots.gateways.length, startGateway(), startGateway(), startGateway());
+  await world.clock.advance(24 * 3_600_000);
+  for (let round = 0; round < 3; round += 1) {
+    await pots.sweeps.callIn();
+    await pots.sweeps.buryDead();
+    while (pots.passed < pots.stream.length) await sink(world, pots, random);
+    await pots.sweeps.settleDead();
+    while ((await pots.sweeps.closePassed()) > 0);
+  }
+  const { rows } = await world.client.query<{ id: string; state: string }>(
+    `select id, state from pot_leases where state <> 'closed'`,
+  );
+  if (rows.length > 0) throw new Error(`A lease is still ${rows[0]?.state} after everything has ended.`);
+  for (const spender of pots.spenders) {
+    const { held } = await balanceOf(world, spender);
+    const beside = [...spender.holds.values()].reduce((sum, amount) => sum + amount, 0n);
+    if (held !== beside) throw new Error(`${held} is held and only ${beside} has a reason.`);
+  }
+};

@@ -1,0 +1,277 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  createCreditLeaseClient,
+  createCreditLeaseService,
+  createCreditLeaseSweeps,
+  type EpochEnd,
+  type LeaseRules,
+  type CreditLeaseClient,
+  type CreditLeaseService,
+  type CreditLeaseSweeps,
+  type ReserveRefusal,
+  type Reservation,
+  type UsageItem,
+} from '@millrace/core/credit-leases';
+import {
+  applyLedger,
+  createBudget,
+  requireLedgerSuccess,
+  type LedgerCommand,
+  type LedgerResult,
+} from '@millrace/core/ledger';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import {
+  toUuid,
+  type BudgetId,
+  type HoldId,
+  type KeyId,
+  type LeaseId,
+  type OrgId,
+} from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd } from '@millrace/platform/money';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import { hybridClock, startValkeyServer, type TestValkey } from '@millrace/testing';
+import { cell, type LedgerHarness } from './harness.ts';
+
+/** Gateways, a worker and a usage stream around a real Valkey that belongs to this simulation alone. */
+
+const rules: LeaseRules = {
+  leaseMs: 2 * 3_600_000,
+  longestRequestMs: 600_000,
+  deadAfterMs: 4 * 3_600_000,
+  outageMs: 60_000,
+  least: 500_000_000n,
+  sharePercent: 40,
+  calmMs: 60_000,
+};
+
+/** An organisation that spends from pots. It has no other money than what is paid in here. */
+export interface LeaseTenant {
+  readonly orgId: OrgId;
+  readonly mode: 'live';
+  readonly keyId: KeyId;
+  readonly budget: BudgetId | null;
+  paidIn: bigint;
+  charged: bigint;
+  /** Holds for other things than pots. */
+  readonly holds: Map<HoldId, bigint>;
+}
+
+export interface Gateway {
+  readonly name: string;
+  readonly client: CreditLeaseClient;
+}
+
+/** With money from a pot: in test mode there is none. */
+export type PaidReservation = Reservation & { readonly leaseId: LeaseId };
+
+export const isPaid = (got: Reservation | ReserveRefusal): got is PaidReservation =>
+  'leaseId' in got && got.leaseId !== null;
+
+/** Admitted by a pot and not yet told to the stream. */
+export interface InFlightRequest {
+  readonly gateway: Gateway;
+  readonly spender: LeaseTenant;
+  readonly reservation: PaidReservation;
+}
+
+export type Message =
+  | { readonly usage: UsageItem; readonly spender: LeaseTenant }
+  | { readonly end: EpochEnd };
+
+export interface LeaseHarness {
+  readonly valkey: TestValkey;
+  readonly replica: TestValkey;
+  readonly service: CreditLeaseService;
+  readonly sweeps: CreditLeaseSweeps;
+  readonly spenders: readonly LeaseTenant[];
+  readonly gateways: Gateway[];
+  readonly flights: InFlightRequest[];
+  /** Requests of gateways that died; some of them are still heard of. */
+  readonly ghosts: InFlightRequest[];
+  readonly stream: Message[];
+  readonly ends: Set<string>;
+  /** Amounts by request, once its usage is in the books, charged or not. */
+  readonly known: Set<string>;
+  /** How many messages the sink has passed. */
+  passed: number;
+  ledgerIsUp: boolean;
+  /** The next step of the worker that fails, and whether it fails before or after it is done. */
+  fault: 'before' | 'after' | null;
+  /** Someone meddled with Valkey since a generation began: what it holds counts for nothing until the next. */
+  meddled: bigint | null;
+  replicaHas: boolean;
+  /** Questions to the ledger that are under way. */
+  readonly pending: Set<Promise<unknown>>;
+  made: number;
+}
+
+export const streamName = 'USAGE_1';
+
+/** Time as gateways and workers see it: it stands still with the simulation. */
+function leaseClock(world: LedgerHarness): Clock {
+  return { ...hybridClock(world.clock), monotonicMs: () => world.clock.monotonicMs() };
+}
+
+export class ProcessDied extends Error {}
+
+export async function createLeaseHarness(world: LedgerHarness): Promise<LeaseHarness> {
+  const [valkey, replica] = await Promise.all([startValkeyServer(), startValkeyServer()]);
+  const log = createLogger({ name: 'pots', level: 'silent' });
+  const clock = leaseClock(world);
+  const guard = async <T>(act: () => Promise<T>): Promise<T> => {
+    const { fault } = pots;
+    pots.fault = null;
+    if (fault === 'before') throw new ProcessDied('The worker died before it did this.');
+    const result = await act();
+    if (fault === 'after') throw new ProcessDied('The worker died after it had done this.');
+    return result;
+  };
+  const db = {
+    get kysely() {
+      return world.db.kysely;
+    },
+    clock: world.db.clock,
+    transaction: (options: never, work: never) => guard(() => world.db.transaction(options, work)),
+  } as unknown as Db;
+  const ours: ValkeyClient = {
+    ...valkey.client,
+    runLoaded: (script, call) => guard(() => valkey.client.runLoaded(script, call)),
+  };
+  const service = createCreditLeaseService({ db, valkey: ours, cell, clock, log, rules });
+  const publishEnd = async (end: EpochEnd): Promise<void> => {
+    const id = `${end.gatewayId} ${end.orgId} ${end.mode} ${end.throughEpoch}`;
+    if (!pots.ends.has(id)) pots.stream.push({ end });
+    pots.ends.add(id);
+  };
+  const sweeps = createCreditLeaseSweeps({ db, log, cell, service, rules, publishEnd });
+  const pots: LeaseHarness = {
+    valkey,
+    replica,
+    service,
+    sweeps,
+    spenders: await createSpenders(world),
+    gateways: [],
+    flights: [],
+    ghosts: [],
+    stream: [],
+    ends: new Set(),
+    known: new Set(),
+    passed: 0,
+    ledgerIsUp: true,
+    fault: null,
+    meddled: null,
+    replicaHas: false,
+    pending: new Set(),
+    made: 0,
+  };
+  newGateway = () => {
+    pots.made += 1;
+    const name = `gw-${pots.made}`;
+    const client = createCreditLeaseClient({
+      valkey: valkey.client,
+      requestLease: (request) => {
+        const answer = pots.ledgerIsUp
+          ? service.lease(request)
+          : Promise.reject(new Error('The ledger is away.'));
+        const pending: Promise<unknown> = answer
+          .catch(() => undefined)
+          .finally(() => pots.pending.delete(pending));
+        pots.pending.add(pending);
+        return answer;
+      },
+      publishEnd,
+      cell,
+      gatewayId: name,
+      clock,
+      log,
+    });
+    return { name, client };
+  };
+  for (let made = 0; made < 3; made += 1) pots.gateways.push(newGateway());
+  return pots;
+}
+
+let newGateway: () => Gateway;
+export const startGateway = (): Gateway => newGateway();
+
+export async function closeLeaseHarness(pots: LeaseHarness): Promise<void> {
+  await waitForPending(pots);
+  await pots.valkey[Symbol.asyncDispose]();
+  await pots.replica[Symbol.asyncDispose]();
+}
+
+/** Resolves when nobody asks the ledger any more. */
+export async function waitForPending(pots: LeaseHarness): Promise<void> {
+  while (pots.pending.size > 0) await Promise.all(pots.pending);
+}
+
+async function createSpenders(world: LedgerHarness): Promise<LeaseTenant[]> {
+  const spenders: LeaseTenant[] = [];
+  for (let number = 0; number < 5; number += 1) {
+    const orgId = world.ids.next('org');
+    const mode = 'live';
+    await world.client.query(
+      'insert into organisations (id, name, slug, home_cell) values ($1, $2, $3, $4)',
+      [toUuid(orgId), `Spender ${number}`, `spender-${number}`, cell],
+    );
+    const keyId = world.ids.next('key');
+    const budget = number === 0 ? await createLeaseBudget(world, orgId, keyId) : null;
+    spenders.push({ orgId, mode, keyId, budget, paidIn: 0n, charged: 0n, holds: new Map() });
+  }
+  return spenders;
+}
+
+async function createLeaseBudget(world: LedgerHarness, orgId: OrgId, keyId: KeyId): Promise<BudgetId> {
+  const { id } = await world.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
+    createBudget(tx, {
+      orgId,
+      mode: 'live',
+      name: 'Key',
+      keyIds: [keyId],
+      period: 'total',
+      limit: nanoUsd(200_000_000_000n),
+      thresholdsPercent: [],
+      onExceeded: 'stop_new_work',
+    }),
+  );
+  return id;
+}
+
+export async function applyFor(world: LedgerHarness, command: LedgerCommand): Promise<LedgerResult> {
+  const [result] = await world.db.transaction({ name: 'spender', isolation: 'read committed' }, (tx) =>
+    applyLedger(tx, [command]),
+  );
+  if (result === undefined) throw new Error('The ledger answered nothing.');
+  return result;
+}
+
+export async function payIn(world: LedgerHarness, spender: LeaseTenant, amount: bigint): Promise<void> {
+  const { orgId, mode } = spender;
+  world.steps += 1;
+  requireLedgerSuccess(
+    await applyFor(world, {
+      do: 'credit',
+      kind: 'top_up',
+      orgId,
+      mode,
+      cause: { kind: 'deposit', id: `p${world.steps}` },
+      step: 'paid',
+      amount: nanoUsd(amount),
+      from: [{ account: { kind: 'payments_clearing' }, amount: nanoUsd(amount) }],
+      description: 'Paid in',
+    }),
+  );
+  spender.paidIn += amount;
+  world.oracle.systemAccount('payments_clearing', null, mode).balance -= amount;
+}
+
+/** Removes what an earlier snapshot has left, so that the next start is an empty one. */
+export async function forgetSnapshot(pots: LeaseHarness): Promise<void> {
+  const answer = await pots.valkey.client.command(['CONFIG', 'GET', 'dir']);
+  const folder = Array.isArray(answer) ? answer[1] : (answer as Record<string, unknown>)['dir'];
+  await rm(join(String(folder), 'dump.rdb'), { force: true });
+}

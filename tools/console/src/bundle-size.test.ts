@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { computeBundleSize } from './bundle-size.ts';
+
+const sizes: Readonly<Record<string, number>> = {
+  'app.js': 100,
+  'react.js': 50,
+  'page.js': 7,
+  'chart.js': 20,
+};
+const manifest = {
+  'index.html': { file: 'app.js', isEntry: true, imports: ['_react.js'], dynamicImports: ['page.tsx'] },
+  '_react.js': { file: 'react.js', imports: ['index.html'] },
+  'page.tsx': { file: 'page.js', imports: ['_react.js', 'index.html'], dynamicImports: ['chart.ts'] },
+  'chart.ts': { file: 'chart.js' },
+  'style.css': { file: 'style.css' },
+};
+
+it('weighs what the entry imports outright, and what each part adds to it', () => {
+  expect(computeBundleSize(manifest, (file) => sizes[file] ?? Number.NaN)).toEqual({
+    firstLoadBytes: 150,
+    parts: [
+      { name: 'chart.ts', bytes: 20 },
+      { name: 'page.tsx', bytes: 7 },
+    ],
+  });
+});
+
+it('does not take a build without an entry for a light one', () => {
+  expect(() => computeBundleSize({ 'page.tsx': { file: 'page.js' } }, () => 1)).toThrow('no entry');
+});
