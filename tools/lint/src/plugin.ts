@@ -4,6 +4,7 @@ import { envOnlyInConfig } from './rules/env-only-in-config.ts';
 import { linearRegexp } from './rules/linear-regexp.ts';
 import { noTodoComments } from './rules/no-todo-comments.ts';
 import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
+import { glossaryWords } from './rules/glossary-words.ts';
 import { injectedRandom } from './rules/injected-random.ts';
 import { storeHandleFirst } from './rules/store-handle-first.ts';
 import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
@@ -11,6 +12,7 @@ import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
 const rules: Readonly<Record<string, Rule>> = {
   'divide-only-in-money': divideOnlyInMoney,
   'env-only-in-config': envOnlyInConfig,
+  'glossary-words': glossaryWords,
   'linear-regexp': linearRegexp,
   'no-loose-ends': noTodoComments,
   'no-unfinished-tests': noUnfinishedTests,
