@@ -93,18 +93,18 @@ export const bench = defineBench({
     pinServer(api.pid);
 
     const bare = createCaller(bareUrl, CONCURRENCY);
-    const ours = createCaller(api.url, CONCURRENCY);
+    const own = createCaller(api.url, CONCURRENCY);
     let created = 0;
     try {
       const sides = await measure(
         {
           'bare route': () => bare.call('/constant', 200),
           'bare select': () => bare.call('/row', 200),
-          'GET /v2/me': () => ours.call('/v2/me', 200, { key: reader }),
+          'GET /v2/me': () => own.call('/v2/me', 200, { key: reader }),
           'GET /v2/api-keys, 20 keys': () =>
-            ours.call(`/v2/api-keys?limit=${LISTED_KEYS}`, 200, { key: reader }),
+            own.call(`/v2/api-keys?limit=${LISTED_KEYS}`, 200, { key: reader }),
           'POST /v2/api-keys, idempotent': () =>
-            ours.call('/v2/api-keys', 201, {
+            own.call('/v2/api-keys', 201, {
               method: 'POST',
               key: creators[(created += 1) % creators.length] ?? '',
               body: { name: 'bench', scopes: ['events:read'] },
@@ -136,7 +136,7 @@ export const bench = defineBench({
       };
     } finally {
       bare.close();
-      ours.close();
+      own.close();
     }
   },
 });

@@ -99,7 +99,7 @@ async function allocatedBytes(work: () => void): Promise<number> {
 /** Bytes and allocations, which do not depend on the machine's speed. */
 async function counts(): Promise<BenchReport> {
   const [bytes, bytesByJson] = [rewriteStream(true), rewriteStream(false)];
-  const [ours, json] = [
+  const [own, json] = [
     await allocatedBytes(() => rewriteStream(true)),
     await allocatedBytes(() => rewriteStream(false)),
   ];
@@ -108,12 +108,12 @@ async function counts(): Promise<BenchReport> {
     figures: {
       'bytes sent': bytes,
       'bytes sent, every event through JSON': bytesByJson,
-      'bytes allocated for an event': perEvent(ours),
+      'bytes allocated for an event': perEvent(own),
       'bytes allocated for an event, through JSON': perEvent(json),
     },
     bars: [
       atMost('bytes sent, difference from JSON', 0, Math.abs(bytes - bytesByJson)),
-      atMost('allocations, times those through JSON', 0.5, Number((ours / json).toFixed(2))),
+      atMost('allocations, times those through JSON', 0.5, Number((own / json).toFixed(2))),
     ],
   };
 }
@@ -132,17 +132,17 @@ export const bench = defineBench({
       { concurrency: 1, rounds: 5, roundMs: 1_000 },
     );
     const usAnEvent = (side: { readonly cpuUs: number }): number => side.cpuUs / STREAMS / EVENTS;
-    const ours = usAnEvent(sides.Millrace);
+    const own = usAnEvent(sides.Millrace);
     const json = usAnEvent(sides['every event through JSON']);
     return {
       figures: {
         ...sides,
         'bare copy, us an event': usAnEvent(sides['bare copy']),
         'through JSON, us an event': json,
-        'Millrace, us an event': ours,
-        'Millrace / JSON': ours / json,
+        'Millrace, us an event': own,
+        'Millrace / JSON': own / json,
       },
-      bars: [atMost('Millrace / JSON', 0.25, ours / json)],
+      bars: [atMost('Millrace / JSON', 0.25, own / json)],
     };
   },
 });

@@ -95,10 +95,10 @@ async function createBaselineHops(
   const last = (await nats.streamState(channels.stream))?.lastSequence ?? 0;
   const follower = await nats.follow({ stream: channels.stream, fromSequence: last + 1, maxBuffered: 1_000 });
   await mover.query('listen bench_hops');
-  let heard: () => void = () => undefined;
-  mover.on('notification', () => heard());
+  let received: () => void = () => undefined;
+  mover.on('notification', () => received());
   return async () => {
-    const notified = new Promise<void>((resolve) => (heard = resolve));
+    const notified = new Promise<void>((resolve) => (received = resolve));
     await writer.query('begin');
     await writer.query(insert, [payload]);
     await writer.query("notify bench_hops, 'written'");
@@ -109,8 +109,8 @@ async function createBaselineHops(
     await mover.query('commit');
     await nats.publish(subject, { payload }, { messageId: testIds.next('evt'), envelope });
     // Messages of the other sides are in the same stream.
-    for (let isOurs = false; !isOurs;)
-      isOurs = (await follower.take(100, 5_000)).some((message) => message.subject === subject);
+    for (let isOwn = false; !isOwn;)
+      isOwn = (await follower.take(100, 5_000)).some((message) => message.subject === subject);
     await mover.query('select payload from bench_hops order by id desc limit 1');
   };
 }

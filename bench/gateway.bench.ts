@@ -69,13 +69,13 @@ async function warmUp(call: () => Promise<void>, concurrency: number): Promise<v
   await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
-async function compare(run: BenchRun, gateways: Gateways, wish: LoadShape, concurrency: number) {
+async function compare(run: BenchRun, gateways: Gateways, request: LoadShape, concurrency: number) {
   const firstMs = byName<number[]>(() => []);
-  const clients = byName((name) => clientOf(gateways[name], wish));
+  const clients = byName((name) => clientOf(gateways[name], request));
   let refused = 0;
   const callOf = (name: Name) => async (): Promise<void> => {
     const seen = await clients[name].ask();
-    if (seen.status === 200 && seen.bytes >= leastBytes(wish)) firstMs[name].push(seen.firstMs);
+    if (seen.status === 200 && seen.bytes >= leastBytes(request)) firstMs[name].push(seen.firstMs);
     else {
       if (refused === 0)
         run.note(`${name} answered ${seen.status} with ${seen.bytes} bytes: ${seen.refusal}`);

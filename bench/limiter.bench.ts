@@ -114,11 +114,11 @@ export const bench = defineBench({
           if (degraded) uncounted += 1;
         },
       });
-      const ours = sides['limiter, three policies'];
+      const own = sides['limiter, three policies'];
       const bareSide = sides['three bare counters'];
-      const share = Math.round((ours.perSecond * 100) / bareSide.perSecond);
+      const share = Math.round((own.perSecond * 100) / bareSide.perSecond);
       const cpuTimes = (of: 'cpuUs' | 'serverCpuUs'): number =>
-        Math.round((ours[of] * 10) / Math.max(1, bareSide[of])) / 10;
+        Math.round((own[of] * 10) / Math.max(1, bareSide[of])) / 10;
       note(`the limiter reaches ${share} % of the rate of three bare counters`);
       return {
         figures: { ...sides, 'share of bare rate, %': share, 'calls not counted': uncounted },

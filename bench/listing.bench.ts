@@ -111,10 +111,10 @@ async function measureUpdate(
   const committedMs = systemClock.monotonicMs();
   await client.end();
   for (;;) {
-    const answer = await caller.read({}, { 'if-none-match': String(before.headers.etag) });
-    if (answer.status === 200) {
+    const response = await caller.read({}, { 'if-none-match': String(before.headers.etag) });
+    if (response.status === 200) {
       const seenMs = systemClock.monotonicMs() - committedMs;
-      const text = gunzipSync(answer.body).toString('utf8');
+      const text = gunzipSync(response.body).toString('utf8');
       const shown = text.split(`"amount":${price / 1000},`).length - 1;
       if (shown !== nodes.length) throw new Error(`${shown} of ${nodes.length} changes are shown`);
       return seenMs;
@@ -175,9 +175,9 @@ export const bench = defineBench({
     const emptyMib = await memoryOfEmpty(database, env);
     const market = await setUp(run, database);
     await using api = await startApiProcess({ database, names, env });
-    const ours = createListingCaller(api.url, CLIENTS);
-    const filledMs = await waitUntilListed(ours);
-    const whole = await ours.read({});
+    const own = createListingCaller(api.url, CLIENTS);
+    const filledMs = await waitUntilListed(own);
+    const whole = await own.read({});
     const plain = gunzipSync(whole.body).length;
     const folder = await mkdtemp(join(tmpdir(), 'listing-'));
     const file = join(folder, 'list.gz');
@@ -196,25 +196,25 @@ export const bench = defineBench({
     try {
       const etag = { 'if-none-match': String(whole.headers.etag) };
       const lists = await run.measure(
-        { 'bare node:http': () => bare.ask({}), 'the whole list': () => ours.ask({}) },
+        { 'bare node:http': () => bare.ask({}), 'the whole list': () => own.ask({}) },
         { concurrency: CLIENTS },
       );
       const { unchanged } = await run.measure(
-        { unchanged: () => ours.ask({}, etag) },
+        { unchanged: () => own.ask({}, etag) },
         { concurrency: CLIENTS },
       );
       const asked = Object.entries(queryMix(market)).map(
-        ([name, question]) => [name, () => ours.ask(question())] as const,
+        ([name, question]) => [name, () => own.ask(question())] as const,
       );
       const filtered = await run.measure(Object.fromEntries(asked), { concurrency: 1 });
       const crowd = await run.measure(Object.fromEntries(asked), { concurrency: CLIENTS });
       const { broad } = await run.measure(
-        { broad: () => ours.ask({ filters: { 'location.region': regions[0] } }) },
+        { broad: () => own.ask({ filters: { 'location.region': regions[0] } }) },
         { concurrency: 1 },
       );
       const updatesMs: number[] = [];
       for (let round = 0; round < UPDATES; round += 1)
-        updatesMs.push(await measureUpdate(database, market, ours));
+        updatesMs.push(await measureUpdate(database, market, own));
       const share = lists['the whole list'].perSecond / lists['bare node:http'].perSecond;
       const slowest = Math.max(...Object.values<Measure>(filtered).map(({ p99Ms }) => p99Ms));
       const slowestP50 = Math.max(...Object.values<Measure>(filtered).map(({ p50Ms }) => p50Ms));
@@ -251,7 +251,7 @@ export const bench = defineBench({
         ],
       };
     } finally {
-      ours.close();
+      own.close();
       bare.close();
       await rm(folder, { recursive: true });
     }

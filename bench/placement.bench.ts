@@ -132,9 +132,9 @@ function placementRequest(stage: FleetConnections, fields: Partial<PlacementRequ
 }
 
 async function setUp(database: TestDatabase, nodes: number): Promise<void> {
-  for (let planted = 0; planted < nodes; planted += NODES_IN_CLUSTER) {
+  for (let inserted = 0; inserted < nodes; inserted += NODES_IN_CLUSTER) {
     await insertFleet(database.db, {
-      nodes: Math.min(NODES_IN_CLUSTER, nodes - planted),
+      nodes: Math.min(NODES_IN_CLUSTER, nodes - inserted),
       region: REGION,
       fabricSize: FABRIC_SIZE,
       // Nobody watches here, and a run may take longer than that is allowed for.
@@ -163,11 +163,11 @@ async function placeAndRelease(
 ): Promise<void> {
   const { db, placeMs } = stage;
   const { live, most } = kept;
-  const wish = placementRequest(stage, fields);
+  const request = placementRequest(stage, fields);
   const startedMs = systemClock.monotonicMs();
-  const placement = await db.transaction(committed, (tx) => place(tx, wish));
+  const placement = await db.transaction(committed, (tx) => place(tx, request));
   placeMs.push(systemClock.monotonicMs() - startedMs);
-  live.push({ orgId: wish.orgId, placement });
+  live.push({ orgId: request.orgId, placement });
   const oldest = live.length > most ? live.shift() : undefined;
   if (oldest === undefined) return;
   await db.transaction({ ...committed, name: 'release' }, (tx) =>

@@ -75,7 +75,7 @@ async function countStatements(): Promise<Record<string, number>> {
   await using fixture = await startApiFixture();
   const fleet = await insertFleet(fixture.db, { nodes: 1 });
   const { organisation, owner } = await seedOrganisation(fixture.db);
-  const planted = await insertRentals(fixture.db, {
+  const inserted = await insertRentals(fixture.db, {
     ...fleet,
     orgId: organisation.id,
     userId: ownerOf({ owner }),
@@ -87,7 +87,7 @@ async function countStatements(): Promise<Record<string, number>> {
   return {
     'list, page of 100': await count(`${list}?limit=${PAGE}`),
     'list, page of 1': await count(`${list}?limit=1`),
-    'one rental': await count(`/v2/on-demand/rentals/${planted.at(-1)?.wireId}`),
+    'one rental': await count(`/v2/on-demand/rentals/${inserted.at(-1)?.wireId}`),
   };
 }
 
@@ -100,9 +100,9 @@ const baselinePage = {
 const baselineOne = { name: 'bare-one', text: 'select * from rentals where wire_id = $1' };
 
 async function get(url: string, key: string): Promise<{ readonly nextCursor?: string | null }> {
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
-  const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${text.slice(0, 300)}`);
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 300)}`);
   return JSON.parse(text) as { readonly nextCursor?: string | null };
 }
 

@@ -33,10 +33,10 @@ async function cpuMs({ pid }: WorkerProcess): Promise<number> {
 
 /** The part of one core that the worker takes, in percent. */
 async function corePercent(worker: WorkerProcess, windowMs: number): Promise<number> {
-  const [beganMs, before] = [systemClock.monotonicMs(), await cpuMs(worker)];
+  const [startedMs, before] = [systemClock.monotonicMs(), await cpuMs(worker)];
   await systemClock.sleep(windowMs);
   const used = (await cpuMs(worker)) - before;
-  return Math.round((used / (systemClock.monotonicMs() - beganMs)) * 10_000) / 100;
+  return Math.round((used / (systemClock.monotonicMs() - startedMs)) * 10_000) / 100;
 }
 
 /** As the rows are after hours of silence: each removal has failed often, and its next try is somewhere within the hour. */

@@ -22,14 +22,14 @@ export function createCaller(baseUrl: string, connections: number) {
         },
       });
       outgoing.once('error', reject);
-      outgoing.once('response', (answer) => {
+      outgoing.once('response', (response) => {
         let text = '';
-        answer.setEncoding('utf8');
-        answer.on('data', (chunk: string) => (text += chunk));
-        answer.once('error', reject);
-        answer.once('end', () => {
-          if (answer.statusCode === expected) resolve();
-          else reject(new Error(`${path} answered ${answer.statusCode}: ${text.slice(0, 300)}`));
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => (text += chunk));
+        response.once('error', reject);
+        response.once('end', () => {
+          if (response.statusCode === expected) resolve();
+          else reject(new Error(`${path} answered ${response.statusCode}: ${text.slice(0, 300)}`));
         });
       });
       outgoing.end(ask.body === undefined ? undefined : JSON.stringify(ask.body));

@@ -43,10 +43,10 @@ export async function measureOpenStreams(
     await sleep(1_000);
     samples.push(residentMib(gateway.pid));
   }
-  const answers = await Promise.all(streams);
+  const responses = await Promise.all(streams);
   client.close();
-  const refused = answers.filter(({ status }) => status !== 200).length;
-  const whole = answers.filter(({ status, bytes }) => status === 200 && bytes > seconds * 10 * 100).length;
+  const refused = responses.filter(({ status }) => status !== 200).length;
+  const whole = responses.filter(({ status, bytes }) => status === 200 && bytes > seconds * 10 * 100).length;
   // The first third is the filling of heaps and buffers; then the middle of the next against that of the last.
   const third = Math.floor(samples.length / 3);
   const early = middle(samples.slice(third, 2 * third));

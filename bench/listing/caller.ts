@@ -32,17 +32,17 @@ export function createListingCaller(baseUrl: string, connections: number): Calle
         headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip', ...headers },
       });
       outgoing.once('error', reject);
-      outgoing.once('response', (answer) => {
-        const refusal: Buffer[] | null = answer.statusCode === 200 ? null : [];
+      outgoing.once('response', (response) => {
+        const refusal: Buffer[] | null = response.statusCode === 200 ? null : [];
         let bytes = 0;
-        answer.on('data', (chunk: Buffer) => {
+        response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
           (refusal ?? keep)?.push(chunk);
         });
-        answer.once('error', reject);
-        answer.once('end', () => {
-          const status = answer.statusCode ?? 0;
-          if (status === 200 || status === 304) resolve({ status, headers: answer.headers, bytes });
+        response.once('error', reject);
+        response.once('end', () => {
+          const status = response.statusCode ?? 0;
+          if (status === 200 || status === 304) resolve({ status, headers: response.headers, bytes });
           else
             reject(new Error(`the listing answered ${status}: ${Buffer.concat(refusal ?? []).toString()}`));
         });
@@ -53,8 +53,8 @@ export function createListingCaller(baseUrl: string, connections: number): Calle
     ask: (body, headers = {}) => send(body, headers, null),
     read: async (body, headers = {}) => {
       const kept: Buffer[] = [];
-      const answer = await send(body, headers, kept);
-      return { ...answer, body: Buffer.concat(kept) };
+      const response = await send(body, headers, kept);
+      return { ...response, body: Buffer.concat(kept) };
     },
     close: () => agent.destroy(),
   };

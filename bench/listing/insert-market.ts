@@ -60,8 +60,8 @@ export async function insertMarket(
     suppliers.push(await insertListedSupplier(database, client));
   const tenant = await createTenant(database.db);
   const nodeIds: NodeId[] = [];
-  for (let planted = 0; planted < options.machines; planted += CHUNK_SIZE) {
-    const machines = Array.from({ length: Math.min(CHUNK_SIZE, options.machines - planted) }, () => {
+  for (let inserted = 0; inserted < options.machines; inserted += CHUNK_SIZE) {
+    const machines = Array.from({ length: Math.min(CHUNK_SIZE, options.machines - inserted) }, () => {
       const kind = random.pick(models);
       const gpus = random.pick([1, 2, 4, 8]);
       return {

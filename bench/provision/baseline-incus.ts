@@ -53,10 +53,10 @@ export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIn
           },
           timeout: CALL_TIMEOUT_MS,
         },
-        (answer) => {
+        (response) => {
           const parts: Buffer[] = [];
-          answer.on('data', (part: Buffer) => parts.push(part));
-          answer.on('end', () => {
+          response.on('data', (part: Buffer) => parts.push(part));
+          response.on('end', () => {
             const text = Buffer.concat(parts).toString('utf8');
             const told = JSON.parse(text) as {
               operation?: string;

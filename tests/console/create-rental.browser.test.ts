@@ -113,8 +113,8 @@ test('a key is added on the way, pressing twice makes one rental, and its page i
       await create.dblclick();
       await page.waitForURL(/\/rentals\/\d+/);
       await page.getByRole('heading', { level: 1, name }).waitFor();
-      const answer = await call('test', 'GET', rentals);
-      const { items } = (await answer.json()) as { readonly items: readonly { readonly name: string }[] };
+      const response = await call('test', 'GET', rentals);
+      const { items } = (await response.json()) as { readonly items: readonly { readonly name: string }[] };
       expect(items.map((rental) => rental.name)).toEqual([name]);
     },
   );

@@ -24,13 +24,13 @@ afterAll(async () => {
 let key: string | null = null;
 async function call(method: string, path: string, body: object): Promise<Response> {
   key ??= await owner.key('test');
-  const answer = await fetch(stack.apiUrl + path, {
+  const response = await fetch(stack.apiUrl + path, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  expect(answer.ok, await answer.clone().text()).toBe(true);
-  return answer;
+  expect(response.ok, await response.clone().text()).toBe(true);
+  return response;
 }
 
 /** A tab of the owner in test mode. */

@@ -29,13 +29,13 @@ afterAll(async () => {
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer that it depends on
 async function call(method: string, path: string, body?: object): Promise<any> {
-  const answer = await fetch(stack.apiUrl + path, {
+  const response = await fetch(stack.apiUrl + path, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${String(answer.status)} ${text}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${String(response.status)} ${text}`);
   return JSON.parse(text);
 }
 

@@ -8,7 +8,7 @@ import {
 
 const places = { apiUrl: 'https://api.example.com', inferenceUrl: 'https://models.example.com' };
 const nasty = `It's "quoted" $HOME \`id\` \\n\nnext 'line' — 水`;
-const wishes: readonly SnippetRequest[] = [
+const requests: readonly SnippetRequest[] = [
   {
     kind: 'chat',
     model: 'acme/chat',
@@ -22,13 +22,13 @@ const wishes: readonly SnippetRequest[] = [
   { kind: 'image', model: 'acme/image', prompt: nasty, size: '512x512', n: 2, steps: 30, seed: 7 },
   { kind: 'speech', model: 'acme/speech', input: nasty, voice: 'alloy', speed: 1.5 },
 ];
-const codeOf = (wish: SnippetRequest, id: string): string =>
-  buildSnippets(wish, places).find((snippet) => snippet.id === id)?.code ?? '';
+const codeOf = (request: SnippetRequest, id: string): string =>
+  buildSnippets(request, places).find((snippet) => snippet.id === id)?.code ?? '';
 
-describe.each(wishes.map((wish) => [wish.kind, wish] as const))('code for %s', (_, wish) => {
+describe.each(requests.map((request) => [request.kind, request] as const))('code for %s', (_, request) => {
   test('names the model, and takes the key from the environment', () => {
-    for (const { id, code } of buildSnippets(wish, places)) {
-      expect(code, id).toContain(wish.model);
+    for (const { id, code } of buildSnippets(request, places)) {
+      expect(code, id).toContain(request.model);
       if (id !== 'cli') expect(code, id).toContain('MILLRACE_API_KEY');
       if (id !== 'cli') expect(code, id).toContain('https://models.example.com');
     }
@@ -36,23 +36,23 @@ describe.each(wishes.map((wish) => [wish.kind, wish] as const))('code for %s', (
 
   // What a shell and Node make of it, in their own hands.
   test('curl sends exactly what was filled in, whatever signs are in it', () => {
-    const shell = codeOf(wish, 'curl').replace(/^curl/, 'printf "%s\\0"');
+    const shell = codeOf(request, 'curl').replace(/^curl/, 'printf "%s\\0"');
     const words = execFileSync('sh', ['-c', shell], { env: { MILLRACE_API_KEY: 'k' }, encoding: 'utf8' });
     const body = JSON.parse(words.split('\0').at(-2) ?? '') as Record<string, unknown>;
-    expect(body['model']).toBe(wish.model);
+    expect(body['model']).toBe(request.model);
     expect(JSON.stringify(body)).toContain(JSON.stringify(nasty).slice(1, -1));
     expect(words).toContain('Authorization: Bearer k');
   });
 
   test('the command line is one command with the words as they are', () => {
-    const shell = codeOf(wish, 'cli').replace(/^millrace/, 'printf "%s\\0"');
+    const shell = codeOf(request, 'cli').replace(/^millrace/, 'printf "%s\\0"');
     const words = execFileSync('sh', ['-c', shell], { encoding: 'utf8' }).split('\0');
     expect(words).toContain(nasty);
-    expect(words).toContain(wish.model);
+    expect(words).toContain(request.model);
   });
 
   test('Node understands it', () => {
-    const input = codeOf(wish, 'javascript');
+    const input = codeOf(request, 'javascript');
     const checked = execFileSync(process.execPath, ['--check', '--input-type=module', '-'], {
       input,
       encoding: 'utf8',
@@ -63,12 +63,12 @@ describe.each(wishes.map((wish) => [wish.kind, wish] as const))('code for %s', (
 });
 
 test('Python writes texts and lists as JSON does, and true in its own way', () => {
-  const wish: SnippetRequest = {
+  const request: SnippetRequest = {
     kind: 'chat',
     model: 'm',
     messages: [{ role: 'user', content: 'It\'s\n"so"' }],
   };
-  expect(codeOf(wish, 'python')).toBe(String.raw`import os
+  expect(codeOf(request, 'python')).toBe(String.raw`import os
 
 from openai import OpenAI
 

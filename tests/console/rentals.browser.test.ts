@@ -37,19 +37,19 @@ const SOON_MS = 2_000;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer that it depends on
 async function call(method: string, path: string, body?: object): Promise<any> {
-  const answer = await fetch(stack.apiUrl + path, {
+  const response = await fetch(stack.apiUrl + path, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${String(answer.status)} ${text}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${String(response.status)} ${text}`);
   return text === '' ? null : JSON.parse(text);
 }
 
 async function runningRental(name: string, more: object = {}): Promise<number> {
-  const wish = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
-  const { id } = await call('POST', rentals, wish);
+  const request = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
+  const { id } = await call('POST', rentals, request);
   await eventually({ what: `${name} to run`, timeoutMs: 60_000 }, async () => {
     return (await call('GET', `/v2/on-demand/rentals/${String(id)}`)).status === 'Running';
   });
@@ -217,8 +217,8 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
 
 test('the lists of volumes and of running costs show a volume that is being restored as such, not as frozen', async () => {
   const volumes = '/v2/on-demand/storage-volumes';
-  const wish = { region: MOCK_REGION, label: 'kept-data', sizeInGb: 256 };
-  const { storageVolumeId } = await call('POST', volumes, wish);
+  const request = { region: MOCK_REGION, label: 'kept-data', sizeInGb: 256 };
+  const { storageVolumeId } = await call('POST', volumes, request);
   const detail = () => call('GET', `${volumes}/${String(storageVolumeId)}`);
   await eventually({ what: 'the volume to be active', timeoutMs: 60_000 }, async () => {
     return (await detail()).status === 'active';

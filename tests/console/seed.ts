@@ -46,13 +46,13 @@ type Call = (method: string, path: string, body?: object) => Promise<Json>;
 
 function createCaller(apiUrl: string, key: string): Call {
   return async (method, path, body) => {
-    const answer = await fetch(apiUrl + path, {
+    const response = await fetch(apiUrl + path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === '' ? null : JSON.parse(text);
   };
 }
@@ -98,8 +98,8 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
   const { publicKey } = newReadinessKey();
   await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey });
   const rent = async (name: string, more: object = {}): Promise<number> => {
-    const wish = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
-    return ((await call('POST', rentals, wish)) as { id: number }).id;
+    const request = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
+    return ((await call('POST', rentals, request)) as { id: number }).id;
   };
   const fault = (name: string, more: object = {}): object => ({
     tags: { 'millrace.fault': name, ...more },
@@ -213,7 +213,7 @@ async function askModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<strin
     scopes: ['inference:write'],
     mode: 'test',
   });
-  const answer = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+  const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -221,7 +221,7 @@ async function askModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<strin
       messages: [{ role: 'user', content: 'Tell me of the mill.' }],
     }),
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`The model did not answer: ${text}`);
-  return answer.headers.get('x-request-id') ?? '';
+  const text = await response.text();
+  if (!response.ok) throw new Error(`The model did not answer: ${text}`);
+  return response.headers.get('x-request-id') ?? '';
 }

@@ -20,14 +20,14 @@ import { callOperation, startHarness, type CallInput, type Harness } from './har
 // access.int.test.ts: an operation that has one there is judged here as well.
 
 const roles: readonly Role[] = roleNames;
-let world: Harness;
+let harness: Harness;
 let persons: ReadonlyMap<Role, SignedIn>;
 let owners: { readonly acme: SignedIn; readonly other: SignedIn; readonly operator: SignedIn };
-let stranger: SignedIn;
+let outsider: SignedIn;
 
 beforeAll(async () => {
-  world = await startHarness();
-  const { fixture, acme, other, operator } = world;
+  harness = await startHarness();
+  const { fixture, acme, other, operator } = harness;
   const made = new Map<Role, SignedIn>();
   for (const role of roles) made.set(role, await fixture.signInAs((await acme.addPerson(role)).userId));
   persons = made;
@@ -36,9 +36,9 @@ beforeAll(async () => {
     other: await fixture.signInAs(other.owner.userId),
     operator: await fixture.signInAs(operator.owner.userId),
   };
-  stranger = await fixture.signInAs(other.owner.userId);
+  outsider = await fixture.signInAs(other.owner.userId);
 });
-afterAll(() => world.fixture[Symbol.asyncDispose]());
+afterAll(() => harness.fixture[Symbol.asyncDispose]());
 
 const served = operationsOf(contract).filter(
   (operation) => processOf(operation) === 'api' && !Object.hasOwn(pendingOperations, operation.id),
@@ -69,7 +69,7 @@ const callAs = (
   input: CallInput,
   headers: Readonly<Record<string, string>>,
 ): Promise<CallResponse> =>
-  callOperation(world, operation, { ...input, headers: { ...input.headers, ...headers } }, undefined);
+  callOperation(harness, operation, { ...input, headers: { ...input.headers, ...headers } }, undefined);
 
 const outcome = ({ status, json }: CallResponse) => [status, json?.reason];
 
@@ -90,27 +90,27 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
   (_, operation) => {
     test('a session is let in exactly where its role has the scope', async () => {
       for (const role of roles) {
-        const headers = personOf(role).headers(world.acme.organisation.id);
-        const answer = await callAs(operation, placeholders(operation), headers);
-        const refused = answer.status === 403 && answer.json.reason === 'INSUFFICIENT_SCOPE';
+        const headers = personOf(role).headers(harness.acme.organisation.id);
+        const response = await callAs(operation, placeholders(operation), headers);
+        const refused = response.status === 403 && response.json.reason === 'INSUFFICIENT_SCOPE';
         expect([role, refused]).toEqual([role, !mayDo(role, operation)]);
-        if (refused) expect(answer.json.message).not.toContain('API key');
+        if (refused) expect(response.json.message).not.toContain('API key');
       }
     });
 
     test('the owner succeeds by a session as by a key', async () => {
       const row = organisationRowOf(operation);
       const isOperator = row.caller === 'operator';
-      const who: SeededOrganisation = isOperator ? world.operator : world.acme;
+      const who: SeededOrganisation = isOperator ? harness.operator : harness.acme;
       const session = isOperator ? owners.operator : owners.acme;
-      const answer = await callAs(operation, await row.own(world), session.headers(who.organisation.id));
-      expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
+      const response = await callAs(operation, await row.own(harness), session.headers(who.organisation.id));
+      expect([response.status, response.text]).toEqual([operation.response.status, response.text]);
     });
 
     test('a session is of no use for an organisation that the person is not in', async () => {
       const input = placeholders(operation);
-      const foreign = await callAs(operation, input, stranger.headers(world.acme.organisation.id));
-      const absent = await callAs(operation, input, stranger.headers(testIds.next('org')));
+      const foreign = await callAs(operation, input, outsider.headers(harness.acme.organisation.id));
+      const absent = await callAs(operation, input, outsider.headers(testIds.next('org')));
       expect(outcome(foreign)).toEqual([403, 'NOT_A_MEMBER']);
       expect(less(foreign)).toEqual(less(absent));
     });
@@ -118,8 +118,8 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
     test('a session of one organisation does not reach what another one has', async () => {
       const { others } = organisationRowOf(operation);
       if (others === 'none' || others.foreign === 'operators see all') return;
-      const headers = owners.acme.headers(world.acme.organisation.id);
-      const foreign = await callAs(operation, await others.foreign(world), headers);
+      const headers = owners.acme.headers(harness.acme.organisation.id);
+      const foreign = await callAs(operation, await others.foreign(harness), headers);
       const absent = await callAs(operation, others.absent, headers);
       expect(foreign.status).toBeGreaterThanOrEqual(400);
       expect(less(foreign)).toEqual(less(absent));
@@ -127,9 +127,9 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
 
     test('it needs a session that lasts, an organisation, and a page of ours', async () => {
       const input = placeholders(operation);
-      const own = owners.acme.headers(world.acme.organisation.id);
+      const own = owners.acme.headers(harness.acme.organisation.id);
       const { cookie = '' } = own;
-      const nobody = { 'millrace-organisation': world.acme.organisation.id };
+      const nobody = { 'millrace-organisation': harness.acme.organisation.id };
       expect(outcome(await callAs(operation, input, nobody))).toEqual([401, 'SESSION_ENDED']);
       expect(outcome(await callAs(operation, input, owners.acme.headers()))).toEqual([
         400,
@@ -150,20 +150,23 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
 describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
   test('it takes people and no keys', async () => {
     const input = placeholders(operation);
-    const byKey = await callOperation(world, operation, input, world.acme.owner.key);
+    const byKey = await callOperation(harness, operation, input, harness.acme.owner.key);
     expect(outcome(byKey)).toEqual([403, 'PERSON_REQUIRED']);
-    expect(outcome(await callOperation(world, operation, input, undefined))).toEqual([401, 'SESSION_ENDED']);
+    expect(outcome(await callOperation(harness, operation, input, undefined))).toEqual([
+      401,
+      'SESSION_ENDED',
+    ]);
   });
 
   test('a person succeeds, in no organisation, by the cookie and by the token', async () => {
     for (const how of ['headers', 'bearer'] as const) {
-      const person = await createSignedInPerson(world);
-      const answer = await callAs(
+      const person = await createSignedInPerson(harness);
+      const response = await callAs(
         operation,
-        await rowOf(operation).own(world, person),
+        await rowOf(operation).own(harness, person),
         person.session[how](),
       );
-      expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
+      expect([response.status, response.text]).toEqual([operation.response.status, response.text]);
     }
   });
 
@@ -174,8 +177,8 @@ describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('
       expect(names, 'ids in a path need others').toEqual([]);
       return;
     }
-    const [mine, theirs] = [await createSignedInPerson(world), await createSignedInPerson(world)];
-    const foreign = await callAs(operation, await own(world, theirs), mine.session.headers());
+    const [mine, theirs] = [await createSignedInPerson(harness), await createSignedInPerson(harness)];
+    const foreign = await callAs(operation, await own(harness, theirs), mine.session.headers());
     const absent = await callAs(operation, others.absent, mine.session.headers());
     expect(outcome(absent)).toEqual([404, operation.notFoundReason]);
     expect(less(foreign)).toEqual(less(absent));

@@ -13,7 +13,7 @@ export interface SignedInPerson {
 
 /** One row per operation of a person, as access.rows.ts has one per operation of an organisation. */
 export interface PersonRow {
-  readonly own: (world: Harness, person: SignedInPerson) => Promise<CallInput>;
+  readonly own: (harness: Harness, person: SignedInPerson) => Promise<CallInput>;
   /** `none`: the operation names nothing that could be someone else's. */
   readonly others: 'none' | { readonly absent: CallInput };
 }
@@ -24,14 +24,14 @@ const nothing = async (): Promise<CallInput> => ({});
 const secretIn = (link: unknown): string => new URL(String(link)).hash.slice('#invitation='.length);
 
 const invitationRow: PersonRow = {
-  own: async (world, { email }) => {
-    const params = { organisationId: world.acme.organisation.id };
+  own: async (harness, { email }) => {
+    const params = { organisationId: harness.acme.organisation.id };
     const body = { email, role: 'member' };
     const made = await callOperation(
-      world,
+      harness,
       contract.operations.inviteMember,
       { params, body },
-      world.acme.owner.key,
+      harness.acme.owner.key,
     );
     if (made.status !== 201) throw new Error(`The person was not invited: ${made.text}`);
     return {

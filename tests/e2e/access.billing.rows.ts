@@ -36,9 +36,9 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminUnfreeze: moneyActionRow({ reason: 'settled' }),
   adminRefund: {
     caller: 'operator',
-    own: async (world) => ({
-      params: { organisationId: world.other.organisation.id },
-      body: { transferId: await insertCharge(world, world.other), reason: 'goodwill' },
+    own: async (harness) => ({
+      params: { organisationId: harness.other.organisation.id },
+      body: { transferId: await insertCharge(harness, harness.other), reason: 'goodwill' },
     }),
     others: {
       absent: {
@@ -50,8 +50,8 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   adminReverse: {
     caller: 'operator',
-    own: async (world) => ({
-      params: { transferId: await insertCharge(world, world.other) },
+    own: async (harness) => ({
+      params: { transferId: await insertCharge(harness, harness.other) },
       body: { reason: 'mistake' },
     }),
     others: {
@@ -65,15 +65,15 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
 
 function budgetRow(input: CallInput): AccessRow {
   const at = (budgetId: string): CallInput => ({ ...input, params: { budgetId } });
-  const budgetOf = async (world: Harness, who: SeededOrganisation): Promise<CallInput> => {
-    const made = await callOperation(world, operations.createBudget, { body: newBudget }, who.owner.key);
+  const budgetOf = async (harness: Harness, who: SeededOrganisation): Promise<CallInput> => {
+    const made = await callOperation(harness, operations.createBudget, { body: newBudget }, who.owner.key);
     return at(made.json.id as string);
   };
   return {
-    own: (world) => budgetOf(world, world.acme),
+    own: (harness) => budgetOf(harness, harness.acme),
     others: {
       absent: at(testIds.next('bdg')),
-      foreign: (world) => budgetOf(world, world.other),
+      foreign: (harness) => budgetOf(harness, harness.other),
     },
   };
 }
@@ -91,7 +91,7 @@ function moneyActionRow(asked?: object): AccessRow {
 }
 
 /** A charge that the organisation has paid. */
-export async function insertCharge(world: Harness, who: SeededOrganisation): Promise<string> {
+export async function insertCharge(harness: Harness, who: SeededOrganisation): Promise<string> {
   const orgId = who.organisation.id;
   const amount = nanoUsd(1_000_000_000n);
   const base = { orgId, mode: 'live', amount, description: 'for a test' } as const;
@@ -117,7 +117,7 @@ export async function insertCharge(world: Harness, who: SeededOrganisation): Pro
     ]);
     return requireLedgerSuccess(results[1]).transferId;
   };
-  const id = await world.fixture.db.transaction({ name: 'charge', isolation: 'read committed' }, work);
+  const id = await harness.fixture.db.transaction({ name: 'charge', isolation: 'read committed' }, work);
   if (id === null) throw new Error('nothing was charged');
   return id;
 }

@@ -21,25 +21,25 @@ export const catalogAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminCreateModel: { caller: 'operator', own: async () => ({ body: newModel() }), others: 'none' },
   adminUpdateModel: {
     caller: 'operator',
-    own: async (world) => ({ params: { name: await insertModel(world) }, body: modelChange }),
+    own: async (harness) => ({ params: { name: await insertModel(harness) }, body: modelChange }),
     others: { absent: { params: { name: 'maker/nobody' }, body: modelChange }, foreign: 'operators see all' },
   },
   adminListDeployments: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateDeployment: {
     caller: 'operator',
-    own: async (world) => ({ body: newDeployment(await insertModel(world)) }),
+    own: async (harness) => ({ body: newDeployment(await insertModel(harness)) }),
     others: { absent: { body: newDeployment('maker/nobody') }, foreign: 'operators see all' },
   },
   adminUpdateDeployment: deploymentRow({ body: { weight: 7 } }),
   adminDeleteDeployment: deploymentRow({}),
 };
 
-async function insertModel(world: Harness): Promise<string> {
+async function insertModel(harness: Harness): Promise<string> {
   const made = await callOperation(
-    world,
+    harness,
     operations.adminCreateModel,
     { body: newModel() },
-    world.operator.owner.key,
+    harness.operator.owner.key,
   );
   return made.json.name as string;
 }
@@ -47,10 +47,10 @@ async function insertModel(world: Harness): Promise<string> {
 function deploymentRow(input: CallInput): AccessRow {
   return {
     caller: 'operator',
-    own: async (world) => {
-      const body = newDeployment(await insertModel(world));
-      const { key } = world.operator.owner;
-      const made = await callOperation(world, operations.adminCreateDeployment, { body }, key);
+    own: async (harness) => {
+      const body = newDeployment(await insertModel(harness));
+      const { key } = harness.operator.owner;
+      const made = await callOperation(harness, operations.adminCreateDeployment, { body }, key);
       return { ...input, params: { deploymentId: made.json.id as string } };
     },
     others: {

@@ -9,17 +9,17 @@ import type { CallInput, Harness } from './harness.ts';
 
 export const enrolmentAccessRows: Partial<Record<OperationId, AccessRow>> = {
   supplierStartEnrolment: {
-    own: async (world) => ({
-      body: { ...(await newDaemonInput()), token: (await createJoinToken(world, world.acme)).token },
+    own: async (harness) => ({
+      body: { ...(await newDaemonInput()), token: (await createJoinToken(harness, harness.acme)).token },
     }),
     others: 'none',
   },
-  supplierListEnrolments: { own: async (world) => createEnrolment(world, world.acme), others: 'none' },
+  supplierListEnrolments: { own: async (harness) => createEnrolment(harness, harness.acme), others: 'none' },
   supplierGetEnrolment: {
-    own: (world) => createEnrolment(world, world.acme),
+    own: (harness) => createEnrolment(harness, harness.acme),
     others: {
       absent: { params: { enrolmentId: testIds.next('enr') } },
-      foreign: (world) => createEnrolment(world, world.other),
+      foreign: (harness) => createEnrolment(harness, harness.other),
     },
   },
 };

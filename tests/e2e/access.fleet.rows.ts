@@ -25,8 +25,8 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminListProviders: { caller: 'operator', own: noInput, others: 'none' },
   adminUpdateProvider: {
     caller: 'operator',
-    own: async (world) => {
-      await insertNode(world);
+    own: async (harness) => {
+      await insertNode(harness);
       return { params: { providerId: insertedProvider.id }, body: { enabled: true, reason: 'open again' } };
     },
     others: {
@@ -37,8 +37,8 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminListClusters: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateCluster: {
     caller: 'operator',
-    own: async (world) => {
-      await insertNode(world);
+    own: async (harness) => {
+      await insertNode(harness);
       return { body: newCluster() };
     },
     others: {
@@ -60,20 +60,20 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminDrainNode: nodeRow({ body: { reason: 'to be moved' } }),
   adminResumeNode: nodeRow({ body: { reason: 'looks well' } }),
   adminQuarantineNode: nodeRow({ body: { reason: 'looks odd' } }),
-  adminRemoveNode: nodeRow({}, async (world, nodeId) => {
+  adminRemoveNode: nodeRow({}, async (harness, nodeId) => {
     const input = { params: { nodeId }, body: { reason: 'scrapped' } };
-    await callOperation(world, operations.adminDrainNode, input, world.operator.owner.key);
+    await callOperation(harness, operations.adminDrainNode, input, harness.operator.owner.key);
   }),
   adminWriteOffNode: nodeRow({ body: { reason: 'never came back', hostIsOff: true } }, makeNodeUnreachable),
   adminMarkGpu: {
     caller: 'operator',
-    own: async (world) => {
-      const nodeId = await insertNode(world);
+    own: async (harness) => {
+      const nodeId = await insertNode(harness);
       const node = await callOperation(
-        world,
+        harness,
         operations.adminGetNode,
         { params: { nodeId } },
-        world.operator.owner.key,
+        harness.operator.owner.key,
       );
       return { params: { nodeId, gpuId: node.json.gpus[0].id as string }, body: gpuMark };
     },
@@ -85,18 +85,18 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminListMaintenanceWindows: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateMaintenanceWindow: {
     caller: 'operator',
-    own: async (world) => ({ body: newWindow(await insertNode(world)) }),
+    own: async (harness) => ({ body: newWindow(await insertNode(harness)) }),
     others: { absent: { body: newWindow(testIds.next('nod')) }, foreign: 'operators see all' },
   },
   adminCancelMaintenanceWindow: {
     caller: 'operator',
-    own: async (world) => {
-      const body = newWindow(await insertNode(world));
+    own: async (harness) => {
+      const body = newWindow(await insertNode(harness));
       const made = await callOperation(
-        world,
+        harness,
         operations.adminCreateMaintenanceWindow,
         { body },
-        world.operator.owner.key,
+        harness.operator.owner.key,
       );
       return { params: { maintenanceId: made.json.id as string } };
     },
@@ -122,9 +122,9 @@ async function insertNode({ fixture }: Harness): Promise<string> {
 }
 
 /** The node does not answer from now on. */
-export async function makeNodeUnreachable(world: Harness, nodeId: string): Promise<void> {
+export async function makeNodeUnreachable(harness: Harness, nodeId: string): Promise<void> {
   const id = toUuid(nodeId as NodeId);
-  const client = await world.fixture.database.connect();
+  const client = await harness.fixture.database.connect();
   await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id = $1`, [id]);
   await client.query('update node_capacity set ready = false where node_id = $1', [id]);
   await client.end();
@@ -132,13 +132,13 @@ export async function makeNodeUnreachable(world: Harness, nodeId: string): Promi
 
 function nodeRow(
   input: CallInput,
-  prepare: (world: Harness, nodeId: string) => Promise<void> = async () => {},
+  prepare: (harness: Harness, nodeId: string) => Promise<void> = async () => {},
 ): AccessRow {
   return {
     caller: 'operator',
-    own: async (world) => {
-      const nodeId = await insertNode(world);
-      await prepare(world, nodeId);
+    own: async (harness) => {
+      const nodeId = await insertNode(harness);
+      await prepare(harness, nodeId);
       return { ...input, params: { nodeId } };
     },
     others: { absent: { ...input, params: { nodeId: testIds.next('nod') } }, foreign: 'operators see all' },

@@ -13,9 +13,9 @@ const clusterName = 'for-rent';
 
 export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
   createMarketplaceInstance: {
-    own: async (world) => {
-      await prepareToRent(world, world.acme);
-      return instanceRequest(await insertListedMachine(world));
+    own: async (harness) => {
+      await prepareToRent(harness, harness.acme);
+      return instanceRequest(await insertListedMachine(harness));
     },
     // Machines are anybody's to rent; those that are not for rent have a test of their own.
     others: 'none',
@@ -24,17 +24,17 @@ export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listMarketplaceInstancesByPost: { own: noInput, others: 'none' },
   listMarketplaceInstanceHistory: { own: noInput, others: 'none' },
   getMarketplaceInstance: {
-    own: async (world) => ({ params: { name: await createInstance(world, world.acme) } }),
+    own: async (harness) => ({ params: { name: await createInstance(harness, harness.acme) } }),
     others: {
       absent: { params: { name: 'no-such-instance' } },
-      foreign: async (world) => ({ params: { name: await createInstance(world, world.other) } }),
+      foreign: async (harness) => ({ params: { name: await createInstance(harness, harness.other) } }),
     },
   },
   terminateMarketplaceInstance: {
-    own: async (world) => ({ body: { id: await createInstance(world, world.acme) } }),
+    own: async (harness) => ({ body: { id: await createInstance(harness, harness.acme) } }),
     others: {
       absent: { body: { id: 'no-such-instance' } },
-      foreign: async (world) => ({ body: { id: await createInstance(world, world.other) } }),
+      foreign: async (harness) => ({ body: { id: await createInstance(harness, harness.other) } }),
     },
   },
 };
@@ -56,10 +56,10 @@ export async function insertListedMachine({ fixture: { db } }: Harness): Promise
 }
 
 /** An instance that was accepted, and that nobody works on. */
-async function createInstance(world: Harness, who: SeededOrganisation): Promise<string> {
-  await prepareToRent(world, who);
-  const order = instanceRequest(await insertListedMachine(world));
-  const answer = await callOperation(world, operations.createMarketplaceInstance, order, who.owner.key);
-  if (answer.status !== 200) throw new Error(answer.text);
-  return answer.json.instance_name as string;
+async function createInstance(harness: Harness, who: SeededOrganisation): Promise<string> {
+  await prepareToRent(harness, who);
+  const order = instanceRequest(await insertListedMachine(harness));
+  const response = await callOperation(harness, operations.createMarketplaceInstance, order, who.owner.key);
+  if (response.status !== 200) throw new Error(response.text);
+  return response.json.instance_name as string;
 }

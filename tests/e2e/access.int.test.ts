@@ -14,13 +14,13 @@ import { callOperation, keyWithout, startHarness, type CallInput, type Harness }
 // Who may do what, over every operation of the contract. If you are here because an operation has no row: you
 // have added one. Do not list it as an exception; write its row in access.rows.ts, so that strangers stay out.
 
-let world: Harness;
+let harness: Harness;
 
 beforeAll(async () => {
-  world = await startHarness();
+  harness = await startHarness();
 });
 afterAll(async () => {
-  await world.fixture[Symbol.asyncDispose]();
+  await harness.fixture[Symbol.asyncDispose]();
 });
 
 // Gateways have a test of their own: they take keys from their book and answer in another shape.
@@ -35,7 +35,7 @@ const rowOf = ({ id }: Operation): AccessRow => {
   return row;
 };
 
-const callerOf = (row: AccessRow) => (row.caller === 'operator' ? world.operator : world.acme);
+const callerOf = (row: AccessRow) => (row.caller === 'operator' ? harness.operator : harness.acme);
 
 /** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
 const placeholders = (operation: Operation): CallInput => ({
@@ -44,7 +44,7 @@ const placeholders = (operation: Operation): CallInput => ({
 });
 
 test('what the api really serves is the contract less the list of pending operations', () => {
-  const reallyServed = [...world.fixture.api.server.served()].toSorted();
+  const reallyServed = [...harness.fixture.api.server.served()].toSorted();
   expect(reallyServed).toEqual(served.map(({ id }) => id).toSorted());
 });
 
@@ -58,20 +58,25 @@ test('every served operation has a row, and no row is left of one that is gone',
 describe.each(takingKeys.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
   test('its owner succeeds: the control without which the refusals prove nothing', async () => {
     const row = rowOf(operation);
-    const answer = await callOperation(world, operation, await row.own(world), callerOf(row).owner.key);
-    expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
+    const response = await callOperation(harness, operation, await row.own(harness), callerOf(row).owner.key);
+    expect([response.status, response.text]).toEqual([operation.response.status, response.text]);
   });
 
   test('without a key it answers 401, on every path it has', async () => {
     if (operation.auth === 'none') {
       // Open to everyone by design: then it must really need no key.
-      const answer = await callOperation(world, operation, await rowOf(operation).own(world), undefined);
-      expect(answer.status).toBe(operation.response.status);
+      const response = await callOperation(
+        harness,
+        operation,
+        await rowOf(operation).own(harness),
+        undefined,
+      );
+      expect(response.status).toBe(operation.response.status);
       return;
     }
     for (const path of [operation.path, ...(operation.aliases ?? [])]) {
-      const answer = await callOperation(world, operation, placeholders(operation), undefined, path);
-      expect([answer.status, answer.json.reason]).toEqual([401, 'MISSING_API_KEY']);
+      const response = await callOperation(harness, operation, placeholders(operation), undefined, path);
+      expect([response.status, response.json.reason]).toEqual([401, 'MISSING_API_KEY']);
     }
   });
 
@@ -79,15 +84,15 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     const row = rowOf(operation);
     if (operation.scope === null) {
       // Open to every key by design: then a key with a single unrelated scope must be enough.
-      const answer = await callOperation(world, operation, await row.own(world), await poorKey());
-      expect(answer.status).toBe(operation.response.status);
+      const response = await callOperation(harness, operation, await row.own(harness), await poorKey());
+      expect(response.status).toBe(operation.response.status);
       return;
     }
-    const input = await row.own(world);
-    const poorer = await keyWithout(world, callerOf(row), operation.scope);
-    const refused = await callOperation(world, operation, input, poorer);
+    const input = await row.own(harness);
+    const poorer = await keyWithout(harness, callerOf(row), operation.scope);
+    const refused = await callOperation(harness, operation, input, poorer);
     expect([refused.status, refused.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    const control = await callOperation(world, operation, input, callerOf(row).owner.key);
+    const control = await callOperation(harness, operation, input, callerOf(row).owner.key);
     expect(control.status).toBe(operation.response.status);
   });
 
@@ -99,7 +104,7 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
       return;
     }
     const key = callerOf(row).owner.key;
-    const absent = await callOperation(world, operation, row.others.absent, key);
+    const absent = await callOperation(harness, operation, row.others.absent, key);
     const reason = operation.notFoundReason;
     if (reason === undefined) throw new Error(`${operation.id} does not say what an absent id answers`);
     const { status, interfaceStatus } = errorRegistry[reason];
@@ -108,10 +113,10 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     const expected = isOfV2 ? (interfaceStatus ?? status) : status;
     expect([absent.status, absent.json.reason]).toEqual([expected, reason]);
     if (row.others.foreign === 'operators see all') return;
-    const input = await row.others.foreign(world);
-    const foreign = await callOperation(world, operation, input, key);
+    const input = await row.others.foreign(harness);
+    const foreign = await callOperation(harness, operation, input, key);
     expect(visible(foreign)).toEqual(visible(absent));
-    const control = await callOperation(world, operation, input, world.other.owner.key);
+    const control = await callOperation(harness, operation, input, harness.other.owner.key);
     expect([control.status, control.text]).toEqual([operation.response.status, control.text]);
   });
 });
@@ -119,10 +124,10 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
 test('operations that are not built yet keep the door all the same', async () => {
   for (const operation of pending.filter(({ auth }) => auth === 'key')) {
     const input = placeholders(operation);
-    const none = await callOperation(world, operation, input, undefined);
+    const none = await callOperation(harness, operation, input, undefined);
     expect(none.status, operation.id).toBe(401);
     if (operation.scope === null) continue;
-    const refused = await callOperation(world, operation, input, await poorKey());
+    const refused = await callOperation(harness, operation, input, await poorKey());
     expect(refused.status, operation.id).toBe(403);
   }
 });
@@ -133,19 +138,24 @@ let poorKeyMade: Promise<string> | undefined;
 function poorKey(): Promise<string> {
   poorKeyMade ??= (async () => {
     const body = { name: 'almost nothing', scopes: ['ssh-keys:read'] };
-    const made = await callOperation(world, contract.operations.createApiKey, { body }, world.acme.owner.key);
+    const made = await callOperation(
+      harness,
+      contract.operations.createApiKey,
+      { body },
+      harness.acme.owner.key,
+    );
     return made.json.key as string;
   })();
   return poorKeyMade;
 }
 
 /** All that a caller can compare: the status, the body and the headers, less what differs on every call. */
-function visible(answer: CallResponse): unknown {
+function visible(response: CallResponse): unknown {
   const always = new Set(['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining-requests']);
-  const headers = Object.entries(answer.headers).filter(
+  const headers = Object.entries(response.headers).filter(
     ([name]) => !always.has(name) && !name.startsWith('x-ratelimit-reset'),
   );
-  const requestId = String(answer.json.requestId ?? answer.json.request_id);
+  const requestId = String(response.json.requestId ?? response.json.request_id);
   expect(requestId).toMatch(/^req_/);
-  return { status: answer.status, body: answer.text.replace(requestId, 'req'), headers };
+  return { status: response.status, body: response.text.replace(requestId, 'req'), headers };
 }

@@ -13,11 +13,11 @@ export const invitationAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listInvitations: invitationsRow(() => ({})),
   inviteMember: invitationsRow(() => ({ body: newInvitation() })),
   cancelInvitation: {
-    own: (world) => createInvitation(world, world.acme),
+    own: (harness) => createInvitation(harness, harness.acme),
     others: {
       // Another organisation in the path is as absent as an invitation that never was.
       absent: { params: { organisationId: testIds.next('org'), invitationId: testIds.next('inv') } },
-      foreign: (world) => createInvitation(world, world.other),
+      foreign: (harness) => createInvitation(harness, harness.other),
     },
   },
 };
@@ -33,10 +33,10 @@ function invitationsRow(input: () => CallInput): AccessRow {
   };
 }
 
-async function createInvitation(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+async function createInvitation(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
   const params = { organisationId: who.organisation.id };
   const made = await callOperation(
-    world,
+    harness,
     operations.inviteMember,
     { params, body: newInvitation() },
     who.owner.key,

@@ -25,10 +25,10 @@ export const invoiceAccessRows: Partial<Record<OperationId, AccessRow>> = {
 
 function invoiceRow(): AccessRow {
   return {
-    own: (world) => insertedInvoice(world, world.acme),
+    own: (harness) => insertedInvoice(harness, harness.acme),
     others: {
       absent: { params: { invoiceId: testIds.next('ivc') } },
-      foreign: (world) => insertedInvoice(world, world.other),
+      foreign: (harness) => insertedInvoice(harness, harness.other),
     },
   };
 }

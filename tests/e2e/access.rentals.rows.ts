@@ -11,32 +11,32 @@ const noInput = async (): Promise<CallInput> => ({});
 
 export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   createVirtualMachineRental: {
-    own: async (world) => {
-      await prepareToRent(world, world.acme);
+    own: async (harness) => {
+      await prepareToRent(harness, harness.acme);
       return { body: { gpuCount: 1 } };
     },
     others: 'none',
   },
   quoteRental: {
-    own: async (world) => {
-      await ensurePrice(world);
+    own: async (harness) => {
+      await ensurePrice(harness);
       return { body: { rentalType: 'virtual-machine', gpuCount: 1 } };
     },
     others: 'none',
   },
   listBareMetalRentals: { own: noInput, others: 'none' },
   terminateBareMetalRental: {
-    own: async (world) => terminationInput(await createAcceptedBareMetal(world, world.acme)),
+    own: async (harness) => terminationInput(await createAcceptedBareMetal(harness, harness.acme)),
     others: {
       absent: terminationInput(2_147_483_647),
-      foreign: async (world) => terminationInput(await createAcceptedBareMetal(world, world.other)),
+      foreign: async (harness) => terminationInput(await createAcceptedBareMetal(harness, harness.other)),
     },
   },
   adminCreatePrivateCloudRental: {
     caller: 'operator',
-    own: async (world) => {
-      await insertPrivateCloudProvider(world);
-      return { body: newPrivateCloud(world.other.organisation.id) };
+    own: async (harness) => {
+      await insertPrivateCloudProvider(harness);
+      return { body: newPrivateCloud(harness.other.organisation.id) };
     },
     others: {
       absent: { body: newPrivateCloud(testIds.next('org')) },
@@ -54,10 +54,10 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   getRentalMetrics: rentalRow(createAcceptedRental),
   getRentalConsole: rentalRow(createRentalWithoutMachine),
   terminateVirtualMachineRental: {
-    own: async (world) => terminationInput(await createAcceptedRental(world, world.acme)),
+    own: async (harness) => terminationInput(await createAcceptedRental(harness, harness.acme)),
     others: {
       absent: terminationInput(2_147_483_647),
-      foreign: async (world) => terminationInput(await createAcceptedRental(world, world.other)),
+      foreign: async (harness) => terminationInput(await createAcceptedRental(harness, harness.other)),
     },
   },
   startRental: rentalRow(createRunningRental),
@@ -67,8 +67,8 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminListRentals: { caller: 'operator', own: noInput, others: 'none' },
   adminTerminateRental: {
     caller: 'operator',
-    own: async (world) => ({
-      params: { rentalId: String(await createAcceptedRental(world, world.other)) },
+    own: async (harness) => ({
+      params: { rentalId: String(await createAcceptedRental(harness, harness.other)) },
       body: { reason: 'abuse' },
     }),
     others: {
@@ -78,7 +78,7 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   adminWriteOffRental: {
     caller: 'operator',
-    own: async (world) => writeOffInput(await createUnreachableRental(world, world.other)),
+    own: async (harness) => writeOffInput(await createUnreachableRental(harness, harness.other)),
     others: { absent: writeOffInput(2_147_483_647), foreign: 'operators see all' },
   },
   adminListReservationRequests: { caller: 'operator', own: noInput, others: 'none' },
@@ -86,13 +86,13 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
 
 /** What is asked of one rental by its id; the rental is made by `make`. */
 function rentalRow(
-  make: (world: Harness, who: SeededOrganisation) => Promise<number>,
+  make: (harness: Harness, who: SeededOrganisation) => Promise<number>,
   input: CallInput = {},
 ): AccessRow {
   const of = (rentalId: number): CallInput => ({ ...input, params: { rentalId: String(rentalId) } });
   return {
-    own: async (world) => of(await make(world, world.acme)),
-    others: { absent: of(2_147_483_647), foreign: async (world) => of(await make(world, world.other)) },
+    own: async (harness) => of(await make(harness, harness.acme)),
+    others: { absent: of(2_147_483_647), foreign: async (harness) => of(await make(harness, harness.other)) },
   };
 }
 
@@ -101,9 +101,9 @@ function writeOffInput(rentalId: number): CallInput {
 }
 
 /** One whose node does not answer. */
-export async function createUnreachableRental(world: Harness, who: SeededOrganisation): Promise<number> {
-  const rentalId = await createAcceptedRental(world, who);
-  const client = await world.fixture.database.connect();
+export async function createUnreachableRental(harness: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(harness, who);
+  const client = await harness.fixture.database.connect();
   const onNode = `= (select node_id from rental_machines as machine join rentals on rentals.id = machine.rental_id
                       where rentals.wire_id = $1)`;
   await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id ${onNode}`, [
@@ -119,10 +119,10 @@ function terminationInput(rentalId: number): CallInput {
 }
 
 /** One that is up, as far as its rows tell. */
-export async function createRunningRental(world: Harness, who: SeededOrganisation): Promise<number> {
-  const rentalId = await createAcceptedRental(world, who);
+export async function createRunningRental(harness: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(harness, who);
   await updateRentalRow(
-    world,
+    harness,
     rentalId,
     `status = 'Running', task = null, task_deadline_at = null, power = 'on', started_at = now()`,
   );
@@ -130,22 +130,22 @@ export async function createRunningRental(world: Harness, who: SeededOrganisatio
 }
 
 /** One with a time to live. */
-export async function createRentalWithTtl(world: Harness, who: SeededOrganisation): Promise<number> {
-  const rentalId = await createAcceptedRental(world, who);
-  await updateRentalRow(world, rentalId, `expires_at = now() + interval '1 day'`);
+export async function createRentalWithTtl(harness: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(harness, who);
+  await updateRentalRow(harness, rentalId, `expires_at = now() + interval '1 day'`);
   return rentalId;
 }
 
-async function updateRentalRow(world: Harness, rentalId: number, changes: string): Promise<void> {
-  const client = await world.fixture.database.connect();
+async function updateRentalRow(harness: Harness, rentalId: number, changes: string): Promise<void> {
+  const client = await harness.fixture.database.connect();
   await client.query(`update rentals set ${changes} where wire_id = $1`, [rentalId]);
   await client.end();
 }
 
 /** One whose machine is gone, so that nobody has to be asked about it. */
-export async function createRentalWithoutMachine(world: Harness, who: SeededOrganisation): Promise<number> {
-  const rentalId = await createAcceptedRental(world, who);
-  const client = await world.fixture.database.connect();
+export async function createRentalWithoutMachine(harness: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(harness, who);
+  const client = await harness.fixture.database.connect();
   await client.query(
     `update rental_machines set state = 'gone', absent_seen = 2, gone_at = now(), doomed_at = now()
       where rental_id = (select id from rentals where wire_id = $1)`,
@@ -173,8 +173,8 @@ export function newPrivateCloud(organisationId: string) {
 }
 
 /** What a worker writes of the settings of an installation that has private clouds. */
-export async function insertPrivateCloudProvider(world: Harness): Promise<void> {
-  const client = await world.fixture.database.connect();
+export async function insertPrivateCloudProvider(harness: Harness): Promise<void> {
+  const client = await harness.fixture.database.connect();
   await client.query(
     `insert into providers (id, variant, driver, mode, updated_at)
      values ('private-cloud', 'private-cloud', 'incus', 'live', now()) on conflict do nothing`,
@@ -186,41 +186,41 @@ type MachineType = 'virtual-machine' | 'bare-metal';
 
 /** All that a small order needs: a host, a price, money, and a key to log in with. */
 export async function prepareToRent(
-  world: Harness,
+  harness: Harness,
   who: SeededOrganisation,
   machineType: MachineType = 'virtual-machine',
 ): Promise<void> {
-  await insertFleet(world.fixture.db, { nodes: 1, offer: machineType });
-  await ensurePrice(world, machineType);
-  const operator = world.operator.owner.key;
+  await insertFleet(harness.fixture.db, { nodes: 1, offer: machineType });
+  await ensurePrice(harness, machineType);
+  const operator = harness.operator.owner.key;
   const grant = { amountNanoUsd: '100000000000', reason: 'to rent with' };
   const params = { organisationId: who.organisation.id };
-  await requireCreated(callOperation(world, operations.adminGrant, { params, body: grant }, operator));
+  await requireCreated(callOperation(harness, operations.adminGrant, { params, body: grant }, operator));
   const ssh = { name: `laptop ${uniqueId()}`, publicKey: newSshPublicKey() };
-  await requireCreated(callOperation(world, operations.createSshPublicKey, { body: ssh }, who.owner.key));
+  await requireCreated(callOperation(harness, operations.createSshPublicKey, { body: ssh }, who.owner.key));
 }
 
 /** A rental that was accepted, and that nobody works on. */
-export async function createAcceptedRental(world: Harness, who: SeededOrganisation): Promise<number> {
-  await prepareToRent(world, who);
+export async function createAcceptedRental(harness: Harness, who: SeededOrganisation): Promise<number> {
+  await prepareToRent(harness, who);
   const body = { gpuCount: 1 };
   const { json } = await requireCreated(
-    callOperation(world, operations.createVirtualMachineRental, { body }, who.owner.key),
+    callOperation(harness, operations.createVirtualMachineRental, { body }, who.owner.key),
   );
   return json.id as number;
 }
 
 /** The same of bare metal. */
-export async function createAcceptedBareMetal(world: Harness, who: SeededOrganisation): Promise<number> {
-  await prepareToRent(world, who, 'bare-metal');
+export async function createAcceptedBareMetal(harness: Harness, who: SeededOrganisation): Promise<number> {
+  await prepareToRent(harness, who, 'bare-metal');
   const { json } = await requireCreated(
-    callOperation(world, operations.createBareMetalRental, bareMetalRequest, who.owner.key),
+    callOperation(harness, operations.createBareMetalRental, bareMetalRequest, who.owner.key),
   );
   return json.id as number;
 }
 
 /** One price for all tests of a world: the second from the same instant is refused. */
-async function ensurePrice(world: Harness, machineType: MachineType = 'virtual-machine'): Promise<void> {
+async function ensurePrice(harness: Harness, machineType: MachineType = 'virtual-machine'): Promise<void> {
   const body = {
     organisationId: null,
     subject: {
@@ -235,12 +235,17 @@ async function ensurePrice(world: Harness, machineType: MachineType = 'virtual-m
     validFrom: '2026-01-01T00:00:00.000Z',
     reason: 'list price',
   };
-  const answer = await callOperation(world, operations.adminCreatePrice, { body }, world.operator.owner.key);
-  if (answer.status !== 201 && answer.json?.reason !== 'PRICE_EXISTS') throw new Error(answer.text);
+  const response = await callOperation(
+    harness,
+    operations.adminCreatePrice,
+    { body },
+    harness.operator.owner.key,
+  );
+  if (response.status !== 201 && response.json?.reason !== 'PRICE_EXISTS') throw new Error(response.text);
 }
 
 async function requireCreated(work: ReturnType<typeof callOperation>): ReturnType<typeof callOperation> {
-  const answer = await work;
-  if (answer.status >= 300) throw new Error(answer.text);
-  return answer;
+  const response = await work;
+  if (response.status >= 300) throw new Error(response.text);
+  return response;
 }

@@ -24,7 +24,7 @@ export interface AccessRow {
   /** Whose key succeeds; `acme` unless said. */
   readonly caller?: 'operator';
   /** Makes whatever the call needs, so that each row stands alone. */
-  readonly own: (world: Harness) => Promise<CallInput>;
+  readonly own: (harness: Harness) => Promise<CallInput>;
   /** `none`: the operation names nothing that could be someone else's. */
   readonly others: 'none' | ForeignIds;
 }
@@ -32,7 +32,7 @@ export interface AccessRow {
 interface ForeignIds {
   readonly absent: CallInput;
   /** `operators see all`: only absent ids can be refused. */
-  readonly foreign: ((world: Harness) => Promise<CallInput>) | 'operators see all';
+  readonly foreign: ((harness: Harness) => Promise<CallInput>) | 'operators see all';
 }
 
 const noInput = async (): Promise<CallInput> => ({});
@@ -91,37 +91,41 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   listSshPublicKeys: { own: noInput, others: 'none' },
   deleteSshPublicKey: {
-    own: (world) => createSshKey(world, world.acme),
+    own: (harness) => createSshKey(harness, harness.acme),
     others: {
       absent: { params: { sshKeyId: testIds.next('ssh') } },
-      foreign: (world) => createSshKey(world, world.other),
+      foreign: (harness) => createSshKey(harness, harness.other),
     },
   },
   listAuditLog: { own: noInput, others: 'none' },
   listEvents: { own: noInput, others: 'none' },
   getOperation: {
-    own: async (world) => ({ params: { operationId: (await createOperation(world, world.acme)).id } }),
+    own: async (harness) => ({ params: { operationId: (await createOperation(harness, harness.acme)).id } }),
     others: {
       absent: { params: { operationId: testIds.next('op') } },
-      foreign: async (world) => ({ params: { operationId: (await createOperation(world, world.other)).id } }),
+      foreign: async (harness) => ({
+        params: { operationId: (await createOperation(harness, harness.other)).id },
+      }),
     },
   },
   findOperation: {
-    own: async (world) => ({ query: { idempotencyKey: (await createOperation(world, world.acme)).key } }),
+    own: async (harness) => ({
+      query: { idempotencyKey: (await createOperation(harness, harness.acme)).key },
+    }),
     others: {
       absent: { query: { idempotencyKey: 'nobody-used-this' } },
-      foreign: async (world) => ({
-        query: { idempotencyKey: (await createOperation(world, world.other)).key },
+      foreign: async (harness) => ({
+        query: { idempotencyKey: (await createOperation(harness, harness.other)).key },
       }),
     },
   },
   createTopUp: { own: async () => ({ body: { amountCents: 500 } }), others: 'none' },
   listTopUps: { own: noInput, others: 'none' },
   getTopUp: {
-    own: (world) => startTopUp(world, world.acme),
+    own: (harness) => startTopUp(harness, harness.acme),
     others: {
       absent: { params: { paymentId: testIds.next('pay') } },
-      foreign: (world) => startTopUp(world, world.other),
+      foreign: (harness) => startTopUp(harness, harness.other),
     },
   },
   receiveStripeEvent: {
@@ -152,12 +156,12 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   adminCreatePrice: { caller: 'operator', own: async () => ({ body: newPrice() }), others: 'none' },
   adminEndPrice: {
     caller: 'operator',
-    own: async (world) => {
+    own: async (harness) => {
       const made = await callOperation(
-        world,
+        harness,
         operations.adminCreatePrice,
         { body: newPrice() },
-        operatorKey(world),
+        operatorKey(harness),
       );
       return { params: { priceId: made.json.id as string }, body: { reason: 'sold out' } };
     },
@@ -185,7 +189,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   adminCreateEntitlement: adminRow(() => newEntitlement),
   adminRevokeEntitlement: {
     caller: 'operator',
-    own: (world) => createEntitlement(world, world.other),
+    own: (harness) => createEntitlement(harness, harness.other),
     others: {
       absent: { params: { organisationId: testIds.next('org'), entitlementId: testIds.next('ent') } },
       foreign: 'operators see all',
@@ -243,7 +247,7 @@ function adminRow(body: () => unknown): AccessRow {
   };
 }
 
-const operatorKey = (world: Harness): string => world.operator.owner.key;
+const operatorKey = (harness: Harness): string => harness.operator.owner.key;
 
 /** A region of its own each time: the price book refuses two prices for one thing from one instant. */
 function newPrice(): unknown {
@@ -256,22 +260,22 @@ function newPrice(): unknown {
   };
 }
 
-async function createEntitlement(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+async function createEntitlement(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
   const params = { organisationId: who.organisation.id };
   const input = { params, body: newEntitlement };
-  const made = await callOperation(world, operations.adminCreateEntitlement, input, operatorKey(world));
+  const made = await callOperation(harness, operations.adminCreateEntitlement, input, operatorKey(harness));
   return { params: { ...params, entitlementId: made.json.id as string } };
 }
 
-async function createSshKey(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+async function createSshKey(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
   const body = { name: 'laptop', publicKey: newSshPublicKey() };
-  const made = await callOperation(world, operations.createSshPublicKey, { body }, who.owner.key);
+  const made = await callOperation(harness, operations.createSshPublicKey, { body }, who.owner.key);
   return { params: { sshKeyId: made.json.id as string } };
 }
 
-async function startTopUp(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+async function startTopUp(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
   const made = await callOperation(
-    world,
+    harness,
     operations.createTopUp,
     { body: { amountCents: 500 } },
     who.owner.key,
@@ -280,7 +284,7 @@ async function startTopUp(world: Harness, who: SeededOrganisation): Promise<Call
 }
 
 async function createOperation(
-  world: Harness,
+  harness: Harness,
   who: SeededOrganisation,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const key = `row-${uniqueId()}`;
@@ -288,6 +292,6 @@ async function createOperation(
     body: { name: 'by operation', scopes: ['events:read'] },
     headers: { 'idempotency-key': key },
   };
-  const made = await callOperation(world, operations.createApiKey, input, who.owner.key);
+  const made = await callOperation(harness, operations.createApiKey, input, who.owner.key);
   return { id: String(made.headers['operation-id']), key };
 }

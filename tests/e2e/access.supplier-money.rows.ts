@@ -17,16 +17,16 @@ export const supplierMoneyAccessRows: Partial<Record<OperationId, AccessRow>> = 
   supplierGetEarnings: { own: noInput, others: 'none' },
   supplierListStatements: { own: noInput, others: 'none' },
   supplierGetStatement: {
-    own: (world) => insertedStatement(world, world.acme),
+    own: (harness) => insertedStatement(harness, harness.acme),
     others: {
       absent: { params: { statementId: testIds.next('stm') } },
-      foreign: (world) => insertedStatement(world, world.other),
+      foreign: (harness) => insertedStatement(harness, harness.other),
     },
   },
   supplierListPayouts: { own: noInput, others: 'none' },
   supplierRequestPayout: {
-    own: async (world) => {
-      await insertEarnings(world, world.acme);
+    own: async (harness) => {
+      await insertEarnings(harness, harness.acme);
       return { body: { amountNanoUsd: '1' } };
     },
     others: 'none',
@@ -34,8 +34,8 @@ export const supplierMoneyAccessRows: Partial<Record<OperationId, AccessRow>> = 
   adminListPayouts: { caller: 'operator', own: noInput, others: 'none' },
   adminSettlePayout: {
     caller: 'operator',
-    own: async (world) => ({
-      params: { payoutId: await createPayout(world, world.other) },
+    own: async (harness) => ({
+      params: { payoutId: await createPayout(harness, harness.other) },
       body: settlePayoutBody,
     }),
     others: {
@@ -49,10 +49,10 @@ async function insertedStatement({ fixture }: Harness, who: SeededOrganisation):
   return { params: { statementId: await insertStatement(fixture.db, who.organisation.id) } };
 }
 
-async function createPayout(world: Harness, who: SeededOrganisation): Promise<string> {
-  await insertEarnings(world, who);
+async function createPayout(harness: Harness, who: SeededOrganisation): Promise<string> {
+  await insertEarnings(harness, who);
   const input = { body: { amountNanoUsd: '1' } };
-  const asked = await callOperation(world, operations.supplierRequestPayout, input, who.owner.key);
+  const asked = await callOperation(harness, operations.supplierRequestPayout, input, who.owner.key);
   return asked.json.id as string;
 }
 

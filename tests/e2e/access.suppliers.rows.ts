@@ -14,15 +14,15 @@ const approval = { ...reviewBody, feePercentage: 10 };
 
 export const supplierAccessRows: Partial<Record<OperationId, AccessRow>> = {
   supplierApply: {
-    own: async (world) => {
-      await ensureSupplier(world, world.acme, 'rejected');
+    own: async (harness) => {
+      await ensureSupplier(harness, harness.acme, 'rejected');
       return { body: { name: 'Acme', about: 'We have GPUs.' } };
     },
     others: 'none',
   },
   supplierGetAccount: {
-    own: async (world) => {
-      await ensureSupplier(world, world.acme);
+    own: async (harness) => {
+      await ensureSupplier(harness, harness.acme);
       return {};
     },
     others: 'none',
@@ -36,18 +36,18 @@ export const supplierAccessRows: Partial<Record<OperationId, AccessRow>> = {
   supplierWithdrawMachine: machineRow({}),
   supplierListJoinTokens: { own: noInput, others: 'none' },
   supplierCreateJoinToken: {
-    own: async (world) => {
-      await ensureSupplier(world, world.acme);
-      await insertMarketplaceProvider(world.fixture.db);
+    own: async (harness) => {
+      await ensureSupplier(harness, harness.acme);
+      await insertMarketplaceProvider(harness.fixture.db);
       return { body: newToken() };
     },
     others: 'none',
   },
   supplierRevokeJoinToken: {
-    own: (world) => joinTokenInput(world, world.acme),
+    own: (harness) => joinTokenInput(harness, harness.acme),
     others: {
       absent: { params: { joinTokenId: testIds.next('jtk') } },
-      foreign: (world) => joinTokenInput(world, world.other),
+      foreign: (harness) => joinTokenInput(harness, harness.other),
     },
   },
   adminListSuppliers: { caller: 'operator', own: noInput, others: 'none' },
@@ -70,35 +70,35 @@ function ensureSupplier({ fixture }: Harness, who: SeededOrganisation, status?: 
   return insertSupplier(fixture.db, { orgId: orgIdOf(who), ...(status === undefined ? {} : { status }) });
 }
 
-async function insertMachine(world: Harness, who: SeededOrganisation): Promise<string> {
-  await ensureSupplier(world, who);
-  const { nodeId } = await insertSupplierMachine(world.fixture.db, { orgId: orgIdOf(who) });
+async function insertMachine(harness: Harness, who: SeededOrganisation): Promise<string> {
+  await ensureSupplier(harness, who);
+  const { nodeId } = await insertSupplierMachine(harness.fixture.db, { orgId: orgIdOf(who) });
   return nodeId;
 }
 
 function machineRow(input: CallInput): AccessRow {
-  const of = async (world: Harness, who: SeededOrganisation) => ({
+  const of = async (harness: Harness, who: SeededOrganisation) => ({
     ...input,
-    params: { machineId: await insertMachine(world, who) },
+    params: { machineId: await insertMachine(harness, who) },
   });
   return {
-    own: (world) => of(world, world.acme),
+    own: (harness) => of(harness, harness.acme),
     others: {
       absent: { ...input, params: { machineId: testIds.next('nod') } },
-      foreign: (world) => of(world, world.other),
+      foreign: (harness) => of(harness, harness.other),
     },
   };
 }
 
 /** A token with which one machine can join. */
 export async function createJoinToken(
-  world: Harness,
+  harness: Harness,
   who: SeededOrganisation,
 ): Promise<{ readonly id: string; readonly token: string }> {
-  await ensureSupplier(world, who);
-  await insertMarketplaceProvider(world.fixture.db);
+  await ensureSupplier(harness, who);
+  await insertMarketplaceProvider(harness.fixture.db);
   const made = await callOperation(
-    world,
+    harness,
     operations.supplierCreateJoinToken,
     { body: newToken() },
     who.owner.key,
@@ -107,14 +107,14 @@ export async function createJoinToken(
   return made.json as { readonly id: string; readonly token: string };
 }
 
-async function joinTokenInput(world: Harness, who: SeededOrganisation): Promise<CallInput> {
-  return { params: { joinTokenId: (await createJoinToken(world, who)).id } };
+async function joinTokenInput(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
+  return { params: { joinTokenId: (await createJoinToken(harness, who)).id } };
 }
 
 function supplierReviewRow(body: object): AccessRow {
   return {
     caller: 'operator',
-    own: async (world) => ({ params: { supplierId: await ensureSupplier(world, world.acme) }, body }),
+    own: async (harness) => ({ params: { supplierId: await ensureSupplier(harness, harness.acme) }, body }),
     others: { absent: { params: { supplierId: testIds.next('sup') }, body }, foreign: 'operators see all' },
   };
 }
@@ -122,8 +122,8 @@ function supplierReviewRow(body: object): AccessRow {
 function machineReviewRow(): AccessRow {
   return {
     caller: 'operator',
-    own: async (world) => ({
-      params: { machineId: await insertMachine(world, world.acme) },
+    own: async (harness) => ({
+      params: { machineId: await insertMachine(harness, harness.acme) },
       body: reviewBody,
     }),
     others: {

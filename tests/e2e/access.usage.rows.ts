@@ -10,21 +10,21 @@ import type { CallInput, Harness } from './harness.ts';
 export const usageAccessRows: Partial<Record<OperationId, AccessRow>> = {
   // Leaves out what is foreign or absent instead of refusing it.
   getRequestCost: {
-    own: async (world) => ({ body: { requestIds: [await insertUsageRequest(world, world.acme)] } }),
+    own: async (harness) => ({ body: { requestIds: [await insertUsageRequest(harness, harness.acme)] } }),
     others: 'none',
   },
   getRequestUsage: {
-    own: async (world) => requestInput(await insertUsageRequest(world, world.acme)),
+    own: async (harness) => requestInput(await insertUsageRequest(harness, harness.acme)),
     others: {
       absent: requestInput(testIds.next('req')),
-      foreign: async (world) => requestInput(await insertUsageRequest(world, world.other)),
+      foreign: async (harness) => requestInput(await insertUsageRequest(harness, harness.other)),
     },
   },
   listBatchRequests: {
-    own: async (world) => batchInput(await insertBatchOf(world, world.acme)),
+    own: async (harness) => batchInput(await insertBatchOf(harness, harness.acme)),
     others: {
       absent: batchInput(testIds.next('bat')),
-      foreign: async (world) => batchInput(await insertBatchOf(world, world.other)),
+      foreign: async (harness) => batchInput(await insertBatchOf(harness, harness.other)),
     },
   },
 };
@@ -46,6 +46,6 @@ function requestInput(requestId: string): CallInput {
   return { params: { requestId } };
 }
 
-export function insertUsageRequest(world: Harness, { organisation }: SeededOrganisation): Promise<string> {
-  return insertRequest(world.fixture.db, { orgId: organisation.id });
+export function insertUsageRequest(harness: Harness, { organisation }: SeededOrganisation): Promise<string> {
+  return insertRequest(harness.fixture.db, { orgId: organisation.id });
 }

@@ -21,29 +21,29 @@ export const newVolume = () => ({
 
 export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
   createStorageVolume: {
-    own: async (world) => {
-      await prepareToStore(world, world.acme);
-      const rentalId = await createRunningBareMetal(world, world.acme);
+    own: async (harness) => {
+      await prepareToStore(harness, harness.acme);
+      const rentalId = await createRunningBareMetal(harness, harness.acme);
       return { body: { ...newVolume(), rentalIds: [rentalId] } };
     },
     others: {
       absent: { body: { ...newVolume(), rentalIds: [unusedVolumeId] } },
-      foreign: async (world) => ({
-        body: { ...newVolume(), rentalIds: [await createRunningBareMetal(world, world.other)] },
+      foreign: async (harness) => ({
+        body: { ...newVolume(), rentalIds: [await createRunningBareMetal(harness, harness.other)] },
       }),
     },
   },
   createBareMetalRental: {
-    own: (world) => bareMetalWithVolume(world, world.acme),
+    own: (harness) => bareMetalWithVolume(harness, harness.acme),
     others: {
       absent: bareMetalRequestWith(unusedVolumeId),
-      foreign: (world) => bareMetalWithVolume(world, world.other),
+      foreign: (harness) => bareMetalWithVolume(harness, harness.other),
     },
   },
   listStorageVolumes: { own: async () => ({}), others: 'none' },
   quoteStorageVolume: {
-    own: async (world) => {
-      await prepareToStore(world, world.acme);
+    own: async (harness) => {
+      await prepareToStore(harness, harness.acme);
       return { query: { region: insertedProvider.region, sizeInGb: '512' } };
     },
     others: 'none',
@@ -57,24 +57,24 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listStorageVolumeSnapshots: volumeRow(),
   adminWriteOffVolume: {
     caller: 'operator',
-    own: async (world) => writeOffInput(await createUnreachableVolume(world, world.other)),
+    own: async (harness) => writeOffInput(await createUnreachableVolume(harness, harness.other)),
     others: { absent: writeOffInput(unusedVolumeId), foreign: 'operators see all' },
   },
   deleteStorageVolumeSnapshot: {
-    own: (world) => createSnapshot(world, world.acme),
+    own: (harness) => createSnapshot(harness, harness.acme),
     others: {
       absent: { params: { storageVolumeId: String(unusedVolumeId), snapshotId: testIds.next('snp') } },
-      foreign: (world) => createSnapshot(world, world.other),
+      foreign: (harness) => createSnapshot(harness, harness.other),
     },
   },
   restoreStorageVolumeSnapshot: {
-    own: (world) => createReadySnapshot(world, world.acme),
+    own: (harness) => createReadySnapshot(harness, harness.acme),
     others: {
       absent: {
         params: { storageVolumeId: String(unusedVolumeId), snapshotId: testIds.next('snp') },
         body: { into: 'same-volume' },
       },
-      foreign: (world) => createReadySnapshot(world, world.other),
+      foreign: (harness) => createReadySnapshot(harness, harness.other),
     },
   },
 };
@@ -87,18 +87,18 @@ function writeOffInput(storageVolumeId: number): CallInput {
 }
 
 /** One on a storage node of its own that does not answer. */
-export async function createUnreachableVolume(world: Harness, who: SeededOrganisation): Promise<number> {
-  const volumeId = await createActiveVolume(world, who);
+export async function createUnreachableVolume(harness: Harness, who: SeededOrganisation): Promise<number> {
+  const volumeId = await createActiveVolume(harness, who);
   const nodeId = toUuid(testIds.next('stn'));
   await runSql(
-    world,
+    harness,
     `insert into storage_nodes (id, name, region, mode, kind, endpoint, settings, vip_first, vip_last, capacity_gb, status,
        status_since, next_look_at, created_at)
      values ($1, $2, $3, 'live', 'nfs', 'https://lost.example', '{}', '10.8.0.1', '10.8.255.254', 2000000000, 'silent',
        now(), now(), now())`,
     [nodeId, `lost-${uniqueId()}`.toLowerCase(), insertedProvider.region],
   );
-  await runSql(world, 'update volumes set node_id = $1 where wire_id = $2', [nodeId, volumeId]);
+  await runSql(harness, 'update volumes set node_id = $1 where wire_id = $2', [nodeId, volumeId]);
   return volumeId;
 }
 
@@ -107,55 +107,55 @@ function bareMetalRequestWith(id: number): CallInput {
 }
 
 /** An order of bare metal with a volume that is there, and a host for it. */
-async function bareMetalWithVolume(world: Harness, who: SeededOrganisation): Promise<CallInput> {
-  await prepareToRent(world, who, 'bare-metal');
-  return bareMetalRequestWith(await createActiveVolume(world, who));
+async function bareMetalWithVolume(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
+  await prepareToRent(harness, who, 'bare-metal');
+  return bareMetalRequestWith(await createActiveVolume(harness, who));
 }
 
 /** What is asked of a volume and a rental that could have it. */
-function attachmentRow(make: (world: Harness, who: SeededOrganisation) => Promise<CallInput>): AccessRow {
+function attachmentRow(make: (harness: Harness, who: SeededOrganisation) => Promise<CallInput>): AccessRow {
   return {
-    own: (world) => make(world, world.acme),
+    own: (harness) => make(harness, harness.acme),
     others: {
       absent: { body: { storageVolumeId: unusedVolumeId, rentalIds: [unusedVolumeId] } },
-      foreign: (world) => make(world, world.other),
+      foreign: (harness) => make(harness, harness.other),
     },
   };
 }
 
-async function createAttachable(world: Harness, who: SeededOrganisation): Promise<CallInput> {
-  const storageVolumeId = await createActiveVolume(world, who);
-  return { body: { storageVolumeId, rentalIds: [await createRunningBareMetal(world, who)] } };
+async function createAttachable(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const storageVolumeId = await createActiveVolume(harness, who);
+  return { body: { storageVolumeId, rentalIds: [await createRunningBareMetal(harness, who)] } };
 }
 
-async function createAttached(world: Harness, who: SeededOrganisation): Promise<CallInput> {
-  const link = await createAttachable(world, who);
-  const answer = await callOperation(world, operations.attachStorageVolume, link, who.owner.key);
-  if (answer.status !== 200) throw new Error(answer.text);
+async function createAttached(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const link = await createAttachable(harness, who);
+  const response = await callOperation(harness, operations.attachStorageVolume, link, who.owner.key);
+  if (response.status !== 200) throw new Error(response.text);
   return link;
 }
 
 function volumeRow(input: CallInput = {}): AccessRow {
   const of = (id: number): CallInput => ({ ...input, params: { storageVolumeId: String(id) } });
   return {
-    own: async (world) => of(await createActiveVolume(world, world.acme)),
+    own: async (harness) => of(await createActiveVolume(harness, harness.acme)),
     others: {
       absent: of(unusedVolumeId),
-      foreign: async (world) => of(await createActiveVolume(world, world.other)),
+      foreign: async (harness) => of(await createActiveVolume(harness, harness.other)),
     },
   };
 }
 
-async function runSql(world: Harness, text: string, values: readonly unknown[] = []): Promise<void> {
-  const client = await world.fixture.database.connect();
+async function runSql(harness: Harness, text: string, values: readonly unknown[] = []): Promise<void> {
+  const client = await harness.fixture.database.connect();
   await client.query(text, [...values]);
   await client.end();
 }
 
 /** A storage node that answered, a price for what it keeps, and money. */
-export async function prepareToStore(world: Harness, who: SeededOrganisation): Promise<void> {
+export async function prepareToStore(harness: Harness, who: SeededOrganisation): Promise<void> {
   await runSql(
-    world,
+    harness,
     `insert into storage_nodes (id, name, region, mode, kind, endpoint, settings, vip_first, vip_last, capacity_gb, status,
        status_since, seen_at, next_look_at, created_at)
      values ($1, 'planted', $2, 'live', 'nfs', 'https://planted.example', '{}', '10.8.0.1', '10.8.255.254', 2000000000,
@@ -163,7 +163,7 @@ export async function prepareToStore(world: Harness, who: SeededOrganisation): P
      on conflict (name) do nothing`,
     [toUuid(testIds.next('stn')), insertedProvider.region],
   );
-  const operator = world.operator.owner.key;
+  const operator = harness.operator.owner.key;
   const price = {
     organisationId: null,
     subject: { kind: 'volume', region: insertedProvider.region },
@@ -172,11 +172,11 @@ export async function prepareToStore(world: Harness, who: SeededOrganisation): P
     validFrom: '2026-01-01T00:00:00.000Z',
     reason: 'list price',
   };
-  await callOperation(world, operations.adminCreatePrice, { body: price }, operator);
+  await callOperation(harness, operations.adminCreatePrice, { body: price }, operator);
   const params = { organisationId: who.organisation.id };
   const grant = { amountNanoUsd: '100000000000', reason: 'to store with' };
   const { status, text } = await callOperation(
-    world,
+    harness,
     operations.adminGrant,
     { params, body: grant },
     operator,
@@ -185,10 +185,10 @@ export async function prepareToStore(world: Harness, who: SeededOrganisation): P
 }
 
 /** One that is active, as far as its rows tell. */
-export async function createActiveVolume(world: Harness, who: SeededOrganisation): Promise<number> {
-  await prepareToStore(world, who);
+export async function createActiveVolume(harness: Harness, who: SeededOrganisation): Promise<number> {
+  await prepareToStore(harness, who);
   const made = await callOperation(
-    world,
+    harness,
     operations.createStorageVolume,
     { body: newVolume() },
     who.owner.key,
@@ -196,7 +196,7 @@ export async function createActiveVolume(world: Harness, who: SeededOrganisation
   if (made.status !== 200) throw new Error(made.text);
   const id = made.json.storageVolumeId as number;
   await runSql(
-    world,
+    harness,
     `update volumes set phase = 'live', status = 'active', started_at = now() where wire_id = $1`,
     [id],
   );
@@ -204,10 +204,10 @@ export async function createActiveVolume(world: Harness, who: SeededOrganisation
 }
 
 /** Bare metal that is up, as far as its rows tell. */
-export async function createRunningBareMetal(world: Harness, who: SeededOrganisation): Promise<number> {
-  const rentalId = await createAcceptedBareMetal(world, who);
+export async function createRunningBareMetal(harness: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedBareMetal(harness, who);
   await runSql(
-    world,
+    harness,
     `update rentals set status = 'Running', task = null, task_deadline_at = null, power = 'on', started_at = now()
       where wire_id = $1`,
     [rentalId],
@@ -215,18 +215,18 @@ export async function createRunningBareMetal(world: Harness, who: SeededOrganisa
   return rentalId;
 }
 
-async function createSnapshot(world: Harness, who: SeededOrganisation): Promise<CallInput> {
-  const params = { storageVolumeId: String(await createActiveVolume(world, who)) };
+async function createSnapshot(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const params = { storageVolumeId: String(await createActiveVolume(harness, who)) };
   const input = { params, body: {} };
-  const made = await callOperation(world, operations.createStorageVolumeSnapshot, input, who.owner.key);
+  const made = await callOperation(harness, operations.createStorageVolumeSnapshot, input, who.owner.key);
   if (made.status !== 202) throw new Error(made.text);
   return { params: { ...params, snapshotId: made.json.id as string } };
 }
 
-export async function createReadySnapshot(world: Harness, who: SeededOrganisation): Promise<CallInput> {
-  const input = await createSnapshot(world, who);
+export async function createReadySnapshot(harness: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const input = await createSnapshot(harness, who);
   await runSql(
-    world,
+    harness,
     `update volume_snapshots set status = 'ready', ready_at = now() where status = 'creating'`,
   );
   return { ...input, body: { into: 'same-volume' } };

@@ -21,10 +21,10 @@ export const webhookAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listWebhookDeliveries: webhookRow(),
   replayWebhook: webhookRow({ body: { after: 0 } }),
   replayWebhookDelivery: {
-    own: async (world) => ({ params: await createDelivery(world, world.acme) }),
+    own: async (harness) => ({ params: await createDelivery(harness, harness.acme) }),
     others: {
       absent: { params: { webhookId: testIds.next('whk'), deliveryId: testIds.next('dlv') } },
-      foreign: async (world) => ({ params: await createDelivery(world, world.other) }),
+      foreign: async (harness) => ({ params: await createDelivery(harness, harness.other) }),
     },
   },
 };
@@ -32,27 +32,27 @@ export const webhookAccessRows: Partial<Record<OperationId, AccessRow>> = {
 function webhookRow(input: CallInput = {}): AccessRow {
   const of = (webhookId: string): CallInput => ({ ...input, params: { webhookId } });
   return {
-    own: async (world) => of(await createTestWebhook(world, world.acme)),
+    own: async (harness) => of(await createTestWebhook(harness, harness.acme)),
     others: {
       absent: of(testIds.next('whk')),
-      foreign: async (world) => of(await createTestWebhook(world, world.other)),
+      foreign: async (harness) => of(await createTestWebhook(harness, harness.other)),
     },
   };
 }
 
-async function createTestWebhook(world: Harness, who: SeededOrganisation): Promise<string> {
-  const made = await callOperation(world, operations.createWebhook, { body: newWebhook }, who.owner.key);
+async function createTestWebhook(harness: Harness, who: SeededOrganisation): Promise<string> {
+  const made = await callOperation(harness, operations.createWebhook, { body: newWebhook }, who.owner.key);
   if (made.status !== 201) throw new Error(made.text);
   return made.json.id;
 }
 
 /** An event is numbered, as a relay would do it, and so noted for the webhook. */
 export async function createDelivery(
-  world: Harness,
+  harness: Harness,
   who: SeededOrganisation,
 ): Promise<{ readonly webhookId: string; readonly deliveryId: string }> {
-  const webhookId = await createTestWebhook(world, who);
-  const client = await world.fixture.database.connect();
+  const webhookId = await createTestWebhook(harness, who);
+  const client = await harness.fixture.database.connect();
   await client.query(
     `with head as (
        insert into event_heads as head (org_id, last_seq) values ($1, 1)
@@ -65,7 +65,7 @@ export async function createDelivery(
   );
   await client.end();
   const params = { webhookId };
-  const { json } = await callOperation(world, operations.listWebhookDeliveries, { params }, who.owner.key);
+  const { json } = await callOperation(harness, operations.listWebhookDeliveries, { params }, who.owner.key);
   return { webhookId, deliveryId: json.items[0].id };
 }
 

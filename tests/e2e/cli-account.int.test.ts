@@ -28,16 +28,16 @@ const throughApi: typeof fetch = async (input, init) => {
   const request = new Request(input, init);
   const url = new URL(request.url);
   const text = await request.text();
-  const answer = await fixture.api.server.fastify.inject({
+  const response = await fixture.api.server.fastify.inject({
     method: request.method as 'GET',
     url: `${url.pathname}${url.search}`,
     headers: Object.fromEntries(request.headers),
     ...(text === '' ? {} : { payload: text }),
   });
   const headers = new Headers();
-  for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
-  const isEmpty = answer.statusCode === 204 || answer.statusCode === 304;
-  return new Response(isEmpty ? null : answer.rawPayload, { status: answer.statusCode, headers });
+  for (const [name, value] of Object.entries(response.headers)) headers.set(name, String(value));
+  const isEmpty = response.statusCode === 204 || response.statusCode === 304;
+  return new Response(isEmpty ? null : response.rawPayload, { status: response.statusCode, headers });
 };
 
 async function millrace(key: string, args: readonly string[], more: RunOptions = {}): Promise<RunResult> {

@@ -112,7 +112,7 @@ async function succeed(args: readonly string[], options: RunOptions = {}) {
   return result;
 }
 
-const answerCost = (prompt: number, cached: number, completion: number): number =>
+const responseCost = (prompt: number, cached: number, completion: number): number =>
   (prompt - cached) * CHAT_PRICES.prompt_token +
   cached * CHAT_PRICES.cached_prompt_token +
   completion * CHAT_PRICES.completion_token;
@@ -124,7 +124,7 @@ describe('models', () => {
     expect(piped).toMatchObject({ stdout: 'Bread is made of flour.\n', stderr: '' });
     const { usage, requestId, answer } = (await succeed(['chat', '-m', 'tiny', 'Bread?', '--json'])).json();
     expect(answer).toBe('Bread is made of flour.');
-    const cost = answerCost(11, 4, 6);
+    const cost = responseCost(11, 4, 6);
     expect(usage.cost_nano_usd).toBe(cost);
     const booked = await eventually({ what: 'the request in the books' }, async () => {
       const result = await run(['usage', 'request', requestId, '--json']);

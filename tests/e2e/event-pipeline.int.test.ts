@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 async function call(method: string, path: string, body?: unknown) {
-  const answer = await fetch(`${scene.api.url}${path}`, {
+  const response = await fetch(`${scene.api.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${scene.owner.key}`,
@@ -46,8 +46,8 @@ async function call(method: string, path: string, body?: unknown) {
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? null : JSON.parse(text) };
 }
 
 describe('the api and a worker, each a process of its own', () => {

@@ -76,13 +76,13 @@ async function openForTest(clock: Clock = systemClock, through: string = server)
 }
 
 async function call(key: string, method: string, path: string, body?: unknown) {
-  const answer = await fetch(`${api.url}${path}`, {
+  const response = await fetch(`${api.url}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  expect(answer.ok, text).toBe(true);
+  const text = await response.text();
+  expect(response.ok, text).toBe(true);
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 

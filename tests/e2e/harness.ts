@@ -36,7 +36,7 @@ export interface CallInput {
 }
 
 export async function callOperation(
-  world: Harness,
+  harness: Harness,
   operation: Operation,
   input: CallInput,
   key: string | undefined,
@@ -44,7 +44,7 @@ export async function callOperation(
 ): Promise<CallResponse> {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(paramOf(input, name)));
   const query = new URLSearchParams(input.query ?? {}).toString();
-  return world.fixture.call({
+  return harness.fixture.call({
     method: operation.method,
     path: query === '' ? filled : `${filled}?${query}`,
     ...(key === undefined ? {} : { key }),
@@ -60,11 +60,11 @@ function paramOf(input: CallInput, name: string): string {
 }
 
 /** A key of the same person that may do everything this person may, except for one scope. */
-export async function keyWithout(world: Harness, who: SeededOrganisation, scope: Scope): Promise<string> {
-  const me = await callOperation(world, contract.operations.getMe, {}, who.owner.key);
+export async function keyWithout(harness: Harness, who: SeededOrganisation, scope: Scope): Promise<string> {
+  const me = await callOperation(harness, contract.operations.getMe, {}, who.owner.key);
   const scopes = (me.json.scopes as readonly Scope[]).filter((each) => each !== scope);
   const body = { name: `without ${scope}`, scopes };
-  const made = await callOperation(world, contract.operations.createApiKey, { body }, who.owner.key);
+  const made = await callOperation(harness, contract.operations.createApiKey, { body }, who.owner.key);
   if (made.status !== 201) throw new Error(`no key without ${scope}: ${made.text}`);
   return made.json.key as string;
 }

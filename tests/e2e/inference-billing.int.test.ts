@@ -45,7 +45,7 @@ interface AnswerBody {
 
 async function ask(key: string): Promise<Outcome> {
   try {
-    const answer = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
+    const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -55,10 +55,10 @@ async function ask(key: string): Promise<Outcome> {
       }),
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    const body = (await answer.json()) as AnswerBody;
-    const requestId = answer.headers.get('x-inference-request-id');
+    const body = (await response.json()) as AnswerBody;
+    const requestId = response.headers.get('x-inference-request-id');
     const needed = BigInt(body.needed_nano_usd ?? 0);
-    return { status: answer.status, reason: body.error?.code ?? null, requestId, needed };
+    return { status: response.status, reason: body.error?.code ?? null, requestId, needed };
   } catch (error) {
     return { status: 0, reason: `no answer: ${describeError(error)}`, requestId: null, needed: 0n };
   }
@@ -215,9 +215,9 @@ test('a key makes no more requests than its limit, counted over both gateways', 
   const rpm = 20;
   const { key } = await tenant.newKey({ scopes: ['inference:write'], limits: { rpm } });
   await waitUntilKnown(key);
-  const beganMs = systemClock.monotonicMs();
+  const startedMs = systemClock.monotonicMs();
   const outcomes = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(key)));
-  const refilled = Math.ceil(((systemClock.monotonicMs() - beganMs) * rpm) / 60_000);
+  const refilled = Math.ceil(((systemClock.monotonicMs() - startedMs) * rpm) / 60_000);
   expect(counted(outcomes, 200)).toBeLessThanOrEqual(rpm + refilled);
   expect(
     counted(
@@ -231,9 +231,9 @@ test('a key makes no more requests than its limit, counted over both gateways', 
 /** A new key is in the book within a second; the list of models costs nothing and needs another scope. */
 async function waitUntilKnown(key: string): Promise<void> {
   await eventually({ what: 'the gateways to know the key', timeoutMs: 10_000 }, async () => {
-    const answer = await fetch(`${stack.gatewayUrl}/v1/models`, {
+    const response = await fetch(`${stack.gatewayUrl}/v1/models`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    return answer.status === 403 ? true : undefined;
+    return response.status === 403 ? true : undefined;
   });
 }

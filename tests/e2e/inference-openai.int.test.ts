@@ -284,8 +284,8 @@ describe('refusals are the client’s own errors', () => {
   };
 
   test('a wrong key is 401, an unknown model 404, a parameter out of range 422, too long a prompt 400', async () => {
-    const stranger = openAiClient(stack, tenant.key.replace(/.{8}$/, 'AAAAAAAA'));
-    const unknown = await refused(stranger.chat.completions.create(ask('Hello!')));
+    const outsider = openAiClient(stack, tenant.key.replace(/.{8}$/, 'AAAAAAAA'));
+    const unknown = await refused(outsider.chat.completions.create(ask('Hello!')));
     expect(unknown).toBeInstanceOf(OpenAI.AuthenticationError);
     const model = await refused(openai.chat.completions.create({ ...ask('Hello!'), model: 'nobody/knows' }));
     expect(model).toBeInstanceOf(OpenAI.NotFoundError);
@@ -321,13 +321,13 @@ describe('pictures and speech', () => {
 
   test('speech comes as MP3, and costs by the character', async () => {
     const input = 'The wheel turns.';
-    const answer = await openai.audio.speech.create({ model: 'flite', voice: 'alloy', input });
-    expect(answer.headers.get('content-type')).toBe('audio/mpeg');
-    const mp3 = Buffer.from(await answer.arrayBuffer());
+    const response = await openai.audio.speech.create({ model: 'flite', voice: 'alloy', input });
+    expect(response.headers.get('content-type')).toBe('audio/mpeg');
+    const mp3 = Buffer.from(await response.arrayBuffer());
     expect(mp3.length).toBeGreaterThan(5_000);
     // A frame of MPEG audio begins with eleven set bits.
     expect(mp3.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
-    const id = answer.headers.get('x-inference-request-id') ?? '';
+    const id = response.headers.get('x-inference-request-id') ?? '';
     expect(await tenant.costOf(id)).toBe(input.length * 5_000);
   });
 });

@@ -115,10 +115,10 @@ async function wishFor({ uuid }: Node): Promise<MachineSpec> {
 }
 
 /** The machine once nothing is under way any more. */
-async function deployed(wish: MachineSpec): Promise<MachineView> {
-  await driver.create(wish, patience());
+async function deployed(spec: MachineSpec): Promise<MachineView> {
+  await driver.create(spec, patience());
   return eventually({ what: 'the deploy to end', timeoutMs: 180_000, intervalMs: 1_000 }, async () => {
-    const view = await driver.describe(wish, patience());
+    const view = await driver.describe(spec, patience());
     return view === null || view.power === 'changing' ? undefined : view;
   });
 }
@@ -165,21 +165,21 @@ const brokenDeploys: readonly BrokenDeploy[] = [
 describe.concurrent('machines of a real Ironic', () => {
   test('two nodes are deployed, logged into, terminated, wiped, and rented again', async () => {
     const pair = [nodeAt(0), nodeAt(1)];
-    const wishes = await Promise.all(pair.map(wishFor));
-    const views = await Promise.all(wishes.map(deployed));
+    const requests = await Promise.all(pair.map(wishFor));
+    const views = await Promise.all(requests.map(deployed));
     for (const view of views) {
       expect(view).toMatchObject({ power: 'on', detail: null });
       const look = await loginAndCountGpus(targetOf(view), patience());
       expect(look).toMatchObject({ outcome: 'in', gpuCount: 8 });
-      const stranger = { ...targetOf(view), privateKey: newKeyPair().private };
-      expect(await isKeyRejected(stranger, patience())).toBe('refused');
+      const outsider = { ...targetOf(view), privateKey: newKeyPair().private };
+      expect(await isKeyRejected(outsider, patience())).toBe('refused');
     }
     const wipes = pair.map(({ machine }) => machine.wipes);
     await Promise.all(
-      wishes.map(async (wish) => {
-        await driver.cutAccess(wish, patience());
-        await driver.terminate(wish, patience());
-        expect(await driver.describe(wish, patience())).toBeNull();
+      requests.map(async (spec) => {
+        await driver.cutAccess(spec, patience());
+        await driver.terminate(spec, patience());
+        expect(await driver.describe(spec, patience())).toBeNull();
       }),
     );
     for (const node of pair) await expectFree(node);
@@ -196,22 +196,22 @@ describe.concurrent('machines of a real Ironic', () => {
     'a deploy comes to nothing, says why, and leaves a node for rent when $what',
     async ({ faults, told, keepsNode = false, index }) => {
       const node = nodeAt(2 + index);
-      const wish = await wishFor(node);
+      const spec = await wishFor(node);
       node.machine.break(faults);
-      expect(await deployed(wish)).toMatchObject({ power: 'error' });
+      expect(await deployed(spec)).toMatchObject({ power: 'error' });
       // The engine says that it has failed a moment before it says why.
       await eventually({ what: `${told} to be said`, intervalMs: 500 }, async () => {
-        const view = await driver.describe(wish, patience());
+        const view = await driver.describe(spec, patience());
         return view !== null && told.test(view.detail ?? '');
       });
       expect(node.machine.disk).toBeNull();
       if (keepsNode) {
-        await expect(driver.terminate(wish, patience())).rejects.toMatchObject({ kind: 'unavailable' });
-        expect(await driver.describe(wish, patience())).not.toBeNull();
+        await expect(driver.terminate(spec, patience())).rejects.toMatchObject({ kind: 'unavailable' });
+        expect(await driver.describe(spec, patience())).not.toBeNull();
       }
       node.machine.heal();
-      await driver.terminate(wish, patience());
-      expect(await driver.describe(wish, patience())).toBeNull();
+      await driver.terminate(spec, patience());
+      expect(await driver.describe(spec, patience())).toBeNull();
       await expectFree(node);
     },
     400_000,
@@ -219,27 +219,27 @@ describe.concurrent('machines of a real Ironic', () => {
 
   test('come up all the same when a BMC is slow: it takes longer', async () => {
     const node = nodeAt(2 + brokenDeploys.length);
-    const wish = await wishFor(node);
+    const spec = await wishFor(node);
     node.machine.break({ bmcDelayMs: 300 });
-    const view = await deployed(wish);
+    const view = await deployed(spec);
     expect(view).toMatchObject({ power: 'on' });
     expect(await loginAndCountGpus(targetOf(view), patience())).toMatchObject({ outcome: 'in', gpuCount: 8 });
     node.machine.heal();
-    await driver.terminate(wish, patience());
+    await driver.terminate(spec, patience());
     await expectFree(node);
   }, 400_000);
 
   test('that cannot be wiped are for nobody until a person has looked', async () => {
     const node = nodeAt(3 + brokenDeploys.length);
-    const wish = await wishFor(node);
-    await deployed(wish);
+    const spec = await wishFor(node);
+    await deployed(spec);
     node.machine.break({ failsToClean: true });
-    await expect(driver.terminate(wish, patience())).rejects.toMatchObject({ kind: 'unclean' });
+    await expect(driver.terminate(spec, patience())).rejects.toMatchObject({ kind: 'unclean' });
     // The tenant has nothing there any more.
-    expect(await driver.describe(wish, patience())).toBeNull();
+    expect(await driver.describe(spec, patience())).toBeNull();
     const { nodes: all } = await driver.readInventory(patience());
     expect(all.find(({ name }) => name === node.uuid)).toMatchObject({ reachable: false });
-    const next = { ...wish, externalId: randomUUID() };
+    const next = { ...spec, externalId: randomUUID() };
     await expect(driver.create(next, patience())).rejects.toMatchObject({ kind: 'no_capacity' });
 
     node.machine.heal();
@@ -248,7 +248,7 @@ describe.concurrent('machines of a real Ironic', () => {
     await ironic.call('DELETE', `/v1/nodes/${node.uuid}/maintenance`);
     await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'provide' });
     await waitForNodeState(ironic, node.uuid, ['available']);
-    await driver.terminate(wish, patience());
+    await driver.terminate(spec, patience());
     await expectFree(node);
   }, 400_000);
 });

@@ -50,7 +50,7 @@ const never = new AbortController().signal;
 
 let ironic: TestIronic;
 let farm: BareMetalFarm;
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 /** By the name that the engine, and so our inventory, has for it. */
 const machines = new Map<string, EmulatedMachine>();
@@ -96,21 +96,21 @@ beforeAll(async () => {
     }),
   );
   const more = [providerOf(ironic.url)];
-  world = await createRentalHarness({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
+  harness = await createRentalHarness({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
 });
 
 afterAll(async () => {
-  await world.drop();
+  await harness.drop();
   await farm[Symbol.asyncDispose]();
   await ironic[Symbol.asyncDispose]();
 });
 
 beforeEach(async () => {
-  tenant = await world.tenant({ balanceUsd: 10_000 });
-  await world.watch();
+  tenant = await harness.tenant({ balanceUsd: 10_000 });
+  await harness.watch();
 });
 afterEach(async () => {
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 /** The engine works in real time, so here the test's clock goes as fast as it does, and nobody asks without a pause. */
@@ -124,22 +124,22 @@ const PAUSES_A_LOOK = 25;
 let pauses = 0;
 const advance = async (ms: number): Promise<void> => {
   await systemClock.sleep(PAUSE_MS);
-  await world.clock.advance(ms);
+  await harness.clock.advance(ms);
   pauses += 1;
-  if (pauses % PAUSES_A_LOOK === 0) await world.watch();
+  if (pauses % PAUSES_A_LOOK === 0) await harness.watch();
 };
 
-const order = () => world.rentMetal(tenant, { gpuCount: 16, region });
+const order = () => harness.rentMetal(tenant, { gpuCount: 16, region });
 const drive = (rental: Rental, until: Rental['status']) =>
-  reconcileUntil({ ...world, advance }, rental, { until, ...patiently });
+  reconcileUntil({ ...harness, advance }, rental, { until, ...patiently });
 const end = (rental: Rental) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
-const machinesOf = (rental: Rental) => listMachines(world.db, rental.orgId, rental.id, 'all');
+const machinesOf = (rental: Rental) => listMachines(harness.db, rental.orgId, rental.id, 'all');
 
 const statusOf = async ({ nodeId }: RentalMachine): Promise<string | undefined> => {
-  const [node] = await world.rows<{ status: string }>(
+  const [node] = await harness.rows<{ status: string }>(
     `select status from nodes where id = '${toUuid(nodeId)}'`,
   );
   return node?.status;
@@ -163,15 +163,15 @@ async function expectWiped({ nodeName }: RentalMachine): Promise<void> {
 }
 
 async function expectNothingPaid(rental: Rental): Promise<void> {
-  expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
-  expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  expect((await harness.balance(tenant.orgId)).held).toBe(0n);
 }
 
 /** As an operator does who has repaired it. */
 async function putBack(machine: RentalMachine): Promise<void> {
   const actor = { kind: 'operator', id: tenant.userId } as const;
-  await world.run((tx) => transitionNode(tx, machine.nodeId, 'node_ready', { reason: 'repaired', actor }));
-  await world.watch();
+  await harness.run((tx) => transitionNode(tx, machine.nodeId, 'node_ready', { reason: 'repaired', actor }));
+  await harness.watch();
 }
 
 test('two nodes are rented, logged into by their tenant, terminated, wiped, and rented again', async () => {
@@ -183,15 +183,15 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
     expect(machine.ports).toEqual([{ internalPort: 22, externalPort: 22, protocol: 'tcp' }]);
     expect(await loginAndCountGpus(targetOf(machine), never)).toMatchObject({ outcome: 'in', gpuCount: 8 });
   }
-  expect(await world.rows('select 1 from allocated_ports where released_at is null')).toEqual([]);
-  await world.advance(60_000);
+  expect(await harness.rows('select 1 from allocated_ports where released_at is null')).toEqual([]);
+  await harness.advance(60_000);
   const { finalCost } = await end(rental);
   await drive(rental, 'Terminated');
   for (const machine of pair) {
     await expectWiped(machine);
     expect(await isKeyRejected(targetOf(machine), never)).toBe('unreachable');
   }
-  expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
+  expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
 
   const again = await drive(await order(), 'Running');
   await end(again);
@@ -248,10 +248,10 @@ test('that cannot be wiped are for nobody, and their tenant is released and pays
   const [dirty, clean] = pair;
   if (dirty === undefined || clean === undefined) expect.fail('There is no pair.');
   machines.get(dirty.nodeName)?.break({ failsToClean: true });
-  await world.advance(60_000);
+  await harness.advance(60_000);
   const { finalCost } = await end(rental);
   await drive(rental, 'Terminated');
-  expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
+  expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
   expect(await statusOf(dirty)).toBe('node_quarantined');
   expect(await statusOf(clean)).toBe('node_ready');
   await expectWiped(clean);

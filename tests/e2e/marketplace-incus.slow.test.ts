@@ -50,13 +50,13 @@ interface Machine {
 
 /** Without a key, as anybody may. */
 async function listMachines(question: object): Promise<Machine[]> {
-  const answer = await fetch(`${stack.apiUrl}/v1/marketplace`, {
+  const response = await fetch(`${stack.apiUrl}/v1/marketplace`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(question),
   });
-  expect(answer.status).toBe(200);
-  return ((await answer.json()) as { instances: Machine[] }).instances;
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { instances: Machine[] }).instances;
 }
 
 async function theInstance(tenant: StackTenant): Promise<Answer['json']> {
@@ -86,10 +86,10 @@ async function typeSsh(tenant: StackTenant, line: string, command: string): Prom
 /** What its daemon says, asked by the host's own administrator. */
 function asOwner(host: SupplierHost, target: string): Promise<{ readonly metadata: unknown }> {
   return new Promise((resolve, reject) => {
-    const call = request({ socketPath: host.socketPath, path: target }, (answer) => {
+    const call = request({ socketPath: host.socketPath, path: target }, (response) => {
       let text = '';
-      answer.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-      answer.once('end', () => resolve(JSON.parse(text) as { metadata: unknown }));
+      response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+      response.once('end', () => resolve(JSON.parse(text) as { metadata: unknown }));
     });
     call.once('error', reject);
     call.end();
@@ -160,9 +160,9 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
     pricing: { price: { amount: 1.234567891 } },
   });
 
-  const wish = { cluster_name: cheap?.cluster_name, node_name: cheap?.id, gpu_count: 2 };
+  const request = { cluster_name: cheap?.cluster_name, node_name: cheap?.id, gpu_count: 2 };
   const image = { name: 'ubuntu', tag: '24.04', port: 8080 };
-  const body = { ...wish, image, user_data: userData };
+  const body = { ...request, image, user_data: userData };
   const made = await tenant.call('POST', '/v1/marketplace/instances/create', { body });
   expect(made, JSON.stringify(made.json)).toMatchObject({ status: 200, json: { status: 'success' } });
   const name = made.json.instance_id as string;
@@ -178,8 +178,8 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
   const web = `8080-${name}.${DOMAIN}`;
   expect(online.portMappings).toEqual([{ domain: web, protocol: 'https', port: 8080 }]);
   const page = await eventually({ what: 'the page by its name', timeoutMs: 10_000 }, async () => {
-    const answer = await stack.caddy.get(web);
-    return answer.status === 200 ? answer : undefined;
+    const response = await stack.caddy.get(web);
+    return response.status === 200 ? response : undefined;
   });
   expect(page.body.trim()).toBe(PAGE);
 

@@ -18,8 +18,8 @@ afterAll(() => stack.close());
 const never = new AbortController().signal;
 
 async function order(tenant: StackTenant, more: object = {}): Promise<number> {
-  const wish = { gpuCount: 1, gpuType: GPU_TYPE, region: REGION, ...more };
-  const made = await tenant.call('POST', '/v2/alpha/on-demand/virtual-machine-rentals', { body: wish });
+  const request = { gpuCount: 1, gpuType: GPU_TYPE, region: REGION, ...more };
+  const made = await tenant.call('POST', '/v2/alpha/on-demand/virtual-machine-rentals', { body: request });
   expect(made, JSON.stringify(made.json)).toMatchObject({ status: 200 });
   return made.json.id as number;
 }

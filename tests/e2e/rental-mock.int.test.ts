@@ -59,7 +59,7 @@ async function call(
   key = scene.key,
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
 ): Promise<{ status: number; json: any }> {
-  const answer = await fetch(`${scene.api.url}${path}`, {
+  const response = await fetch(`${scene.api.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
@@ -67,8 +67,8 @@ async function call(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return { status: answer.status, json: text === '' ? null : JSON.parse(text) };
+  const text = await response.text();
+  return { status: response.status, json: text === '' ? null : JSON.parse(text) };
 }
 
 async function until(id: number, status: string): Promise<Record<string, unknown>> {

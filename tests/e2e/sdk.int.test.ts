@@ -90,8 +90,8 @@ test('a create whose answer is cut half way is sent again and makes one rental, 
 test('a feed that is cut again and again shows every event once and in order', async () => {
   const wanted = new Set<string>();
   for (const nth of [1, 2, 3, 4]) {
-    const wish = { name: `feed ${nth}`, scopes: ['events:read' as const], mode: 'test' as const };
-    wanted.add((await client.keys.create(wish)).id);
+    const request = { name: `feed ${nth}`, scopes: ['events:read' as const], mode: 'test' as const };
+    wanted.add((await client.keys.create(request)).id);
   }
   // Each cut falls into the middle of an event.
   for (const afterBytes of [300, 900, 700]) api.cutNext('/v2/events', afterBytes);

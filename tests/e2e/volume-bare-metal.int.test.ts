@@ -66,8 +66,8 @@ async function call(method: string, where: string, body?: object): Promise<Answe
 }
 
 async function order(more: object = {}): Promise<Answer['json']> {
-  const wish = { gpuCount: NODE_GPUS, region: METAL_REGION, networkType: 'ethernet', ...more };
-  return call('POST', rentals, wish);
+  const request = { gpuCount: NODE_GPUS, region: METAL_REGION, networkType: 'ethernet', ...more };
+  return call('POST', rentals, request);
 }
 
 async function until(id: number, status: string): Promise<Answer['json']> {

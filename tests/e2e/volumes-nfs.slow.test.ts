@@ -58,7 +58,7 @@ async function plantMachines(
   addresses: readonly string[],
 ): Promise<readonly number[]> {
   const fleet = await insertFleet(database.db, { nodes: 1, region, offer: 'bare-metal', driver: 'incus' });
-  const planted = await insertRentals(database.db, {
+  const inserted = await insertRentals(database.db, {
     ...fleet,
     orgId: organisation.id,
     // As it was made by the seed.
@@ -68,7 +68,7 @@ async function plantMachines(
     live: 4 + addresses.length,
     brief: true,
   });
-  const running = planted.slice(4);
+  const running = inserted.slice(4);
   const client = await database.connect();
   for (const [index, { id }] of running.entries()) {
     await client.query('update rental_machines set private_ip = $2 where rental_id = $1', [
@@ -98,7 +98,7 @@ async function call(
   key = scene.tenant.owner.key,
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
 ): Promise<{ status: number; json: any }> {
-  const answer = await fetch(`${scene.api.url}${where}`, {
+  const response = await fetch(`${scene.api.url}${where}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
@@ -106,8 +106,8 @@ async function call(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return { status: answer.status, json: text === '' ? null : JSON.parse(text) };
+  const text = await response.text();
+  return { status: response.status, json: text === '' ? null : JSON.parse(text) };
 }
 
 async function listed(id: number): Promise<Record<string, unknown> | undefined> {

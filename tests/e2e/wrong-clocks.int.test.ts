@@ -8,13 +8,13 @@ import { createClockHarness, type ClockHarness } from '../sim/clocks/harness.ts'
 /** The world of `npm run sim -- clocks`: what a wrong clock does in it, and that the simulation would notice. */
 
 const HOUR_MS = 3_600_000;
-let world: ClockHarness;
+let harness: ClockHarness;
 
 beforeAll(async () => {
-  world = await createClockHarness();
-  await sweepUntilStable(world);
+  harness = await createClockHarness();
+  await sweepUntilStable(harness);
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 test('every loop of api and worker is swept with wrong clocks or has a reason why not', () => {
   const known = new Set([...Object.keys(sweeps), ...Object.keys(withoutSweep)]);
@@ -22,8 +22,8 @@ test('every loop of api and worker is swept with wrong clocks or has a reason wh
 });
 
 test('sweeps with a clock 25 hours ahead charge, end and delete nothing', async () => {
-  expect(await changesAt(world, () => 25 * HOUR_MS)).toEqual([]);
-  expect(await auditFindings(world)).toEqual([]);
+  expect(await changesAt(harness, () => 25 * HOUR_MS)).toEqual([]);
+  expect(await auditFindings(harness)).toEqual([]);
 });
 
 test('each sweep is noticed if it goes by the clock of its process', async () => {
@@ -32,7 +32,7 @@ test('each sweep is noticed if it goes by the clock of its process', async () =>
   for (const offsetMs of [(2 / 3) * HOUR_MS, 25 * HOUR_MS, 40 * 24 * HOUR_MS]) {
     // Meters first, each time: the balances that they empty are what some of the others act on.
     for (const name of new Set(['post meters', ...unnoticed])) {
-      const changes = await changesIfBroken(world, name, offsetMs);
+      const changes = await changesIfBroken(harness, name, offsetMs);
       if (changes.length > 0) unnoticed.delete(name);
     }
   }

@@ -86,14 +86,14 @@ async function interrupt(
   const child = spawn('bash', ['.ci/run'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   let said = '';
-  const begun = new Promise<boolean>((resolve) => {
+  const started = new Promise<boolean>((resolve) => {
     child.stdout.on('data', (part: Buffer) => {
       said += part.toString();
       if (new RegExp(`^ *\\d+ s  ${step}: [^o]`, 'm').test(said)) resolve(true);
     });
     void ended.then(() => resolve(false));
   });
-  const reached = await Promise.race([begun, sleep(STAGE_LIMIT_MS, false, { ref: false })]);
+  const reached = await Promise.race([started, sleep(STAGE_LIMIT_MS, false, { ref: false })]);
   if (reached) await Promise.race([ended, sleep(step === 'install' ? 5_000 : INTO_STEP_MS)]);
   const sentMs = performance.now();
   child.kill(signal);

@@ -14,9 +14,9 @@ export const proof = defineProof({
 
 async function prove(run: ProofRun, bodies: number): Promise<ProofReport> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
-  const world = await startHarness();
+  const harness = await startHarness();
   try {
-    const { tallies, failures } = await fuzz(world, { bodies, seed: run.seed, random: run.random });
+    const { tallies, failures } = await fuzz(harness, { bodies, seed: run.seed, random: run.random });
     const total = { calls: 0, bodies: 0, reached: 0, succeeded: 0 };
     const figures: Record<string, string | number> = {};
     for (const [id, tally] of tallies) {
@@ -37,7 +37,7 @@ async function prove(run: ProofRun, bodies: number): Promise<ProofReport> {
       failures,
     };
   } finally {
-    await world.fixture[Symbol.asyncDispose]();
+    await harness.fixture[Symbol.asyncDispose]();
   }
 }
 

@@ -172,11 +172,11 @@ async function killAtRandom(
 
 async function killOne(setting: PlacementSetup, line: ClientSlot, tally: EventCounts): Promise<void> {
   await line.process.crash();
-  let heard = -1;
+  let received = -1;
   await eventually({ what: 'its last words' }, () => {
-    const before = heard;
-    heard = line.process.output().length;
-    return heard === before;
+    const before = received;
+    received = line.process.output().length;
+    return received === before;
   });
   readOutput(line);
   line.again += [...line.process.output().matchAll(/^again /gm)].length;

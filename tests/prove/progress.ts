@@ -15,14 +15,14 @@ export async function waitWhileProgress(
   { stuckAfterMs, intervalMs = 100 }: ProgressOptions,
   look: () => Promise<string | null>,
 ): Promise<number | null> {
-  const beganMs = systemClock.monotonicMs();
+  const startedMs = systemClock.monotonicMs();
   const limitMs = scaledLimitMs(stuckAfterMs);
   let before: string | null = '';
-  let changedMs = beganMs;
+  let changedMs = startedMs;
   for (;;) {
     const left = await look().catch(() => before);
     const nowMs = systemClock.monotonicMs();
-    if (left === null) return nowMs - beganMs;
+    if (left === null) return nowMs - startedMs;
     if (left !== before) [before, changedMs] = [left, nowMs];
     else if (nowMs - changedMs >= limitMs) return null;
     await systemClock.sleep(intervalMs);

@@ -98,7 +98,7 @@ function judge(victim: string, nodes: readonly NodeStatus[]): string[] {
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
+  const started = performance.now();
   await work();
-  return Math.round((performance.now() - began) / 100) / 10;
+  return Math.round((performance.now() - started) / 100) / 10;
 }

@@ -16,9 +16,9 @@ export class Stages {
   }
 
   protected async timed(what: string, act: () => Promise<unknown>): Promise<string> {
-    const beganMs = systemClock.monotonicMs();
+    const startedMs = systemClock.monotonicMs();
     await act();
-    const took = `${((systemClock.monotonicMs() - beganMs) * 0.001).toFixed(1)} s`;
+    const took = `${((systemClock.monotonicMs() - startedMs) * 0.001).toFixed(1)} s`;
     this.#note(`${what}: ${took}`);
     return took;
   }

@@ -107,10 +107,10 @@ async function proveIn(
   }
 
   const verdicts = await Promise.all(proven.map((webhook) => checkDeliveries(db, webhook, outside.received)));
-  const failures = verdicts.flatMap((verdict) => verdict.failures);
+  const failures = verdicts.flatMap((result) => result.failures);
   if (inside.connections() > 0) failures.push(`${inside.connections()} connections were made to the inside`);
   if (turning.received.length === 0) failures.push('the receiver that redirects was never asked');
-  const repeats = verdicts.reduce((sum, verdict) => sum + verdict.repeats, 0);
+  const repeats = verdicts.reduce((sum, result) => sum + result.repeats, 0);
   return {
     figures: {
       'events written': written,

@@ -46,60 +46,60 @@ const batchSize = 40;
 const batchesAtOnce = 4;
 
 /** Sends what is waiting: in one batch, or in several at once, in an order of its own. */
-async function flush(world: LedgerHarness, random: Random): Promise<void> {
-  const commands = random.shuffle(world.queue);
-  world.queue = [];
+async function flush(harness: LedgerHarness, random: Random): Promise<void> {
+  const commands = random.shuffle(harness.queue);
+  harness.queue = [];
   if (commands.length === 0) return;
-  world.sent.push(...commands);
-  if (world.sent.length > 400) world.sent.splice(0, world.sent.length - 400);
-  if (random.chance(0.4)) return applyOnce(world, commands);
+  harness.sent.push(...commands);
+  if (harness.sent.length > 400) harness.sent.splice(0, harness.sent.length - 400);
+  if (random.chance(0.4)) return applyOnce(harness, commands);
   const batches: (typeof commands)[] = [];
   const several = random.int(2, batchesAtOnce);
   commands.forEach((command, index) => (batches[index % several] ??= []).push(command));
-  return applyConcurrently(world, batches);
+  return applyConcurrently(harness, batches);
 }
 
-const command = (weight: number, wish: CommandKind): Action<LedgerHarness> => ({
+const command = (weight: number, request: CommandKind): Action<LedgerHarness> => ({
   weight,
-  async run(world, random) {
+  async run(harness, random) {
     const made =
-      makeCommand(knownState(world), random, wish) ?? makeCommand(knownState(world), random, 'topUp');
+      makeCommand(knownState(harness), random, request) ?? makeCommand(knownState(harness), random, 'topUp');
     if (made === null) throw new Error('A top-up can always be made.');
-    world.queue.push(made);
-    if (world.queue.length >= batchSize) await flush(world, random);
+    harness.queue.push(made);
+    if (harness.queue.length >= batchSize) await flush(harness, random);
   },
 });
 
-const knownState = (world: LedgerHarness) => ({
-  oracle: world.oracle,
-  tenants: world.tenants,
-  holds: world.holds,
-  transfers: world.transfers,
-  nowMs: world.clock.nowMs(),
-  nextStep: () => `s${(world.steps += 1)}`,
+const knownState = (harness: LedgerHarness) => ({
+  oracle: harness.oracle,
+  tenants: harness.tenants,
+  holds: harness.holds,
+  transfers: harness.transfers,
+  nowMs: harness.clock.nowMs(),
+  nextStep: () => `s${(harness.steps += 1)}`,
 });
 
 /** Something that is not a command of the ledger: everything that waits is sent first, then it happens alone. */
 const alone = (
   weight: number,
-  run: (world: LedgerHarness, random: Random) => Promise<void>,
+  run: (harness: LedgerHarness, random: Random) => Promise<void>,
 ): Action<LedgerHarness> => ({
   weight,
-  async run(world, random) {
-    await flush(world, random);
-    await run(world, random);
+  async run(harness, random) {
+    await flush(harness, random);
+    await run(harness, random);
   },
 });
 
 /** Something that happens to pots. They share the database with the rest and nothing else. */
 const leaseAction = (
   weight: number,
-  run: (world: LedgerHarness, pots: LeaseHarness, random: Random) => Promise<void>,
-  when: (pots: LeaseHarness) => boolean = () => true,
+  run: (harness: LedgerHarness, leases: LeaseHarness, random: Random) => Promise<void>,
+  when: (leases: LeaseHarness) => boolean = () => true,
 ): Action<State> => ({
   weight,
-  when: (world) => when(world.pots),
-  run: (world, random) => run(world, world.pots, random),
+  when: (harness) => when(harness.pots),
+  run: (harness, random) => run(harness, harness.pots, random),
 });
 
 /** The same for what is meant to break the invariant: it is looked at right away. */
@@ -107,19 +107,19 @@ const checkedLeaseAction = (...args: Parameters<typeof leaseAction>): Action<Sta
   const action = leaseAction(...args);
   return {
     ...action,
-    async run(world, random) {
-      await action.run(world, random);
-      const complaint = await checkLeaseCoverage(world, world.pots);
+    async run(harness, random) {
+      await action.run(harness, random);
+      const complaint = await checkLeaseCoverage(harness, harness.pots);
       if (complaint !== undefined) throw new Error(complaint);
     },
   };
 };
 
 const inTransaction = <T>(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   work: Parameters<LedgerHarness['db']['transaction']>[1],
 ): Promise<T> =>
-  world.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
+  harness.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
 
 /** How often what came out, in the run that was started last. */
 let latest: OutcomeCounts = {};
@@ -131,13 +131,13 @@ export const sim = defineSim<State>({
   name: 'ledger',
   about: 'A nano-USD that appears, disappears, is charged twice or spent twice would be found here first.',
   async init(random) {
-    const world = await createLedgerHarness(random);
-    latest = world.tally;
-    return { ...world, pots: await createLeaseHarness(world) };
+    const harness = await createLedgerHarness(random);
+    latest = harness.tally;
+    return { ...harness, pots: await createLeaseHarness(harness) };
   },
-  async close(world) {
-    await closeLeaseHarness(world.pots);
-    await closeLedgerHarness(world);
+  async close(harness) {
+    await closeLeaseHarness(harness.pots);
+    await closeLedgerHarness(harness);
   },
   // Some twentieth of them finds nothing to happen to and is passed over; 12 500 that happen are meant. CI plays the same seed every
   // time, so more of them tell little that is new; the proof by hand plays a million.
@@ -162,49 +162,49 @@ export const sim = defineSim<State>({
     /** The same message once more: soon, late, or out of order. */
     repeat: {
       weight: 8,
-      when: (world) => world.sent.length > 0,
-      run(world, random) {
-        world.queue.push(random.pick(world.sent));
+      when: (harness) => harness.sent.length > 0,
+      run(harness, random) {
+        harness.queue.push(random.pick(harness.sent));
       },
     },
-    timePasses: alone(1.5, async (world, random) => {
+    timePasses: alone(1.5, async (harness, random) => {
       const ms = random.pick([1, 1000, 60_000, 3_600_000, 6 * 3_600_000, 3 * 86_400_000]);
-      await world.clock.advance(random.int(1, ms));
-      world.oracle.nowMs = world.clock.nowMs();
+      await harness.clock.advance(random.int(1, ms));
+      harness.oracle.nowMs = harness.clock.nowMs();
     }),
     failBeforeCommit: {
       weight: 0.4,
-      when: (world) => world.queue.length > 0,
-      run: (world) => breakFlush(world, { before: 'error' }),
+      when: (harness) => harness.queue.length > 0,
+      run: (harness) => breakFlush(harness, { before: 'error' }),
     },
     killBeforeCommit: {
       weight: 0.1,
-      when: (world) => world.queue.length > 0,
-      run: (world) => breakFlush(world, { before: 'killed' }),
+      when: (harness) => harness.queue.length > 0,
+      run: (harness) => breakFlush(harness, { before: 'killed' }),
     },
     killDuringCommit: {
       weight: 0.3,
-      when: (world) => world.queue.length > 0,
-      run: (world, random) => breakFlush(world, { during: { afterMs: random.int(0, 3) } }),
+      when: (harness) => harness.queue.length > 0,
+      run: (harness, random) => breakFlush(harness, { during: { afterMs: random.int(0, 3) } }),
     },
     dieAfterCommit: {
       weight: 0.3,
-      when: (world) => world.queue.length > 0,
-      run: (world) => breakFlush(world, { after: true }),
+      when: (harness) => harness.queue.length > 0,
+      run: (harness) => breakFlush(harness, { after: true }),
     },
     makeBudget: alone(0.3, createRandomBudget),
     changeBudget: alone(0.6, changeRandomBudget),
     removeBudget: alone(0.1, removeRandomBudget),
-    freeze: alone(0.3, async (world, random) => {
-      const tenant = random.pick(world.tenants);
+    freeze: alone(0.3, async (harness, random) => {
+      const tenant = random.pick(harness.tenants);
       tenant.frozen = !tenant.frozen && random.chance(0.5);
-      await inTransaction(world, (tx) => setFrozen(tx, tenant.orgId, tenant.mode, tenant.frozen));
+      await inTransaction(harness, (tx) => setFrozen(tx, tenant.orgId, tenant.mode, tenant.frozen));
     }),
-    overdraft: alone(0.2, async (world, random) => {
-      const { orgId, mode, credit } = random.pick(world.tenants);
+    overdraft: alone(0.2, async (harness, random) => {
+      const { orgId, mode, credit } = random.pick(harness.tenants);
       const overdraft = random.chance(0.5) ? nanoUsd(0n) : amountFrom(random, 2);
       const allowed = credit.balance - credit.held >= negateUsd(overdraft);
-      const done = await inTransaction<boolean>(world, (tx) => setOverdraft(tx, orgId, mode, overdraft));
+      const done = await inTransaction<boolean>(harness, (tx) => setOverdraft(tx, orgId, mode, overdraft));
       if (done !== allowed) throw new Error(`An overdraft of ${overdraft} was answered with ${done}.`);
       if (allowed) credit.floor = negateUsd(overdraft);
     }),
@@ -220,21 +220,21 @@ export const sim = defineSim<State>({
     holdBesidePot: leaseAction(2, acts.holdForRental),
     gatewayDies: leaseAction(0.4, acts.killGateway),
     ghostSpeaks: leaseAction(0.6, acts.deliverLateMessage, ({ ghosts }) => ghosts.length > 0),
-    workerDies: leaseAction(0.8, async (_world, pots, random) => {
-      pots.fault = random.pick(['before', 'after']);
+    workerDies: leaseAction(0.8, async (_world, leases, random) => {
+      leases.fault = random.pick(['before', 'after']);
     }),
     ledgerAway: leaseAction(
       0.4,
-      async (world, pots) => {
-        pots.ledgerIsUp = false;
-        countOutcome(world, 'outages of the ledger');
+      async (harness, leases) => {
+        leases.ledgerIsUp = false;
+        countOutcome(harness, 'outages of the ledger');
       },
       ({ ledgerIsUp }) => ledgerIsUp,
     ),
     ledgerBack: leaseAction(
       1.5,
-      async (_world, pots) => {
-        pots.ledgerIsUp = true;
+      async (_world, leases) => {
+        leases.ledgerIsUp = true;
       },
       ({ ledgerIsUp }) => !ledgerIsUp,
     ),
@@ -247,50 +247,54 @@ export const sim = defineSim<State>({
     potsWindDown: leaseAction(0.05, acts.closeEverything),
   },
   validators: {
-    'what waits is answered': (world) => settle(world),
-    'every account is as the oracle has it': (world) => compareAccounts(world.client, world.oracle),
-    "the operator's accounts are as the oracle has them": (world) =>
-      compareSystem(world.client, world.oracle),
-    'every hold is as the oracle has it': (world) => compareHolds(world.client, world.oracle),
-    'every acknowledged transfer is there once, and no other': (world) =>
-      compareTransfers(world.client, world.oracle),
-    'what was charged is what was used, and nobody spent more than it had': (world) =>
-      checkCharges(world, world.pots),
-    'every lease covers what can still be charged to it': (world) => checkLeaseCoverage(world, world.pots),
-    'the budgets of pots count what was charged': (world) => checkBudgets(world, world.pots),
-    'budgets tell each threshold once': (world) => compareBudgetNotices(world.client, world.oracle),
+    'what waits is answered': (harness) => settle(harness),
+    'every account is as the oracle has it': (harness) => compareAccounts(harness.client, harness.oracle),
+    "the operator's accounts are as the oracle has them": (harness) =>
+      compareSystem(harness.client, harness.oracle),
+    'every hold is as the oracle has it': (harness) => compareHolds(harness.client, harness.oracle),
+    'every acknowledged transfer is there once, and no other': (harness) =>
+      compareTransfers(harness.client, harness.oracle),
+    'what was charged is what was used, and nobody spent more than it had': (harness) =>
+      checkCharges(harness, harness.pots),
+    'every lease covers what can still be charged to it': (harness) =>
+      checkLeaseCoverage(harness, harness.pots),
+    'the budgets of pots count what was charged': (harness) => checkBudgets(harness, harness.pots),
+    'budgets tell each threshold once': (harness) => compareBudgetNotices(harness.client, harness.oracle),
     ...Object.fromEntries(
       Object.entries({ ...rules, ...deepRules }).map(([name, rule]) => [
         name,
-        (world: LedgerHarness) => findViolation(world.client, rule),
+        (harness: LedgerHarness) => findViolation(harness.client, rule),
       ]),
     ),
   },
 });
 
-async function settle(world: LedgerHarness): Promise<void> {
-  const { queue } = world;
-  world.queue = [];
-  if (queue.length > 0) await applyOnce(world, queue);
+async function settle(harness: LedgerHarness): Promise<void> {
+  const { queue } = harness;
+  harness.queue = [];
+  if (queue.length > 0) await applyOnce(harness, queue);
 }
 
-async function breakFlush(world: LedgerHarness, fault: Parameters<typeof applyWithFault>[2]): Promise<void> {
-  const { queue } = world;
-  world.queue = [];
-  world.sent.push(...queue);
-  countOutcome(world, 'crashes');
-  await applyWithFault(world, queue, fault);
+async function breakFlush(
+  harness: LedgerHarness,
+  fault: Parameters<typeof applyWithFault>[2],
+): Promise<void> {
+  const { queue } = harness;
+  harness.queue = [];
+  harness.sent.push(...queue);
+  countOutcome(harness, 'crashes');
+  await applyWithFault(harness, queue, fault);
 }
 
 const periods = ['hour', 'day', 'week', 'month', 'total'] as const;
 const exceededActions = ['notify', 'stop_new_work', 'stop_everything'] as const;
 
-async function createRandomBudget(world: LedgerHarness, random: Random): Promise<void> {
-  const tenant = random.pick(world.tenants);
+async function createRandomBudget(harness: LedgerHarness, random: Random): Promise<void> {
+  const tenant = random.pick(harness.tenants);
   if (tenant.budgets.filter(({ removed }) => !removed).length >= 4)
-    return changeRandomBudget(world, random, tenant);
+    return changeRandomBudget(harness, random, tenant);
   const limit = nanoUsd(amountFrom(random, 6) + 1n);
-  const wish = {
+  const request = {
     orgId: tenant.orgId,
     mode: tenant.mode,
     name: 'Budget',
@@ -300,73 +304,73 @@ async function createRandomBudget(world: LedgerHarness, random: Random): Promise
     thresholdsPercent: random.pick([[], [50, 75], [50, 75, 100], [1]]),
     onExceeded: random.pick(exceededActions),
   };
-  const { id } = await inTransaction<{ id: BudgetId }>(world, (tx) => createBudget(tx, wish));
+  const { id } = await inTransaction<{ id: BudgetId }>(harness, (tx) => createBudget(tx, request));
   const budget: Budget = {
     what: 'budget',
     name: `budget ${id}`,
     id,
     balance: limit,
     held: 0n,
-    floor: wish.onExceeded === 'stop_everything' ? 0n : null,
+    floor: request.onExceeded === 'stop_everything' ? 0n : null,
     priority: 0,
     expiresAtMs: null,
-    keyIds: wish.keyIds,
-    period: wish.period,
-    thresholds: wish.thresholdsPercent,
+    keyIds: request.keyIds,
+    period: request.period,
+    thresholds: request.thresholdsPercent,
     limit,
-    onExceeded: wish.onExceeded,
+    onExceeded: request.onExceeded,
     endsAtMs: null,
     notified: 0,
     removed: false,
   };
-  world.oracle.addBudget(tenant, budget);
+  harness.oracle.addBudget(tenant, budget);
 }
 
 async function changeRandomBudget(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   random: Random,
-  tenant: Tenant = random.pick(world.tenants),
+  tenant: Tenant = random.pick(harness.tenants),
 ): Promise<void> {
   const live = tenant.budgets.filter(({ removed }) => !removed);
-  if (live.length === 0) return createRandomBudget(world, random);
+  if (live.length === 0) return createRandomBudget(harness, random);
   const budget = random.pick(live);
   const limit = random.chance(0.3) ? nanoUsd(budget.limit) : nanoUsd(amountFrom(random, 6) + 1n);
   const onExceeded = random.chance(0.6) ? budget.onExceeded : random.pick(exceededActions);
-  await inTransaction(world, (tx) =>
+  await inTransaction(harness, (tx) =>
     changeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId, { limit, onExceeded }),
   );
-  world.oracle.changeBudget(tenant, budget, limit, onExceeded);
+  harness.oracle.changeBudget(tenant, budget, limit, onExceeded);
 }
 
-async function removeRandomBudget(world: LedgerHarness, random: Random): Promise<void> {
-  const tenant = random.pick(world.tenants);
+async function removeRandomBudget(harness: LedgerHarness, random: Random): Promise<void> {
+  const tenant = random.pick(harness.tenants);
   const live = tenant.budgets.filter(({ removed }) => !removed);
-  if (live.length === 0) return createRandomBudget(world, random);
+  if (live.length === 0) return createRandomBudget(harness, random);
   const budget = random.pick(live);
-  await inTransaction(world, (tx) => removeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId));
+  await inTransaction(harness, (tx) => removeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId));
   budget.removed = true;
 }
 
 /** The worker's own sweep; the oracle expires whatever is over, and the books are compared by the validators. */
-async function sweepPromos(world: LedgerHarness): Promise<void> {
-  const nowMs = world.clock.nowMs();
-  const over = world.tenants.flatMap((tenant) =>
+async function sweepPromos(harness: LedgerHarness): Promise<void> {
+  const nowMs = harness.clock.nowMs();
+  const over = harness.tenants.flatMap((tenant) =>
     tenant.money
       .filter((promo) => promo.expiresAtMs !== null && promo.expiresAtMs <= nowMs && freeIn(promo) > 0n)
       .map((promo) => ({ tenant, promo })),
   );
-  const swept = await expirePromos(world.db, { log: quiet, limit: 1000 });
+  const swept = await expirePromos(harness.db, { log: quiet, limit: 1000 });
   if (swept !== over.length)
     throw new Error(`${swept} promotional credits expired instead of ${over.length}.`);
-  for (const { tenant, promo } of over) world.oracle.expireNow(tenant, promo);
-  await learnExpiries(world, over.length);
+  for (const { tenant, promo } of over) harness.oracle.expireNow(tenant, promo);
+  await learnExpiries(harness, over.length);
 }
 
 /** The sweep tells no ids, so the new ones are read. */
-async function learnExpiries(world: LedgerHarness, made: number): Promise<void> {
+async function learnExpiries(harness: LedgerHarness, made: number): Promise<void> {
   if (made === 0) return;
-  const unknown = world.oracle.unnamed.splice(0);
-  const { rows } = await world.client.query<{ id: string; account_id: string }>(
+  const unknown = harness.oracle.unnamed.splice(0);
+  const { rows } = await harness.client.query<{ id: string; account_id: string }>(
     `select t.id, e.account_id from ledger_transfers t join ledger_entries e on e.transfer_id = t.id
       where t.kind = 'expiry' and e.account_id = any($1::uuid[]) order by t.id desc`,
     [unknown.map(({ account }) => account.id)],
@@ -374,7 +378,7 @@ async function learnExpiries(world: LedgerHarness, made: number): Promise<void> 
   for (const { transfer, account } of unknown) {
     const row = rows.find(({ account_id }) => account_id === account.id);
     if (row === undefined) throw new Error(`The expiry of ${account.name} is not in the books.`);
-    world.oracle.nameTransfer(transfer, row.id);
-    world.transfers.push(transfer);
+    harness.oracle.nameTransfer(transfer, row.id);
+    harness.transfers.push(transfer);
   }
 }

@@ -67,8 +67,8 @@ export interface ModelOptions {
   readonly extra?: object;
 }
 
-export async function addModel(operator: Operator, wish: ModelOptions): Promise<void> {
-  const { name, modality, contextLength = null, extra } = wish;
+export async function addModel(operator: Operator, options: ModelOptions): Promise<void> {
+  const { name, modality, contextLength = null, extra } = options;
   await operator.do('POST', '/v2/admin/models', {
     name,
     modality,
@@ -77,7 +77,7 @@ export async function addModel(operator: Operator, wish: ModelOptions): Promise<
     ownedBy: 'millrace',
     ...extra,
   });
-  for (const [unit, price] of Object.entries(wish.prices)) {
+  for (const [unit, price] of Object.entries(options.prices)) {
     await operator.do('POST', '/v2/admin/prices', {
       subject: { kind: 'model', model: name, unit },
       unit: unit in unitOf ? unit : 'token',
@@ -98,8 +98,8 @@ export interface DeploymentOptions {
 }
 
 /** Answers its id. */
-export async function addDeployment(operator: Operator, wish: DeploymentOptions): Promise<string> {
-  const made = (await operator.do('POST', '/v2/admin/deployments', { region: 'eu-west-1', ...wish })) as {
+export async function addDeployment(operator: Operator, options: DeploymentOptions): Promise<string> {
+  const made = (await operator.do('POST', '/v2/admin/deployments', { region: 'eu-west-1', ...options })) as {
     id: string;
   };
   return made.id;
@@ -135,7 +135,7 @@ export interface InferenceTenant {
   /** The client that everyone has, unmodified; of what failed it repeats only 503, for up to a minute. */
   readonly openai: OpenAI;
   /** Another key of the same organisation; test keys among them. */
-  newKey(wish: object): Promise<{ readonly id: string; readonly key: string; readonly openai: OpenAI }>;
+  newKey(request: object): Promise<{ readonly id: string; readonly key: string; readonly openai: OpenAI }>;
   balance(): Promise<{ readonly balance: bigint; readonly held: bigint }>;
   /** What a request cost, once the books know it; waits as long as is promised and some more. */
   costOf(requestId: string): Promise<number>;
@@ -148,8 +148,8 @@ export async function seedInferenceTenant(
   const { organisation, owner } = await seedOrganisation(stack.database.db);
   if (balanceNanoUsd > 0n) await grantCredit(stack.database.db, organisation.id, nanoUsd(balanceNanoUsd));
   const call = createCaller(stack.apiUrl, owner.key);
-  const newKey: InferenceTenant['newKey'] = async (wish) => {
-    const made = await call('POST', '/v2/api-keys', { name: 'one more', ...wish });
+  const newKey: InferenceTenant['newKey'] = async (request) => {
+    const made = await call('POST', '/v2/api-keys', { name: 'one more', ...request });
     if (made.status !== 201) throw new Error(`No key: ${JSON.stringify(made.json)}`);
     const { id, key } = made.json as { id: string; key: string };
     return { id, key, openai: openAiClient(stack, key) };

@@ -49,11 +49,11 @@ export async function startResponseDroppingProxy(target: string): Promise<Respon
 
 function passOn(to: URL, incoming: IncomingMessage, outgoing: ServerResponse, cutAfter: number | null): void {
   const { method, headers } = incoming;
-  const asked = request(to, { method, headers: { ...headers, host: to.host }, agent: false }, (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+  const asked = request(to, { method, headers: { ...headers, host: to.host }, agent: false }, (response) => {
+    outgoing.writeHead(response.statusCode ?? 502, response.headers);
     outgoing.flushHeaders();
     let left = cutAfter;
-    answer.on('data', (chunk: Buffer) => {
+    response.on('data', (chunk: Buffer) => {
       if (left === null) {
         outgoing.write(chunk);
         return;
@@ -66,8 +66,8 @@ function passOn(to: URL, incoming: IncomingMessage, outgoing: ServerResponse, cu
       // The client must have had its part before the connection is gone.
       outgoing.write(chunk.subarray(0, left), () => outgoing.destroy());
     });
-    answer.on('end', () => outgoing.end());
-    answer.on('error', () => outgoing.destroy());
+    response.on('end', () => outgoing.end());
+    response.on('error', () => outgoing.destroy());
   });
   asked.on('error', () => outgoing.destroy());
   outgoing.on('close', () => asked.destroy());

@@ -96,11 +96,11 @@ export async function callUntilAnswered(
 ): Promise<Answer> {
   const untilMs = systemClock.monotonicMs() + 60_000;
   for (;;) {
-    const answer = await tenant.call(method, path, options).catch(() => null);
-    const isAnswer = answer !== null && answer.status < 500 && answer.status !== 429;
-    if (isAnswer) return answer;
+    const response = await tenant.call(method, path, options).catch(() => null);
+    const isResponse = response !== null && response.status < 500 && response.status !== 429;
+    if (isResponse) return response;
     if (systemClock.monotonicMs() > untilMs) {
-      throw new Error(`${method} ${path} was not answered: ${JSON.stringify(answer)}`);
+      throw new Error(`${method} ${path} was not answered: ${JSON.stringify(response)}`);
     }
     await systemClock.sleep(200);
   }

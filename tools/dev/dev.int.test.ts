@@ -36,9 +36,9 @@ it('starts everything, prints keys that work and are the same the next time, and
 });
 
 it('does not take a stranger on its port for itself, and says who holds the port', async () => {
-  const stranger = createServer((_request, response) => void response.end('{}'));
+  const outsider = createServer((_request, response) => void response.end('{}'));
   const [port] = await freePorts(1);
-  await new Promise<void>((resolve) => stranger.listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => outsider.listen(port, '127.0.0.1', resolve));
   try {
     const dev = await startProcess({
       name: 'dev',
@@ -52,6 +52,6 @@ it('does not take a stranger on its port for itself, and says who holds the port
     );
     expect(dev.output()).not.toContain('is ready');
   } finally {
-    stranger.close();
+    outsider.close();
   }
 });

@@ -70,8 +70,8 @@ describe('millrace-admin', () => {
     const made = await run([...key, 'bob@example.com']);
     expect(made.code).toBe(exitCodes.ok);
     expect(made.out).toMatch(/mr_test_\w{12}_\w{38}/);
-    const stranger = await run([...key, 'nobody@example.com']);
-    expect(stranger).toMatchObject({ code: exitCodes.refused });
+    const outsider = await run([...key, 'nobody@example.com']);
+    expect(outsider).toMatchObject({ code: exitCodes.refused });
     expect(await rows(`select 1 from users where email = 'nobody@example.com'`)).toEqual([]);
   });
 
@@ -154,9 +154,9 @@ describe('millrace-admin', () => {
     ],
     [['bootstrap', '--emial', 'x'], exitCodes.usage, '--emial'],
   ])('explains itself: %s', async (words, code, message) => {
-    const answer = await run(words);
-    expect(answer.err).toContain(message);
-    expect(answer.code).toBe(code);
+    const response = await run(words);
+    expect(response.err).toContain(message);
+    expect(response.code).toBe(code);
   });
 
   it('tells a missing setting and a database that is away apart', async () => {

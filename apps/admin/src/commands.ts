@@ -58,14 +58,14 @@ const bootstrapCommand: Command = {
   run: async (context, flags) => {
     const db = await context.db();
     const slug = optionalText(flags, 'slug');
-    const wish = {
+    const request = {
       name: requiredText(flags, 'organisation'),
       homeCell: context.cell,
       owner: { email: emailOf(flags), name: requiredText(flags, 'name') },
       ...(slug === undefined ? {} : { slug }),
     };
     const made = await db.transaction({ name: 'bootstrap', isolation: 'serializable' }, (tx) =>
-      bootstrapInstallation(tx, cause, wish),
+      bootstrapInstallation(tx, cause, request),
     );
     if (made === null) {
       throw new CommandError(
@@ -95,14 +95,14 @@ const organisationAddCommand: Command = {
   run: async (context, flags) => {
     const db = await context.db();
     const slug = optionalText(flags, 'slug');
-    const wish = {
+    const request = {
       name: requiredText(flags, 'organisation'),
       homeCell: context.cell,
       owner: { email: emailOf(flags) },
       ...(slug === undefined ? {} : { slug }),
     };
     const made = await db.transaction({ name: 'create organisation', isolation: 'read committed' }, (tx) =>
-      createOrganisation(tx, cause, wish),
+      createOrganisation(tx, cause, request),
     );
     context.out(
       `Organisation ${made.organisation.slug} (${made.organisation.id}), owner ${made.owner.email}.\n`,

@@ -12,7 +12,7 @@ import { exitCodes, runAdmin } from './app.ts';
 let database: TestDatabase;
 const never = new AbortController().signal;
 const ids = createIdSource({ clock: systemClock, cell: 1 });
-const stray = ids.nextUuid();
+const orphan = ids.nextUuid();
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { nodes } = await driver.readInventory(never);
   await driver.create(
     {
-      externalId: stray,
+      externalId: orphan,
       orgId: await createOrganisation(database.db),
       mode: 'test',
       nodeName: nodes[0]?.name ?? '',
@@ -60,14 +60,14 @@ it('says what the reconciler would do, for people and for programs, and does non
   const told = await run('reconcile', '--dry-run');
   expect(told).toMatchObject({ code: exitCodes.ok, err: '' });
   expect(told.out).toContain('Nothing was done.');
-  expect(told.out).toMatch(new RegExp(`machine ${stray} on mock-\\d+, .*: seen for the first time`));
+  expect(told.out).toMatch(new RegExp(`machine ${orphan} on mock-\\d+, .*: seen for the first time`));
   const { clusters, late } = JSON.parse((await run('reconcile', '--dry-run', '--json')).out) as DryRun;
   expect(clusters).toMatchObject([
     { cluster: 'mock', problem: null, comparedAt: null, machines: 0, repairs: [] },
     { cluster: 'mock-market', problem: null, machines: 0, strays: [] },
     ...bareMetalRegions.map((region) => ({ cluster: `mock-metal-${region}`, problem: null, machines: 0 })),
   ]);
-  expect(clusters[0]?.strays).toMatchObject([{ externalId: stray, plan: 'new' }]);
+  expect(clusters[0]?.strays).toMatchObject([{ externalId: orphan, plan: 'new' }]);
   expect(late).toEqual([]);
   expect([await count('stray_machines'), await count('cluster_comparisons')]).toEqual([0, 0]);
   expect(await count('mock_machines')).toBe(1);

@@ -159,7 +159,7 @@ export async function startApiFixture(
 }
 
 async function callInProcess(api: Api, request: CallRequest): Promise<CallResponse> {
-  const answer = await api.server.fastify.inject({
+  const response = await api.server.fastify.inject({
     method: request.method,
     url: request.path,
     headers: {
@@ -169,12 +169,12 @@ async function callInProcess(api: Api, request: CallRequest): Promise<CallRespon
     },
     ...(request.body === undefined ? {} : { payload: JSON.stringify(request.body) }),
   });
-  const text = answer.body;
+  const text = response.body;
   return {
-    status: answer.statusCode,
-    headers: answer.headers,
+    status: response.statusCode,
+    headers: response.headers,
     text,
-    json: text === '' || !isJson(answer.headers['content-type']) ? undefined : JSON.parse(text),
+    json: text === '' || !isJson(response.headers['content-type']) ? undefined : JSON.parse(text),
   };
 }
 

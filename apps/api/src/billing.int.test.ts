@@ -248,8 +248,8 @@ describe('a grant', () => {
 
   const named = (dies = false) =>
     inTransaction(fixture, async (tx) => {
-      const wish = { amount: usd(100), actId: 'play-money', reason: 'by name', burnOf: zeroBurnRate };
-      await grantInside(tx, systemAuditContext('test', 'live'), ours.organisation.id, wish);
+      const request = { amount: usd(100), actId: 'play-money', reason: 'by name', burnOf: zeroBurnRate };
+      await grantInside(tx, systemAuditContext('test', 'live'), ours.organisation.id, request);
       if (dies) throw new Error('died before the commit');
     });
   const traces = async () => {
@@ -323,8 +323,8 @@ describe('an adjustment', () => {
 
   it('with others at once never takes the balance below its floor', async () => {
     await adjust('1000000000');
-    const answers = await Promise.all(Array.from({ length: 8 }, () => adjust('-300000000')));
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+    const responses = await Promise.all(Array.from({ length: 8 }, () => adjust('-300000000')));
+    expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
       201, 201, 201, 402, 402, 402, 402, 402,
     ]);
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('100000000');
@@ -342,8 +342,8 @@ describe('refunds and reversals', () => {
   it('of a charge together never exceed it, also asked for at once', async () => {
     await credit(fixture, ours.organisation.id, { amount: usd(10) });
     const paid = await charge(fixture, ours.organisation.id, { amount: usd(1) });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => refund(paid, '400000000')));
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+    const responses = await Promise.all(Array.from({ length: 5 }, () => refund(paid, '400000000')));
+    expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
       201, 201, 409, 409, 409,
     ]);
     const rest = await refund(paid);

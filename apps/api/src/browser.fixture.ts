@@ -30,7 +30,7 @@ export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, strin
     headers: Readonly<Record<string, string>>,
   ): Promise<CallResponse> => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fixture.call({
+    const response = await fixture.call({
       method,
       path,
       headers: {
@@ -42,10 +42,10 @@ export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, strin
       },
       ...(body === undefined ? {} : { body }),
     });
-    const set = answer.headers['set-cookie'];
+    const set = response.headers['set-cookie'];
     lastSet = Array.isArray(set) ? set : set === undefined ? [] : [String(set)];
     for (const line of lastSet) storeCookie(cookies, line);
-    return answer;
+    return response;
   };
 
   return {

@@ -10,7 +10,7 @@ import {
 import { charge, credit, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 let theirs: SeededOrganisation;
 
 beforeAll(async () => {
@@ -21,30 +21,30 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  ours = await seedOrganisation(fixture.db);
-  await credit(fixture, ours.organisation.id, { amount: usd(100) });
+  own = await seedOrganisation(fixture.db);
+  await credit(fixture, own.organisation.id, { amount: usd(100) });
 });
 
 const path = '/v2/customer/budgets';
 const call = (
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   at: string,
-  key = ours.owner.key,
+  key = own.owner.key,
   body?: object,
   headers: Record<string, string> = {},
 ) => fixture.call({ method, path: at, key, headers, ...(body === undefined ? {} : { body }) });
-const create = (wish: object = {}, key = ours.owner.key, headers: Record<string, string> = {}) =>
-  call('POST', path, key, { name: 'team', period: 'month', limitNanoUsd: '3000000000', ...wish }, headers);
-const list = async (key = ours.owner.key) => (await call('GET', path, key)).json.items;
+const create = (request: object = {}, key = own.owner.key, headers: Record<string, string> = {}) =>
+  call('POST', path, key, { name: 'team', period: 'month', limitNanoUsd: '3000000000', ...request }, headers);
+const list = async (key = own.owner.key) => (await call('GET', path, key)).json.items;
 const withoutRequestId = (text: string) => text.replace(/req_[0-9A-Z]{26}/g, '');
 const spend = (dollars: number, keyId?: string) =>
-  charge(fixture, ours.organisation.id, {
+  charge(fixture, own.organisation.id, {
     amount: usd(dollars),
     ...(keyId === undefined ? {} : { keyId: keyId as KeyId }),
   });
 
-async function createKey(wish: object, key = ours.owner.key) {
-  const body = { name: 'worker', scopes: ['rentals:read'], ...wish };
+async function createKey(request: object, key = own.owner.key) {
+  const body = { name: 'worker', scopes: ['rentals:read'], ...request };
   return fixture.call({ method: 'POST', path: '/v2/api-keys', key, body });
 }
 
@@ -81,7 +81,7 @@ describe('a budget', () => {
     const made = await create({ onExceeded: 'stop_everything' });
     await spend(2);
     await expect(spend(1.5)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
-    const raised = await call('PATCH', `${path}/${made.json.id}`, ours.owner.key, {
+    const raised = await call('PATCH', `${path}/${made.json.id}`, own.owner.key, {
       limitNanoUsd: '3500000000',
     });
     expect(raised.json).toMatchObject({ limitNanoUsd: '3500000000', spentNanoUsd: '2000000000' });
@@ -93,19 +93,19 @@ describe('a budget', () => {
   });
 
   it('for one key counts that key alone', async () => {
-    const other = await ours.ownerKey('live');
-    await create({ keyId: ours.owner.keyId, onExceeded: 'stop_everything' });
+    const other = await own.ownerKey('live');
+    await create({ keyId: own.owner.keyId, onExceeded: 'stop_everything' });
     await spend(5, other.keyId);
     await spend(5);
-    await expect(spend(5, ours.owner.keyId)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
-    expect(await list()).toMatchObject([{ keyId: ours.owner.keyId, spentNanoUsd: '0' }]);
+    await expect(spend(5, own.owner.keyId)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    expect(await list()).toMatchObject([{ keyId: own.owner.keyId, spentNanoUsd: '0' }]);
   });
 
   it('created twice under one idempotency key is one budget', async () => {
     const headers = { 'idempotency-key': 'one-budget' };
     const [first, second] = [
-      await create({}, ours.owner.key, headers),
-      await create({}, ours.owner.key, headers),
+      await create({}, own.owner.key, headers),
+      await create({}, own.owner.key, headers),
     ];
     expect(second.json).toEqual(first.json);
     expect(await list()).toHaveLength(1);
@@ -115,22 +115,22 @@ describe('a budget', () => {
     const foreign = (await create({}, theirs.owner.key)).json.id as string;
     for (const method of ['PATCH', 'DELETE'] as const) {
       const body = method === 'PATCH' ? { name: 'mine now' } : undefined;
-      const at = (id: string) => call(method, `${path}/${id}`, ours.owner.key, body);
-      const [stranger, absent] = [await at(foreign), await at(testIds.next('bdg'))];
-      expect(stranger.status).toBe(404);
-      expect(withoutRequestId(stranger.text)).toBe(withoutRequestId(absent.text));
+      const at = (id: string) => call(method, `${path}/${id}`, own.owner.key, body);
+      const [outsider, absent] = [await at(foreign), await at(testIds.next('bdg'))];
+      expect(outsider.status).toBe(404);
+      expect(withoutRequestId(outsider.text)).toBe(withoutRequestId(absent.text));
     }
-    const [ofStranger, ofNobody] = [
+    const [ofOutsider, ofNobody] = [
       await create({ keyId: theirs.owner.keyId }),
       await create({ keyId: testIds.next('key') }),
     ];
-    expect(ofStranger.status).toBe(404);
-    expect(withoutRequestId(ofStranger.text)).toBe(withoutRequestId(ofNobody.text));
+    expect(ofOutsider.status).toBe(404);
+    expect(withoutRequestId(ofOutsider.text)).toBe(withoutRequestId(ofNobody.text));
     expect((await list(theirs.owner.key)).map((item: { name: string }) => item.name)).toContain('team');
   });
 
   it('of live mode is neither seen nor deleted by a test key', async () => {
-    const test = await ours.ownerKey('test');
+    const test = await own.ownerKey('test');
     const live = (await create()).json.id as string;
     expect(await list(test.key)).toEqual([]);
     expect((await call('DELETE', `${path}/${live}`, test.key)).status).toBe(403);
@@ -139,18 +139,18 @@ describe('a budget', () => {
 
   it('is one of fifty at most, also with many made at once', async () => {
     for (let count = 0; count < 48; count += 1) await create();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => create()));
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+    const responses = await Promise.all(Array.from({ length: 5 }, () => create()));
+    expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
       201, 201, 409, 409, 409,
     ]);
-    const refused = answers.find((answer) => answer.status === 409);
+    const refused = responses.find((response) => response.status === 409);
     expect(refused?.json.reason).toBe('BUDGET_LIMIT_REACHED');
     const limits = await call('GET', '/v2/customer/limits');
     expect(limits.json.quotas).toContainEqual({ name: 'budgets', limit: 50, used: 50 });
   });
 
   it('needs billing:write to be made and billing:read to be seen', async () => {
-    const member = await ours.addPerson('member');
+    const member = await own.addPerson('member');
     expect((await create({}, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
     expect((await call('GET', path, member.key)).status).toBe(200);
   });
@@ -176,7 +176,7 @@ describe('the budget of a key', () => {
     const made = await createKey({ limits: { budget } });
     await spend(1.5, made.json.id);
     const at = `/v2/api-keys/${String(made.json.id)}/rotate`;
-    const rotated = await call('POST', at, ours.owner.key, { overlapSeconds: 600 });
+    const rotated = await call('POST', at, own.owner.key, { overlapSeconds: 600 });
     expect(rotated.status, rotated.text).toBe(201);
     await expect(spend(1, rotated.json.id)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
     await spend(0.3, rotated.json.id);
@@ -224,7 +224,7 @@ describe('limits beyond all measure', () => {
     const refusals = [
       await create({ limitNanoUsd: '1' }),
       await create({ limitNanoUsd: '999999999999999999' }),
-      await call('PATCH', `${path}/${whole.json.id}`, ours.owner.key, { limitNanoUsd: '100000000000000001' }),
+      await call('PATCH', `${path}/${whole.json.id}`, own.owner.key, { limitNanoUsd: '100000000000000001' }),
     ];
     for (const refused of refusals) {
       expect(refused.status, refused.text).toBe(400);

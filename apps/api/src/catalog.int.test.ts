@@ -28,14 +28,14 @@ const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: u
 const newName = (): string => `maker/${uniqueId()}`;
 
 async function newModel(fields: object = {}): Promise<string> {
-  const answer = await ask('POST', '/models', {
+  const response = await ask('POST', '/models', {
     name: newName(),
     modality: 'chat',
     ownedBy: 'maker',
     ...fields,
   });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.json.name;
+  expect(response.status, response.text).toBe(201);
+  return response.json.name;
 }
 
 const changeModel = (name: string, change: object) =>
@@ -43,9 +43,9 @@ const changeModel = (name: string, change: object) =>
 
 async function newDeployment(model: string, fields: object = {}) {
   const place = { engine: 'vllm', address: 'http://10.0.0.1:8000', region: 'us-central-1' };
-  const answer = await ask('POST', '/deployments', { model, ...place, ...fields });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.json as { readonly id: string; readonly [field: string]: unknown };
+  const response = await ask('POST', '/deployments', { model, ...place, ...fields });
+  expect(response.status, response.text).toBe(201);
+  return response.json as { readonly id: string; readonly [field: string]: unknown };
 }
 
 describe('a model', () => {
@@ -79,12 +79,12 @@ describe('a model', () => {
 
   it('and another that want the same alias at once: one gets it', async () => {
     const alias = newName();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, () =>
         ask('POST', '/models', { name: newName(), modality: 'chat', ownedBy: 'maker', aliases: [alias] }),
       ),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       201, 409, 409, 409, 409, 409,
     ]);
   });
@@ -98,8 +98,8 @@ describe('a model', () => {
     ['an organisation that does not exist', () => ({ visibleTo: ['org_01JD8Q7XK4T2M9V6B3N5C1F0GH'] })],
   ])('is not given %s', async (_, change) => {
     const [name, other] = [await newModel(), await newModel()];
-    const answer = await changeModel(name, change(name, other));
-    expect([answer.status, answer.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
+    const response = await changeModel(name, change(name, other));
+    expect([response.status, response.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
   });
 
   it('falls back only to its own kind', async () => {

@@ -74,14 +74,14 @@ describe('a file of the console', () => {
     ['identity', undefined],
     ['', undefined],
   ])('goes out packed as the client takes it: %j', async (accepted, encoding) => {
-    const answer = await serverOf().inject({
+    const response = await serverOf().inject({
       url: '/console/assets/app-1a2b.js',
       headers: { 'accept-encoding': accepted },
     });
-    expect(answer.headers['content-encoding']).toBe(encoding);
-    if (encoding === 'gzip') expect(gunzipSync(answer.rawPayload).toString()).toBe(script);
-    if (encoding === undefined) expect(answer.body).toBe(script);
-    expect(Number(answer.headers['content-length'])).toBe(answer.rawPayload.length);
+    expect(response.headers['content-encoding']).toBe(encoding);
+    if (encoding === 'gzip') expect(gunzipSync(response.rawPayload).toString()).toBe(script);
+    if (encoding === undefined) expect(response.body).toBe(script);
+    expect(Number(response.headers['content-length'])).toBe(response.rawPayload.length);
   });
 
   it('reads Accept-Encoding in time proportional to its length', () => {
@@ -98,9 +98,9 @@ describe('a file of the console', () => {
   });
 
   it('that is gone is not found, rather than HTML in place of a script', async () => {
-    const answer = await serverOf().inject('/console/assets/app-0000.js');
-    expect(answer).toMatchObject({ statusCode: 404 });
-    expect(answer.json()).toMatchObject({ reason: 'ROUTE_NOT_FOUND' });
+    const response = await serverOf().inject('/console/assets/app-0000.js');
+    expect(response).toMatchObject({ statusCode: 404 });
+    expect(response.json()).toMatchObject({ reason: 'ROUTE_NOT_FOUND' });
   });
 });
 
@@ -108,9 +108,9 @@ describe('a page of the console', () => {
   it.each(['/console/', '/console/rentals/17', '/console/catalog?gpu=h100', '/console/x.txt'])(
     'has the HTML: %s',
     async (url) => {
-      const answer = await serverOf().inject(url);
-      expect(answer).toMatchObject({ statusCode: 200, body: page });
-      expect(answer.headers).toMatchObject({
+      const response = await serverOf().inject(url);
+      expect(response).toMatchObject({ statusCode: 200, body: page });
+      expect(response.headers).toMatchObject({
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-cache',
       });
@@ -124,9 +124,9 @@ describe('a page of the console', () => {
       url: '/console/rentals',
       headers: { 'if-none-match': `"other", ${String(headers.etag)}` },
     };
-    const answer = await fastify.inject(again);
-    expect(answer).toMatchObject({ statusCode: 304, body: '' });
-    expect(answer.headers).toMatchObject({ etag: headers.etag, 'cache-control': 'no-cache' });
+    const response = await fastify.inject(again);
+    expect(response).toMatchObject({ statusCode: 304, body: '' });
+    expect(response.headers).toMatchObject({ etag: headers.etag, 'cache-control': 'no-cache' });
   });
 
   it('is looked at by HEAD, and changed by nothing', async () => {
@@ -147,10 +147,10 @@ describe('a page of the console', () => {
     '/console/.vite/manifest.json',
     '/console//etc/passwd',
   ])('is all that a path out of the console finds: %s', async (url) => {
-    const answer = await serverOf().inject(url);
-    expect(answer.body).not.toContain('nobody reads this');
-    expect([200, 404]).toContain(answer.statusCode);
-    if (answer.statusCode === 200) expect(answer.body).toBe(page);
+    const response = await serverOf().inject(url);
+    expect(response.body).not.toContain('nobody reads this');
+    expect([200, 404]).toContain(response.statusCode);
+    if (response.statusCode === 200) expect(response.body).toBe(page);
   });
 
   it('may run scripts and styles of ours alone, call this api and the gateway, and be framed by nobody', async () => {
@@ -180,16 +180,16 @@ describe('a page of the console', () => {
 });
 
 it.each(['/', '/console'])('%s leads to the console', async (url) => {
-  const answer = await serverOf().inject(url);
-  expect(answer).toMatchObject({ statusCode: 302 });
-  expect(answer.headers['location']).toBe('/console/');
+  const response = await serverOf().inject(url);
+  expect(response).toMatchObject({ statusCode: 302 });
+  expect(response.headers['location']).toBe('/console/');
 });
 
 it('a console that was not built says how to build it, and nothing leads there', async () => {
   const fastify = serverOf({ folder: path.join(root, 'nothing') });
-  const answer = await fastify.inject('/console/rentals');
-  expect(answer.statusCode).toBe(503);
-  expect(answer.body).toContain('npm run console:build');
+  const response = await fastify.inject('/console/rentals');
+  expect(response.statusCode).toBe(503);
+  expect(response.body).toContain('npm run console:build');
   expect((await fastify.inject('/')).statusCode).toBe(404);
 });
 

@@ -59,7 +59,7 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
   const guards = securityHeaders(options);
   const files = readConsole(options.folder);
   const page = files.get(PAGE);
-  const answer = async (request: Request, reply: Reply): Promise<Reply> => {
+  const response = async (request: Request, reply: Reply): Promise<Reply> => {
     reply.headers(guards);
     if (page === undefined) return sendNotBuiltPage(reply);
     const wanted = (request.params as { readonly '*'?: string })['*'] ?? '';
@@ -72,7 +72,7 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
   const onRequest = server.admitFile;
   const toConsole = async (_request: Request, reply: Reply): Promise<Reply> =>
     reply.headers(guards).redirect('/console/', 302);
-  server.fastify.route({ method, url: '/console/*', onRequest, handler: answer });
+  server.fastify.route({ method, url: '/console/*', onRequest, handler: response });
   server.fastify.route({ method, url: '/console', onRequest, handler: toConsole });
   if (page !== undefined) server.fastify.route({ method, url: '/', onRequest, handler: toConsole });
 }

@@ -32,15 +32,15 @@ export function serveDocuments(
     'admin.json': prepare(contract, 'admin', options.publicUrl),
     'supplier.json': prepare(contract, 'supplier', options.publicUrl),
   };
-  const answer = ({ etag, ...prepared }: Prepared, cache: string): Reply<Record<string, unknown>> =>
+  const response = ({ etag, ...prepared }: Prepared, cache: string): Reply<Record<string, unknown>> =>
     preparedReply(prepared, { etag, 'cache-control': cache });
 
   // The ETag lets a client compare. A 304 is not among the statuses that the interface gives this operation, so the
   // document is answered whole; the open paths are ours and do honour If-None-Match.
-  server.serve(getOpenapi, async () => answer(documents['v2.json'], 'private, max-age=300'));
+  server.serve(getOpenapi, async () => response(documents['v2.json'], 'private, max-age=300'));
   server.serve(getOpenDocument, async ({ params }) => {
     if (!options.open) throw new Fault('ROUTE_NOT_FOUND');
-    return answer(documents[params.file], 'public, max-age=300');
+    return response(documents[params.file], 'public, max-age=300');
   });
   serveErrorPage(server);
 }

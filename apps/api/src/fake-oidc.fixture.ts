@@ -35,7 +35,7 @@ export async function startFakeOidcProvider(clientId: string): Promise<FakeOidcP
     const body = `${part({ alg: 'RS256', kid: 'k1', typ: 'JWT' })}.${part({ iss: issuer, aud: clientId, iat: now, exp: now + 300, ...payload })}`;
     return `${body}.${createSign('RSA-SHA256').update(body).sign(signingKey).toString('base64url')}`;
   };
-  const answers: Readonly<Record<string, (request: IncomingMessage) => Promise<unknown>>> = {
+  const responses: Readonly<Record<string, (request: IncomingMessage) => Promise<unknown>>> = {
     '/.well-known/openid-configuration': async () => ({
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
@@ -61,7 +61,7 @@ export async function startFakeOidcProvider(clientId: string): Promise<FakeOidcP
     },
   };
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    const answer = answers[(request.url ?? '').split('?', 1)[0] ?? ''];
+    const answer = responses[(request.url ?? '').split('?', 1)[0] ?? ''];
     void Promise.resolve(answer?.(request) ?? null).then((json) => {
       response.writeHead(json === null ? 400 : 200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(json ?? { error: 'invalid_grant' }));
@@ -73,13 +73,13 @@ export async function startFakeOidcProvider(clientId: string): Promise<FakeOidcP
   return {
     discoveryUrl: `${issuer}/.well-known/openid-configuration`,
     signIn(authorizeUrl, { sub, email, verified, name }) {
-      const asked = new URL(authorizeUrl).searchParams;
+      const params = new URL(authorizeUrl).searchParams;
       const code = randomUUID();
-      const nonce = asked.get('nonce');
+      const nonce = params.get('nonce');
       claims.set(code, { sub, email, email_verified: verified, name, ...(nonce === null ? {} : { nonce }) });
-      const back = new URL(asked.get('redirect_uri') ?? '');
+      const back = new URL(params.get('redirect_uri') ?? '');
       back.searchParams.set('code', code);
-      back.searchParams.set('state', asked.get('state') ?? '');
+      back.searchParams.set('state', params.get('state') ?? '');
       return { path: `${back.pathname}${back.search}` };
     },
     forge: (isForging) => {

@@ -128,8 +128,8 @@ describe('providers', () => {
       { region, enabled: false },
       { region: 'atlantis', enabled: false },
     ];
-    const answer = await call('PATCH', `providers/${provider}`, { regions, reason: 'power work' });
-    expect([answer.status, answer.json.issues[0].path]).toEqual([400, ['regions', 1, 'region']]);
+    const response = await call('PATCH', `providers/${provider}`, { regions, reason: 'power work' });
+    expect([response.status, response.json.issues[0].path]).toEqual([400, ['regions', 1, 'region']]);
     await rent(nodeAt(0));
   });
 });
@@ -179,8 +179,8 @@ describe('clusters', () => {
       'VALIDATION_FAILED',
     ],
   ])('are refused with %s', async (_, fields, status, reason) => {
-    const answer = await call('POST', 'clusters', newCluster(fields));
-    expect([answer.status, answer.json.reason]).toEqual([status, reason]);
+    const response = await call('POST', 'clusters', newCluster(fields));
+    expect([response.status, response.json.reason]).toEqual([status, reason]);
   });
 
   it('are not forgotten while somebody holds a GPU there; afterwards their nodes go with them', async () => {
@@ -279,7 +279,7 @@ describe('nodes', () => {
     const headers = { 'idempotency-key': uniqueId() };
     const drain = (reason: string, more: Record<string, string> = {}) =>
       call('POST', `nodes/${id}/drain`, { reason }, more);
-    const answers = [
+    const responses = [
       await drain('old fans', headers),
       await drain('old fans', headers),
       await drain('also a bad cable'),
@@ -288,7 +288,7 @@ describe('nodes', () => {
       await act(id, 'drain', { reason: 'no' }),
       await act(id, 'quarantine', { reason: 'smells' }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 409, 400, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 409, 400, 200]);
     const by = operator.owner.userId;
     expect(await auditOf(id)).toEqual([
       ['node.quarantined', 'smells', by],
@@ -316,8 +316,8 @@ describe('nodes', () => {
     const [gpu] = (await call('GET', `nodes/${id}`)).json.gpus;
     const mark = (faulty: boolean) =>
       call('PATCH', `nodes/${id}/gpus/${gpu.id}`, { faulty, reason: 'row remapping failed' });
-    const stateOf = (answer: Awaited<ReturnType<typeof mark>>) =>
-      answer.json.gpus.find((each: { id: string }) => each.id === gpu.id).state;
+    const stateOf = (response: Awaited<ReturnType<typeof mark>>) =>
+      response.json.gpus.find((each: { id: string }) => each.id === gpu.id).state;
     expect(stateOf(await mark(true))).toBe('faulty');
     expect(stateOf(await mark(true))).toBe('faulty');
     expect(stateOf(await mark(false))).toBe('missing');
@@ -371,8 +371,8 @@ describe('maintenance', () => {
     ['words that cannot be kept', { summary: 'a\u0000b' }, 400],
     ['a node that nobody knows', { nodeIds: [testIds.next('nod')] }, 404],
   ])('is refused with %s', async (_, fields, status) => {
-    const answer = await call('POST', 'maintenance-windows', newWindow(fields));
-    expect([answer.status, answer.text]).toEqual([status, answer.text]);
+    const response = await call('POST', 'maintenance-windows', newWindow(fields));
+    expect([response.status, response.text]).toEqual([status, response.text]);
   });
 });
 
@@ -395,12 +395,12 @@ describe('everybody else', () => {
     ['POST', 'maintenance-windows'],
     ['POST', `maintenance-windows/${testIds.next('mnt')}/cancel`],
   ])('is refused at the door: the owner of an organisation calls %s %s', async (method, path) => {
-    const answer = await fixture.call({
+    const response = await fixture.call({
       method,
       path: `/v2/admin/${path}`,
       key: tenant.owner.key,
       ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
     });
-    expect([answer.status, answer.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect([response.status, response.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 });

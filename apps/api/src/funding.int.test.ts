@@ -14,7 +14,7 @@ import { inTransaction, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;
 let operator: SeededOrganisation;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 
 beforeAll(async () => {
   fixture = await startApiFixture({ organisationRpm: 60, fundedRpm: 600 });
@@ -24,7 +24,7 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  ours = await seedOrganisation(fixture.db);
+  own = await seedOrganisation(fixture.db);
 });
 
 /** A payment, as whoever takes payments posts it. */
@@ -34,7 +34,7 @@ const pay = (
 ) =>
   inTransaction(fixture, async (tx) => {
     const { id = uniqueId(), mode = 'live' } = options;
-    const orgId = ours.organisation.id;
+    const orgId = own.organisation.id;
     const cause = { kind: 'payment', id };
     await recordDeposit(tx, orgId, mode, { amount, cause });
     const from = [{ account: { kind: 'payments_clearing' }, amount }] as const;
@@ -46,7 +46,7 @@ const pay = (
 
 /** What a process finds that has not seen the key before. */
 async function limitNow(): Promise<{ readonly limit: number; readonly fundedAt: string | null }> {
-  const { key } = await ours.ownerKey('live');
+  const { key } = await own.ownerKey('live');
   const { json } = await fixture.call({ method: 'GET', path: '/v2/customer/limits', key });
   return { limit: json.rateLimits[0].limit as number, fundedAt: json.fundedAt as string | null };
 }
@@ -60,7 +60,7 @@ it('deposits of 5 USD together lift the rate limit, and one nano-USD less does n
 
 it('the limit is what requests are counted by, and every answer says so', async () => {
   await pay(usd(5));
-  const { key } = await ours.ownerKey('live');
+  const { key } = await own.ownerKey('live');
   const { headers } = await fixture.call({ method: 'GET', path: '/v2/me', key });
   expect(headers['x-ratelimit-limit-requests']).toBe('600');
 });
@@ -86,7 +86,7 @@ it('neither grants nor payments of test mode are deposits', async () => {
   await pay(usd(50), { mode: 'test' });
   const granted = await fixture.call({
     method: 'POST',
-    path: `/v2/admin/organisations/${ours.organisation.id}/grants`,
+    path: `/v2/admin/organisations/${own.organisation.id}/grants`,
     key: operator.owner.key,
     body: { amountNanoUsd: '50000000000', reason: 'welcome' },
   });
@@ -95,7 +95,7 @@ it('neither grants nor payments of test mode are deposits', async () => {
 });
 
 it('a key that is known already gets the new limit within the age that a process may go by', async () => {
-  const { key } = ours.owner;
+  const { key } = own.owner;
   const limitOf = async () => {
     const { headers } = await fixture.call({ method: 'GET', path: '/v2/me', key });
     return headers['x-ratelimit-limit-requests'];

@@ -9,29 +9,29 @@ import {
 } from './api.fixture.ts';
 
 let fixture: ApiFixture;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 let theirs: SeededOrganisation;
 
 beforeAll(async () => {
   fixture = await startApiFixture();
-  ours = await seedOrganisation(fixture.db);
+  own = await seedOrganisation(fixture.db);
   theirs = await seedOrganisation(fixture.db);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 
-async function createKey(caller: string, wish: object, headers: Record<string, string> = {}) {
-  const body = { name: 'made in a test', scopes: ['rentals:read'], ...wish };
+async function createKey(caller: string, request: object, headers: Record<string, string> = {}) {
+  const body = { name: 'made in a test', scopes: ['rentals:read'], ...request };
   return fixture.call({ method: 'POST', path: '/v2/api-keys', key: caller, body, headers });
 }
 async function made(
   caller: string,
-  wish: object,
+  request: object,
 ): Promise<{ id: string; key: string; [field: string]: unknown }> {
-  const answer = await createKey(caller, wish);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.json;
+  const response = await createKey(caller, request);
+  expect(response.status, response.text).toBe(201);
+  return response.json;
 }
 const get = (path: string, key: string) => fixture.call({ method: 'GET', path, key });
 const withoutRequestId = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
@@ -46,14 +46,14 @@ it('serves exactly what the contract promises', () => {
 
 describe('who am I', () => {
   it('tells the person, the organisation, the role and what the key may do', async () => {
-    const { json } = await get('/v2/me', ours.owner.key);
+    const { json } = await get('/v2/me', own.owner.key);
     expect(json).toMatchObject({
-      user: { id: ours.owner.userId },
-      organisation: { id: ours.organisation.id, status: 'active' },
+      user: { id: own.owner.userId },
+      organisation: { id: own.organisation.id, status: 'active' },
       role: 'owner',
       platformRoles: [],
       mode: 'live',
-      key: { id: ours.owner.keyId, allowedIps: [] },
+      key: { id: own.owner.keyId, allowedIps: [] },
     });
     expect(json.scopes).toContain('organisation:write');
     expect(json.scopes).not.toContain('admin:read');
@@ -62,17 +62,17 @@ describe('who am I', () => {
 
 describe('API keys', () => {
   it('are shown once and work at once', async () => {
-    const { key, id } = await made(ours.owner.key, {});
+    const { key, id } = await made(own.owner.key, {});
     expect(key).toMatch(/^mr_live_[0-9A-Z]{12}_[0-9A-Za-z]{38}$/);
     expect((await get('/v2/me', key)).json.key.id).toBe(id);
-    const read = await get(`/v2/api-keys/${id}`, ours.owner.key);
+    const read = await get(`/v2/api-keys/${id}`, own.owner.key);
     expect(read.json).not.toHaveProperty('key');
     expect(read.text).not.toContain(key.slice(-38));
   });
 
   it('leave no trace of their secret: not in a row, not in the audit log, not in an event, not in a log line', async () => {
-    const answer = await createKey(ours.owner.key, {}, { 'idempotency-key': 'secret-trace' });
-    const secret = String(answer.json.key).slice(-38, -6);
+    const response = await createKey(own.owner.key, {}, { 'idempotency-key': 'secret-trace' });
+    const secret = String(response.json.key).slice(-38, -6);
     const client = await fixture.database.connect();
     const { rows: tables } = await client.query<{ name: string }>(
       `select table_name as name from information_schema.tables where table_schema = 'public'`,
@@ -88,22 +88,22 @@ describe('API keys', () => {
   });
 
   it('never get more than their creator has', async () => {
-    const narrow = await made(ours.owner.key, { scopes: ['api-keys:write', 'api-keys:read'] });
+    const narrow = await made(own.owner.key, { scopes: ['api-keys:write', 'api-keys:read'] });
     const escalation = await createKey(narrow.key, { scopes: ['rentals:write'] });
     expect(escalation.status).toBe(403);
     expect(escalation.json).toMatchObject({ reason: 'SCOPE_ESCALATION', issues: [{ path: ['scopes', 0] }] });
-    const admin = await createKey(ours.owner.key, { scopes: ['admin:write'] });
+    const admin = await createKey(own.owner.key, { scopes: ['admin:write'] });
     expect(admin.json.reason).toBe('SCOPE_ESCALATION');
   });
 
   it('of members become weaker with their role', async () => {
-    const person = await ours.addPerson('admin');
+    const person = await own.addPerson('admin');
     const key = await made(person.key, { scopes: ['rentals:write', 'api-keys:read'] });
-    const path = `/v2/organisations/${ours.organisation.id}/members/${person.userId}`;
+    const path = `/v2/organisations/${own.organisation.id}/members/${person.userId}`;
     const demotion = await fixture.call({
       method: 'PATCH',
       path,
-      key: ours.owner.key,
+      key: own.owner.key,
       body: { role: 'billing' },
     });
     expect(demotion.status, demotion.text).toBe(200);
@@ -112,36 +112,36 @@ describe('API keys', () => {
   });
 
   it('of test mode see and make test keys only', async () => {
-    const test = await ours.ownerKey('test');
+    const test = await own.ownerKey('test');
     expect((await createKey(test.key, {})).json.reason).toBe('SCOPE_ESCALATION');
     const child = await made(test.key, { mode: 'test' });
     expect((await get(`/v2/api-keys/${child.id}`, test.key)).status).toBe(200);
-    const live = await get(`/v2/api-keys/${ours.owner.keyId}`, test.key);
+    const live = await get(`/v2/api-keys/${own.owner.keyId}`, test.key);
     expect(live.json.reason).toBe('API_KEY_NOT_FOUND');
     const { json } = await get('/v2/api-keys?limit=200', test.key);
     expect(new Set(json.items.map((item: { mode: string }) => item.mode))).toEqual(new Set(['test']));
   });
 
   it('answer for absent and foreign ids byte for byte alike', async () => {
-    const foreign = await get(`/v2/api-keys/${theirs.owner.keyId}`, ours.owner.key);
-    const absent = await get(`/v2/api-keys/${theirs.owner.keyId.slice(0, -1)}0`, ours.owner.key);
-    const neverUuid = await get('/v2/api-keys/key_00000000000000000000000000', ours.owner.key);
+    const foreign = await get(`/v2/api-keys/${theirs.owner.keyId}`, own.owner.key);
+    const absent = await get(`/v2/api-keys/${theirs.owner.keyId.slice(0, -1)}0`, own.owner.key);
+    const neverUuid = await get('/v2/api-keys/key_00000000000000000000000000', own.owner.key);
     expect(foreign.status).toBe(404);
     expect(withoutRequestId(absent.text)).toBe(withoutRequestId(foreign.text));
     expect(withoutRequestId(neverUuid.text)).toBe(withoutRequestId(foreign.text));
     const revoke = await fixture.call({
       method: 'DELETE',
       path: `/v2/api-keys/${theirs.owner.keyId}`,
-      key: ours.owner.key,
+      key: own.owner.key,
     });
     expect(withoutRequestId(revoke.text)).toBe(withoutRequestId(foreign.text));
     expect((await get('/v2/me', theirs.owner.key)).status).toBe(200);
   });
 
   it('are refused from the moment of their revocation, which answers the same twice', async () => {
-    const { id, key } = await made(ours.owner.key, {});
+    const { id, key } = await made(own.owner.key, {});
     expect((await get('/v2/me', key)).status).toBe(200);
-    const revoke = () => fixture.call({ method: 'DELETE', path: `/v2/api-keys/${id}`, key: ours.owner.key });
+    const revoke = () => fixture.call({ method: 'DELETE', path: `/v2/api-keys/${id}`, key: own.owner.key });
     const [first, second] = [await revoke(), await revoke()];
     expect(first.status).toBe(200);
     expect(second.text).toBe(first.text);
@@ -160,9 +160,9 @@ describe('API keys', () => {
 
   it('may be revoked by their own user, an admin or an owner, and by nobody else', async () => {
     const [member, other, admin] = [
-      await ours.addPerson('member'),
-      await ours.addPerson('member'),
-      await ours.addPerson('admin'),
+      await own.addPerson('member'),
+      await own.addPerson('member'),
+      await own.addPerson('admin'),
     ];
     const { id } = await made(member.key, {});
     const revokeAs = (key: string) => fixture.call({ method: 'DELETE', path: `/v2/api-keys/${id}`, key });
@@ -171,7 +171,7 @@ describe('API keys', () => {
   });
 
   it('are refused from outside their networks, and only then', async () => {
-    const { key } = await made(ours.owner.key, { allowedIps: ['203.0.113.0/24'] });
+    const { key } = await made(own.owner.key, { allowedIps: ['203.0.113.0/24'] });
     const from = (address: string) =>
       fixture.call({ method: 'GET', path: '/v2/me', key, headers: { 'x-forwarded-for': address } });
     expect((await from('203.0.113.7')).status).toBe(200);
@@ -180,7 +180,7 @@ describe('API keys', () => {
   });
 
   it('are refused as rubbish without a look-up, and as unknown without telling whether the public id exists', async () => {
-    const { key } = await made(ours.owner.key, {});
+    const { key } = await made(own.owner.key, {});
     expect((await get('/v2/me', `${key.slice(0, -1)}!`)).json.reason).toBe('MALFORMED_API_KEY');
     const unknown = await get('/v2/me', mintKey('live').text);
     expect(unknown.json.reason).toBe('INVALID_API_KEY');
@@ -194,25 +194,25 @@ describe('API keys', () => {
       { scopes: ['api-keys:write'], limits: { rpm: 5 } },
       'limited_key_creates_keys',
     ],
-  ])('are refused with %s', async (_what, wish, code) => {
-    const answer = await createKey(ours.owner.key, wish);
-    expect(answer.status).toBe(400);
-    expect(answer.json.issues.map((issue: { code: string }) => issue.code)).toContain(code);
+  ])('are refused with %s', async (_what, request, code) => {
+    const response = await createKey(own.owner.key, request);
+    expect(response.status).toBe(400);
+    expect(response.json.issues.map((issue: { code: string }) => issue.code)).toContain(code);
   });
 
   it('are listed newest first, page by page, each once', async () => {
-    for (let count = 0; count < 6; count += 1) await made(ours.owner.key, {});
+    for (let count = 0; count < 6; count += 1) await made(own.owner.key, {});
     const seen: string[] = [];
     let path: string | null = '/v2/api-keys?limit=3';
     while (path !== null) {
-      const { json } = await get(path, ours.owner.key);
+      const { json } = await get(path, own.owner.key);
       seen.push(...json.items.map((item: { id: string }) => item.id));
       path = json.nextCursor === null ? null : `/v2/api-keys?limit=3&cursor=${json.nextCursor}`;
     }
     expect(seen).toEqual([...new Set(seen)].toSorted().toReversed());
     expect(seen.length).toBeGreaterThan(5);
-    const foreignCursor = Buffer.from(JSON.stringify({ id: ours.organisation.id })).toString('base64url');
-    expect((await get(`/v2/api-keys?cursor=${foreignCursor}`, ours.owner.key)).status).toBe(400);
+    const foreignCursor = Buffer.from(JSON.stringify({ id: own.organisation.id })).toString('base64url');
+    expect((await get(`/v2/api-keys?cursor=${foreignCursor}`, own.owner.key)).status).toBe(400);
   });
 });
 
@@ -221,28 +221,28 @@ describe('rotation', () => {
     fixture.call({ method: 'POST', path: `/v2/api-keys/${id}/rotate`, key, body, headers });
 
   it('without overlap ends the old key at once and keeps its rights', async () => {
-    const old = await made(ours.owner.key, {
+    const old = await made(own.owner.key, {
       scopes: ['api-keys:write', 'rentals:read'],
       allowedIps: ['127.0.0.1'],
     });
-    const answer = await rotate(old.id, old.key);
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.json).toMatchObject({
+    const response = await rotate(old.id, old.key);
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject({
       rotatedFrom: old.id,
       previous: { id: old.id },
       scopes: old['scopes'],
       allowedIps: ['127.0.0.1/32'],
     });
     expect((await get('/v2/me', old.key)).json.reason).toBe('API_KEY_REVOKED');
-    expect((await get('/v2/me', answer.json.key)).status).toBe(200);
+    expect((await get('/v2/me', response.json.key)).status).toBe(200);
   });
 
   it('with overlap lets both work, and plans the end of the old one', async () => {
-    const old = await made(ours.owner.key, {});
-    const { json } = await rotate(old.id, ours.owner.key, { overlapSeconds: 3600 });
+    const old = await made(own.owner.key, {});
+    const { json } = await rotate(old.id, own.owner.key, { overlapSeconds: 3600 });
     expect((await get('/v2/me', old.key)).status).toBe(200);
     expect((await get('/v2/me', json.key)).status).toBe(200);
-    const stored = await get(`/v2/api-keys/${old.id}`, ours.owner.key);
+    const stored = await get(`/v2/api-keys/${old.id}`, own.owner.key);
     expect(stored.json.expiresAt).toBe(json.previous.expiresAt);
     const { rows } = await query(
       `select next_action_at = expires_at as planned from api_keys where public_id = $1`,
@@ -252,27 +252,29 @@ describe('rotation', () => {
   });
 
   it('happens once: a key has one successor, also with ten callers at once', async () => {
-    const old = await made(ours.owner.key, {});
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => rotate(old.id, ours.owner.key, { overlapSeconds: 60 })),
+    const old = await made(own.owner.key, {});
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, () => rotate(old.id, own.owner.key, { overlapSeconds: 60 })),
     );
-    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
+    expect(responses.filter((response) => response.status === 201)).toHaveLength(1);
     expect(
-      new Set(answers.filter((answer) => answer.status !== 201).map((answer) => answer.json.reason)),
+      new Set(
+        responses.filter((response) => response.status !== 201).map((response) => response.json.reason),
+      ),
     ).toEqual(new Set(['API_KEY_NOT_REPLACEABLE']));
   });
 
   it('is for the key of its own user: nobody gets a secret that acts in another name', async () => {
-    const member = await ours.addPerson('member');
-    expect((await rotate(member.keyId, ours.owner.key)).json.reason).toBe('SCOPE_ESCALATION');
-    const narrow = await made(ours.owner.key, { scopes: ['api-keys:write'] });
-    const wide = await made(ours.owner.key, { scopes: ['api-keys:write', 'rentals:write'] });
+    const member = await own.addPerson('member');
+    expect((await rotate(member.keyId, own.owner.key)).json.reason).toBe('SCOPE_ESCALATION');
+    const narrow = await made(own.owner.key, { scopes: ['api-keys:write'] });
+    const wide = await made(own.owner.key, { scopes: ['api-keys:write', 'rentals:write'] });
     expect((await rotate(wide.id, narrow.key)).json.reason).toBe('SCOPE_ESCALATION');
   });
 
   it('replays without the secret', async () => {
-    const old = await made(ours.owner.key, {});
-    const again = () => rotate(old.id, ours.owner.key, {}, { 'idempotency-key': `rotate-${old.id}` });
+    const old = await made(own.owner.key, {});
+    const again = () => rotate(old.id, own.owner.key, {}, { 'idempotency-key': `rotate-${old.id}` });
     const [first, second] = [await again(), await again()];
     expect(second.headers['idempotent-replayed']).toBe('true');
     expect(second.json).toEqual({ ...first.json, key: null });

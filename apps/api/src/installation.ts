@@ -19,12 +19,12 @@ export function serveInstallation(
   operations: Contract['operations'],
   { signIn, ...facts }: InstallationInfo,
 ): void {
-  const answer = {
+  const response = {
     ...facts,
     signUp: signIn?.settings.signUp ?? ('closed' as const),
     mail: signIn?.hasMail ?? false,
     passkeys: signIn !== null,
     oidc: (signIn?.oidc ?? []).map(({ id, name }) => ({ id, name })),
   };
-  server.serve(operations.getInstallation, async () => answer);
+  server.serve(operations.getInstallation, async () => response);
 }

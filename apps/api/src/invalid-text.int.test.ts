@@ -61,13 +61,13 @@ describe.each(texts)('the text %j', (text) => {
     ['GET', `/v2/api-keys?cursor=${encoded}`, undefined],
     ['GET', `/v2/api-keys/${encoded}`, undefined],
   ] as const)('is answered, never with a 5xx, by %s %s', async (method, path, body) => {
-    const answer = await fixture.call({
+    const response = await fixture.call({
       method,
       path: path.replace('{organisationId}', operator.organisation.id),
       key: operator.owner.key,
       ...(body === undefined ? {} : { body }),
     });
-    expect(answer.status, answer.text).toBeLessThan(500);
+    expect(response.status, response.text).toBeLessThan(500);
   });
 });
 
@@ -76,9 +76,9 @@ describe.each(texts)('the text %j as an application to supply', (text) => {
     const { organisation, owner } = await seedOrganisation(fixture.db);
     const body = { name: text, about: text };
     const path = '/v2/supplier/application';
-    const answer = await fixture.call({ method: 'POST', path, key: owner.key, body });
-    expect(answer.status, answer.text).toBeLessThan(500);
-    if (answer.status === 201)
-      expect(answer.json).toMatchObject({ organisationId: organisation.id, ...body });
+    const response = await fixture.call({ method: 'POST', path, key: owner.key, body });
+    expect(response.status, response.text).toBeLessThan(500);
+    if (response.status === 201)
+      expect(response.json).toMatchObject({ organisationId: organisation.id, ...body });
   });
 });

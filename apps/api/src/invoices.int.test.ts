@@ -72,12 +72,12 @@ describe('invoices', () => {
 describe('the cost export', () => {
   it('is CSV with a line of names, and what was charged', async () => {
     const { orgId, key } = await spender();
-    const answer = await get('/v2/customer/cost-export', key);
-    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/csv']);
-    expect(answer.headers['content-disposition']).toMatch(
+    const response = await get('/v2/customer/cost-export', key);
+    expect([response.status, response.headers['content-type']]).toEqual([200, 'text/csv']);
+    expect(response.headers['content-disposition']).toMatch(
       /^attachment; filename="costs-\d{4}-\d{2}-01\.csv"$/,
     );
-    const [names, row, ...more] = answer.text.split('\r\n');
+    const [names, row, ...more] = response.text.split('\r\n');
     expect(names?.startsWith('BilledCost,BillingAccountId,')).toBe(true);
     expect(row?.startsWith(`1.500000001,${orgId},`)).toBe(true);
     expect(more).toEqual(['']);
@@ -93,18 +93,18 @@ describe('the cost export', () => {
     ['from=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'must not be after until'],
     ['from=2020-01-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'must be at most 366 days before until'],
   ])('of %s is refused', async (query, message) => {
-    const answer = await get(`/v2/customer/cost-export?${query}`);
-    expect([answer.status, answer.text.includes(message)]).toEqual([400, true]);
+    const response = await get(`/v2/customer/cost-export?${query}`);
+    expect([response.status, response.text.includes(message)]).toEqual([400, true]);
   });
 });
 
 describe('audits', () => {
   it('are listed and read by operators with what they found and what to do about it', async () => {
     const { key } = operator.owner;
-    const planted = await insertAuditReport(fixture.db, acme.organisation.id);
-    const read = await get(`/v2/admin/audit-reports/${planted}`, key);
+    const inserted = await insertAuditReport(fixture.db, acme.organisation.id);
+    const read = await get(`/v2/admin/audit-reports/${inserted}`, key);
     expect(read.json).toMatchObject({
-      id: planted,
+      id: inserted,
       kind: 'full',
       isClean: false,
       errors: 1,
@@ -120,7 +120,7 @@ describe('audits', () => {
     const whole = await get(`/v2/admin/audit-reports/${newest.id}`, key);
     expect(whole.json.checks).toHaveLength(report?.outcomes.length ?? 0);
     const dirty = await get('/v2/admin/audit-reports?clean=false&kind=full', key);
-    expect(dirty.json.items.map(({ id }: { id: string }) => id)).toContain(planted);
+    expect(dirty.json.items.map(({ id }: { id: string }) => id)).toContain(inserted);
     const next = await get(`/v2/admin/audit-reports?limit=1&cursor=${list.json.nextCursor}`, key);
     expect(next.json.items).toHaveLength(1);
     expect((await get('/v2/admin/audit-reports')).status).toBe(403);

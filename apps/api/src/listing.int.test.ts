@@ -26,20 +26,20 @@ async function ask(body: unknown, headers: Readonly<Record<string, string>> = {}
 
 /** As bytes: the answer may be compressed. */
 async function askPacked(body: unknown, headers: Readonly<Record<string, string>> = {}) {
-  const answer = await fixture.api.server.fastify.inject({
+  const response = await fixture.api.server.fastify.inject({
     method: 'POST',
     url: path,
     headers: { 'content-type': 'application/json', 'accept-encoding': 'br, gzip', ...headers },
     payload: JSON.stringify(body),
   });
-  return { status: answer.statusCode, headers: answer.headers, bytes: answer.rawPayload };
+  return { status: response.statusCode, headers: response.headers, bytes: response.rawPayload };
 }
 
 describe('POST /v1/marketplace', () => {
   it('asks to come back while machines are still being read, instead of showing none', async () => {
-    const answer = await ask({});
-    expect([answer.status, answer.json.reason]).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    expect(answer.headers['retry-after']).toBeDefined();
+    const response = await ask({});
+    expect([response.status, response.json.reason]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(response.headers['retry-after']).toBeDefined();
     await look();
     expect((await ask({})).status).toBe(200);
   });
@@ -89,12 +89,12 @@ describe('POST /v1/marketplace', () => {
   it('says how old it is, and names filters that mean nothing', async () => {
     const startedMs = systemClock.monotonicMs();
     await look();
-    const answer = await ask({ filters: { region: 'eu-1', colour: 'blue', 'x y': 1 } });
+    const response = await ask({ filters: { region: 'eu-1', colour: 'blue', 'x y': 1 } });
     const sinceMs = systemClock.monotonicMs() - startedMs;
-    expect(Number(answer.headers['x-listing-age-ms'])).toBeGreaterThanOrEqual(0);
-    expect(Number(answer.headers['x-listing-age-ms'])).toBeLessThanOrEqual(Math.ceil(sinceMs));
-    expect(answer.headers['x-ignored-filters']).toBe('colour, x%20y');
-    expect(answer.json.instances).toHaveLength(1);
+    expect(Number(response.headers['x-listing-age-ms'])).toBeGreaterThanOrEqual(0);
+    expect(Number(response.headers['x-listing-age-ms'])).toBeLessThanOrEqual(Math.ceil(sinceMs));
+    expect(response.headers['x-ignored-filters']).toBe('colour, x%20y');
+    expect(response.json.instances).toHaveLength(1);
   });
 
   it('leads through all machines by cursors, and refuses one that is none in plain words', async () => {

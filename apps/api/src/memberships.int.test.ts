@@ -9,10 +9,10 @@ import {
 import type { SignedIn } from './users.fixture.ts';
 
 let fixture: ApiFixture;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 beforeAll(async () => {
   fixture = await startApiFixture({ withMail: true });
-  ours = await seedOrganisation(fixture.db);
+  own = await seedOrganisation(fixture.db);
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
@@ -40,12 +40,12 @@ async function query(text: string, values: unknown[]) {
 
 const as = (session: SignedIn, method: 'GET' | 'POST', path: string, body?: object) =>
   fixture.call({ method, path, headers: session.headers(), ...(body === undefined ? {} : { body }) });
-const invitations = () => `/v2/organisations/${ours.organisation.id}/invitations`;
+const invitations = () => `/v2/organisations/${own.organisation.id}/invitations`;
 const invite = (email: string, headers: Record<string, string> = {}) =>
   fixture.call({
     method: 'POST',
     path: invitations(),
-    key: ours.owner.key,
+    key: own.owner.key,
     body: { email, role: 'member' },
     headers,
   });
@@ -73,7 +73,7 @@ describe('people', () => {
     expect(mine).toEqual([
       {
         id: made.json.id,
-        organisation: { id: ours.organisation.id, name: ours.organisation.name },
+        organisation: { id: own.organisation.id, name: own.organisation.name },
         role: 'member',
         invitedBy: made.json.invitedBy,
         createdAt: made.json.createdAt,
@@ -87,27 +87,27 @@ describe('people', () => {
     ]);
     expect(letters[0].data.link).toBe('https://console.example.com/invitations');
     const accept = () => as(session, 'POST', `/v2/me/invitations/${made.json.id}/accept`);
-    const answers = await Promise.all([accept(), accept()]);
-    expect(answers.map(({ status, json }) => [status, json.role])).toEqual([
+    const responses = await Promise.all([accept(), accept()]);
+    expect(responses.map(({ status, json }) => [status, json.role])).toEqual([
       [200, 'member'],
       [200, 'member'],
     ]);
     const acting = await fixture.call({
       method: 'GET',
       path: '/v2/me',
-      headers: session.headers(ours.organisation.id),
+      headers: session.headers(own.organisation.id),
     });
     expect(acting.json.role).toBe('member');
     expect((await as(session, 'GET', '/v2/me/invitations')).json.items).toEqual([]);
   });
 
   it('answer no invitation of others: it is as absent as one that never was, byte for byte', async () => {
-    const [guest, stranger] = [await somebody(), await somebody()];
+    const [guest, outsider] = [await somebody(), await somebody()];
     const { json } = await invite(guest.email);
     for (const verb of ['accept', 'decline']) {
       const path = (id: string) => `/v2/me/invitations/${id}/${verb}`;
-      const foreign = await as(stranger.session, 'POST', path(json.id));
-      const absent = await as(stranger.session, 'POST', path(testIds.next('inv')));
+      const foreign = await as(outsider.session, 'POST', path(json.id));
+      const absent = await as(outsider.session, 'POST', path(testIds.next('inv')));
       const less = (text: string) => text.replace(/req_[0-9A-Z]{26}/g, '');
       expect([foreign.status, less(foreign.text)]).toEqual([404, less(absent.text)]);
       expect(foreign.json.reason).toBe('INVITATION_NOT_FOUND');
@@ -123,11 +123,11 @@ describe('an organisation', () => {
     const [first, second] = [await invite(email, headers), await invite(email, headers)];
     expect(second.headers['idempotent-replayed']).toBe('true');
     expect(second.json).toEqual({ ...first.json, link: null });
-    const listed = await fixture.call({ method: 'GET', path: invitations(), key: ours.owner.key });
+    const listed = await fixture.call({ method: 'GET', path: invitations(), key: own.owner.key });
     const { link: _shownOnce, ...invitation } = first.json;
     expect(listed.json.items).toContainEqual(invitation);
     const path = `${invitations()}/${first.json.id}`;
-    const cancel = () => fixture.call({ method: 'DELETE', path, key: ours.owner.key });
+    const cancel = () => fixture.call({ method: 'DELETE', path, key: own.owner.key });
     expect((await cancel()).status).toBe(204);
     expect((await cancel()).json.reason).toBe('INVITATION_NOT_FOUND');
     const sent = await query('select state from notice_mails where email = $1', [email]);
@@ -141,8 +141,8 @@ describe('an organisation', () => {
       '<a@b.example>',
       'nobody',
     ]) {
-      const answer = await invite(email);
-      expect([email, answer.json.reason]).toEqual([email, 'VALIDATION_FAILED']);
+      const response = await invite(email);
+      expect([email, response.json.reason]).toEqual([email, 'VALIDATION_FAILED']);
     }
   });
 });
@@ -159,12 +159,12 @@ describe('mail about invitations', () => {
       payload: 'List-Unsubscribe=One-Click',
     };
     const url = `${pathname}${search}`;
-    const answer = await fixture.api.server.fastify.inject({
+    const response = await fixture.api.server.fastify.inject({
       method,
       url,
       ...(method === 'POST' && oneClick),
     });
-    return { status: answer.statusCode, text: answer.body };
+    return { status: response.statusCode, text: response.body };
   };
 
   it('is refused for good by the link in it, without an account, and only by that', async () => {

@@ -29,8 +29,8 @@ export async function apply(fixture: Pick<ApiFixture, 'db'>, command: LedgerComm
   return transferId;
 }
 
-export function charge(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Charge): Promise<TransferId> {
-  const { amount, mode = 'live', cause = { kind: 'rental', id: uniqueId() }, keyId, usage } = wish;
+export function charge(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, request: Charge): Promise<TransferId> {
+  const { amount, mode = 'live', cause = { kind: 'rental', id: uniqueId() }, keyId, usage } = request;
   return apply(fixture, {
     do: 'debit',
     kind: 'charge',
@@ -47,8 +47,8 @@ export function charge(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Char
   });
 }
 
-export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Charge): Promise<TransferId> {
-  const { amount, mode = 'live', cause = { kind: 'payment', id: uniqueId() } } = wish;
+export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, request: Charge): Promise<TransferId> {
+  const { amount, mode = 'live', cause = { kind: 'payment', id: uniqueId() } } = request;
   return apply(fixture, {
     do: 'credit',
     kind: 'top_up',

@@ -9,16 +9,16 @@ import {
 
 let fixture: ApiFixture;
 let operator: SeededOrganisation;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 let theirs: SeededOrganisation;
 let testKey: string;
 
 beforeAll(async () => {
   fixture = await startApiFixture();
   operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-  ours = await seedOrganisation(fixture.db);
+  own = await seedOrganisation(fixture.db);
   theirs = await seedOrganisation(fixture.db);
-  testKey = (await ours.ownerKey('test')).key;
+  testKey = (await own.ownerKey('test')).key;
   const { db } = fixture;
   await insertFleet(db, { nodes: 2 });
   await insertFleet(db, { nodes: 3, offer: 'bare-metal', connectionType: 'infiniband', fabricSize: 2 });
@@ -46,9 +46,9 @@ afterAll(async () => {
 });
 
 const onDemand = '/v2/alpha/on-demand';
-const get = (path: string, key = ours.owner.key) =>
+const get = (path: string, key = own.owner.key) =>
   fixture.call({ method: 'GET', path: `${onDemand}/${path}`, key });
-const explain = (body: object, key = ours.owner.key) =>
+const explain = (body: object, key = own.owner.key) =>
   fixture.call({ method: 'POST', path: `${onDemand}/placement/explain`, key, body });
 
 async function asOperator(path: string, body: object): Promise<void> {
@@ -101,7 +101,7 @@ describe('GET rental-options', () => {
     const stable = await fixture.call({
       method: 'GET',
       path: '/v2/on-demand/rental-options?region=us-central-1&machineType=virtual-machine',
-      key: ours.owner.key,
+      key: own.owner.key,
     });
     expect(stable.json).toEqual(json);
   });
@@ -123,7 +123,7 @@ describe('GET rental-options', () => {
   it('asks each organisation its own price, and offers nothing that has none', async () => {
     const cost = async (key: string) =>
       (await get('rental-options?gpuType=h100&machineType=virtual-machine', key)).json.items[0].costPerHour;
-    expect(await cost(ours.owner.key)).toBe(2.000000001);
+    expect(await cost(own.owner.key)).toBe(2.000000001);
     expect(await cost(theirs.owner.key)).toBe(1.5);
     expect((await get('rental-options?gpuType=b200')).json.items).toEqual([]);
     const { json } = await explain({
@@ -139,7 +139,7 @@ describe('GET rental-options', () => {
     const regionsOf = async (key: string) =>
       new Set((await get('rental-options', key)).json.items.map((item: { region: string }) => item.region));
     expect(await regionsOf(testKey)).toEqual(new Set(['mock-region']));
-    expect(await regionsOf(ours.owner.key)).toEqual(new Set(['us-central-1', 'eu-west-1']));
+    expect(await regionsOf(own.owner.key)).toEqual(new Set(['us-central-1', 'eu-west-1']));
     const [first] = (await get('rental-options', testKey)).json.items;
     expect(first).toMatchObject({ costPerHour: 0, costPerHourCents: 0, totalAvailable: 8 });
   });
@@ -204,9 +204,9 @@ describe('GET reserve-options', () => {
 
 describe('POST placement/explain', () => {
   it('says that it fits, and takes nothing', async () => {
-    const wish = { rentalType: 'virtual-machine', gpuCount: 8 };
+    const request = { rentalType: 'virtual-machine', gpuCount: 8 };
     for (let round = 0; round < 3; round += 1) {
-      expect((await explain(wish)).json).toEqual({
+      expect((await explain(request)).json).toEqual({
         placeable: true,
         nodesConsidered: 2,
         nodesFitting: 2,
@@ -221,8 +221,8 @@ describe('POST placement/explain', () => {
   it.each([
     [{ rentalType: 'bare-metal', gpuCount: 8, region: 'mock-region' }, 'The mock region is for test keys'],
     [{ rentalType: 'bare-metal', gpuCount: 8, region: 'private-cloud' }, 'Bare metal cannot be rented in'],
-  ])('says of what is not offered at all why, and where to look', async (wish, why) => {
-    const { json } = await explain(wish);
+  ])('says of what is not offered at all why, and where to look', async (request, why) => {
+    const { json } = await explain(request);
     expect(json.obstacles).toEqual([
       { code: 'REGION_NOT_OFFERED', message: expect.stringContaining(why) as string, nodeCount: 0 },
     ]);
@@ -255,19 +255,19 @@ describe('POST placement/explain', () => {
   });
 
   it('names no node, no cluster and no tenant', async () => {
-    const wish = { rentalType: 'bare-metal', gpuCount: 32, networkType: 'infiniband' };
-    const { json, text } = await explain(wish);
+    const request = { rentalType: 'bare-metal', gpuCount: 32, networkType: 'infiniband' };
+    const { json, text } = await explain(request);
     expect(json.obstacles).toMatchObject([{ code: 'FABRIC_TOO_SMALL', nodeCount: 3 }]);
     expect(json.alternatives).toMatchObject([{ gpuCount: 16, totalAvailable: 1 }]);
     expect(text).not.toMatch(/node-\d|nod_|cls_|fab_|org_|c-[0-9a-f]{8}|provider-v1|127\.0\.0\.1/);
   });
 
   it('keeps the modes apart', async () => {
-    const wish = { rentalType: 'virtual-machine', gpuCount: 1 };
-    const asTest = (await explain(wish, testKey)).json;
+    const request = { rentalType: 'virtual-machine', gpuCount: 1 };
+    const asTest = (await explain(request, testKey)).json;
     expect(asTest).toMatchObject({ placeable: false, nodesConsidered: 0, costPerHour: 0 });
     expect(asTest.obstacles).toMatchObject([{ code: 'REGION_NOT_OFFERED', nodeCount: 0 }]);
-    const inMock = { ...wish, region: 'mock-region' };
+    const inMock = { ...request, region: 'mock-region' };
     expect((await explain(inMock, testKey)).json).toMatchObject({ placeable: true, costPerHour: 0 });
     expect((await explain(inMock)).json).toMatchObject({ placeable: false, nodesConsidered: 0 });
   });
@@ -279,8 +279,8 @@ describe('POST placement/explain', () => {
     [{ rentalType: 'virtual-machine', gpuCount: 1, region: 'ca-west-1' }, 'NO_NODES_IN_REGION'],
     [{ rentalType: 'virtual-machine', gpuCount: 1, cudaVersion: 'cuda12.9' }, 'CUDA_TOO_OLD'],
     [{ rentalType: 'virtual-machine', gpuCount: 1, networkType: 'infiniband' }, 'WRONG_NETWORK'],
-  ])('explains %j', async (wish, code) => {
-    const { status, json } = await explain(wish);
+  ])('explains %j', async (request, code) => {
+    const { status, json } = await explain(request);
     expect(status).toBe(200);
     expect(json.placeable).toBe(false);
     expect(json.obstacles.map((obstacle: { code: string }) => obstacle.code)).toEqual([code]);
@@ -294,8 +294,8 @@ describe('POST placement/explain', () => {
     [{ rentalType: 'virtual-machine', gpuCount: 1, region: ['us-central-1'] }],
     [{ rentalType: 'virtual-machine', gpuCount: 1, cudaVersion: 'cuda99' }],
     [{}],
-  ])('refuses %j', async (wish) => {
-    const { status, json } = await explain(wish);
+  ])('refuses %j', async (request) => {
+    const { status, json } = await explain(request);
     expect([status, json.reason]).toEqual([400, 'VALIDATION_FAILED']);
   });
 });

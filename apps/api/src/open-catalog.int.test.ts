@@ -149,8 +149,8 @@ describe('GET /v2/catalog', () => {
   it('answers as what is not there where the operator closed it', async () => {
     const closed = await startApiFixture({ openCatalog: false });
     try {
-      const answer = await get({}, closed);
-      expect([answer.status, answer.json.reason]).toEqual([404, 'ROUTE_NOT_FOUND']);
+      const response = await get({}, closed);
+      expect([response.status, response.json.reason]).toEqual([404, 'ROUTE_NOT_FOUND']);
     } finally {
       await closed[Symbol.asyncDispose]();
     }

@@ -30,24 +30,22 @@ const remove = (organisation: SeededOrganisation, userId: string, key: string) =
 
 describe('members', () => {
   it('are promoted and demoted by owners; admins reach neither owners nor ownership', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const [admin, member] = [await ours.addPerson('admin'), await ours.addPerson('member')];
-    expect((await setRole(ours, member.userId, 'admin', admin.key)).json).toMatchObject({ role: 'admin' });
-    expect((await setRole(ours, member.userId, 'owner', admin.key)).json.reason).toBe('SCOPE_ESCALATION');
-    expect((await setRole(ours, ours.owner.userId, 'viewer', admin.key)).json.reason).toBe(
-      'SCOPE_ESCALATION',
-    );
-    expect((await remove(ours, ours.owner.userId, admin.key)).json.reason).toBe('SCOPE_ESCALATION');
-    expect((await setRole(ours, member.userId, 'owner', ours.owner.key)).status).toBe(200);
+    const own = await seedOrganisation(fixture.db);
+    const [admin, member] = [await own.addPerson('admin'), await own.addPerson('member')];
+    expect((await setRole(own, member.userId, 'admin', admin.key)).json).toMatchObject({ role: 'admin' });
+    expect((await setRole(own, member.userId, 'owner', admin.key)).json.reason).toBe('SCOPE_ESCALATION');
+    expect((await setRole(own, own.owner.userId, 'viewer', admin.key)).json.reason).toBe('SCOPE_ESCALATION');
+    expect((await remove(own, own.owner.userId, admin.key)).json.reason).toBe('SCOPE_ESCALATION');
+    expect((await setRole(own, member.userId, 'owner', own.owner.key)).status).toBe(200);
   });
 
   it('lose their keys with their membership, each announced once', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const member = await ours.addPerson('member');
+    const own = await seedOrganisation(fixture.db);
+    const member = await own.addPerson('member');
     expect((await get('/v2/me', member.key)).status).toBe(200);
-    expect((await remove(ours, member.userId, ours.owner.key)).status).toBe(204);
+    expect((await remove(own, member.userId, own.owner.key)).status).toBe(204);
     expect((await get('/v2/me', member.key)).json.reason).toBe('API_KEY_REVOKED');
-    expect((await remove(ours, member.userId, ours.owner.key)).json.reason).toBe('MEMBER_NOT_FOUND');
+    expect((await remove(own, member.userId, own.owner.key)).json.reason).toBe('MEMBER_NOT_FOUND');
     const client = await fixture.database.connect();
     const { rows } = await client.query(
       `select payload->>'cause' as cause from outbox where resource_id = $1 and type = 'key.revoked'`,
@@ -58,32 +56,32 @@ describe('members', () => {
   });
 
   it('may leave by themselves where their role lets them, but not as the last owner', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const admin = await ours.addPerson('admin');
-    expect((await remove(ours, admin.userId, admin.key)).status).toBe(204);
+    const own = await seedOrganisation(fixture.db);
+    const admin = await own.addPerson('admin');
+    expect((await remove(own, admin.userId, admin.key)).status).toBe(204);
     expect((await get('/v2/me', admin.key)).status).toBe(401);
-    expect((await remove(ours, ours.owner.userId, ours.owner.key)).json.reason).toBe('LAST_OWNER');
-    expect((await setRole(ours, ours.owner.userId, 'viewer', ours.owner.key)).json.reason).toBe('LAST_OWNER');
-    const member = await ours.addPerson('member');
-    expect((await remove(ours, member.userId, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
+    expect((await remove(own, own.owner.userId, own.owner.key)).json.reason).toBe('LAST_OWNER');
+    expect((await setRole(own, own.owner.userId, 'viewer', own.owner.key)).json.reason).toBe('LAST_OWNER');
+    const member = await own.addPerson('member');
+    expect((await remove(own, member.userId, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
   });
 
   it('keep an owner among them when two owners demote each other at the same instant', async () => {
     for (let round = 0; round < 5; round++) {
-      const ours = await seedOrganisation(fixture.db);
-      const second = await ours.addPerson('owner');
-      const answers = await Promise.all([
-        setRole(ours, second.userId, 'member', ours.owner.key),
-        setRole(ours, ours.owner.userId, 'member', second.key),
-        remove(ours, ours.owner.userId, second.key),
-        remove(ours, second.userId, ours.owner.key),
+      const own = await seedOrganisation(fixture.db);
+      const second = await own.addPerson('owner');
+      const responses = await Promise.all([
+        setRole(own, second.userId, 'member', own.owner.key),
+        setRole(own, own.owner.userId, 'member', second.key),
+        remove(own, own.owner.userId, second.key),
+        remove(own, second.userId, own.owner.key),
       ]);
-      for (const { status } of answers) expect([200, 204, 401, 403, 404, 409]).toContain(status);
+      for (const { status } of responses) expect([200, 204, 401, 403, 404, 409]).toContain(status);
       const client = await fixture.database.connect();
       const { rows } = await client.query(
         `select count(*)::int as owners from members m join organisations o on o.id = m.org_id
          where o.slug = $1 and m.role = 'owner'`,
-        [ours.organisation.slug],
+        [own.organisation.slug],
       );
       await client.end();
       expect(rows[0].owners).toBeGreaterThanOrEqual(1);
@@ -91,16 +89,16 @@ describe('members', () => {
   });
 
   it('answer for absent and foreign ids byte for byte alike', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const foreignOrg = await setRole(theirs, theirs.owner.userId, 'viewer', ours.owner.key);
-    const foreignUser = await setRole(ours, theirs.owner.userId, 'viewer', ours.owner.key);
+    const own = await seedOrganisation(fixture.db);
+    const foreignOrg = await setRole(theirs, theirs.owner.userId, 'viewer', own.owner.key);
+    const foreignUser = await setRole(own, theirs.owner.userId, 'viewer', own.owner.key);
     expect(foreignOrg.status).toBe(404);
     expect(withoutRequestId(foreignUser.text)).toBe(withoutRequestId(foreignOrg.text));
-    const organisation = await get(`/v2/organisations/${theirs.organisation.id}`, ours.owner.key);
-    const absent = await get('/v2/organisations/org_01JD8Q7XK4T2M9V6B3N5C1F0GH', ours.owner.key);
+    const organisation = await get(`/v2/organisations/${theirs.organisation.id}`, own.owner.key);
+    const absent = await get('/v2/organisations/org_01JD8Q7XK4T2M9V6B3N5C1F0GH', own.owner.key);
     expect(organisation.status).toBe(404);
     expect(withoutRequestId(absent.text)).toBe(withoutRequestId(organisation.text));
-    expect((await get(`/v2/organisations/${theirs.organisation.id}/members`, ours.owner.key)).status).toBe(
+    expect((await get(`/v2/organisations/${theirs.organisation.id}/members`, own.owner.key)).status).toBe(
       404,
     );
   });
@@ -108,32 +106,32 @@ describe('members', () => {
 
 describe('an organisation', () => {
   it('is renamed by its owner, and the audit log tells from what to what, by whom and from where', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const path = `/v2/organisations/${ours.organisation.id}`;
-    const answer = await fixture.call({
+    const own = await seedOrganisation(fixture.db);
+    const path = `/v2/organisations/${own.organisation.id}`;
+    const response = await fixture.call({
       method: 'PATCH',
       path,
-      key: ours.owner.key,
+      key: own.owner.key,
       body: { name: 'Renamed' },
     });
-    expect(answer.json).toMatchObject({ id: ours.organisation.id, name: 'Renamed' });
-    const { json } = await get('/v2/audit-log?action=organisation.updated', ours.owner.key);
+    expect(response.json).toMatchObject({ id: own.organisation.id, name: 'Renamed' });
+    const { json } = await get('/v2/audit-log?action=organisation.updated', own.owner.key);
     expect(json.items).toHaveLength(1);
     expect(json.items[0]).toMatchObject({
-      actor: { kind: 'key', id: ours.owner.keyId },
-      resource: { kind: 'organisation', id: ours.organisation.id },
-      details: { before: { name: ours.organisation.name }, after: { name: 'Renamed' } },
-      requestId: answer.headers['x-request-id'],
+      actor: { kind: 'key', id: own.owner.keyId },
+      resource: { kind: 'organisation', id: own.organisation.id },
+      details: { before: { name: own.organisation.name }, after: { name: 'Renamed' } },
+      requestId: response.headers['x-request-id'],
       ip: '127.0.0.1',
     });
-    expect((await get('/v2/organisations', ours.owner.key)).json.items).toHaveLength(1);
+    expect((await get('/v2/organisations', own.owner.key)).json.items).toHaveLength(1);
   });
 
   it('sees nothing of another organisation in its audit log', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const { json } = await get('/v2/audit-log?limit=200', ours.owner.key);
+    const own = await seedOrganisation(fixture.db);
+    const { json } = await get('/v2/audit-log?limit=200', own.owner.key);
     const owners = new Set(json.items.map((item: { organisationId: string }) => item.organisationId));
-    expect(owners).toEqual(new Set([ours.organisation.id]));
+    expect(owners).toEqual(new Set([own.organisation.id]));
   });
 
   it('cannot have its audit log rewritten, not even by the application', async () => {
@@ -199,11 +197,11 @@ describe('operators', () => {
   });
 
   it('show operators who is in them and what they have', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const path = `organisations/${ours.organisation.id}`;
-    const member = await ours.addPerson('member');
+    const own = await seedOrganisation(fixture.db);
+    const path = `organisations/${own.organisation.id}`;
+    const member = await own.addPerson('member');
     const { items } = (await admin('GET', `${path}/members`)).json;
-    expect(items.map(({ userId }: { userId: string }) => userId)).toEqual([ours.owner.userId, member.userId]);
+    expect(items.map(({ userId }: { userId: string }) => userId)).toEqual([own.owner.userId, member.userId]);
     await admin('POST', `${path}/grants`, { amountNanoUsd: '1500000001', reason: 'welcome' });
     expect((await admin('GET', `${path}/balance`)).json).toMatchObject({
       balanceNanoUsd: '1500000001',
@@ -213,28 +211,28 @@ describe('operators', () => {
   });
 
   it('suspend an organisation: all its keys are refused at once, and work again when it is resumed', async () => {
-    const ours = await seedOrganisation(fixture.db);
-    const path = `organisations/${ours.organisation.id}`;
-    expect((await get('/v2/me', ours.owner.key)).status).toBe(200);
+    const own = await seedOrganisation(fixture.db);
+    const path = `organisations/${own.organisation.id}`;
+    expect((await get('/v2/me', own.owner.key)).status).toBe(200);
     const suspend = () => admin('POST', `${path}/suspend`, { reason: 'unpaid bills' });
     const [first, second] = [await suspend(), await suspend()];
     expect(first.json).toMatchObject({ status: 'suspended', suspendedReason: 'unpaid bills' });
     expect(second.text).toBe(first.text);
-    expect((await get('/v2/me', ours.owner.key)).json).toMatchObject({
+    expect((await get('/v2/me', own.owner.key)).json).toMatchObject({
       code: 'FORBIDDEN',
       reason: 'ORGANISATION_SUSPENDED',
     });
     await admin('POST', `${path}/resume`, { reason: 'bills paid' });
-    expect((await get('/v2/me', ours.owner.key)).status).toBe(200);
-    const { json } = await get('/v2/audit-log?action=organisation.suspended', ours.owner.key);
+    expect((await get('/v2/me', own.owner.key)).status).toBe(200);
+    const { json } = await get('/v2/audit-log?action=organisation.suspended', own.owner.key);
     expect(json.items).toMatchObject([{ actor: { kind: 'operator' }, reason: 'unpaid bills', ip: null }]);
   });
 
   it('do not lock themselves out', async () => {
-    const answer = await admin('POST', `organisations/${operator.organisation.id}/suspend`, {
+    const response = await admin('POST', `organisations/${operator.organisation.id}/suspend`, {
       reason: 'a mistake',
     });
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
     expect((await get('/v2/me', operator.owner.key)).status).toBe(200);
   });
 });

@@ -40,13 +40,13 @@ function signed(session: DoubleSession, fields: { signedMs?: number; secret?: st
 }
 
 async function deliver({ body, headers }: Delivery): Promise<{ status: number; reason: unknown }> {
-  const answer = await fixture.api.server.fastify.inject({
+  const response = await fixture.api.server.fastify.inject({
     method: 'POST',
     url: '/v2/payments/stripe/webhook',
     headers,
     payload: body,
   });
-  return { status: answer.statusCode, reason: answer.json<{ reason?: string }>().reason };
+  return { status: response.statusCode, reason: response.json<{ reason?: string }>().reason };
 }
 
 const pay = (paymentId: string): DoubleSession => fixture.stripe.pay(fixture.stripe.sessionOf(paymentId).id);
@@ -101,7 +101,7 @@ describe('POST /v2/customer/top-ups', () => {
       Array.from({ length: 5 }, () => topUp(who, { amountCents: 700 }, headers)),
     );
     expect(again.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
-    expect(again.every((answer) => answer.headers['idempotent-replayed'] === 'true')).toBe(true);
+    expect(again.every((response) => response.headers['idempotent-replayed'] === 'true')).toBe(true);
     const [one] = again;
     for (const { json } of again) expect(json).toEqual(one?.json);
     expect(one?.json).toMatchObject({ state: 'open', checkoutUrl: expect.stringMatching(/^https:/) });
@@ -121,8 +121,8 @@ describe('POST /v2/customer/top-ups', () => {
   ])('refuses %s, and asks Stripe nothing', async (_what, body) => {
     const who = await seedOrganisation(fixture.db);
     const calls = fixture.stripe.calls();
-    const answer = await topUp(who, body);
-    expect([answer.status, answer.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
+    const response = await topUp(who, body);
+    expect([response.status, response.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
     expect(fixture.stripe.calls()).toBe(calls);
   });
 
@@ -142,11 +142,11 @@ describe('POST /v2/customer/top-ups', () => {
 
   it('keeps at most twenty pages open for one organisation, also when thirty are asked for at once', async () => {
     const who = await seedOrganisation(fixture.db);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => topUp(who)));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
-    const refused = answers.filter(({ status }) => status !== 201);
+    const responses = await Promise.all(Array.from({ length: 30 }, () => topUp(who)));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(20);
+    const refused = responses.filter(({ status }) => status !== 201);
     expect(new Set(refused.map(({ json }) => json.reason))).toEqual(new Set(['TOP_UP_LIMIT_REACHED']));
-    await deliver(signed(pay(answers.find(({ status }) => status === 201)?.json.paymentId)));
+    await deliver(signed(pay(responses.find(({ status }) => status === 201)?.json.paymentId)));
     expect((await topUp(who)).status).toBe(201);
   });
 
@@ -154,22 +154,22 @@ describe('POST /v2/customer/top-ups', () => {
     const who = await seedOrganisation(fixture.db);
     const { key } = await who.ownerKey('test');
     const body = { amountCents: 500 };
-    const answer = await fixture.call({ method: 'POST', path: '/v2/customer/top-ups', key, body });
-    expect([answer.status, answer.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    const response = await fixture.call({ method: 'POST', path: '/v2/customer/top-ups', key, body });
+    expect([response.status, response.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
   it('and the webhook say clearly where no cards are taken', async () => {
     await using without = await startApiFixture({ withoutStripe: true });
     const who = await seedOrganisation(without.db);
     const body = { amountCents: 500 };
-    const answer = await without.call({
+    const response = await without.call({
       method: 'POST',
       path: '/v2/customer/top-ups',
       key: who.owner.key,
       body,
     });
-    expect([answer.status, answer.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
-    expect(answer.json.message).toBe('This installation takes no payments by card.');
+    expect([response.status, response.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
+    expect(response.json.message).toBe('This installation takes no payments by card.');
     const webhook = await without.call({ method: 'POST', path: '/v2/payments/stripe/webhook', body: {} });
     expect([webhook.status, webhook.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
     const list = await without.call({ method: 'GET', path: '/v2/customer/top-ups', key: who.owner.key });
@@ -203,24 +203,26 @@ describe('POST /v2/payments/stripe/webhook', () => {
   ])('refuses an event %s, and nothing is credited', async (_what, make) => {
     const who = await seedOrganisation(fixture.db);
     const { json } = await topUp(who);
-    const answer = await deliver(make(pay(json.paymentId)));
-    expect(answer).toEqual({ status: 400, reason: 'WEBHOOK_SIGNATURE_INVALID' });
+    const response = await deliver(make(pay(json.paymentId)));
+    expect(response).toEqual({ status: 400, reason: 'WEBHOOK_SIGNATURE_INVALID' });
     expect(await balanceOf(who)).toBe('0');
   });
 
   it('refuses a signed event that lacks what it must hold, so that it comes again and somebody looks', async () => {
     const { webhookSecret } = fixture.stripe.settings;
     const type = 'checkout.session.completed';
-    const answer = await deliver(signStripeEvent(webhookSecret, { type, object: {}, createdMs: Date.now() }));
-    expect(answer).toEqual({ status: 400, reason: 'WEBHOOK_EVENT_INVALID' });
+    const response = await deliver(
+      signStripeEvent(webhookSecret, { type, object: {}, createdMs: Date.now() }),
+    );
+    expect(response).toEqual({ status: 400, reason: 'WEBHOOK_EVENT_INVALID' });
   });
 
   it('takes twenty deliveries of one event at once, and credits once', async () => {
     const who = await seedOrganisation(fixture.db);
     const { json } = await topUp(who);
     const delivery = signed(pay(json.paymentId));
-    const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(delivery)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 20 }, () => deliver(delivery)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await balanceOf(who)).toBe('25000000000');
   });
 });

@@ -111,16 +111,16 @@ async function call(
   };
 }
 
-const wish = { name: 'burst', scopes: ['rentals:read'] };
-const createKey = (url: string, idempotencyKey: string, body: object = wish) =>
+const request = { name: 'burst', scopes: ['rentals:read'] };
+const createKey = (url: string, idempotencyKey: string, body: object = request) =>
   call(url, 'POST', '/v2/api-keys', seeded.owner.key, { body, idempotencyKey });
 
 /** As a client does that is told to come again: a duplicate waits only two seconds for the first request. */
 function createKeyUntilAnswered(url: string, idempotencyKey: string, body: object): Promise<Answer> {
   return eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
-    const answer = await createKey(url, idempotencyKey, body);
-    const isInProgress = answer.status === 503 || answer.json['reason'] === 'IDEMPOTENCY_IN_PROGRESS';
-    return isInProgress ? undefined : answer;
+    const response = await createKey(url, idempotencyKey, body);
+    const isInProgress = response.status === 503 || response.json['reason'] === 'IDEMPOTENCY_IN_PROGRESS';
+    return isInProgress ? undefined : response;
   });
 }
 
@@ -184,13 +184,13 @@ describe('one Idempotency-Key', () => {
   it('makes one key of 50 concurrent requests to two processes, and only one answer holds the secret', async () => {
     const name = `one-of-fifty-${uniqueId()}`;
     const requests = Array.from({ length: 50 }, (_, index) =>
-      createKeyUntilAnswered(urls[index % 2] ?? urls[0], name, { ...wish, name }),
+      createKeyUntilAnswered(urls[index % 2] ?? urls[0], name, { ...request, name }),
     );
-    const answers = await Promise.all(requests);
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
-    expect(new Set(answers.map((answer) => answer.json['id'])).size).toBe(1);
-    expect(answers.filter((answer) => answer.json['key'] !== null)).toHaveLength(1);
-    expect(answers.filter((answer) => !answer.replayed)).toHaveLength(1);
+    const responses = await Promise.all(requests);
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([201]));
+    expect(new Set(responses.map((response) => response.json['id'])).size).toBe(1);
+    expect(responses.filter((response) => response.json['key'] !== null)).toHaveLength(1);
+    expect(responses.filter((response) => !response.replayed)).toHaveLength(1);
     expect(await countKeysNamed(name)).toBe(1);
   });
 
@@ -199,22 +199,22 @@ describe('one Idempotency-Key', () => {
     for (let round = 0; round < 3; round++) {
       const first = await startApi(`api-${String(round)}`);
       const name = `killed-${String(round)}-${uniqueId()}`;
-      const body = { ...wish, name };
+      const body = { ...request, name };
       const burst = Array.from({ length: 50 }, () => createKey(first, name, body).catch(() => null));
       // Each round dies at another point: from before the first commit to after it.
       await systemClock.sleep(round * 30);
       await processAt(first).crash();
-      const answered = (await Promise.all(burst)).filter((answer) => answer?.status === 201);
+      const answered = (await Promise.all(burst)).filter((response) => response?.status === 201);
       expect(await countKeysNamed(name)).toBeLessThanOrEqual(1);
 
       // PostgreSQL may still be ending the killed process's transaction; a client repeats such a refusal.
       const retry = await eventually({ what: 'the retry to be accepted' }, async () => {
-        const answer = await createKey(second, name, body);
-        return answer.status === 201 ? answer : false;
+        const response = await createKey(second, name, body);
+        return response.status === 201 ? response : false;
       });
       expect(await countKeysNamed(name)).toBe(1);
       // Whoever was answered before the crash was told of the same key.
-      for (const answer of answered) expect(answer?.json['id']).toBe(retry.json['id']);
+      for (const response of answered) expect(response?.json['id']).toBe(retry.json['id']);
       const known = await call(second, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
       expect(known.json).toMatchObject({
         operationId: 'createApiKey',
@@ -227,13 +227,13 @@ describe('one Idempotency-Key', () => {
   it('replays no refusal: the corrected request under the same key succeeds', async () => {
     const [url] = urls;
     const name = `refused-${uniqueId()}`;
-    const refused = await createKey(url, name, { ...wish, name, scopes: ['admin:write'] });
+    const refused = await createKey(url, name, { ...request, name, scopes: ['admin:write'] });
     expect(refused.json['reason']).toBe('SCOPE_ESCALATION');
     const asked = await call(url, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
     expect(asked.json['reason']).toBe('OPERATION_NOT_FOUND');
-    const corrected = await createKey(url, name, { ...wish, name });
+    const corrected = await createKey(url, name, { ...request, name });
     expect(corrected).toMatchObject({ status: 201, replayed: false });
-    const other = await createKey(url, name, { ...wish, name: `${name}-other` });
+    const other = await createKey(url, name, { ...request, name: `${name}-other` });
     expect(other).toMatchObject({ status: 409, json: { reason: 'IDEMPOTENCY_KEY_REUSED' } });
   });
 });

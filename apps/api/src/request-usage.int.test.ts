@@ -27,13 +27,13 @@ interface LedgerLine {
 }
 
 const costs = async (requestIds: readonly string[], key = acme.owner.key) => {
-  const answer = await fixture.call({
+  const response = await fixture.call({
     method: getRequestCost.method,
     path: getRequestCost.path,
     key,
     body: { requestIds },
   });
-  return { status: answer.status, requests: answer.json.requests as unknown };
+  return { status: response.status, requests: response.json.requests as unknown };
 };
 
 describe('the cost of requests', () => {
@@ -77,9 +77,9 @@ describe('a single request', () => {
 
   it('is shown to its owner whole', async () => {
     const id = await insertRequest(fixture.db, { orgId: acme.organisation.id });
-    const answer = await read(id, acme.owner.key);
-    expect(answer.status).toBe(200);
-    expect(answer.json).toEqual({
+    const response = await read(id, acme.owner.key);
+    expect(response.status).toBe(200);
+    expect(response.json).toEqual({
       id,
       model: 'planted',
       deployment: 'deployment-one',
@@ -126,8 +126,8 @@ describe('a ledger line of inference', () => {
     });
   const lines = async (query = ''): Promise<readonly LedgerLine[]> => {
     const path = `${listLedgerEntries.path}?causeKind=inference${query}`;
-    const answer = await fixture.call({ method: 'GET', path, key: acme.owner.key });
-    return answer.json.items as readonly LedgerLine[];
+    const response = await fixture.call({ method: 'GET', path, key: acme.owner.key });
+    return response.json.items as readonly LedgerLine[];
   };
 
   it('names a batch, which lists the requests of the line in pages that sum to it', async () => {
@@ -140,10 +140,10 @@ describe('a ledger line of inference', () => {
     const found: { id: string; cost_nano_usd: number }[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const query = cursor === '' ? '?limit=2' : `?limit=2&cursor=${cursor}`;
-      const answer = await open(batch, acme.owner.key, query);
-      expect(answer.status).toBe(200);
-      found.push(...(answer.json.items as typeof found));
-      cursor = answer.json.nextCursor as string | null;
+      const response = await open(batch, acme.owner.key, query);
+      expect(response.status).toBe(200);
+      found.push(...(response.json.items as typeof found));
+      cursor = response.json.nextCursor as string | null;
     }
     expect(found.map(({ id }) => id)).toEqual(charged);
     expect(found.reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0)).toBe(228_800);

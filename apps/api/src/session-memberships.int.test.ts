@@ -53,10 +53,10 @@ describe('a seat', () => {
   it('is taken once, however many first requests come at the same time', async () => {
     const { userId } = await acme.addPerson('member');
     const sessions = await Promise.all(Array.from({ length: 8 }, () => fixture.signInAs(userId)));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       sessions.flatMap((session) => [get(session, '/v2/me'), get(session, '/v2/me')]),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await seatsOf(userId)).toHaveLength(1);
     await Promise.all(sessions.map((session) => get(session, '/v2/me', acme.organisation.id, 'test')));
     expect((await seatsOf(userId)).map(({ mode }) => mode).toSorted()).toEqual(['live', 'test']);
@@ -88,8 +88,8 @@ describe('a seat', () => {
       ['DELETE', `/v2/api-keys/${keyId}`],
       ['POST', `/v2/api-keys/${keyId}/rotate`],
     ] as const) {
-      const answer = await send(owner, method, path, method === 'POST' ? {} : undefined);
-      expect([answer.status, answer.json.reason]).toEqual([404, 'API_KEY_NOT_FOUND']);
+      const response = await send(owner, method, path, method === 'POST' ? {} : undefined);
+      expect([response.status, response.json.reason]).toEqual([404, 'API_KEY_NOT_FOUND']);
     }
     expect((await get(owner, `/v2/api-keys/${keyId}`)).status).toBe(404);
     const budget = { name: 'b', keyIds: [keyId], period: 'day', limitNanoUsd: '1000000000' };
@@ -113,8 +113,8 @@ describe('a seat', () => {
       .set({ public_id: minted.publicId, secret_sha256: minted.secretSha256 })
       .where('id', '=', seat?.id ?? '')
       .execute();
-    const answer = await fixture.call({ method: 'GET', path: '/v2/me', key: minted.text });
-    expect([answer.status, answer.json.reason]).toEqual([401, 'INVALID_API_KEY']);
+    const response = await fixture.call({ method: 'GET', path: '/v2/me', key: minted.text });
+    expect([response.status, response.json.reason]).toEqual([401, 'INVALID_API_KEY']);
   });
 
   it('does what the person does: they are the author, and their role the bound', async () => {
@@ -132,17 +132,17 @@ describe('a seat', () => {
     const headers = owner.headers(acme.organisation.id, 'test');
     const body = { email: `guest-${uniqueId()}@example.com`, role: 'member' };
     const path = `/v2/organisations/${acme.organisation.id}/invitations`;
-    const answer = await fixture.call({ method: 'POST', path, headers, body });
-    expect([answer.status, answer.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    const response = await fixture.call({ method: 'POST', path, headers, body });
+    expect([response.status, response.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const me = await fixture.call({ method: 'GET', path: '/v2/me', headers });
     expect(me.json.mode).toBe('test');
   });
 });
 
 describe('within a second', () => {
-  const within = async (answerOf: () => Promise<unknown>, answer: unknown) => {
+  const within = async (responseOf: () => Promise<unknown>, response: unknown) => {
     const stopwatch = startStopwatch();
-    await expect.poll(answerOf, { interval: 20 }).toBe(answer);
+    await expect.poll(responseOf, { interval: 20 }).toBe(response);
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   };
 

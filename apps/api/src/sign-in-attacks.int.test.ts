@@ -41,8 +41,8 @@ describe('a page of another site', () => {
     const named = { cookie, 'millrace-organisation': acme.organisation.id };
     for (const method of ['GET', 'POST'] as const) {
       const path = method === 'GET' ? '/v2/me' : '/v2/api-keys';
-      const answer = await fixture.call({ method, path, headers: { ...named, ...headers } });
-      expect(outcome(answer)).toEqual([403, 'CROSS_SITE_REQUEST']);
+      const response = await fixture.call({ method, path, headers: { ...named, ...headers } });
+      expect(outcome(response)).toEqual([403, 'CROSS_SITE_REQUEST']);
     }
   });
 
@@ -54,8 +54,8 @@ describe('a page of another site', () => {
       for (const sent of [headers, { ...headers, cookie }]) {
         for (const path of ['/auth/sign-in/email', '/auth/sign-out', '/auth/sign-up/email']) {
           const body = { name: 'Eve', email: newMailbox(), password: 'correct horse battery' };
-          const answer = await fixture.call({ method: 'POST', path, body, headers: sent });
-          expect(outcome(answer)).toEqual([403, 'CROSS_SITE_REQUEST']);
+          const response = await fixture.call({ method: 'POST', path, body, headers: sent });
+          expect(outcome(response)).toEqual([403, 'CROSS_SITE_REQUEST']);
         }
       }
       const still = await fixture.call({
@@ -70,20 +70,20 @@ describe('a page of another site', () => {
   it('gets no leave to read answers', async () => {
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const path of ['/v2/me', '/auth/sign-in/email']) {
-      const answer = await fixture.api.server.fastify.inject({ method: 'OPTIONS', url: path, headers });
-      expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+      const response = await fixture.api.server.fastify.inject({ method: 'OPTIONS', url: path, headers });
+      expect(response.headers).not.toHaveProperty('access-control-allow-origin');
     }
   });
 
   it('is not where a letter leads', async () => {
-    const wish = { name: 'Ada', email: newMailbox(), password: 'correct horse battery' };
+    const request = { name: 'Ada', email: newMailbox(), password: 'correct horse battery' };
     for (const callbackURL of ['https://evil.example', '//evil.example', '/\\evil.example']) {
-      const answer = await openBrowser(fixture).post(
+      const response = await openBrowser(fixture).post(
         '/auth/sign-up/email',
-        { ...wish, callbackURL },
+        { ...request, callbackURL },
         newAddress(),
       );
-      expect(answer.status).toBe(403);
+      expect(response.status).toBe(403);
     }
   });
 });
@@ -103,11 +103,11 @@ describe('guessing', () => {
           email: attempt % 2 === 0 ? mailbox : mailbox.toUpperCase(),
           password: 'not the password',
         };
-        const answer = await openBrowser(fixture).post('/auth/sign-in/email', body, newAddress());
-        statuses.push(answer.status);
+        const response = await openBrowser(fixture).post('/auth/sign-in/email', body, newAddress());
+        statuses.push(response.status);
         if (attempt === 11) {
-          expect(answer.headers['retry-after']).toBeDefined();
-          endings.push([answer.json.reason, answer.json.limit.name]);
+          expect(response.headers['retry-after']).toBeDefined();
+          endings.push([response.json.reason, response.json.limit.name]);
         }
       }
       expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
@@ -117,7 +117,7 @@ describe('guessing', () => {
 
   it('all at once is counted one by one', async () => {
     const email = newMailbox();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 25 }, () =>
         openBrowser(fixture).post(
           '/auth/sign-in/email',
@@ -126,19 +126,19 @@ describe('guessing', () => {
         ),
       ),
     );
-    expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
-    expect(answers.filter(({ status }) => ![401, 429, 503].includes(status))).toEqual([]);
+    expect(responses.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
+    expect(responses.filter(({ status }) => ![401, 429, 503].includes(status))).toEqual([]);
   });
 
   it('from one address ends after a hundred tries, over however many mailboxes', async () => {
     const address = newAddress();
-    const wish = () => ({ token: uniqueId(), newPassword: 'a new password' });
+    const request = () => ({ token: uniqueId(), newPassword: 'a new password' });
     const codes: CallResponse[] = [];
     const startedMs = systemClock.monotonicMs();
     // None is let through uncounted: a machine that is too busy to count says so instead, and is then asked again.
     for (let round = 0; round < 10 && !codes.some(({ status }) => status === 429); round += 1) {
       const tries = Array.from({ length: 30 }, () =>
-        openBrowser(fixture).post('/auth/reset-password', wish(), address),
+        openBrowser(fixture).post('/auth/reset-password', request(), address),
       );
       codes.push(...(await Promise.all(tries)));
     }
@@ -154,8 +154,12 @@ describe('guessing', () => {
     const email = newMailbox();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 7; attempt += 1) {
-      const answer = await openBrowser(fixture).post('/auth/request-password-reset', { email }, newAddress());
-      statuses.push(answer.status);
+      const response = await openBrowser(fixture).post(
+        '/auth/request-password-reset',
+        { email },
+        newAddress(),
+      );
+      statuses.push(response.status);
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
   });
@@ -170,12 +174,12 @@ describe('guessing', () => {
       .executeTakeFirstOrThrow();
     await fixture.givePassword(person.owner.userId, 'correct horse battery');
     for (let attempt = 0; attempt < 13; attempt += 1) {
-      const answer = await openBrowser(fixture).post(
+      const response = await openBrowser(fixture).post(
         '/auth/sign-in/email',
         { email, password: 'correct horse battery' },
         newAddress(),
       );
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     }
   });
 });
@@ -228,12 +232,12 @@ describe('a token', () => {
     'is for an organisation, and %j is none',
     async (organisation) => {
       const session = await fixture.signInAs(acme.owner.userId);
-      const answer = await fixture.call({
+      const response = await fixture.call({
         method: 'GET',
         path: '/v2/me',
         headers: session.headers(organisation),
       });
-      expect(outcome(answer)).toEqual([400, 'ORGANISATION_REQUIRED']);
+      expect(outcome(response)).toEqual([400, 'ORGANISATION_REQUIRED']);
     },
   );
 
@@ -265,13 +269,13 @@ describe('what the sign-in is sent', () => {
     const [method = '', path = ''] = line.split(' ');
     const session = await fixture.signInAs(acme.owner.userId);
     const headers = { ...session.headers(), origin: fixturePublicUrl };
-    const answer = await fixture.call({
+    const response = await fixture.call({
       method: method as 'GET',
       path,
       headers,
       ...(method === 'POST' ? { body: {} } : {}),
     });
-    expect(answer.status).toBe(404);
+    expect(response.status).toBe(404);
   });
 
   it('is JSON of a modest size, and nothing breaks by what is in it', async () => {
@@ -317,8 +321,8 @@ describe('what the sign-in is sent', () => {
     for (const path of paths) {
       for (const body of nasty) {
         const headers = { ...session.headers(), origin: fixturePublicUrl, ...newAddress() };
-        const answer = await fixture.call({ method: 'POST', path: `/auth${path}`, body, headers });
-        expect([path, JSON.stringify(body).slice(0, 80), answer.status < 500]).toEqual([
+        const response = await fixture.call({ method: 'POST', path: `/auth${path}`, body, headers });
+        expect([path, JSON.stringify(body).slice(0, 80), response.status < 500]).toEqual([
           path,
           JSON.stringify(body).slice(0, 80),
           true,
@@ -346,13 +350,13 @@ describe('what the sign-in is sent', () => {
       origin: fixturePublicUrl,
       'sec-fetch-site': 'same-origin',
     };
-    const answer = await fixture.api.server.fastify.inject({
+    const response = await fixture.api.server.fastify.inject({
       method: 'POST',
       url: '/auth/sign-in/email',
       headers,
       payload,
     });
     const status = reason === 'UNSUPPORTED_MEDIA_TYPE' ? 415 : 400;
-    expect([answer.statusCode, answer.json().reason]).toEqual([status, reason]);
+    expect([response.statusCode, response.json().reason]).toEqual([status, reason]);
   });
 });

@@ -29,10 +29,10 @@ const someone = (verified = true) => {
 };
 
 async function leave(browser: Browser): Promise<string> {
-  const wish = { provider: 'example', callbackURL: '/console/' };
-  const answer = await browser.post('/auth/sign-in/social', wish);
-  expect([answer.status, answer.text]).toEqual([200, answer.text]);
-  return String(answer.json.url);
+  const request = { provider: 'example', callbackURL: '/console/' };
+  const response = await browser.post('/auth/sign-in/social', request);
+  expect([response.status, response.text]).toEqual([200, response.text]);
+  return String(response.json.url);
 }
 
 /** The provider sends the browser back: a navigation from another site. */

@@ -70,8 +70,8 @@ it('one that was asked for by another site, or is somebody else\u2019s, is refus
   expect((await signIn(phished, passkey, 'https://evil.example')).answer.status).toBeGreaterThanOrEqual(400);
   expect(await isIn(phished)).toBe(false);
   const [own] = (await browser.get('/auth/passkey/list-user-passkeys')).json as { id: string }[];
-  const stranger = await someoneSignedIn();
-  const stolen = await stranger.post('/auth/passkey/delete-passkey', { id: own?.id });
+  const outsider = await someoneSignedIn();
+  const stolen = await outsider.post('/auth/passkey/delete-passkey', { id: own?.id });
   expect(stolen.status).toBeGreaterThanOrEqual(400);
   expect((await browser.get('/auth/passkey/list-user-passkeys')).json).toHaveLength(1);
   expect((await openBrowser(fixture).get('/auth/passkey/generate-register-options')).status).toBe(401);

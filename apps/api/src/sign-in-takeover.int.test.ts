@@ -25,8 +25,8 @@ const newMailbox = () => `taken-${uniqueId()}@example.com`;
 const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
 
 async function signUp(email: string, chosen = password): Promise<void> {
-  const wish = { name: 'Ada', email, password: chosen };
-  expect((await openBrowser(fixture).post('/auth/sign-up/email', wish)).status).toBe(200);
+  const request = { name: 'Ada', email, password: chosen };
+  expect((await openBrowser(fixture).post('/auth/sign-up/email', request)).status).toBe(200);
 }
 
 async function confirmed(): Promise<string> {
@@ -131,10 +131,10 @@ describe('a letter that changes the mailbox', () => {
     const newEmail = newMailbox();
     await ada.post('/auth/change-email', { newEmail });
     await openBrowser(fixture).get(linkPathIn(await findEmail(fixture, email, /Change your mailbox/)));
-    const stranger = openBrowser(fixture);
-    const landed = await stranger.get(linkPathIn(await findEmail(fixture, newEmail, /Confirm/)));
+    const outsider = openBrowser(fixture);
+    const landed = await outsider.get(linkPathIn(await findEmail(fixture, newEmail, /Confirm/)));
     expect([landed.status, landed.headers['location']]).toEqual([302, '/console/verified']);
-    expect(await isIn(stranger)).toBe(false);
+    expect(await isIn(outsider)).toBe(false);
     expect(await isIn(ada)).toBe(true);
     expect((await ada.get('/v2/me/sessions')).json.items).toHaveLength(1);
     await signedIn(newEmail);
@@ -144,8 +144,8 @@ describe('a letter that changes the mailbox', () => {
 describe('signing up', () => {
   it('sends nobody a text of one\u2019s own choice', async () => {
     const email = newMailbox();
-    const wish = { name: 'Prizes at evil.example', email, password };
-    await openBrowser(fixture).post('/auth/sign-up/email', wish);
+    const request = { name: 'Prizes at evil.example', email, password };
+    await openBrowser(fixture).post('/auth/sign-up/email', request);
     await findEmail(fixture, email, /Confirm/);
     const letter = fixture.smtp?.letters.findLast(({ to }) => to.includes(email));
     expect(JSON.stringify(letter)).toContain(email);
@@ -159,14 +159,14 @@ describe('signing up', () => {
     ['a picture that no column takes', { image: 'a\u0000b' }],
   ])('with %s answers alike for a mailbox that has an account', async (_what, change) => {
     const [known, unknown] = [await confirmed(), newMailbox()];
-    const answers = [];
+    const responses = [];
     for (const email of [known, unknown]) {
-      const wish = { name: 'Eve', email, password, ...change };
-      const { status, json } = await openBrowser(fixture).post('/auth/sign-up/email', wish);
-      answers.push([status, json.code]);
+      const request = { name: 'Eve', email, password, ...change };
+      const { status, json } = await openBrowser(fixture).post('/auth/sign-up/email', request);
+      responses.push([status, json.code]);
     }
-    expect(answers[0]).toEqual(answers[1]);
-    expect(answers[0]?.[0]).toBe(400);
+    expect(responses[0]).toEqual(responses[1]);
+    expect(responses[0]?.[0]).toBe(400);
   });
 
   it('where it is closed tells nobody who has an account', async () => {
@@ -177,8 +177,8 @@ describe('signing up', () => {
       .select('email')
       .executeTakeFirstOrThrow();
     for (const email of [known, newMailbox()]) {
-      const wish = { name: 'Eve', email, password };
-      const { status, json } = await openBrowser(closed).post('/auth/sign-up/email', wish);
+      const request = { name: 'Eve', email, password };
+      const { status, json } = await openBrowser(closed).post('/auth/sign-up/email', request);
       expect([status, json.code]).toEqual([400, 'SIGN_UP_CLOSED']);
     }
   });
@@ -192,8 +192,8 @@ describe('guessing somebody\u2019s password', () => {
     const guess = (browser: Browser) =>
       browser.post('/auth/sign-in/email', { email, password: 'not the password' }, newAddress());
     for (let attempt = 0; attempt < 11; attempt += 1) await guess(openBrowser(fixture));
-    const stranger = await openBrowser(fixture).post('/auth/sign-in/email', { email, password });
-    expect(stranger.status).toBe(429);
+    const outsider = await openBrowser(fixture).post('/auth/sign-in/email', { email, password });
+    expect(outsider.status).toBe(429);
     expect((await own.post('/auth/sign-in/email', { email, password })).status).toBe(200);
     await own.post('/auth/sign-out');
     // The browser is no way around the limit: it has its own, and for this mailbox alone.
@@ -218,13 +218,13 @@ it('a token of a provider that somebody came by lets nobody in', async () => {
     .where('id_token', 'is not', null)
     .executeTakeFirstOrThrow();
   const thief = openBrowser(fixture);
-  const answer = await thief.post('/auth/sign-in/social', { provider: 'example', idToken: { token } });
-  expect(answer.status).toBe(400);
+  const response = await thief.post('/auth/sign-in/social', { provider: 'example', idToken: { token } });
+  expect(response.status).toBe(400);
   expect(await isIn(thief)).toBe(false);
 });
 
 it('a terminal that names a person who is not there is a mistake of the request', async () => {
   const body = { client_id: 'millrace-cli', user_id: '0190a0a0-0000-7000-8000-000000000000' };
-  const answer = await openBrowser(fixture).post('/auth/device/code', body);
-  expect(answer.status).toBe(400);
+  const response = await openBrowser(fixture).post('/auth/device/code', body);
+  expect(response.status).toBe(400);
 });

@@ -21,13 +21,13 @@ async function invite(fixture: ApiFixture, email: string, role = 'owner') {
 const secretIn = (link: unknown) => new URL(String(link)).hash.slice('#invitation='.length);
 
 async function signUp(fixture: ApiFixture, email: string, invitationSecret?: string) {
-  const wish = {
+  const request = {
     name: 'Ada',
     email,
     password,
     ...(invitationSecret === undefined ? {} : { invitationSecret }),
   };
-  const { status, json } = await openBrowser(fixture).post('/auth/sign-up/email', wish);
+  const { status, json } = await openBrowser(fixture).post('/auth/sign-up/email', request);
   return status === 200 ? 200 : (json.code as string);
 }
 

@@ -17,12 +17,12 @@ const cookieName = '__Secure-millrace.session_token';
 const newMailbox = () => `person-${uniqueId()}@example.com`;
 
 async function signUp(email = newMailbox(), chosen = password): Promise<string> {
-  const answer = await openBrowser(fixture).post('/auth/sign-up/email', {
+  const response = await openBrowser(fixture).post('/auth/sign-up/email', {
     name: 'Ada',
     email,
     password: chosen,
   });
-  expect([answer.status, answer.text]).toEqual([200, answer.text]);
+  expect([response.status, response.text]).toEqual([200, response.text]);
   return email;
 }
 
@@ -36,8 +36,8 @@ async function confirmed(): Promise<string> {
 
 async function signedIn(email: string, chosen = password): Promise<Browser> {
   const browser = openBrowser(fixture);
-  const answer = await browser.post('/auth/sign-in/email', { email, password: chosen });
-  expect([answer.status, answer.text]).toEqual([200, answer.text]);
+  const response = await browser.post('/auth/sign-in/email', { email, password: chosen });
+  expect([response.status, response.text]).toEqual([200, response.text]);
   return browser;
 }
 
@@ -60,7 +60,7 @@ describe('signing up', () => {
 
   it('sets a cookie that scripts cannot read and other sites cannot use, and answers no token', async () => {
     const browser = openBrowser(fixture);
-    const answer = await browser.post('/auth/sign-in/email', { email: await confirmed(), password });
+    const response = await browser.post('/auth/sign-in/email', { email: await confirmed(), password });
     const line = browser.lastSet.find((each) => each.startsWith(cookieName)) ?? '';
     expect(line).toMatch(/; Path=\/(;|$)/i);
     for (const attribute of ['HttpOnly', 'Secure', 'SameSite=Lax']) expect(line).toContain(`; ${attribute}`);
@@ -69,7 +69,7 @@ describe('signing up', () => {
     expect(token).toHaveLength(32);
     const session = await browser.get('/auth/get-session');
     const sessions = await browser.get('/v2/me/sessions');
-    for (const { text } of [answer, session, sessions]) expect(text).not.toContain(token);
+    for (const { text } of [response, session, sessions]) expect(text).not.toContain(token);
     expect(fixture.logs()).not.toContain(token);
     const rows = await fixture.db.kysely
       .selectFrom('sessions')
@@ -102,8 +102,8 @@ describe('signing up', () => {
     const nobody = await openBrowser(fixture).post('/auth/sign-in/email', { email: newMailbox(), password });
     expect([wrong.status, wrong.text]).toEqual([nobody.status, nobody.text]);
     for (const asked of [email, newMailbox()]) {
-      const answer = await openBrowser(fixture).post('/auth/request-password-reset', { email: asked });
-      expect(answer.json).toEqual({ status: true, message: expect.any(String) });
+      const response = await openBrowser(fixture).post('/auth/request-password-reset', { email: asked });
+      expect(response.json).toEqual({ status: true, message: expect.any(String) });
     }
   });
 
@@ -130,9 +130,9 @@ describe('signing up', () => {
     ['no name', { name: '   ' }],
     ['a name that no column takes', { name: 'a\u0000b' }],
   ])('refuses %s', async (_what, change) => {
-    const wish = { name: 'Ada', email: newMailbox(), password, ...change };
-    const answer = await openBrowser(fixture).post('/auth/sign-up/email', wish);
-    expect([400, 422]).toContain(answer.status);
+    const request = { name: 'Ada', email: newMailbox(), password, ...change };
+    const response = await openBrowser(fixture).post('/auth/sign-up/email', request);
+    expect([400, 422]).toContain(response.status);
   });
 });
 
@@ -154,11 +154,11 @@ describe('a password', () => {
   it('that is changed ends the other sessions when asked to', async () => {
     const email = await confirmed();
     const [here, elsewhere] = [await signedIn(email), await signedIn(email)];
-    const wish = { currentPassword: password, newPassword: 'a new password', revokeOtherSessions: true };
-    expect((await here.post('/auth/change-password', { ...wish, currentPassword: 'wrong' })).status).toBe(
+    const request = { currentPassword: password, newPassword: 'a new password', revokeOtherSessions: true };
+    expect((await here.post('/auth/change-password', { ...request, currentPassword: 'wrong' })).status).toBe(
       400,
     );
-    expect((await here.post('/auth/change-password', wish)).status).toBe(200);
+    expect((await here.post('/auth/change-password', request)).status).toBe(200);
     expect(await isIn(here)).toBe(true);
     await expect.poll(() => isIn(elsewhere)).toBe(false);
   });
@@ -315,7 +315,7 @@ describe('a terminal', () => {
       body: { client_id: 'millrace-cli' },
     } as const;
     // One of the hundred codes comes back every nine seconds, so a slow machine may get some more.
-    const beganMs = systemClock.monotonicMs();
+    const startedMs = systemClock.monotonicMs();
     let [granted, status] = [0, 200];
     while (granted < 1_000 && status === 200) {
       ({ status } = await fixture.call(asking));
@@ -323,7 +323,7 @@ describe('a terminal', () => {
     }
     expect(status).toBe(429);
     expect(granted).toBeGreaterThanOrEqual(100);
-    expect(granted).toBeLessThanOrEqual(100 + Math.ceil((systemClock.monotonicMs() - beganMs) / 9_000));
+    expect(granted).toBeLessThanOrEqual(100 + Math.ceil((systemClock.monotonicMs() - startedMs) / 9_000));
     const body = { email: newMailbox(), password };
     const tried = await fixture.call({ method: 'POST', path: '/auth/sign-in/email', headers, body });
     expect(tried.status).toBe(401);
@@ -388,15 +388,15 @@ describe('sessions', () => {
   it('are never taken over from before: whoever signs in gets a new one', async () => {
     const email = await confirmed();
     const eve = await signedIn(await confirmed());
-    const planted = eve.cookies.get(cookieName) ?? '';
+    const inserted = eve.cookies.get(cookieName) ?? '';
     const browser = openBrowser(fixture);
-    const answer = await browser.post(
+    const response = await browser.post(
       '/auth/sign-in/email',
       { email, password },
-      { cookie: `${cookieName}=${planted}` },
+      { cookie: `${cookieName}=${inserted}` },
     );
-    expect(answer.status).toBe(200);
-    expect(browser.cookies.get(cookieName)).not.toBe(planted);
+    expect(response.status).toBe(200);
+    expect(browser.cookies.get(cookieName)).not.toBe(inserted);
     const { json } = await eve.get('/auth/get-session');
     expect(json.user.email).not.toBe(email);
   });

@@ -8,11 +8,11 @@ import {
 } from './api.fixture.ts';
 
 let fixture: ApiFixture;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 
 beforeAll(async () => {
   fixture = await startApiFixture();
-  ours = await seedOrganisation(fixture.db);
+  own = await seedOrganisation(fixture.db);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -32,38 +32,38 @@ function freshPem(): string {
 describe('SSH public keys', () => {
   it('are brought to the OpenSSH form whatever form they came in, and the same key counts once', async () => {
     const pem = freshPem();
-    const added = await add(ours.owner.key, pem);
+    const added = await add(own.owner.key, pem);
     expect(added.status, added.text).toBe(201);
     expect(added.json).toMatchObject({
       algorithm: 'ssh-ed25519',
       publicKey: expect.stringMatching(/^ssh-ed25519 AAAA\S+$/),
       fingerprint: expect.stringMatching(/^SHA256:/),
     });
-    const again = await add(ours.owner.key, `${added.json.publicKey} with a comment`);
+    const again = await add(own.owner.key, `${added.json.publicKey} with a comment`);
     expect(again).toMatchObject({ status: 409, json: { reason: 'SSH_KEY_DUPLICATE' } });
-    const { json } = await list(ours.owner.key);
+    const { json } = await list(own.owner.key);
     expect(json.items.filter((item: { id: string }) => item.id === added.json.id)).toHaveLength(1);
   });
 
   it('count once also when twenty requests bring the same key at the same instant', async () => {
     const pem = freshPem();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => add(ours.owner.key, pem)));
-    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
-    expect(answers.filter((answer) => answer.status === 409)).toHaveLength(19);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => add(own.owner.key, pem)));
+    expect(responses.filter((response) => response.status === 201)).toHaveLength(1);
+    expect(responses.filter((response) => response.status === 409)).toHaveLength(19);
   });
 
   it('are refused with a warning when they are private, and nothing of them is kept or logged', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    const answer = await add(ours.owner.key, pem, { 'idempotency-key': 'a private key' });
-    expect(answer).toMatchObject({
+    const response = await add(own.owner.key, pem, { 'idempotency-key': 'a private key' });
+    expect(response).toMatchObject({
       status: 422,
       json: { reason: 'SSH_KEY_INVALID', issues: [{ code: 'private_key' }] },
     });
-    expect(answer.json.message).toContain('PRIVATE key');
+    expect(response.json.message).toContain('PRIVATE key');
     const secret = pem.split('\n')[3] ?? '';
     expect(secret.length).toBeGreaterThan(40);
-    expect(answer.text).not.toContain(secret);
+    expect(response.text).not.toContain(secret);
     expect(fixture.logs()).not.toContain(secret);
     const client = await fixture.database.connect();
     for (const table of ['ssh_public_keys', 'audit_log', 'idempotency_keys', 'outbox']) {
@@ -75,33 +75,33 @@ describe('SSH public keys', () => {
     await client.end();
     // The refusal left nothing behind under its idempotency key: the public half may be sent with the same one.
     const half = String(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }));
-    expect((await add(ours.owner.key, half, { 'idempotency-key': 'a private key' })).status).toBe(201);
+    expect((await add(own.owner.key, half, { 'idempotency-key': 'a private key' })).status).toBe(201);
   });
 
   it('belong to one person, in one mode', async () => {
-    const [member, test] = [await ours.addPerson('member'), await ours.ownerKey('test')];
+    const [member, test] = [await own.addPerson('member'), await own.ownerKey('test')];
     const pem = freshPem();
-    const mine = await add(ours.owner.key, pem);
+    const mine = await add(own.owner.key, pem);
     expect((await add(member.key, pem)).status).toBe(201);
     expect((await add(test.key, pem)).status).toBe(201);
     expect((await list(member.key)).json.items).toHaveLength(1);
     expect((await list(test.key)).json.items).toHaveLength(1);
-    for (const stranger of [member, test]) {
-      const answer = await remove(stranger.key, mine.json.id);
-      const absent = await remove(stranger.key, 'ssh_00000000000000000000000000');
-      expect(answer.status).toBe(404);
-      expect(withoutRequestId(answer.text)).toBe(withoutRequestId(absent.text));
+    for (const outsider of [member, test]) {
+      const response = await remove(outsider.key, mine.json.id);
+      const absent = await remove(outsider.key, 'ssh_00000000000000000000000000');
+      expect(response.status).toBe(404);
+      expect(withoutRequestId(response.text)).toBe(withoutRequestId(absent.text));
     }
-    expect((await remove(ours.owner.key, mine.json.id)).status).toBe(204);
-    expect((await remove(ours.owner.key, mine.json.id)).status).toBe(404);
+    expect((await remove(own.owner.key, mine.json.id)).status).toBe(204);
+    expect((await remove(own.owner.key, mine.json.id)).status).toBe(404);
   });
 
   it('are told about in the audit log by fingerprint', async () => {
-    const { json } = await add(ours.owner.key, freshPem());
+    const { json } = await add(own.owner.key, freshPem());
     const log = await fixture.call({
       method: 'GET',
       path: `/v2/audit-log?resourceId=${json.id}`,
-      key: ours.owner.key,
+      key: own.owner.key,
     });
     expect(log.json.items).toMatchObject([
       { action: 'ssh_key.created', details: { after: { fingerprint: json.fingerprint } } },
@@ -112,52 +112,52 @@ describe('SSH public keys', () => {
 describe('a repeated request', () => {
   it('of the same person is answered with the first result, also through another of their keys', async () => {
     const [pem, header] = [freshPem(), { 'idempotency-key': 'my laptop' }];
-    const first = await add(ours.owner.key, pem, header);
-    const again = await add((await ours.ownerKey('live')).key, pem, header);
+    const first = await add(own.owner.key, pem, header);
+    const again = await add((await own.ownerKey('live')).key, pem, header);
     expect(again.headers['idempotent-replayed']).toBe('true');
     expect(again.json).toEqual(first.json);
   });
 
   it('of another person is no repetition: they are not told that what they asked for was done', async () => {
     const [pem, header] = [freshPem(), { 'idempotency-key': 'our laptop' }];
-    await add(ours.owner.key, pem, header);
-    const colleague = await ours.addPerson('member');
-    const answer = await add(colleague.key, pem, header);
-    expect([answer.status, answer.json.reason]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    await add(own.owner.key, pem, header);
+    const colleague = await own.addPerson('member');
+    const response = await add(colleague.key, pem, header);
+    expect([response.status, response.json.reason]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
     expect((await list(colleague.key)).json.items).toEqual([]);
     expect((await add(colleague.key, pem)).status).toBe(201);
   });
 
   it('without the scope is refused before anything is looked up', async () => {
     const [pem, header] = [freshPem(), { 'idempotency-key': 'narrow' }];
-    await add(ours.owner.key, pem, header);
+    await add(own.owner.key, pem, header);
     const body = { name: 'narrow', scopes: ['ssh-keys:read'] };
-    const { json } = await fixture.call({ method: 'POST', path: '/v2/api-keys', key: ours.owner.key, body });
+    const { json } = await fixture.call({ method: 'POST', path: '/v2/api-keys', key: own.owner.key, body });
     expect((await add(String(json.key), pem, header)).json.reason).toBe('INSUFFICIENT_SCOPE');
   });
 });
 
 describe('operations', () => {
   it('tell what became of a request, by record and by key, to its own organisation and mode alone', async () => {
-    const answer = await add(ours.owner.key, freshPem(), { 'idempotency-key': 'find me' });
-    const id = String(answer.headers['operation-id']);
+    const response = await add(own.owner.key, freshPem(), { 'idempotency-key': 'find me' });
+    const id = String(response.headers['operation-id']);
     const read = (key: string, path: string) =>
       fixture.call({ method: 'GET', path: `/v2/operations${path}`, key });
-    const byId = await read(ours.owner.key, `/${id}`);
+    const byId = await read(own.owner.key, `/${id}`);
     expect(byId.json).toMatchObject({
       id,
       operationId: 'createSshPublicKey',
       status: 'succeeded',
       httpStatus: 201,
-      resource: { kind: 'ssh-public-key', id: answer.json.id },
+      resource: { kind: 'ssh-public-key', id: response.json.id },
     });
-    expect((await read(ours.owner.key, '?idempotencyKey=find%20me')).text).toBe(byId.text);
-    const stranger = await seedOrganisation(fixture.db);
-    const foreign = await read(stranger.owner.key, `/${id}`);
-    const absent = await read(stranger.owner.key, '/op_00000000000000000000000000');
+    expect((await read(own.owner.key, '?idempotencyKey=find%20me')).text).toBe(byId.text);
+    const outsider = await seedOrganisation(fixture.db);
+    const foreign = await read(outsider.owner.key, `/${id}`);
+    const absent = await read(outsider.owner.key, '/op_00000000000000000000000000');
     expect(foreign.status).toBe(404);
     expect(withoutRequestId(absent.text)).toBe(withoutRequestId(foreign.text));
-    const test = await ours.ownerKey('test');
+    const test = await own.ownerKey('test');
     expect((await read(test.key, `/${id}`)).status).toBe(404);
   });
 });
@@ -165,7 +165,7 @@ describe('operations', () => {
 describe('a person who is being removed', () => {
   it('ends up without a single working key, whatever they were creating at that instant', async () => {
     for (let round = 0; round < 3; round++) {
-      const member = await ours.addPerson('member');
+      const member = await own.addPerson('member');
       const create = () =>
         fixture.call({
           method: 'POST',
@@ -173,13 +173,13 @@ describe('a person who is being removed', () => {
           key: member.key,
           body: { name: 'escape', scopes: ['rentals:read'] },
         });
-      const path = `/v2/organisations/${ours.organisation.id}/members/${member.userId}`;
-      const removal = () => fixture.call({ method: 'DELETE', path, key: ours.owner.key });
-      const answers = await Promise.all([create(), create(), removal(), create(), create()]);
-      expect(answers[2]?.status).toBe(204);
-      for (const answer of answers) {
-        if (answer.status !== 201) continue;
-        const me = await fixture.call({ method: 'GET', path: '/v2/me', key: answer.json.key });
+      const path = `/v2/organisations/${own.organisation.id}/members/${member.userId}`;
+      const removal = () => fixture.call({ method: 'DELETE', path, key: own.owner.key });
+      const responses = await Promise.all([create(), create(), removal(), create(), create()]);
+      expect(responses[2]?.status).toBe(204);
+      for (const response of responses) {
+        if (response.status !== 201) continue;
+        const me = await fixture.call({ method: 'GET', path: '/v2/me', key: response.json.key });
         expect(me.json.reason).toBe('API_KEY_REVOKED');
       }
     }

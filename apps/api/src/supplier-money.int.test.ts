@@ -85,7 +85,10 @@ const settle = (id: string, body: object, headers = {}) =>
     headers,
     body,
   });
-const said = (answer: { status: number; json: { reason?: string } }) => [answer.status, answer.json.reason];
+const said = (response: { status: number; json: { reason?: string } }) => [
+  response.status,
+  response.json.reason,
+];
 
 describe('a supplier', () => {
   it('sees what it earned, asks for some of it, and sees what became of that', async () => {
@@ -179,8 +182,8 @@ describe('an operator', () => {
     const { json } = await askFor('9000000000');
     const id = json.id as string;
     const paid = { outcome: 'paid', reason: 'monthly run' };
-    const answers = await Promise.all([settle(id, paid), settle(id, paid), settle(id, paid)]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const responses = await Promise.all([settle(id, paid), settle(id, paid), settle(id, paid)]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(said(await settle(id, { outcome: 'rejected', reason: 'changed my mind' }))).toEqual([
       409,
       'PAYOUT_SETTLED',

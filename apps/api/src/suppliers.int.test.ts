@@ -49,7 +49,10 @@ const rule = (method: Method, path: string, body?: unknown) =>
     key: operator.owner.key,
     ...(body === undefined ? {} : { body }),
   });
-const said = (answer: { status: number; json: { reason?: string } }) => [answer.status, answer.json.reason];
+const said = (response: { status: number; json: { reason?: string } }) => [
+  response.status,
+  response.json.reason,
+];
 
 const machine = async (fields: Partial<SupplierMachineOptions> = {}): Promise<NodeId> =>
   (await insertSupplierMachine(fixture.db, { orgId: supplier.organisation.id, ...fields })).nodeId;
@@ -167,7 +170,7 @@ describe('becoming a supplier', () => {
 });
 
 describe('join tokens', () => {
-  const wish = { clusterName: 'alpine', region: 'us-central-1', maxMachines: 2, ttlSeconds: 60 };
+  const request = { clusterName: 'alpine', region: 'us-central-1', maxMachines: 2, ttlSeconds: 60 };
 
   beforeEach(async () => {
     await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
@@ -175,19 +178,19 @@ describe('join tokens', () => {
 
   it('are shown once, and neither a replay, a list nor a log shows them again', async () => {
     const headers = { 'idempotency-key': uniqueId() };
-    const made = await ask('POST', 'join-tokens', { body: wish, headers });
+    const made = await ask('POST', 'join-tokens', { body: request, headers });
     expect(made.status, made.text).toBe(201);
     const { token, ...record } = made.json;
     expect(token).toMatch(/^mrj_[0-9a-f]{64}$/);
     expect(record).toMatchObject({ clusterName: 'alpine', maxMachines: 2, usedMachines: 0, revokedAt: null });
-    const replay = await ask('POST', 'join-tokens', { body: wish, headers });
+    const replay = await ask('POST', 'join-tokens', { body: request, headers });
     expect(replay.json).toEqual({ ...record, token: null });
     expect((await ask('GET', 'join-tokens')).json.items).toEqual([record]);
     expect(fixture.logs()).not.toContain(token);
   });
 
   it('are revoked once and for good', async () => {
-    const { json } = await ask('POST', 'join-tokens', { body: wish });
+    const { json } = await ask('POST', 'join-tokens', { body: request });
     const revoke = () => ask('DELETE', `join-tokens/${json.id as string}`);
     expect((await revoke()).status).toBe(204);
     const [first] = (await ask('GET', 'join-tokens')).json.items;
@@ -201,15 +204,15 @@ describe('join tokens', () => {
     ['a name that no cluster can have', { clusterName: 'Alpine!' }, 'clusterName'],
     ['a time that is too long', { ttlSeconds: 8 * 24 * 3600 }, 'ttlSeconds'],
   ])('are not made for %s', async (_what, fields, field) => {
-    const answer = await ask('POST', 'join-tokens', { body: { ...wish, ...fields } });
-    expect([answer.status, answer.json.issues[0].path]).toEqual([400, [field]]);
+    const response = await ask('POST', 'join-tokens', { body: { ...request, ...fields } });
+    expect([response.status, response.json.issues[0].path]).toEqual([400, [field]]);
   });
 
   it('are not made by a supplier that is not approved, nor more than can be looked after', async () => {
     const made: Awaited<ReturnType<typeof ask>>[] = [];
     // Some at once: of those that the limit is reached by, one is made.
     while (made.length < 105) {
-      const some = Array.from({ length: 3 }, () => ask('POST', 'join-tokens', { body: wish }));
+      const some = Array.from({ length: 3 }, () => ask('POST', 'join-tokens', { body: request }));
       made.push(...(await Promise.all(some)));
     }
     expect(made.filter(({ status }) => status === 201)).toHaveLength(100);
@@ -217,14 +220,14 @@ describe('join tokens', () => {
       new Set(['JOIN_TOKEN_LIMIT_REACHED']),
     );
     await insertSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
-    expect(said(await ask('POST', 'join-tokens', { body: wish }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
+    expect(said(await ask('POST', 'join-tokens', { body: request }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
   });
 });
 
 describe('machines', () => {
   it('are their supplier’s alone: nobody else’s are listed, read or changed', async () => {
-    const stranger = await seedOrganisation(fixture.db, { supplies: true });
-    const theirs = await insertSupplierMachine(fixture.db, { orgId: stranger.organisation.id });
+    const outsider = await seedOrganisation(fixture.db, { supplies: true });
+    const theirs = await insertSupplierMachine(fixture.db, { orgId: outsider.organisation.id });
     const own = [await machine(), await machine()];
     const page = await ask('GET', 'machines?limit=1');
     expect(page.json.items).toHaveLength(1);
@@ -237,7 +240,7 @@ describe('machines', () => {
     expect(said(await ask('PATCH', path, { body: { listed: false } }))).toEqual(notFound);
     expect(said(await ask('POST', `${path}/drain`))).toEqual(notFound);
     expect(said(await ask('DELETE', path))).toEqual(notFound);
-    expect((await ask('GET', path, { key: stranger.owner.key })).json).toMatchObject({
+    expect((await ask('GET', path, { key: outsider.owner.key })).json).toMatchObject({
       status: 'node_ready',
       listed: true,
     });
@@ -247,8 +250,8 @@ describe('machines', () => {
     const id = await machine({ approval: 'pending', listed: false, pricePerGpuHourNanoUsd: null });
     const offer = (body: object) => ask('PATCH', `machines/${id}`, { body });
     const problem = async (body: object) => {
-      const answer = await offer(body);
-      return [answer.status, answer.json.issues[0].path];
+      const response = await offer(body);
+      return [response.status, response.json.issues[0].path];
     };
     expect(await problem({ listed: true })).toEqual([400, ['pricePerGpuHourNanoUsd']]);
     expect(await problem({ pricePerGpuHourNanoUsd: '9999999' })).toEqual([400, ['pricePerGpuHourNanoUsd']]);
@@ -284,8 +287,8 @@ describe('machines', () => {
 
   it('cannot be approved before they have passed their tests', async () => {
     const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
-    const answer = await rule('POST', `machines/${id}/approve`, { reason: 'in a hurry' });
-    expect(said(answer)).toEqual([409, 'INVALID_STATE_TRANSITION']);
+    const response = await rule('POST', `machines/${id}/approve`, { reason: 'in a hurry' });
+    expect(said(response)).toEqual([409, 'INVALID_STATE_TRANSITION']);
     expect((await rule('POST', `machines/${id}/reject`, { reason: 'not here' })).json.approval).toBe(
       'rejected',
     );
@@ -335,9 +338,9 @@ describe('taking a machine out of use', () => {
     await rule('POST', `nodes/${id}/resume`, { reason: 'looked at' });
     await drain(id);
     await rule('POST', `nodes/${id}/quarantine`, { reason: 'more complaints' });
-    const answer = await resume(id);
-    expect(said(answer)).toEqual(refused);
-    expect(answer.json.message).toContain('more complaints');
+    const response = await resume(id);
+    expect(said(response)).toEqual(refused);
+    expect(response.json.message).toContain('more complaints');
     expect((await ask('GET', `machines/${id}`)).json.status).toBe('node_quarantined');
   });
 });
@@ -400,8 +403,8 @@ describe('acts on one machine at the same time', () => {
       () => rule('POST', `suppliers/${supplierId}/reject`, { reason: 'complaints' }),
     ];
     for (let round = 0; round < 4; round += 1) {
-      const answers = await Promise.all(acts.map((act) => act()));
-      expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+      const responses = await Promise.all(acts.map((act) => act()));
+      expect(responses.filter(({ status }) => status >= 500)).toEqual([]);
       const { json } = await ask('GET', `machines/${id}`);
       const listed = await readListedMachines(fixture.db, [id]);
       expect(listed.has(id)).toBe(json.shown);

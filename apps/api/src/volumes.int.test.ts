@@ -18,15 +18,15 @@ import {
 } from './api.fixture.ts';
 
 let fixture: ApiFixture;
-let ours: SeededOrganisation;
+let own: SeededOrganisation;
 let key: string;
 let work: () => Promise<void>;
 const never = new AbortController().signal;
 
 beforeAll(async () => {
   fixture = await startApiFixture();
-  ours = await seedOrganisation(fixture.db);
-  key = (await ours.ownerKey('test')).key;
+  own = await seedOrganisation(fixture.db);
+  key = (await own.ownerKey('test')).key;
   const { db } = fixture;
   await applyStorageConfig(db, defaultStorage);
   const clock = systemClock;
@@ -240,7 +240,7 @@ describe('a volume on the wire', () => {
     const { requestId: _other, ...other } = absent.json;
     expect(one).toEqual(other);
     // Live keys of its own organisation do not see it either.
-    const { json } = await fixture.call({ method: 'GET', path: volumes, key: ours.owner.key });
+    const { json } = await fixture.call({ method: 'GET', path: volumes, key: own.owner.key });
     expect(json).toEqual([]);
   });
 });

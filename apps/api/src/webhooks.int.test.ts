@@ -77,7 +77,8 @@ async function settle(id: string, status: 'succeeded' | 'failed'): Promise<void>
   expect(id).toMatch(/^whk_/);
 }
 
-const numbers = (answer: CallResponse): number[] => answer.json.items.map(({ seq }: { seq: number }) => seq);
+const numbers = (response: CallResponse): number[] =>
+  response.json.items.map(({ seq }: { seq: number }) => seq);
 
 it('are created, listed, read, changed and deleted, and the secret is told once', async () => {
   const body = { url, description: ' robots ', eventTypes: ['key.created', 'key.created', 'key.revoked'] };

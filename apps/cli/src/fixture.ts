@@ -120,10 +120,10 @@ function fakeSystem(options: RunOptions): {
   const modes: Record<string, number> = {};
   const spawned: { program: string; args: readonly string[] }[] = [];
   const questions: string[] = [];
-  const answers = [...(options.answers ?? [])];
-  const answer = (question: string): Promise<string | null> => {
+  const responses = [...(options.answers ?? [])];
+  const response = (question: string): Promise<string | null> => {
     questions.push(question);
-    return Promise.resolve(answers.shift() ?? null);
+    return Promise.resolve(responses.shift() ?? null);
   };
   const interrupts = options.interrupts ?? createInterrupts();
   const apiKey = options.apiKey === undefined ? API_KEY : options.apiKey;
@@ -150,7 +150,7 @@ function fakeSystem(options: RunOptions): {
     clock: options.clock ?? fakeClock(options.now ?? '2026-03-01T12:00:00.000Z'),
     signal: options.signal ?? interrupts.signal,
     onInterrupt: interrupts.listen,
-    prompt: { line: answer, secret: answer, lines: () => ({ next: answer, close: () => undefined }) },
+    prompt: { line: response, secret: response, lines: () => ({ next: response, close: () => undefined }) },
     randomBytes: (count) => new Uint8Array(count).fill(7),
     spawn: async (program, args, spawnOptions) => {
       spawned.push({ program, args });
@@ -273,7 +273,7 @@ export interface FakeApi {
  */
 export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
   const requests: FakeRequest[] = [];
-  const answer = async (input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
+  const response = async (input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init);
     const url = new URL(request.url);
     const text = await request.text();
@@ -290,11 +290,13 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
     if (route === undefined)
       return errorResponse(404, 'ROUTE_NOT_FOUND', `Nothing answers ${asked.method} ${asked.path}`);
     const made: unknown =
-      typeof route[1] === 'function' ? await (route[1] as (asked: FakeRequest) => unknown)(asked) : route[1];
+      typeof route[1] === 'function'
+        ? await (route[1] as (request: FakeRequest) => unknown)(asked)
+        : route[1];
     if (made instanceof Response) return made;
     return made === undefined ? new Response(null, { status: 204 }) : Response.json(made, { headers: ids });
   };
-  return { fetch: answer, requests };
+  return { fetch: response, requests };
 }
 
 const ids = { 'x-request-id': 'req_fixture' };

@@ -124,9 +124,9 @@ function createPrompt(interrupts: Interrupts): Prompt {
       });
       // In raw mode Ctrl-C comes as a key and not as a signal.
       reader.on('SIGINT', () => void interrupts.raise());
-      reader.question(question, (answer) => {
+      reader.question(question, (response) => {
         isAnswered = true;
-        done(answer);
+        done(response);
         reader.close();
       });
     });
@@ -139,9 +139,9 @@ function createPrompt(interrupts: Interrupts): Prompt {
           callback();
         },
       });
-      const answer = await ask('', nowhere);
+      const response = await ask('', nowhere);
       process.stderr.write('\n');
-      return answer;
+      return response;
     },
     lines: () => createLineReader(interrupts),
   };
@@ -157,18 +157,18 @@ function createLineReader(interrupts: Interrupts): LineReader {
   const typed: string[] = [];
   let hasEnded = false;
   let waiting: ((line: string | null) => void) | null = null;
-  const answer = (line: string | null): void => {
+  const response = (line: string | null): void => {
     waiting?.(line);
     waiting = null;
   };
   reader.on('line', (line) => {
     if (waiting === null) typed.push(line);
-    else answer(line);
+    else response(line);
   });
   reader.on('close', () => {
     hasEnded = true;
     if (waiting !== null) process.stderr.write('\n');
-    answer(null);
+    response(null);
   });
   reader.on('SIGINT', () => {
     // Nobody asks now: the line that the cursor is on is not ours to draw.

@@ -57,13 +57,13 @@ test('copying holds up no order for another volume, and its room is kept until i
   const folder = pool.volume('one');
   await writeFile(folder.image, Buffer.alloc(1_048_576, 1));
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: started, resolve: begin } = Promise.withResolvers<void>();
   const taken = admission.snapshot(folder, pool.snapshot('one', 'a'), async () => {
     begin();
     await gate;
     throw new Error('no');
   });
-  await begun;
+  await started;
   const other = wish('two', 6, 2);
   expect(await admission.admit(other)).toMatchObject({ sizeGb: 6 });
   await expect(admission.admit({ ...other, sizeGb: 7 })).rejects.toMatchObject({ kind: 'no_capacity' });

@@ -51,8 +51,8 @@ export class Admission {
     this.#turns = new KeyedQueue({ clock, mostWaiting: maxQueuedDecisions });
   }
 
-  admit(wish: VolumeSpec): Promise<VolumeRecord> {
-    return this.#turns.take('room', () => admit(this.#pool, wish, this.#comingBytes()));
+  admit(spec: VolumeSpec): Promise<VolumeRecord> {
+    return this.#turns.take('room', () => admit(this.#pool, spec, this.#comingBytes()));
   }
 
   /** Has the volume copied to the target, if there is room for that. */
@@ -102,8 +102,8 @@ async function sizeOf(image: string): Promise<number> {
 }
 
 /** Checks a wish against everything else on the node and writes it down; from then on it is what should be. */
-async function admit(pool: Pool, wish: VolumeSpec, comingBytes: number): Promise<VolumeRecord> {
-  const { externalId, orgId, sizeGb, vip } = wish;
+async function admit(pool: Pool, spec: VolumeSpec, comingBytes: number): Promise<VolumeRecord> {
+  const { externalId, orgId, sizeGb, vip } = spec;
   const folder = pool.volume(externalId);
   const known = await readRecord(folder);
   if (known?.isLeaving === true) throw new DriverError('busy', 'The volume is being removed.');
@@ -114,14 +114,14 @@ async function admit(pool: Pool, wish: VolumeSpec, comingBytes: number): Promise
   const others = (await readAllVolumes(pool)).filter(({ folder: { id } }) => id !== externalId);
   if (others.some(({ record }) => record?.vip === vip))
     throw new DriverError('conflict', `The address ${vip} belongs to another volume.`);
-  const sequence = wish.sequence ?? known?.sequence ?? 0;
+  const sequence = spec.sequence ?? known?.sequence ?? 0;
   if (sequence < (known?.sequence ?? 0))
     throw new DriverError('busy', 'A newer wish for the volume is known.');
   const moreGb = sizeGb - (known?.sizeGb ?? 0);
   if (moreGb > 0) await assertCapacity(pool, comingBytes + bytesOfGb(moreGb));
 
-  const restore = await pendingRestore(pool, wish, known);
-  const clients = wish.clients.toSorted();
+  const restore = await pendingRestore(pool, spec, known);
+  const clients = spec.clients.toSorted();
   const isSameList = known?.vip === vip && known.clients.join() === clients.join();
   const isSameRestore = known?.restore?.id === restore?.id;
   if (known !== null && isSameList && isSameRestore && moreGb === 0 && known.sequence === sequence)

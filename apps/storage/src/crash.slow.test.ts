@@ -34,45 +34,45 @@ const pidOf = ({ externalId }: VolumeSpec): number => {
 
 test('kill -9 of a server loses nothing, and what was open is claimed back', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0), node.client(1)] });
-  await stage.ensure(wish);
+  const spec = stage.wish({ clients: [node.client(0), node.client(1)] });
+  await stage.ensure(spec);
   const identity = { owner: 'machine-1', verifier: Buffer.from('boot0001') };
-  const before = await stage.machine(wish.vip, node.client(0), identity);
+  const before = await stage.machine(spec.vip, node.client(0), identity);
   const file = await openIn(before, 'held');
   await before.write(file, 0, 'before');
-  const killed = pidOf(wish);
+  const killed = pidOf(spec);
   process.kill(killed, 'SIGKILL');
   const after = await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () =>
-    stage.machine(wish.vip, node.client(0), identity),
+    stage.machine(spec.vip, node.client(0), identity),
   );
-  expect(pidOf(wish)).not.toBe(killed);
+  expect(pidOf(spec)).not.toBe(killed);
   const again = await after.reclaim(file.handle);
   expect(again.handle.equals(file.handle)).toBe(true);
   await after.write(again, 6, ' and after');
   expect(String(await after.read(again, 0, 50))).toBe('before and after');
   await after.reclaimComplete();
-  const other = await stage.machine(wish.vip, node.client(1));
+  const other = await stage.machine(spec.vip, node.client(1));
   expect(String(await other.read(await openIn(other, 'held'), 0, 50))).toBe('before and after');
-  const stranger = await stage.machine(wish.vip, node.client(2));
-  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
+  const outsider = await stage.machine(spec.vip, node.client(2));
+  expect(await outcomeOf(outsider.lookup(exportPath))).toBe('NOENT');
   await eventually({ what: 'the agent to call it served' }, async () =>
     (await stage.backend.list(neverAborted)).some(
-      (view) => view.externalId === wish.externalId && view.isServed,
+      (view) => view.externalId === spec.externalId && view.isServed,
     ),
   );
 });
 
 test('what a server said that it has written is there, however often it is killed', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
   const identity = { owner: 'writer', verifier: Buffer.from('boot0001') };
   const record = (at: number): string => `record ${at}`.padEnd(512, '.');
-  const first = await stage.machine(wish.vip, node.client(0), identity);
+  const first = await stage.machine(spec.vip, node.client(0), identity);
   const opened = await openIn(first, 'log');
   let [client, file, written] = [first, opened, 0];
   for (let life = 0; life < 3; life += 1) {
-    const killed = pidOf(wish);
+    const killed = pidOf(spec);
     // It dies somewhere within the writing.
     const until = written + 20;
     for (; written < until; written += 1) await client.write(file, written * 512, record(written));
@@ -83,7 +83,7 @@ test('what a server said that it has written is there, however often it is kille
     process.kill(killed, 'SIGKILL');
     written += await last;
     client = await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () =>
-      stage.machine(wish.vip, node.client(0), identity),
+      stage.machine(spec.vip, node.client(0), identity),
     );
     file = await client.reclaim(opened.handle);
     await client.reclaimComplete();
@@ -94,34 +94,34 @@ test('what a server said that it has written is there, however often it is kille
 
 test('kill -9 of the agent disturbs nobody, and the next one takes over what runs', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  const pid = pidOf(wish);
-  const client = await stage.machine(wish.vip, node.client(0));
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  const pid = pidOf(spec);
+  const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'file');
   await node.agent().crash();
   expect(await client.write(file, 0, 'without an agent')).toBe(16);
-  await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(stage.ensure(spec)).rejects.toMatchObject({ kind: 'unavailable' });
   await node.restart();
-  expect(pidOf(wish)).toBe(pid);
+  expect(pidOf(spec)).toBe(pid);
   expect(await stage.backend.list(neverAborted)).toContainEqual({
-    ...{ externalId: wish.externalId, sizeGb: 1, vip: wish.vip, clients: wish.clients },
+    ...{ externalId: spec.externalId, sizeGb: 1, vip: spec.vip, clients: spec.clients },
     ...{ isServed: true, detail: null, snapshots: [] },
   });
-  await stage.ensure({ ...wish, clients: [node.client(1)] });
-  expect(pidOf(wish)).toBe(pid);
+  await stage.ensure({ ...spec, clients: [node.client(1)] });
+  expect(pidOf(spec)).toBe(pid);
   expect(await outcomeOf(client.write(file, 0, 'no longer'))).not.toBe('ok');
   // A server that the agent did not start itself is watched, too.
   process.kill(pid, 'SIGKILL');
-  await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () => pidOf(wish) !== pid);
+  await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () => pidOf(spec) !== pid);
 });
 
 test('after a loss of power everything is back, with the same handles', async () => {
   const { node } = stage;
-  const wishes = [stage.wish({ clients: [node.client(0)] }), stage.wish({ clients: [node.client(0)] })];
-  for (const wish of wishes) await stage.ensure(wish);
+  const requests = [stage.wish({ clients: [node.client(0)] }), stage.wish({ clients: [node.client(0)] })];
+  for (const spec of requests) await stage.ensure(spec);
   const kept = await Promise.all(
-    wishes.map(async (wish) => {
+    requests.map(async (wish) => {
       const client = await stage.machine(wish.vip, node.client(0));
       const file = await openIn(client, 'file');
       await client.write(file, 0, wish.externalId);
@@ -129,7 +129,7 @@ test('after a loss of power everything is back, with the same handles', async ()
     }),
   );
   await node.losePower();
-  expect(node.serverPid(wishes[0]?.externalId ?? '')).toBeNull();
+  expect(node.serverPid(requests[0]?.externalId ?? '')).toBeNull();
   await node.restart();
   // In the other order, so that a volume gets another device than it had.
   for (const { wish, file } of kept.toReversed()) {
@@ -142,9 +142,9 @@ test('after a loss of power everything is back, with the same handles', async ()
 
 test('handles are of the file system, also on a device that was of another a moment ago', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  await backend.remove(wish.externalId, neverAborted);
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  await backend.remove(spec.externalId, neverAborted);
   const next = stage.wish({ clients: [node.client(0)] });
   await stage.ensure(next);
   const { stdout } = await run('xfs_admin', [
@@ -158,21 +158,21 @@ test('handles are of the file system, also on a device that was of another a mom
 
 test('a snapshot is the volume at one instant, is taken once, and goes with the volume', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  const client = await stage.machine(wish.vip, node.client(0));
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'file');
   await client.write(file, 0, 'then');
-  const taken = await backend.snapshot(wish.externalId, 'monday', neverAborted);
+  const taken = await backend.snapshot(spec.externalId, 'monday', neverAborted);
   expect(taken.sizeBytes).toBeGreaterThan(0);
   await client.write(file, 0, 'now!');
-  expect((await backend.snapshot(wish.externalId, 'monday', neverAborted)).sizeBytes).toBeGreaterThan(0);
-  expect((await stage.ensure(wish)).snapshots).toEqual(['monday']);
-  expect(await readSnapshot(wish.externalId, 'monday')).toBe('then');
+  expect((await backend.snapshot(spec.externalId, 'monday', neverAborted)).sizeBytes).toBeGreaterThan(0);
+  expect((await stage.ensure(spec)).snapshots).toEqual(['monday']);
+  expect(await readSnapshot(spec.externalId, 'monday')).toBe('then');
   expect(String(await client.read(file, 0, 10))).toBe('now!');
-  await backend.removeSnapshot(wish.externalId, 'monday', neverAborted);
-  await backend.removeSnapshot(wish.externalId, 'monday', neverAborted);
-  expect((await stage.ensure(wish)).snapshots).toEqual([]);
+  await backend.removeSnapshot(spec.externalId, 'monday', neverAborted);
+  await backend.removeSnapshot(spec.externalId, 'monday', neverAborted);
+  expect((await stage.ensure(spec)).snapshots).toEqual([]);
   await expect(backend.snapshot('no-such-volume', 'monday', neverAborted)).rejects.toMatchObject({
     kind: 'not_found',
   });
@@ -195,68 +195,68 @@ async function readSnapshot(volumeId: string, snapshotId: string): Promise<strin
 
 test('an agent that died during a snapshot leaves no volume frozen and no half a snapshot', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  const client = await stage.machine(wish.vip, node.client(0));
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'file');
-  await backend.snapshot(wish.externalId, 'whole', neverAborted);
+  await backend.snapshot(spec.externalId, 'whole', neverAborted);
   await node.agent().crash();
-  const folder = path.join(node.pool, 'volumes', wish.externalId);
+  const folder = path.join(node.pool, 'volumes', spec.externalId);
   await writeFile(path.join(folder, 'snapshots', 'half.img.new'), 'half');
   await run('fsfreeze', ['--freeze', path.join(folder, 'mount')]);
   const written = client.write(file, 0, 'waits');
   await node.restart();
   expect(await written).toBe(5);
-  expect((await stage.ensure(wish)).snapshots).toEqual(['whole']);
+  expect((await stage.ensure(spec)).snapshots).toEqual(['whole']);
 });
 
 test('a configuration that somebody destroyed is written again, and the server follows it', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  await writeFile(path.join(node.pool, 'volumes', wish.externalId, 'ganesha.conf'), 'EXPORT { Export_Id = ');
-  process.kill(pidOf(wish), 'SIGHUP');
-  await stage.ensure(wish);
-  const client = await stage.machine(wish.vip, node.client(0));
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  await writeFile(path.join(node.pool, 'volumes', spec.externalId, 'ganesha.conf'), 'EXPORT { Export_Id = ');
+  process.kill(pidOf(spec), 'SIGHUP');
+  await stage.ensure(spec);
+  const client = await stage.machine(spec.vip, node.client(0));
   expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
-  const stranger = await stage.machine(wish.vip, node.client(1));
-  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
+  const outsider = await stage.machine(spec.vip, node.client(1));
+  expect(await outcomeOf(outsider.lookup(exportPath))).toBe('NOENT');
 });
 
 test('what a server says has an end, however much it is made to say, and it goes on', async () => {
   const { node } = stage;
-  const wish = stage.wish();
-  await stage.ensure(wish);
-  const log = path.join(node.pool, 'volumes', wish.externalId, 'ganesha.log');
+  const spec = stage.wish();
+  await stage.ensure(spec);
+  const log = path.join(node.pool, 'volumes', spec.externalId, 'ganesha.log');
   await appendFile(log, 'noise\n'.repeat(1_500_000));
   const what = 'the log to be put aside';
   const isShort = async (): Promise<true | undefined> =>
     (await stat(log).catch(() => ({ size: 0 }))).size < 1_048_576 ? true : undefined;
   await eventually({ what, timeoutMs: 20_000 }, isShort);
-  await stage.ensure({ ...wish, clients: [node.client(0)] });
+  await stage.ensure({ ...spec, clients: [node.client(0)] });
   expect(await readFile(log, 'utf8')).toContain('SIGHUP');
 });
 
 test('a volume that is removed is gone with its data, address and devices, and can be removed again', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  await backend.snapshot(wish.externalId, 'last', neverAborted);
-  const client = await stage.machine(wish.vip, node.client(0));
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  await backend.snapshot(spec.externalId, 'last', neverAborted);
+  const client = await stage.machine(spec.vip, node.client(0));
   await openIn(client, 'file');
-  await backend.remove(wish.externalId, neverAborted);
-  await backend.remove(wish.externalId, neverAborted);
+  await backend.remove(spec.externalId, neverAborted);
+  await backend.remove(spec.externalId, neverAborted);
   expect((await backend.list(neverAborted)).map(({ externalId }) => externalId)).not.toContain(
-    wish.externalId,
+    spec.externalId,
   );
-  expect(node.serverPid(wish.externalId)).toBeNull();
+  expect(node.serverPid(spec.externalId)).toBeNull();
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'AUTOCLEAR,BACK-FILE']);
   // One that was told to go may wait for somebody who looks at it in a namespace of its own.
   const kept = stdout.split('\n').filter((line) => line.trim().startsWith('0'));
-  expect(kept.join('\n')).not.toContain(wish.externalId);
-  await expect(stage.machine(wish.vip, node.client(0))).rejects.toThrow();
+  expect(kept.join('\n')).not.toContain(spec.externalId);
+  await expect(stage.machine(spec.vip, node.client(0))).rejects.toThrow();
   // Its address is free, and what is made there is empty.
-  const next = { ...stage.wish({ clients: [node.client(0)] }), vip: wish.vip };
+  const next = { ...stage.wish({ clients: [node.client(0)] }), vip: spec.vip };
   await stage.ensure(next);
   const newcomer = await stage.machine(next.vip, node.client(0));
   expect(await outcomeOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
@@ -264,15 +264,15 @@ test('a volume that is removed is gone with its data, address and devices, and c
 
 test('a removal that was cut short goes on with the next agent', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish();
-  await stage.ensure(wish);
+  const spec = stage.wish();
+  await stage.ensure(spec);
   await node.agent().crash();
-  const file = path.join(node.pool, 'volumes', wish.externalId, 'volume.json');
+  const file = path.join(node.pool, 'volumes', spec.externalId, 'volume.json');
   const record = JSON.parse(await readFile(file, 'utf8')) as object;
   await writeFile(file, JSON.stringify({ ...record, isLeaving: true }));
   await node.restart();
   await eventually({ what: 'the volume to be gone' }, async () =>
-    (await backend.list(neverAborted)).every(({ externalId }) => externalId !== wish.externalId),
+    (await backend.list(neverAborted)).every(({ externalId }) => externalId !== spec.externalId),
   );
-  expect(node.serverPid(wish.externalId)).toBeNull();
+  expect(node.serverPid(spec.externalId)).toBeNull();
 });

@@ -93,8 +93,8 @@ export async function isServerOf(folder: VolumeFolder, pid: number): Promise<boo
 async function isStarting(folder: VolumeFolder, pid: number): Promise<boolean> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   const file = await readlink(`/proc/${pid}/exe`).catch(() => '');
-  const isOurs = [program, ...launchers].includes(path.basename(file));
-  return isOurs && (line === '' || (await configOf(pid)) === folder.config);
+  const isOwn = [program, ...launchers].includes(path.basename(file));
+  return isOwn && (line === '' || (await configOf(pid)) === folder.config);
 }
 
 /** Has it read its configuration again. */

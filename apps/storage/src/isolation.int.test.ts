@@ -31,14 +31,14 @@ afterAll(async () => {
 
 test('what one attached machine writes another reads, each from its own address', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0), node.client(1)] });
-  const { externalId, sizeGb, vip, clients } = wish;
-  expect(await stage.ensure(wish)).toEqual({
+  const spec = stage.wish({ clients: [node.client(0), node.client(1)] });
+  const { externalId, sizeGb, vip, clients } = spec;
+  expect(await stage.ensure(spec)).toEqual({
     ...{ externalId, sizeGb, vip, clients },
     ...{ isServed: true, detail: null, snapshots: [], restored: [] },
   });
-  const writer = await stage.machine(wish.vip, node.client(0));
-  const reader = await stage.machine(wish.vip, node.client(1));
+  const writer = await stage.machine(spec.vip, node.client(0));
+  const reader = await stage.machine(spec.vip, node.client(1));
   const file = await openIn(writer, 'shared');
   await writer.write(file, 0, 'from the first machine');
   const seen = await openIn(reader, 'shared');
@@ -49,21 +49,21 @@ test('what one attached machine writes another reads, each from its own address'
 test('a machine that is not attached, or no longer, is refused by the server itself, and others go on', async () => {
   const { node } = stage;
   const [first, second] = [node.client(0), node.client(1)];
-  const wish = stage.wish({ clients: [first] });
-  await stage.ensure(wish);
-  const inside = await stage.machine(wish.vip, first);
+  const spec = stage.wish({ clients: [first] });
+  await stage.ensure(spec);
+  const inside = await stage.machine(spec.vip, first);
   const kept = await openIn(inside, 'kept');
-  const outside = await stage.machine(wish.vip, second);
+  const outside = await stage.machine(spec.vip, second);
   expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
   // The very handle and stateid of the open file help nobody who comes from elsewhere.
   expect(await outcomeOf(outside.read(kept, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
   expect(await outcomeOf(outside.write({ ...kept, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
 
-  await stage.ensure({ ...wish, clients: [first, second] });
+  await stage.ensure({ ...spec, clients: [first, second] });
   const held = await openIn(outside, 'held');
   expect(await outside.write(held, 0, 'while attached')).toBe(14);
 
-  await stage.ensure({ ...wish, clients: [first] });
+  await stage.ensure({ ...spec, clients: [first] });
   expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
   expect(await outcomeOf(outside.write(held, 0, 'after'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
   expect(await outcomeOf(outside.read(held, 0, 5))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
@@ -71,7 +71,7 @@ test('a machine that is not attached, or no longer, is refused by the server its
   expect(await inside.write(kept, 0, 'undisturbed')).toBe(11);
   expect(String(await inside.read(await openIn(inside, 'held'), 0, 50))).toBe('while attached');
 
-  await stage.ensure({ ...wish, clients: [] });
+  await stage.ensure({ ...spec, clients: [] });
   expect(await outcomeOf(inside.write(kept, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
 });
 
@@ -89,13 +89,13 @@ test('no handle of another volume opens anything: whole, in parts, or at its own
   const mine = await openIn(thief, 'secret');
   await thief.write(mine, 0, 'my own');
   expect(mine.handle.length).toBe(secret.handle.length);
-  const answers = new Map<string, number>();
+  const responses = new Map<string, number>();
   const forge = async (handle: Buffer): Promise<void> => {
-    const answer = await thief.read({ handle, stateid: anonymousStateid }, 0, 100).then(
+    const response = await thief.read({ handle, stateid: anonymousStateid }, 0, 100).then(
       (data) => `read ${String(data)}`,
       (error: Error) => (error.name === 'NfsError' ? 'refused' : `broke: ${error.message}`),
     );
-    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+    responses.set(response, (responses.get(response) ?? 0) + 1);
   };
   for (let from = 0; from < mine.handle.length; from += 1) {
     for (let to = from + 1; to <= mine.handle.length; to += 1) {
@@ -107,9 +107,11 @@ test('no handle of another volume opens anything: whole, in parts, or at its own
   for (const handle of [Buffer.alloc(0), Buffer.alloc(128, 0xff), secret.handle.subarray(0, 5)])
     await forge(handle);
   // Both volumes have the same inodes, so the own file answers to some of them, and nothing else does.
-  const others = [...answers.keys()].filter((answer) => answer !== 'refused' && answer !== 'read my own');
+  const others = [...responses.keys()].filter(
+    (response) => response !== 'refused' && response !== 'read my own',
+  );
   expect(others).toEqual([]);
-  expect(answers.get('refused')).toBeGreaterThan(0);
+  expect(responses.get('refused')).toBeGreaterThan(0);
 
   const intruder = await stage.machine(theirs.vip, attacker);
   expect(await outcomeOf(intruder.lookup(exportPath))).toBe('NOENT');
@@ -121,18 +123,18 @@ test('a machine that has two volumes does not take their servers for one with tw
   const { node } = stage;
   const names = await Promise.all(
     [0, 1].map(async () => {
-      const wish = stage.wish({ clients: [node.client(0)] });
-      await stage.ensure(wish);
-      return (await stage.machine(wish.vip, node.client(0))).serverName;
+      const spec = stage.wish({ clients: [node.client(0)] });
+      await stage.ensure(spec);
+      return (await stage.machine(spec.vip, node.client(0))).serverName;
     }),
   );
   expect(new Set(names).size).toBe(2);
 });
 
 test('nothing above the volume can be written to or wandered through', async () => {
-  const wish = stage.wish({ clients: [stage.node.client(0)] });
-  await stage.ensure(wish);
-  const client = await stage.machine(wish.vip, stage.node.client(0));
+  const spec = stage.wish({ clients: [stage.node.client(0)] });
+  await stage.ensure(spec);
+  const client = await stage.machine(spec.vip, stage.node.client(0));
   await client.reclaimComplete();
   expect(await outcomeOf(client.open('/', 'file', true))).not.toBe('ok');
   for (const path of ['/..', `${exportPath}/..`, '/etc', `${exportPath}/../etc`])
@@ -141,9 +143,9 @@ test('nothing above the volume can be written to or wandered through', async () 
 
 test('writing past the size fails, growing helps while files are open, and shrinking is refused', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  const client = await stage.machine(wish.vip, node.client(0));
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'big');
   const block = Buffer.alloc(1_048_576, 7);
   const fill = async (from: number, to: number): Promise<{ at: number; answer: string }> => {
@@ -154,28 +156,28 @@ test('writing past the size fails, growing helps while files are open, and shrin
     return { at: to, answer: 'ok' };
   };
   // Most of it is taken at once; the rest is written by the machine, until there is no more.
-  const taken = path.join(node.pool, 'volumes', wish.externalId, 'mount', 'taken');
+  const taken = path.join(node.pool, 'volumes', spec.externalId, 'mount', 'taken');
   await run('fallocate', ['--length', '850MiB', taken]);
   const full = await fill(0, 1_024 - 850);
   expect(full.answer).toBe('NOSPC');
   expect(full.at).toBeGreaterThan(10);
 
-  expect(await stage.ensure({ ...wish, sizeGb: 2 })).toMatchObject({ sizeGb: 2, isServed: true });
+  expect(await stage.ensure({ ...spec, sizeGb: 2 })).toMatchObject({ sizeGb: 2, isServed: true });
   expect(await fill(full.at, full.at + 64)).toEqual({ at: full.at + 64, answer: 'ok' });
   expect((await client.read(file, 0, 16)).equals(block.subarray(0, 16))).toBe(true);
-  await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'refused' });
+  await expect(stage.ensure(spec)).rejects.toMatchObject({ kind: 'refused' });
   // Growing is repeatable, and so is asking for what is there.
-  expect(await stage.ensure({ ...wish, sizeGb: 2 })).toMatchObject({ sizeGb: 2 });
+  expect(await stage.ensure({ ...spec, sizeGb: 2 })).toMatchObject({ sizeGb: 2 });
 });
 
 test('whatever is thrown at a server, its volume is served and whole, and other volumes notice nothing', async () => {
   const { node } = stage;
-  const [wish, other] = [
+  const [spec, other] = [
     stage.wish({ clients: [node.client(0)] }),
     stage.wish({ clients: [node.client(1)] }),
   ];
-  await Promise.all([stage.ensure(wish), stage.ensure(other)]);
-  const writer = await stage.machine(wish.vip, node.client(0));
+  await Promise.all([stage.ensure(spec), stage.ensure(other)]);
+  const writer = await stage.machine(spec.vip, node.client(0));
   await writer.write(await openIn(writer, 'file'), 0, 'whole');
   const bystander = await stage.machine(other.vip, node.client(1));
   const watched = await openIn(bystander, 'file');
@@ -183,23 +185,23 @@ test('whatever is thrown at a server, its volume is served and whole, and other 
   // From a machine that is attached, and from one that is not.
   for (let round = 0; round < 60; round += 1) {
     const from = node.client(round % 2 === 0 ? 0 : 5);
-    await throwAt({ host: wish.vip, port: node.nfsPort, localAddress: from }, nonsense(random));
+    await throwAt({ host: spec.vip, port: node.nfsPort, localAddress: from }, nonsense(random));
   }
   expect(await bystander.write(watched, 0, 'undisturbed')).toBe(11);
-  await stage.ensure(wish);
-  const reader = await stage.machine(wish.vip, node.client(0));
+  await stage.ensure(spec);
+  const reader = await stage.machine(spec.vip, node.client(0));
   expect(String(await reader.read(await openIn(reader, 'file'), 0, 10))).toBe('whole');
-  const stranger = await stage.machine(wish.vip, node.client(5));
-  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
+  const outsider = await stage.machine(spec.vip, node.client(5));
+  expect(await outcomeOf(outsider.lookup(exportPath))).toBe('NOENT');
 });
 
 test('what a machine calls itself is written nowhere but among what its server remembers', async () => {
   // The test has its own node, since on a shared node the servers of other volumes may write files at any time.
   await using own = await openStorageHarness();
   const { node } = own;
-  const wish = own.wish({ clients: [node.client(0)] });
-  await own.ensure(wish);
-  const folder = path.join(node.pool, 'volumes', wish.externalId);
+  const spec = own.wish({ clients: [node.client(0)] });
+  await own.ensure(spec);
+  const folder = path.join(node.pool, 'volumes', spec.externalId);
   const beside = async (): Promise<readonly string[]> => {
     const all = await readdir(node.folder, { recursive: true });
     const expected = [path.relative(node.folder, path.join(folder, 'recovery')), path.join('mount', 'file')];
@@ -209,18 +211,18 @@ test('what a machine calls itself is written nowhere but among what its server r
   const up = `${'../'.repeat(12)}${node.folder.slice(1)}`;
   for (const owner of ['..', '../x', `${up}/x`, `/${up}/x`, `a/${up}/x`, 'x"; }', 'x'.repeat(1_000)]) {
     // None of them takes leave, so that all are remembered.
-    await openIn(await own.machine(wish.vip, node.client(0), { owner }), 'file');
+    await openIn(await own.machine(spec.vip, node.client(0), { owner }), 'file');
   }
   expect((await readdir(path.join(folder, 'recovery'), { recursive: true })).length).toBeGreaterThan(7);
   expect((await beside()).filter((name) => !before.includes(name))).toEqual([]);
-  await own.ensure({ ...wish, clients: [node.client(0), node.client(1)] });
+  await own.ensure({ ...spec, clients: [node.client(0), node.client(1)] });
 });
 
 test('what is not NFSv4.1 or later is not spoken, nor anything beside it', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  const target = { host: wish.vip, port: node.nfsPort, localAddress: node.client(0) };
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  const target = { host: spec.vip, port: node.nfsPort, localAddress: node.client(0) };
   const [accepted, noProgram, noVersion, otherMinorVersion] = [0, 1, 2, 10_021];
   const [nfs, mount, locks, quota] = [100_003, 100_005, 100_021, 100_011];
   expect((await callAt(target, [nfs, 2, 0]))[0]).toBe(noVersion);
@@ -251,13 +253,13 @@ async function callAt(
   const socket = connect(target);
   try {
     socket.write(Buffer.concat([words(call.length | 0x8000_0000), call]));
-    let answer = Buffer.alloc(0);
+    let response = Buffer.alloc(0);
     for await (const chunk of socket as AsyncIterable<Buffer>) {
-      answer = Buffer.concat([answer, chunk]);
-      if (answer.length >= 4 && answer.length >= 4 + (answer.readUInt32BE() & 0x7fff_ffff)) break;
+      response = Buffer.concat([response, chunk]);
+      if (response.length >= 4 && response.length >= 4 + (response.readUInt32BE() & 0x7fff_ffff)) break;
     }
     // Behind the mark: the number of the call, that it is an answer, that it was taken, and an empty proof.
-    const told = answer.subarray(4 + 5 * 4);
+    const told = response.subarray(4 + 5 * 4);
     return Array.from({ length: told.length >> 2 }, (_none, at) => told.readUInt32BE(4 * at));
   } finally {
     socket.destroy();
@@ -317,9 +319,9 @@ async function throwAt(target: TcpNetConnectOpts, bytes: Buffer): Promise<void> 
 }
 
 test('a server can do no more on its machine than serve files', async () => {
-  const wish = stage.wish();
-  await stage.ensure(wish);
-  const pid = stage.node.serverPid(wish.externalId);
+  const spec = stage.wish();
+  await stage.ensure(spec);
+  const pid = stage.node.serverPid(spec.externalId);
   if (pid === null) throw new Error('Nobody serves the volume.');
   const status = await statusOf(pid);
   const serving = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];

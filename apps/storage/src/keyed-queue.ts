@@ -48,12 +48,12 @@ export class KeyedQueue {
     const settled: Promise<void> = turn.then(end, end);
     this.#last.set(name, settled);
     return new Promise<T>((resolve, reject) => {
-      let hasBegun = false;
+      let hasStarted = false;
       void before.then(() => {
-        hasBegun = true;
+        hasStarted = true;
       });
       const cancel = this.#clock.after(maxWaitMs, () => {
-        if (hasBegun) return;
+        if (hasStarted) return;
         isGivenUp = true;
         reject(queueTimeoutError(name));
       });
@@ -70,8 +70,8 @@ export class KeyedQueue {
     const waiting = this.#waiting.get(name) ?? 0;
     if (waiting > this.#mostWaiting)
       throw new DriverError('busy', `Orders of this volume wait for one that is under way: ${waiting}.`);
-    const beganMs = this.#beganMs.get(name);
-    if (beganMs !== undefined && this.#clock.monotonicMs() - beganMs >= hangsAfterMs)
+    const startedMs = this.#beganMs.get(name);
+    if (startedMs !== undefined && this.#clock.monotonicMs() - startedMs >= hangsAfterMs)
       throw new DriverError('busy', 'An order of this volume hangs. A person must look at the storage node.');
   }
 

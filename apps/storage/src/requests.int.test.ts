@@ -46,14 +46,14 @@ async function raw(options: Raw): Promise<string> {
         agent: false,
         rejectUnauthorized: false,
       },
-      (answer) => {
+      (response) => {
         const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('error', () => resolve('no answer'));
-        answer.on('end', () => {
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', () => resolve('no answer'));
+        response.on('end', () => {
           const text = Buffer.concat(chunks).toString();
           const kind = text === '' ? '' : (JSON.parse(text).error?.kind ?? '');
-          resolve(`${answer.statusCode} ${kind}`.trim());
+          resolve(`${response.statusCode} ${kind}`.trim());
         });
       },
     );
@@ -65,8 +65,8 @@ async function raw(options: Raw): Promise<string> {
 test('only who shows a certificate that is named is heard', async () => {
   expect(await raw({})).toBe('200');
   expect(await raw({ cert: '' })).toBe('no answer');
-  const stranger = await makeCertificate('worker');
-  expect(await raw({ cert: stranger.certificate, key: stranger.key })).toBe('no answer');
+  const outsider = await makeCertificate('worker');
+  expect(await raw({ cert: outsider.certificate, key: outsider.key })).toBe('no answer');
   expect(await raw(await signedByWorker())).toBe('400 refused');
 });
 
@@ -104,9 +104,9 @@ test('a pool has one agent, and is on a file system that can share blocks', asyn
 });
 
 test('malformed orders are refused, and the agent goes on', async () => {
-  const wish = stage.wish({ clients: [stage.node.client(0)] });
-  await stage.ensure(wish);
-  const { externalId: _id, ...body } = wish;
+  const spec = stage.wish({ clients: [stage.node.client(0)] });
+  await stage.ensure(spec);
+  const { externalId: _id, ...body } = spec;
   const put = (changes: object, id = 'fine'): Promise<string> =>
     raw({
       method: 'PUT',
@@ -153,49 +153,49 @@ test('malformed orders are refused, and the agent goes on', async () => {
   );
   expect(await raw({ method: 'POST', path: '/v1/volumes' })).toBe('501 unsupported');
   expect(await raw({ path: '/' })).toBe('501 unsupported');
-  expect(await raw({ method: 'PUT', path: `/v1/volumes/${wish.externalId}/snapshots/..` })).toBe(
+  expect(await raw({ method: 'PUT', path: `/v1/volumes/${spec.externalId}/snapshots/..` })).toBe(
     '400 refused',
   );
   expect((await stage.backend.list(neverAborted)).map(({ externalId }) => externalId)).toEqual([
-    wish.externalId,
+    spec.externalId,
   ]);
 });
 
 test('a volume keeps its organisation, its address and its place among the others', async () => {
-  const wish = stage.wish();
-  await stage.ensure(wish);
+  const spec = stage.wish();
+  await stage.ensure(spec);
   const other = stage.wish();
-  await expect(stage.ensure({ ...wish, orgId: other.orgId })).rejects.toMatchObject({ kind: 'conflict' });
-  await expect(stage.ensure({ ...other, vip: wish.vip })).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(stage.ensure({ ...spec, orgId: other.orgId })).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(stage.ensure({ ...other, vip: spec.vip })).rejects.toMatchObject({ kind: 'conflict' });
   // Of two that want the same address at once one gets it.
   const both = [stage.wish({ vip: other.vip }), stage.wish({ vip: other.vip })];
   const outcomes = await Promise.allSettled(both.map((one) => stage.ensure(one)));
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   await expect(stage.ensure({ ...stage.wish(), sizeGb: 100 })).rejects.toMatchObject({ kind: 'no_capacity' });
-  await expect(stage.ensure({ ...wish, sizeGb: 100 })).rejects.toMatchObject({ kind: 'no_capacity' });
+  await expect(stage.ensure({ ...spec, sizeGb: 100 })).rejects.toMatchObject({ kind: 'no_capacity' });
 });
 
 test('a volume moves to another address with its data', async () => {
   const { node } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
-  await stage.ensure(wish);
-  const moved = { ...wish, vip: node.vip(100) };
+  const spec = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(spec);
+  const moved = { ...spec, vip: node.vip(100) };
   expect(await stage.ensure(moved)).toMatchObject({ vip: moved.vip, isServed: true });
   expect(await outcomeOf((await stage.machine(moved.vip, node.client(0))).lookup(exportPath))).toBe('ok');
-  await expect(stage.machine(wish.vip, node.client(0))).rejects.toThrow();
+  await expect(stage.machine(spec.vip, node.client(0))).rejects.toThrow();
 });
 
 test('of many changes at once the last one holds, whatever order they arrive in', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish();
-  await stage.ensure(wish);
+  const spec = stage.wish();
+  await stage.ensure(spec);
   const lists = Array.from({ length: 12 }, (_, at) => [node.client(at % 8)]);
-  await Promise.all(lists.map((clients) => stage.ensure({ ...wish, clients })));
+  await Promise.all(lists.map((clients) => stage.ensure({ ...spec, clients })));
   const [view] = (await backend.list(neverAborted)).filter(
-    ({ externalId }) => externalId === wish.externalId,
+    ({ externalId }) => externalId === spec.externalId,
   );
   for (let at = 0; at < 8; at += 1) {
-    const client = await stage.machine(wish.vip, node.client(at));
+    const client = await stage.machine(spec.vip, node.client(at));
     const isListed = view?.clients.includes(node.client(at));
     expect(await outcomeOf(client.lookup(exportPath)), node.client(at)).toBe(isListed ? 'ok' : 'NOENT');
     await client.end();
@@ -204,35 +204,35 @@ test('of many changes at once the last one holds, whatever order they arrive in'
 
 test('an order that was overtaken by a newer one brings nobody back', async () => {
   const { node } = stage;
-  const wish = stage.wish();
-  await stage.ensure({ ...wish, clients: [node.client(0)], sequence: 7 });
-  await stage.ensure({ ...wish, clients: [], sequence: 8 });
-  await expect(stage.ensure({ ...wish, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
+  const spec = stage.wish();
+  await stage.ensure({ ...spec, clients: [node.client(0)], sequence: 7 });
+  await stage.ensure({ ...spec, clients: [], sequence: 8 });
+  await expect(stage.ensure({ ...spec, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
     kind: 'busy',
     isFinal: false,
   });
   await node.agent().crash();
   await node.restart();
-  await expect(stage.ensure({ ...wish, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
+  await expect(stage.ensure({ ...spec, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
     kind: 'busy',
   });
-  const client = await stage.machine(wish.vip, node.client(0));
+  const client = await stage.machine(spec.vip, node.client(0));
   expect(await outcomeOf(client.lookup(exportPath))).toBe('NOENT');
-  await stage.ensure({ ...wish, clients: [node.client(0)], sequence: 9 });
+  await stage.ensure({ ...spec, clients: [node.client(0)], sequence: 9 });
   expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
 });
 
 test('a volume whose address somebody else has is not served, says why, and is as soon as it can be', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.wish({ clients: [node.client(0)] });
   const squatter = createServer();
   await new Promise<void>((resolve) => {
-    squatter.listen(node.nfsPort, wish.vip, resolve);
+    squatter.listen(node.nfsPort, spec.vip, resolve);
   });
   const viewed = async () =>
-    (await backend.list(neverAborted)).find(({ externalId }) => externalId === wish.externalId);
+    (await backend.list(neverAborted)).find(({ externalId }) => externalId === spec.externalId);
   try {
-    const failure: unknown = await stage.ensure(wish).catch((error: unknown) => error);
+    const failure: unknown = await stage.ensure(spec).catch((error: unknown) => error);
     expect(failure).toMatchObject({ kind: 'unavailable' });
     expect(await viewed()).toMatchObject({
       isServed: false,
@@ -245,23 +245,23 @@ test('a volume whose address somebody else has is not served, says why, and is a
     { what: 'the volume to be served', timeoutMs: 300_000 },
     async () => (await viewed())?.isServed,
   );
-  const client = await stage.machine(wish.vip, node.client(0));
+  const client = await stage.machine(spec.vip, node.client(0));
   expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
 });
 
 test('a volume whose image or record is gone is shown as what it is, and never made anew', async () => {
   const { node, backend } = stage;
-  const wish = stage.wish();
-  await stage.ensure(wish);
+  const spec = stage.wish();
+  await stage.ensure(spec);
   await node.losePower();
-  const folder = path.join(node.pool, 'volumes', wish.externalId);
+  const folder = path.join(node.pool, 'volumes', spec.externalId);
   await rm(path.join(folder, 'volume.img'));
   await node.restart();
-  await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'failed' });
+  await expect(stage.ensure(spec)).rejects.toMatchObject({ kind: 'failed' });
   const viewed = async () =>
-    (await backend.list(neverAborted)).find(({ externalId }) => externalId === wish.externalId);
+    (await backend.list(neverAborted)).find(({ externalId }) => externalId === spec.externalId);
   expect(await viewed()).toMatchObject({ isServed: false, detail: 'The image of the volume is gone.' });
   await writeFile(path.join(folder, 'volume.json'), '{"externalId":');
   expect(await viewed()).toMatchObject({ isServed: false, sizeGb: 0 });
-  await expect(stage.ensure(wish)).rejects.toMatchObject({ isFinal: false });
+  await expect(stage.ensure(spec)).rejects.toMatchObject({ isFinal: false });
 });

@@ -29,9 +29,9 @@ export interface ServingDeps {
 export async function serveVolume(
   folder: VolumeFolder,
   record: VolumeRecord,
-  parts: ServingDeps,
+  deps: ServingDeps,
 ): Promise<void> {
-  const { settings, clock, log } = parts;
+  const { settings, clock, log } = deps;
   const text = renderConfig(folder, record, settings);
   checkConfig(text, record);
   const before = await readFile(folder.config, 'utf8').catch(() => '');
@@ -42,13 +42,13 @@ export async function serveVolume(
   if (running !== null && fixedPart(before) === fixedPart(text)) {
     if (before === text && (await probeVolume(record, settings, clock)) === null) return;
     await reloadServer(folder, running);
-    const why = await waitUntilServed(reloadMs, { folder, record, pid: running }, parts);
+    const why = await waitUntilServed(reloadMs, { folder, record, pid: running }, deps);
     if (why === null) return;
     log.warn({ volume: folder.id, why }, 'a server did not follow its new list, and is replaced');
   }
   await stopServer(folder, clock);
-  const pid = await startServer(folder, randomInt(1, 2 ** 31), parts.onEnd);
-  const why = await waitUntilServed(startMs, { folder, record, pid }, parts);
+  const pid = await startServer(folder, randomInt(1, 2 ** 31), deps.onEnd);
+  const why = await waitUntilServed(startMs, { folder, record, pid }, deps);
   if (why === null) return;
   const words = await lastLogError(folder);
   throw new DriverError('unavailable', words === '' ? why : `${why} It said last: ${words}`);

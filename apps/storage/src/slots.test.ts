@@ -10,7 +10,7 @@ it('orders that hang free their slots after their time, and are answered as unav
   const hanging = [1, 2, 3].map(() => slots.take(hang).catch((error: unknown) => error));
   await expect(slots.take(async () => 'done')).rejects.toMatchObject({ kind: 'busy' });
   await clock.advance(1_000);
-  for (const answer of await Promise.all(hanging)) expect(answer).toMatchObject({ kind: 'unavailable' });
+  for (const response of await Promise.all(hanging)) expect(response).toMatchObject({ kind: 'unavailable' });
   expect(await slots.take(async () => 'done')).toBe('done');
 });
 

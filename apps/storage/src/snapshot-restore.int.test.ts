@@ -47,9 +47,9 @@ async function read(client: Nfs41Client): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-async function contentOf(wish: VolumeSpec): Promise<Buffer> {
-  await stage.ensure({ ...wish, clients: [stage.node.client(0)] });
-  return asMachine(wish, read);
+async function contentOf(spec: VolumeSpec): Promise<Buffer> {
+  await stage.ensure({ ...spec, clients: [stage.node.client(0)] });
+  return asMachine(spec, read);
 }
 
 /** Starts again if the machine stalled for longer than the lease, since the server then closes the file. */
@@ -78,8 +78,8 @@ async function keptVolume(changes: Partial<VolumeSpec> = {}) {
 }
 
 const folderOf = ({ externalId }: VolumeSpec): string => path.join(stage.node.pool, 'volumes', externalId);
-const recordOf = async (wish: VolumeSpec): Promise<Record<string, unknown>> =>
-  JSON.parse(await readFile(path.join(folderOf(wish), 'volume.json'), 'utf8'));
+const recordOf = async (spec: VolumeSpec): Promise<Record<string, unknown>> =>
+  JSON.parse(await readFile(path.join(folderOf(spec), 'volume.json'), 'utf8'));
 
 test('a volume of which snapshots were taken is mounted again after a loss of power, also one with small sectors', async () => {
   const { wish, fresh } = await keptVolume();

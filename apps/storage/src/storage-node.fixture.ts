@@ -11,7 +11,7 @@ export interface StorageHarness extends AsyncDisposable {
   readonly backend: VolumeBackend;
   /** The wish for a volume that nobody else has, on the next address of the node. */
   wish(changes?: Partial<VolumeSpec>): VolumeSpec;
-  ensure(wish: VolumeSpec): ReturnType<VolumeBackend['ensure']>;
+  ensure(spec: VolumeSpec): ReturnType<VolumeBackend['ensure']>;
   /** A machine that comes from the address. */
   machine(vip: string, from: string, options?: Partial<Nfs41Options>): Promise<Nfs41Client>;
 }
@@ -39,7 +39,7 @@ export async function openStorageHarness(
       const externalId = `vol-${randomBytes(6).toString('hex')}`;
       return { externalId, orgId: testIds.next('org'), sizeGb: 1, vip, clients: [], ...changes };
     },
-    ensure: (wish) => backend.ensure(wish, neverAborted),
+    ensure: (spec) => backend.ensure(spec, neverAborted),
     machine: async (vip, from, extra = {}) => {
       const client = await Nfs41Client.connect({
         ...{ host: vip, port: node.nfsPort, localAddress: from, clock: systemClock, timeoutMs },

@@ -33,7 +33,7 @@ export interface VolumesDeps extends ServingDeps {
 }
 
 export interface Volumes {
-  ensure(wish: VolumeSpec): Promise<VolumeView>;
+  ensure(spec: VolumeSpec): Promise<VolumeView>;
   list(): Promise<VolumeView[]>;
   snapshot(id: string, snapshotId: string): Promise<{ readonly sizeBytes: number }>;
   removeSnapshot(id: string, snapshotId: string): Promise<void>;
@@ -62,8 +62,8 @@ const superviseVolumes = defineLoop({
 const superviseMaxWaitMs = 10_000;
 
 /** The volumes of this node. Of one volume one thing is done at a time. */
-export function createVolumes(parts: VolumesDeps): Volumes {
-  const { pool, settings, clock, log } = parts;
+export function createVolumes(deps: VolumesDeps): Volumes {
+  const { pool, settings, clock, log } = deps;
   const turns = new KeyedQueue({ clock });
   const admission = new Admission(pool, clock);
   const health = new HealthTracker(clock, log);
@@ -80,7 +80,7 @@ export function createVolumes(parts: VolumesDeps): Volumes {
 
   async function convergeAndRecord(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
     try {
-      const brought = await converge(folder, record, parts);
+      const brought = await converge(folder, record, deps);
       health.note(folder.id, null);
       return brought;
     } catch (error) {
@@ -126,11 +126,11 @@ export function createVolumes(parts: VolumesDeps): Volumes {
   }
 
   return {
-    async ensure(wish) {
-      checkAddresses(wish, parts);
-      return turns.take(wish.externalId, async () => {
-        const record = await admission.admit(wish);
-        const folder = pool.volume(wish.externalId);
+    async ensure(spec) {
+      checkAddresses(spec, deps);
+      return turns.take(spec.externalId, async () => {
+        const record = await admission.admit(spec);
+        const folder = pool.volume(spec.externalId);
         return view(folder, await convergeAndRecord(folder, record));
       });
     },
@@ -203,10 +203,10 @@ export function createVolumes(parts: VolumesDeps): Volumes {
 async function converge(
   folder: VolumeFolder,
   wanted: VolumeRecord,
-  parts: VolumesDeps,
+  deps: VolumesDeps,
 ): Promise<VolumeRecord> {
-  let record = wanted.restore === null ? wanted : await commitRestore(parts.pool, folder, wanted);
-  await finishRestore(folder, record, parts.clock);
+  let record = wanted.restore === null ? wanted : await commitRestore(deps.pool, folder, wanted);
+  await finishRestore(folder, record, deps.clock);
   if (record.madeGb === 0 && !(await exists(folder.image))) await makeImage(folder, record.sizeGb);
   await mountVolume(folder);
   if (record.madeGb < record.sizeGb) {
@@ -214,14 +214,14 @@ async function converge(
     record = { ...record, madeGb: record.sizeGb };
     await writeRecord(folder, record);
   }
-  await serveVolume(folder, record, parts);
+  await serveVolume(folder, record, deps);
   return record;
 }
 
-function checkAddresses(wish: VolumeSpec, { isVip }: VolumesDeps): void {
-  checkVolumeSpec(wish);
-  if (!isVip(wish.vip)) throw new DriverError('refused', `This node does not serve volumes on ${wish.vip}.`);
-  if (wish.clients.some((client) => isProbeAddress(client) || isVip(client)))
+function checkAddresses(spec: VolumeSpec, { isVip }: VolumesDeps): void {
+  checkVolumeSpec(spec);
+  if (!isVip(spec.vip)) throw new DriverError('refused', `This node does not serve volumes on ${spec.vip}.`);
+  if (spec.clients.some((client) => isProbeAddress(client) || isVip(client)))
     throw new DriverError('refused', 'A client has an address of the storage node itself.');
 }
 

@@ -59,8 +59,8 @@ const CHECK_TIMEOUT_MS = 2_000;
 const REPORT_EVERY_MS = 15_000;
 
 /** Detects that the database was restored to an earlier point, stops work that would do harm, and reports. */
-export function createRestoreMonitor(config: WorkerConfig, parts: RestoreDeps): RestoreMonitor {
-  const { db, nats, valkey, lifecycle, log } = parts;
+export function createRestoreMonitor(config: WorkerConfig, deps: RestoreDeps): RestoreMonitor {
+  const { db, nats, valkey, lifecycle, log } = deps;
   const { prefix, replicas } = config.nats;
   let sources: RestoreSources | null = null;
   let reportedMs = Number.NEGATIVE_INFINITY;
@@ -77,14 +77,14 @@ export function createRestoreMonitor(config: WorkerConfig, parts: RestoreDeps): 
       const report = await buildRestoreReport(
         state,
         await readCounters(db),
-        sourcesOf(config, parts, sources),
+        sourcesOf(config, deps, sources),
       );
       await db.transaction({ name: 'save restore report', isolation: 'read committed' }, (tx) =>
         saveRestoreReport(tx, report),
       );
       reportedMs = systemClock.monotonicMs();
     }
-    if (state.status === 'confirming') await confirm(config, parts);
+    if (state.status === 'confirming') await confirm(config, deps);
   }
 
   const stores = [

@@ -52,8 +52,8 @@ interface FleetDeps {
 }
 
 /** Watches the clusters. An engine that is away holds nothing up: it is asked again until it answers. */
-export async function startFleet(config: WorkerConfig, parts: FleetDeps): Promise<void> {
-  const { db, lifecycle, log, holder, drivers, onMachine } = parts;
+export async function startFleet(config: WorkerConfig, deps: FleetDeps): Promise<void> {
+  const { db, lifecycle, log, holder, drivers, onMachine } = deps;
   const providers = config.providers.list ?? config.providers.file ?? defaultFleet;
   const left = await retryAtStart('the fleet configuration', log, () => applyFleetConfig(db, providers));
   for (const { name, problem } of left) {

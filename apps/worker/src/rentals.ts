@@ -56,12 +56,12 @@ const SAMPLES_POLL_MS = 3_000;
 const SAMPLE_RETENTION_EVERY_MS = 10 * 60_000;
 
 /** Brings rentals up and down, keeps them as they should be, and watches those that want it. */
-export function startRentals(config: WorkerConfig, parts: RentalDeps): Rentals {
-  const { db, nats, guard, startLoop, lifecycle, log, holder } = parts;
+export function startRentals(config: WorkerConfig, deps: RentalDeps): Rentals {
+  const { db, nats, guard, startLoop, lifecycle, log, holder } = deps;
   const clock = systemClock;
   const { sealingKeys, activeSealingKey } = config.secrets;
   const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });
-  const drivers = (clusterId: ClusterId) => parts.drivers.of(clusterId);
+  const drivers = (clusterId: ClusterId) => deps.drivers.of(clusterId);
   const loop = (
     name: string,
     idleMs: number,

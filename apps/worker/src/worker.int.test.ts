@@ -62,8 +62,8 @@ describe('the worker process', () => {
     await write(orgId, 3);
     await eventually({ what: 'three published' }, async () => (await published()) === before + 3);
     const readiness = async (): Promise<object> => {
-      const answer = await fetch(`${worker.healthUrl}/readyz`);
-      return { status: answer.status, ...((await answer.json()) as object) };
+      const response = await fetch(`${worker.healthUrl}/readyz`);
+      return { status: response.status, ...((await response.json()) as object) };
     };
     await expect
       .poll(readiness)
@@ -201,8 +201,8 @@ describe('the worker process', () => {
     await using worker = await startWorkerProcess({ database, names, env: settings, name: 'forgotten' });
     const { adminUrl } = testEndpoints().restate;
     const deploymentsHere = async (): Promise<string[]> => {
-      const answer = await fetch(`${adminUrl}/deployments`);
-      const { deployments } = (await answer.json()) as { deployments: { id: string; uri?: string }[] };
+      const response = await fetch(`${adminUrl}/deployments`);
+      const { deployments } = (await response.json()) as { deployments: { id: string; uri?: string }[] };
       return deployments.filter(({ uri }) => uri?.includes(`:${worker.endpointPort}`)).map(({ id }) => id);
     };
     const [first] = await eventually({ what: 'the first registration' }, async () => {

@@ -67,8 +67,8 @@ describe('what every driver refuses', () => {
   it('refuses half a character, which no database and no file keeps', () => {
     const half = 'a\ud800b';
     const [key = ''] = plain.sshKeys;
-    const wishes = [{ userData: half }, { labels: { team: half } }, { sshKeys: [`${key} ${half}`] }];
-    for (const changes of wishes) {
+    const requests = [{ userData: half }, { labels: { team: half } }, { sshKeys: [`${key} ${half}`] }];
+    for (const changes of requests) {
       expect(
         isRefused(() => checkSpec({ ...plain, ...changes })),
         JSON.stringify(changes),

@@ -106,27 +106,27 @@ function checkHostKey({ privateKey, publicKey }: MachineHostKey): void {
   );
 }
 
-export function checkSpec(wish: MachineSpec): void {
-  checkRef(wish);
-  assertValid(namePattern.test(wish.nodeName), 'The name of the node is not a name.');
-  const isImage = imagePattern.test(wish.image) && !wish.image.includes('..') && !wish.image.includes('//');
+export function checkSpec(spec: MachineSpec): void {
+  checkRef(spec);
+  assertValid(namePattern.test(spec.nodeName), 'The name of the node is not a name.');
+  const isImage = imagePattern.test(spec.image) && !spec.image.includes('..') && !spec.image.includes('//');
   assertValid(isImage, 'The name of the image is not a name.');
-  assertValid(hostnamePattern.test(wish.hostname), 'The hostname is not one (RFC 1123, lower case).');
-  assertValid(isCount(wish.cpuCount, inputLimits.cpus), `A machine has 1 to ${inputLimits.cpus} CPUs.`);
+  assertValid(hostnamePattern.test(spec.hostname), 'The hostname is not one (RFC 1123, lower case).');
+  assertValid(isCount(spec.cpuCount, inputLimits.cpus), `A machine has 1 to ${inputLimits.cpus} CPUs.`);
   assertValid(
-    isCount(wish.ramMb, inputLimits.ramMb),
+    isCount(spec.ramMb, inputLimits.ramMb),
     `A machine has 1 to ${inputLimits.ramMb} MB of memory.`,
   );
   assertValid(
-    isCount(wish.diskGb, inputLimits.diskGb),
+    isCount(spec.diskGb, inputLimits.diskGb),
     `A machine has 1 to ${inputLimits.diskGb} GB of disk.`,
   );
-  checkGpus(wish.gpuPciAddresses);
-  checkKeys(wish.sshKeys);
-  checkPorts(wish.ports);
-  checkLabels(wish.labels);
-  checkUserData(wish.userData ?? '');
-  if (wish.hostKey !== undefined) checkHostKey(wish.hostKey);
+  checkGpus(spec.gpuPciAddresses);
+  checkKeys(spec.sshKeys);
+  checkPorts(spec.ports);
+  checkLabels(spec.labels);
+  checkUserData(spec.userData ?? '');
+  if (spec.hostKey !== undefined) checkHostKey(spec.hostKey);
 }
 
 export function checkCommand(command: ExecCommand): void {

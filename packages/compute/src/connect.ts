@@ -45,27 +45,27 @@ export interface ConnectDeps {
 /** The driver that a cluster asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
 export async function connectDriver(
   cluster: ClusterConnectionOptions,
-  parts: ConnectDeps,
+  deps: ConnectDeps,
 ): Promise<ComputeDriver> {
-  const { db, clock, log } = parts;
+  const { db, clock, log } = deps;
   switch (cluster.driver) {
     case 'mock': {
       const layout = readMockLayout(cluster.settings);
-      const doors = parts.opensDoors ? { bind: null } : null;
+      const doors = deps.opensDoors ? { bind: null } : null;
       const { name } = cluster;
-      const own = openMockDatabase(cluster, parts);
+      const own = openMockDatabase(cluster, deps);
       const memory = createPostgresStore(own ?? db, { cluster: name, clock });
       const onClose = async (): Promise<void> => own?.close();
       return createMockDriver({ cluster: name, clock, memory, layout, doors, onClose });
     }
     case 'incus': {
       const settings = readIncusSettings(cluster.settings);
-      const reach = await incusConnectionOptions(cluster, settings, parts);
+      const reach = await incusConnectionOptions(cluster, settings, deps);
       return createIncusDriver({ ...settings.options, ...reach, clock, log });
     }
     case 'ironic': {
       const settings = readIronicSettings(cluster.settings);
-      return createIronicDriver({ ...settings, ...(await ironicConnectionOptions(cluster, parts)), clock });
+      return createIronicDriver({ ...settings, ...(await ironicConnectionOptions(cluster, deps)), clock });
     }
   }
 }

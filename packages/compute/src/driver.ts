@@ -43,7 +43,7 @@ export interface ComputeDriver {
    * `start` says why. SSH may let somebody in before it is `on`. Whatever is asked for meanwhile comes after the start:
    * a stop, a cut or new ports wait for it.
    */
-  create(wish: MachineSpec, signal: AbortSignal): Promise<void>;
+  create(spec: MachineSpec, signal: AbortSignal): Promise<void>;
 
   /** The machine as the engine sees it now; null only when the engine says that there is none. */
   describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null>;

@@ -81,8 +81,8 @@ describe('the registry', () => {
   it('holds every reason that a state table refuses with', () => {
     for (const table of Object.values(stateTables)) {
       for (const byState of Object.values<Record<string, string>>(table.actions)) {
-        for (const verdict of Object.values(byState)) {
-          expect(verdict === 'allowed' || verdict === 'repeat' || isReason(verdict), verdict).toBe(true);
+        for (const result of Object.values(byState)) {
+          expect(result === 'allowed' || result === 'repeat' || isReason(result), result).toBe(true);
         }
       }
     }

@@ -56,7 +56,7 @@ interface KeyWish {
 export interface Customers {
   customer(balanceUsd: number): Promise<Customer>;
   /** Another key of the customer's, with limits of its own. */
-  addKey(who: Customer, wish: KeyWish): Promise<KeyId>;
+  addKey(who: Customer, request: KeyWish): Promise<KeyId>;
   rotate(who: Customer, mode: Mode, keyId: KeyId): Promise<KeyId>;
   topUp(orgId: OrgId, amountUsd: number): Promise<void>;
   sweepMeters(): Promise<void>;
@@ -77,9 +77,9 @@ export function customersOf(database: TestDatabase, db: Db, clock: SimulatedCloc
       if (balanceUsd > 0) await money.topUp(orgId, balanceUsd);
       const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
       const fullKey = async (mode: Mode): Promise<KeyId> => {
-        const wish = { orgId, user, mode, name: mode };
+        const request = { orgId, user, mode, name: mode };
         const { key } = await within((tx) =>
-          issueUnrestrictedKey(tx, systemAuditContext('test', mode), wish),
+          issueUnrestrictedKey(tx, systemAuditContext('test', mode), request),
         );
         return key.id;
       };
@@ -100,7 +100,7 @@ function keysOf(within: Within): Pick<Customers, 'addKey' | 'rotate'> {
   const service = createApiKeyService({ announce: () => undefined, onKeyCreated: createKeyBudget });
   return {
     addKey: async (who, { mode = 'live', scopes, limits }) => {
-      const wish = {
+      const request = {
         name: `limited ${uniqueId()}`,
         mode,
         scopes,
@@ -108,7 +108,7 @@ function keysOf(within: Within): Pick<Customers, 'addKey' | 'rotate'> {
         allowedIps: [],
         expiresAt: null,
       };
-      const { key } = await within((tx) => service.create(tx, who.call(mode), wish));
+      const { key } = await within((tx) => service.create(tx, who.call(mode), request));
       return key.id;
     },
     rotate: async (who, mode, keyId) => {

@@ -77,12 +77,12 @@ export class PagePromise<Item, Answer = unknown>
 /** The items of an answer and what names the next page. */
 export function readList(
   shape: ListShape,
-  answer: unknown,
+  response: unknown,
   headers: Headers,
 ): { readonly items: readonly unknown[]; readonly nextCursor: string | null } {
   const fields: Readonly<Record<string, unknown>> =
-    typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {};
-  const items = shape.items === undefined ? answer : fields[shape.items];
+    typeof response === 'object' && response !== null ? (response as Record<string, unknown>) : {};
+  const items = shape.items === undefined ? response : fields[shape.items];
   if (!Array.isArray(items)) throw new MillraceError('The answer is not the list that it should be.');
   return { items, nextCursor: nextOf(shape, fields, headers) };
 }

@@ -13,9 +13,9 @@ const busy = json(503, { code: 'SERVICE_UNAVAILABLE', reason: 'SERVICE_UNAVAILAB
 
 test('a create whose answer was lost is sent again under the same key', async () => {
   const service = fakeService([connectionReset(), busy, json(200, rental)]);
-  const answer = service.client.rentals.createVirtualMachine(create);
+  const response = service.client.rentals.createVirtualMachine(create);
   await service.clock.advance(60_000);
-  expect(await answer).toEqual(rental);
+  expect(await response).toEqual(rental);
   const keys = service.requests.map(({ headers }) => headers['idempotency-key']);
   expect(keys).toHaveLength(3);
   expect(new Set(keys).size).toBe(1);
@@ -49,8 +49,8 @@ function ledgerOf(fates: readonly ('lost before' | 'lost after' | 'busy' | 'half
         const key = request.headers['idempotency-key'] ?? '';
         if (!made.has(key)) made.set(key, made.size + 1);
         if (fate === 'lost after') return connectionReset()(request, signal);
-        const answer = JSON.stringify({ id: made.get(key) });
-        return new Response(fate === 'half' ? answer.slice(0, 4) : answer, { status: 200 });
+        const response = JSON.stringify({ id: made.get(key) });
+        return new Response(fate === 'half' ? response.slice(0, 4) : response, { status: 200 });
       },
   );
   return { made, happenings };
@@ -62,11 +62,11 @@ test('however answers are lost, what is created is created once, and told as soo
     fc.asyncProperty(fc.array(fate, { minLength: 6, maxLength: 6 }), async (fates) => {
       const { made, happenings } = ledgerOf(fates);
       const service = fakeService(happenings, { maxRetries: 5 });
-      const answer = service.client.rentals.createVirtualMachine(create).catch((error: unknown) => error);
+      const response = service.client.rentals.createVirtualMachine(create).catch((error: unknown) => error);
       await service.clock.advance(120_000);
       const firstFine = fates.indexOf('fine');
-      if (firstFine === -1) expect(await answer).toBeInstanceOf(errors.MillraceError);
-      else expect(await answer).toEqual({ id: 1 });
+      if (firstFine === -1) expect(await response).toBeInstanceOf(errors.MillraceError);
+      else expect(await response).toEqual({ id: 1 });
       expect(service.requests).toHaveLength(firstFine === -1 ? 6 : firstFine + 1);
       expect(made.size).toBeLessThanOrEqual(1);
     }),
@@ -87,9 +87,9 @@ test('two calls have two keys, and a key of the caller is used as it is', async 
 test('an answer that is no whole JSON counts as lost', async () => {
   const half = (): Response => new Response('{"id": 10', { status: 200 });
   const service = fakeService([half, json(200, rental)]);
-  const answer = service.client.rentals.createVirtualMachine(create);
+  const response = service.client.rentals.createVirtualMachine(create);
   await service.clock.advance(60_000);
-  expect(await answer).toEqual(rental);
+  expect(await response).toEqual(rental);
 });
 
 test('a duplicate that is still running is waited for', async () => {
@@ -99,9 +99,9 @@ test('a duplicate that is still running is waited for', async () => {
     json(409, body, { 'retry-after': '1' }),
     json(201, { id: 'key_1' }),
   ]);
-  const answer = service.client.keys.create({ name: 'ci', scopes: ['rentals:read'] });
+  const response = service.client.keys.create({ name: 'ci', scopes: ['rentals:read'] });
   await service.clock.advance(60_000);
-  expect(await answer).toEqual({ id: 'key_1' });
+  expect(await response).toEqual({ id: 'key_1' });
 });
 
 test('what costs money each time is not repeated unless it was certainly refused', async () => {
@@ -116,9 +116,9 @@ test('what costs money each time is not repeated unless it was certainly refused
     json(429, {}, { 'retry-after': '2' }),
     json(200, { id: 'c' }),
   ]);
-  const answer = refused.client.chat.create(chat);
+  const response = refused.client.chat.create(chat);
   await refused.clock.advance(60_000);
-  expect(await answer).toEqual({ id: 'c' });
+  expect(await response).toEqual({ id: 'c' });
 });
 
 test('refusals are not repeated, nor is anything more often than asked', async () => {
@@ -129,9 +129,9 @@ test('refusals are not repeated, nor is anything more often than asked', async (
   const never = fakeService([busy]);
   await expect(never.client.me.get({}, { maxRetries: 0 })).rejects.toThrow('busy');
   const thrice = fakeService([busy, busy, busy]);
-  const answer = thrice.client.me.get().catch((error: unknown) => error);
+  const response = thrice.client.me.get().catch((error: unknown) => error);
   await thrice.clock.advance(60_000);
-  expect(await answer).toBeInstanceOf(errors.ServerError);
+  expect(await response).toBeInstanceOf(errors.ServerError);
   expect(thrice.requests).toHaveLength(3);
 });
 
@@ -147,11 +147,11 @@ test('Retry-After is honoured, and one that is too long is the caller’s to dec
   const limited = (seconds: string) =>
     json(429, { reason: 'RATE_LIMITED', message: 'slow' }, { 'retry-after': seconds });
   const service = fakeService([limited('7'), json(200, {})]);
-  const answer = service.client.me.get();
+  const response = service.client.me.get();
   await service.clock.advance(6_999);
   expect(service.requests).toHaveLength(1);
   await service.clock.advance(1_000);
-  await answer;
+  await response;
   const long = fakeService([limited('3600')]);
   await expect(long.client.me.get()).rejects.toBeInstanceOf(errors.RateLimitError);
 });
@@ -160,9 +160,9 @@ test('an attempt has a deadline, and the next attempt has its own', async () => 
   const never = (_: unknown, signal: AbortSignal): Promise<Response> =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   const service = fakeService([never, never, never], { timeoutMs: 1_000 });
-  const answer = service.client.me.get().catch((error: unknown) => error);
+  const response = service.client.me.get().catch((error: unknown) => error);
   await service.clock.advance(30_000);
-  expect(await answer).toBeInstanceOf(errors.TimeoutError);
+  expect(await response).toBeInstanceOf(errors.TimeoutError);
   expect(service.requests).toHaveLength(3);
 });
 
@@ -172,10 +172,10 @@ test('a caller who gives up is told so at once, in a call and between calls', as
   for (const happening of [never, busy]) {
     const giving = new AbortController();
     const service = fakeService([happening]);
-    const answer = service.client.me.get({}, { signal: giving.signal }).catch((error: unknown) => error);
+    const response = service.client.me.get({}, { signal: giving.signal }).catch((error: unknown) => error);
     await service.idle();
     giving.abort();
-    expect(await answer).toBeInstanceOf(errors.AbortedError);
+    expect(await response).toBeInstanceOf(errors.AbortedError);
     expect(service.requests).toHaveLength(1);
   }
 });
@@ -212,9 +212,9 @@ test('every family of errors has its class by reason, whichever status the opera
   ] as const;
   for (const [happening, expected] of cases) {
     const service = fakeService([happening], { maxRetries: 0 });
-    const answer = await service.client.me.get().catch((error: unknown) => error);
-    if (expected === null) expect(answer).toEqual({});
-    else expect(answer).toBeInstanceOf(expected);
+    const response = await service.client.me.get().catch((error: unknown) => error);
+    if (expected === null) expect(response).toEqual({});
+    else expect(response).toBeInstanceOf(expected);
   }
   for (const [reason, { status }] of Object.entries(errorRegistry)) {
     const service = fakeService([json(status, { reason, message: 'm' })], { maxRetries: 0 });

@@ -92,9 +92,9 @@ async function pollUntil<Thing, Result>(
   look: (options: RequestOptions) => Promise<PollResult<Thing, Result>>,
   { onStep, timeoutMs = defaultTimeoutMs, signal }: WaitOptions<Thing>,
 ): Promise<Result> {
-  const beganMs = clock.nowMs();
+  const startedMs = clock.nowMs();
   const told = new Map<string, string>();
-  let lastSeenMs = beganMs;
+  let lastSeenMs = startedMs;
   for (;;) {
     const seen = await look({ signal }).catch((error: unknown) => {
       const passes = error instanceof MillraceError && mayRetry(error, 'safe');
@@ -114,7 +114,7 @@ async function pollUntil<Thing, Result>(
       const because = finding.why === null ? '' : `: ${finding.why}`;
       throw new WaitFailedError(`${what} is ${finding.state}${because}`, finding);
     }
-    const waitedMs = clock.nowMs() - beganMs;
+    const waitedMs = clock.nowMs() - startedMs;
     if (waitedMs >= timeoutMs) {
       throw new TimeoutError(`${what} has not got there within ${timeoutMs} ms. It goes on by itself.`);
     }

@@ -56,14 +56,14 @@ test('whatever was changed, recorded or signed by somebody else is refused', asy
     { payload, headers: {} },
   ];
   for (const [at, webhook] of refused.entries()) {
-    const verdict = verifyWebhook({ ...webhook, secret, clock });
-    await expect(verdict, `case ${at}`).rejects.toBeInstanceOf(WebhookVerificationError);
+    const result = verifyWebhook({ ...webhook, secret, clock });
+    await expect(result, `case ${at}`).rejects.toBeInstanceOf(WebhookVerificationError);
   }
 });
 
 test('a tolerance that is no number lets nothing through', async () => {
   const old = nowSeconds - 301;
   const headers = headersOf(signature(secret, { timestamp: old }), old);
-  const verdict = verifyWebhook({ payload, headers, secret, clock, toleranceSeconds: Number.NaN });
-  await expect(verdict).rejects.toBeInstanceOf(WebhookVerificationError);
+  const result = verifyWebhook({ payload, headers, secret, clock, toleranceSeconds: Number.NaN });
+  await expect(result).rejects.toBeInstanceOf(WebhookVerificationError);
 });

@@ -46,28 +46,28 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
   const pool = openPool(reach);
   const closing = new AbortController();
 
-  async function exchange(asked: AgentRequest, signal: AbortSignal): Promise<Buffer> {
+  async function exchange(request: AgentRequest, signal: AbortSignal): Promise<Buffer> {
     const late = new AbortController();
-    const cancel = clock.after(asked.timeoutMs, () =>
-      late.abort(new Error(`no answer within ${asked.timeoutMs} ms`)),
+    const cancel = clock.after(request.timeoutMs, () =>
+      late.abort(new Error(`no answer within ${request.timeoutMs} ms`)),
     );
     try {
-      const answer = await pool.request({
-        path: asked.path,
-        method: asked.method,
-        headers: asked.body === undefined ? {} : { 'content-type': 'application/json' },
-        body: asked.body === undefined ? null : JSON.stringify(asked.body),
+      const response = await pool.request({
+        path: request.path,
+        method: request.method,
+        headers: request.body === undefined ? {} : { 'content-type': 'application/json' },
+        body: request.body === undefined ? null : JSON.stringify(request.body),
         signal: AbortSignal.any([signal, late.signal, closing.signal]),
       });
-      const body = await readBounded(answer.body, asked);
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return body;
-      throw errorFromResponse(asked, answer.statusCode, body);
+      const body = await readBounded(response.body, request);
+      if (response.statusCode >= 200 && response.statusCode < 300) return body;
+      throw errorFromResponse(request, response.statusCode, body);
     } catch (error) {
       if (isDriverError(error)) throw error;
       const why = error instanceof Error ? error.message : String(error);
       throw new DriverError(
         'unavailable',
-        `The storage node did not answer the question to ${asked.what}: ${why}`,
+        `The storage node did not answer the question to ${request.what}: ${why}`,
         {
           cause: error,
         },
@@ -77,17 +77,17 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
     }
   }
 
-  async function ask<T>(asked: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
-    const body = await exchange(asked, signal);
+  async function ask<T>(request: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const body = await exchange(request, signal);
     const parsed = schema.safeParse(jsonOf(body));
     if (parsed.success) return parsed.data;
-    throw invalidResponseError(asked, 'what it answered has not the shape that was agreed');
+    throw invalidResponseError(request, 'what it answered has not the shape that was agreed');
   }
 
   return {
-    async ensure(wish, signal) {
-      checkVolumeSpec(wish);
-      const { externalId, ...body } = wish;
+    async ensure(spec, signal) {
+      checkVolumeSpec(spec);
+      const { externalId, ...body } = spec;
       const what = 'bring a volume about';
       const view = await ask(
         { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body },
@@ -177,14 +177,14 @@ function pathOf(volumeId: string, snapshotId?: string): string {
   return `/v1/volumes/${volumeId}/snapshots/${snapshotId}`;
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, asked: AgentRequest): Promise<Buffer> {
+async function readBounded(body: AsyncIterable<Buffer>, request: AgentRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     // Leaving the loop destroys the body, and with it the connection that would go on sending.
-    if (size > asked.maxBytes)
-      throw invalidResponseError(asked, `it answered more than ${asked.maxBytes} bytes`);
+    if (size > request.maxBytes)
+      throw invalidResponseError(request, `it answered more than ${request.maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -198,10 +198,10 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-function errorFromResponse(asked: AgentRequest, status: number, body: Buffer): DriverError {
+function errorFromResponse(request: AgentRequest, status: number, body: Buffer): DriverError {
   const parsed = errorBody.safeParse(jsonOf(body));
   if (parsed.success) return new DriverError(parsed.data.error.kind, parsed.data.error.message);
-  return invalidResponseError(asked, `it answered ${status} without saying why`);
+  return invalidResponseError(request, `it answered ${status} without saying why`);
 }
 
 /** Not an answer, so that nothing may be concluded from it. */

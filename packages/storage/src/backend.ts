@@ -63,7 +63,7 @@ export interface VolumeBackend {
    * Brings the volume to what is wanted: made, grown, served on its vip to exactly these clients. Resolves when the storage
    * server itself was seen to serve by the new list; whoever is not on it is refused by then, also with files open.
    */
-  ensure(wish: VolumeSpec, signal: AbortSignal): Promise<VolumeView>;
+  ensure(spec: VolumeSpec, signal: AbortSignal): Promise<VolumeView>;
 
   /** Every volume that the backend has: for comparison. */
   list(signal: AbortSignal): Promise<readonly VolumeView[]>;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
 import { checkVolumeId, checkVolumeSpec, isHostAddress } from './check-spec.ts';
 
-const wish = {
+const request = {
   externalId: '0193a1b2-0000-7000-8000-000000000001',
   orgId: testIds.next('org'),
   sizeGb: 256,
@@ -13,8 +13,8 @@ const wish = {
 };
 
 test('a wish of ours passes', () => {
-  expect(() => checkVolumeSpec(wish)).not.toThrow();
-  expect(() => checkVolumeSpec({ ...wish, clients: [] })).not.toThrow();
+  expect(() => checkVolumeSpec(request)).not.toThrow();
+  expect(() => checkVolumeSpec({ ...request, clients: [] })).not.toThrow();
 });
 
 it.each([
@@ -29,7 +29,7 @@ it.each([
   { clients: ['10.9.0.1', '10.9.0.1'] },
   { clients: ['10.9.0.0/24'] },
 ])('%j is refused for good', (changes) => {
-  expect(() => checkVolumeSpec({ ...wish, ...changes })).toThrow(DriverError);
+  expect(() => checkVolumeSpec({ ...request, ...changes })).toThrow(DriverError);
 });
 
 test('no text that passes for an address or an id holds anything but one', () => {

@@ -35,24 +35,24 @@ export function isHostAddress(address: string): boolean {
   return first >= 1 && first < 224 && address.split('.').every((part) => part === String(Number(part)));
 }
 
-export function checkVolumeSpec(wish: VolumeSpec): void {
-  checkVolumeId(wish.externalId);
-  assertValid(/^org_[0-9A-Z]{26}$/.test(wish.orgId), 'The organisation is not an id of one.');
-  const isSize = Number.isSafeInteger(wish.sizeGb) && wish.sizeGb >= 1 && wish.sizeGb <= maxSizeGb;
+export function checkVolumeSpec(spec: VolumeSpec): void {
+  checkVolumeId(spec.externalId);
+  assertValid(/^org_[0-9A-Z]{26}$/.test(spec.orgId), 'The organisation is not an id of one.');
+  const isSize = Number.isSafeInteger(spec.sizeGb) && spec.sizeGb >= 1 && spec.sizeGb <= maxSizeGb;
   assertValid(isSize, `A volume has 1 to ${maxSizeGb} GB.`);
   const isCounted =
-    wish.sequence === undefined || (Number.isSafeInteger(wish.sequence) && wish.sequence >= 0);
+    spec.sequence === undefined || (Number.isSafeInteger(spec.sequence) && spec.sequence >= 0);
   assertValid(isCounted, 'The sequence of a wish is a whole number.');
-  if (wish.restore !== undefined) {
-    checkSnapshotId(wish.restore.id);
-    checkVolumeId(wish.restore.volumeId);
-    checkSnapshotId(wish.restore.snapshotId);
+  if (spec.restore !== undefined) {
+    checkSnapshotId(spec.restore.id);
+    checkVolumeId(spec.restore.volumeId);
+    checkSnapshotId(spec.restore.snapshotId);
   }
-  assertValid(isHostAddress(wish.vip), 'The vip of a volume is an IPv4 address.');
-  assertValid(wish.clients.length <= maxClients, `A volume has at most ${maxClients} clients.`);
+  assertValid(isHostAddress(spec.vip), 'The vip of a volume is an IPv4 address.');
+  assertValid(spec.clients.length <= maxClients, `A volume has at most ${maxClients} clients.`);
   assertValid(
-    wish.clients.every((client) => isHostAddress(client)),
+    spec.clients.every((client) => isHostAddress(client)),
     'A client is an IPv4 address, and no name, network or pattern.',
   );
-  assertValid(new Set(wish.clients).size === wish.clients.length, 'A client is named twice.');
+  assertValid(new Set(spec.clients).size === spec.clients.length, 'A client is named twice.');
 }

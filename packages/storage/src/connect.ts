@@ -22,7 +22,7 @@ export interface BackendDeps {
 /** The backend that a storage node asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
 export async function connectVolumeBackend(
   reach: BackendConnectionOptions,
-  parts: BackendDeps,
+  deps: BackendDeps,
 ): Promise<VolumeBackend> {
   switch (reach.kind) {
     case 'mock':
@@ -31,8 +31,8 @@ export async function connectVolumeBackend(
       if (!URL.canParse(reach.endpoint) || new URL(reach.endpoint).protocol !== 'https:') {
         throw new DriverError('refused', 'The endpoint of a storage node begins with https://.');
       }
-      const tls = await readCredential(reach.credentialRef, parts.credentials);
-      return createAgentBackend({ endpoint: reach.endpoint, tls, clock: parts.clock });
+      const tls = await readCredential(reach.credentialRef, deps.credentials);
+      return createAgentBackend({ endpoint: reach.endpoint, tls, clock: deps.clock });
     }
   }
 }

@@ -8,10 +8,10 @@ import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-spec.ts
 export function createMockBackend(): VolumeBackend {
   const volumes = new Map<string, VolumeView>();
   return {
-    async ensure(wish: VolumeSpec) {
-      checkVolumeSpec(wish);
-      const { externalId, sizeGb, vip, restore } = wish;
-      const clients = wish.clients.toSorted();
+    async ensure(spec: VolumeSpec) {
+      checkVolumeSpec(spec);
+      const { externalId, sizeGb, vip, restore } = spec;
+      const clients = spec.clients.toSorted();
       const known = volumes.get(externalId);
       const snapshots = known?.snapshots ?? [];
       const restored = [

@@ -74,7 +74,7 @@ export async function run(workload: Workload, instructions: readonly string[], s
       next += 1;
       const tenant = nth % workload.tenants;
       const question = questions[Math.floor(nth / workload.tenants) % questions.length] ?? '';
-      const began = performance.now();
+      const started = performance.now();
       const prompt = await send(
         tenant,
         [
@@ -83,7 +83,7 @@ export async function run(workload: Workload, instructions: readonly string[], s
         ],
         nth,
       );
-      tookMs.push(performance.now() - began);
+      tookMs.push(performance.now() - started);
       prompts.push(prompt);
     }
   };

@@ -89,42 +89,43 @@ const BARE_METAL_COUNT = 8;
  * each answer by the published document alone: its status must be declared there, and its body must fit.
  */
 export async function fuzz(
-  world: Harness,
+  harness: Harness,
   options: { readonly bodies: number; readonly seed: number; readonly random: Random },
 ): Promise<FuzzResult> {
   const { random } = options;
-  const served = new Set(world.fixture.api.server.served());
+  const served = new Set(harness.fixture.api.server.served());
   const targets = operationsOf(contract).filter(({ id }) => served.has(id));
   const judge = createResponseChecker();
   const charges: string[] = [];
-  for (let made = 0; made < CHARGE_COUNT; made += 1) charges.push(await insertCharge(world, world.acme));
-  const readied = await insertSwitchableRentals(world);
-  await prepareToRent(world, world.acme);
-  for (let made = 0; made < BARE_METAL_COUNT; made += 1) await prepareToRent(world, world.acme, 'bare-metal');
-  await insertPrivateCloudProvider(world);
+  for (let made = 0; made < CHARGE_COUNT; made += 1) charges.push(await insertCharge(harness, harness.acme));
+  const readied = await insertSwitchableRentals(harness);
+  await prepareToRent(harness, harness.acme);
+  for (let made = 0; made < BARE_METAL_COUNT; made += 1)
+    await prepareToRent(harness, harness.acme, 'bare-metal');
+  await insertPrivateCloudProvider(harness);
   const requests = [
-    await insertUsageRequest(world, world.acme),
-    await insertUsageRequest(world, world.other),
+    await insertUsageRequest(harness, harness.acme),
+    await insertUsageRequest(harness, harness.other),
   ];
-  const batches = [await insertBatchOf(world, world.acme), await insertBatchOf(world, world.other)];
-  await insertEarnings(world, world.acme);
-  const suppliers = await insertSuppliers(world);
-  const forRent = [await insertListedMachine(world), await insertListedMachine(world)];
-  const planted = { ...(await insertNodes(world)), suppliers, forRent };
+  const batches = [await insertBatchOf(harness, harness.acme), await insertBatchOf(harness, harness.other)];
+  await insertEarnings(harness, harness.acme);
+  const suppliers = await insertSuppliers(harness);
+  const forRent = [await insertListedMachine(harness), await insertListedMachine(harness)];
+  const inserted = { ...(await insertNodes(harness)), suppliers, forRent };
   const storage = {
-    volumeId: String(await createActiveVolume(world, world.acme)),
-    rentalId: await createRunningBareMetal(world, world.acme),
+    volumeId: String(await createActiveVolume(harness, harness.acme)),
+    rentalId: await createRunningBareMetal(harness, harness.acme),
   };
-  const { params: restorable } = await createReadySnapshot(world, world.acme);
+  const { params: restorable } = await createReadySnapshot(harness, harness.acme);
   const snapshot = { volumeId: restorable?.storageVolumeId ?? '', snapshotId: restorable?.snapshotId ?? '' };
-  const lost = await insertUnreachable(world);
-  const { db } = world.fixture;
+  const lost = await insertUnreachable(harness);
+  const { db } = harness.fixture;
   const books = {
-    invoices: [await insertInvoice(db, world.acme.organisation.id)],
-    reports: [await insertAuditReport(db, world.acme.organisation.id)],
+    invoices: [await insertInvoice(db, harness.acme.organisation.id)],
+    reports: [await insertAuditReport(db, harness.acme.organisation.id)],
   };
-  const sent = await createDelivery(world, world.acme);
-  const pools = createPools(world, random, {
+  const sent = await createDelivery(harness, harness.acme);
+  const pools = createPools(harness, random, {
     charges,
     readied,
     requests,
@@ -134,7 +135,7 @@ export async function fuzz(
     sent,
     snapshot,
     lost,
-    ...planted,
+    ...inserted,
   });
   const tallies = new Map<string, CallCounts>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
@@ -150,16 +151,16 @@ export async function fuzz(
   using stallWatch = new StallWatch();
   const callOnce = async (operation: Operation, sample: Sample, tally: CallCounts): Promise<void> => {
     const input = toInput(operation, sample, pools, random);
-    await refreshClusters(world);
-    const answer = await repeatedAfterStalls(stallWatch, () =>
-      callAsAllowedCaller(world, operation, input, random),
+    await refreshClusters(harness);
+    const response = await repeatedAfterStalls(stallWatch, () =>
+      callAsAllowedCaller(harness, operation, input, random),
     );
-    pools.note(operation.id, answer);
+    pools.note(operation.id, response);
     tally.calls += 1;
     if (input.body !== undefined) tally.bodies += 1;
-    if (answer.status === operation.response.status) tally.succeeded += 1;
-    if (!beforeHandler.has(String(answer.json?.reason))) tally.reached += 1;
-    const wrong = judge(operation, answer);
+    if (response.status === operation.response.status) tally.succeeded += 1;
+    if (!beforeHandler.has(String(response.json?.reason))) tally.reached += 1;
+    const wrong = judge(operation, response);
     if (wrong !== null && failures.length < MAX_FAILURES) {
       failures.push(`${operation.id} ${JSON.stringify(input).slice(0, 500)}: ${wrong}`);
     }
@@ -196,17 +197,17 @@ async function repeatedAfterStalls(
 ): Promise<CallResponse> {
   for (let attempt = 1; ; attempt += 1) {
     const startedMs = systemClock.monotonicMs();
-    const answer = await callOf();
+    const response = await callOf();
     const when = { startedMs, endedMs: systemClock.monotonicMs() };
-    const mayRepeat = answer.status === 503 && attempt < MAX_ATTEMPTS;
-    if (!mayRepeat || !isNearStall(watched.stalls, when, afterStallMs)) return answer;
+    const mayRepeat = response.status === 503 && attempt < MAX_ATTEMPTS;
+    if (!mayRepeat || !isNearStall(watched.stalls, when, afterStallMs)) return response;
   }
 }
 
 /** Does the work of running processes: the api reads changes of its lists, and workers report that clusters answer. */
-async function refreshClusters(world: Harness): Promise<void> {
-  while ((await world.fixture.api.listing.step()) === 'busy');
-  await world.fixture.db.kysely
+async function refreshClusters(harness: Harness): Promise<void> {
+  while ((await harness.fixture.api.listing.step()) === 'busy');
+  await harness.fixture.db.kysely
     .updateTable('clusters')
     .set(({ fn }) => ({ beat_at: fn<Date>('now', []), last_seen_at: fn<Date>('now', []) }))
     .where('status', '=', 'connected')
@@ -215,31 +216,31 @@ async function refreshClusters(world: Harness): Promise<void> {
 
 /** What is of people alone takes no key. Each call has a person of its own, who may end the session that makes it. */
 async function callAsAllowedCaller(
-  world: Harness,
+  harness: Harness,
   operation: Operation,
   input: CallInput,
   random: Random,
 ): Promise<CallResponse> {
-  const key = operation.document === 'admin' ? world.operator.owner.key : world.acme.owner.key;
-  if (operation.auth !== 'person') return callOperation(world, operation, input, key);
-  const person = await createSignedInPerson(world);
+  const key = operation.document === 'admin' ? harness.operator.owner.key : harness.acme.owner.key;
+  if (operation.auth !== 'person') return callOperation(harness, operation, input, key);
+  const person = await createSignedInPerson(harness);
   // Half of the calls name things of the person. The others, and those whose thing cannot be made, name what was sampled.
-  const own = random.chance(0.5) ? await ownInput(world, operation, person) : undefined;
+  const own = random.chance(0.5) ? await ownInput(harness, operation, person) : undefined;
   // An invitation is accepted with its own secret.
   const body = own?.body ?? input.body;
   const named = own?.params === undefined ? {} : { params: own.params, body };
   const headers = { ...input.headers, ...person.session.bearer() };
-  return callOperation(world, operation, { ...input, ...named, headers }, undefined);
+  return callOperation(harness, operation, { ...input, ...named, headers }, undefined);
 }
 
 /** Undefined once the organisation has sent all the invitations that it may send in a day. */
 async function ownInput(
-  world: Harness,
+  harness: Harness,
   operation: Operation,
   person: SignedInPerson,
 ): Promise<CallInput | undefined> {
   try {
-    return await personRows[operation.id as OperationId]?.own(world, person);
+    return await personRows[operation.id as OperationId]?.own(harness, person);
   } catch (error) {
     if (String(error).includes('INVITATION_LIMIT_REACHED')) return undefined;
     throw error;
@@ -253,24 +254,24 @@ function sampleFor(operation: Operation, samples: readonly Sample[], round: numb
 }
 
 /** Nodes to be drained, quarantined and removed, and one that stays. */
-async function insertNodes(world: Harness): Promise<Pick<InitialIds, 'nodes' | 'steady'>> {
-  const { nodeIds } = await insertFleet(world.fixture.db, { nodes: NODE_COUNT });
+async function insertNodes(harness: Harness): Promise<Pick<InitialIds, 'nodes' | 'steady'>> {
+  const { nodeIds } = await insertFleet(harness.fixture.db, { nodes: NODE_COUNT });
   const [nodeId = '', ...nodes] = nodeIds;
-  const { key } = world.operator.owner;
-  const node = await callOperation(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
+  const { key } = harness.operator.owner;
+  const node = await callOperation(harness, contract.operations.adminGetNode, { params: { nodeId } }, key);
   const gpuIds = (node.json.gpus as readonly { readonly id: string }[]).map(({ id }) => id);
   return { nodes, steady: { nodeId, gpuIds } };
 }
 
 const UNREACHABLE_COUNT = 4;
 
-async function insertUnreachable(world: Harness): Promise<InitialIds['lost']> {
-  const { nodeIds } = await insertFleet(world.fixture.db, { nodes: UNREACHABLE_COUNT });
+async function insertUnreachable(harness: Harness): Promise<InitialIds['lost']> {
+  const { nodeIds } = await insertFleet(harness.fixture.db, { nodes: UNREACHABLE_COUNT });
   const [rentals, volumes]: [string[], string[]] = [[], []];
   for (const nodeId of nodeIds) {
-    await makeNodeUnreachable(world, nodeId);
-    rentals.push(String(await createUnreachableRental(world, world.other)));
-    volumes.push(String(await createUnreachableVolume(world, world.other)));
+    await makeNodeUnreachable(harness, nodeId);
+    rentals.push(String(await createUnreachableRental(harness, harness.other)));
+    volumes.push(String(await createUnreachableVolume(harness, harness.other)));
   }
   return { rentals, volumes, nodes: nodeIds };
 }
@@ -280,7 +281,7 @@ const MACHINE_COUNT = 10;
 
 /** Two suppliers with machines. The caller's was rejected: it applies anew and is approved by what is sampled. */
 async function insertSuppliers({ fixture: { db }, acme, other }: Harness): Promise<InitialSuppliers> {
-  const planted = async (count: number): Promise<string[]> => {
+  const inserted = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
     for (let nth = 0; nth < count; nth += 1) {
       ids.push((await insertSupplierMachine(db, { orgId: acme.organisation.id })).nodeId);
@@ -288,7 +289,7 @@ async function insertSuppliers({ fixture: { db }, acme, other }: Harness): Promi
     return ids;
   };
   await insertMarketplaceProvider(db, insertedProvider.region);
-  const machines = { steady: await planted(MACHINE_COUNT), leaving: await planted(MACHINE_COUNT) };
+  const machines = { steady: await inserted(MACHINE_COUNT), leaving: await inserted(MACHINE_COUNT) };
   const statements = [await insertStatement(db, acme.organisation.id)];
   const victim = await insertSupplier(db, { orgId: other.organisation.id });
   const own = await insertSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
@@ -299,10 +300,10 @@ async function insertSuppliers({ fixture: { db }, acme, other }: Harness): Promi
 /** Each takes one stop or reboot: nobody is there to carry it out. */
 const SWITCHABLE_RENTAL_COUNT = 8;
 
-async function insertSwitchableRentals(world: Harness): Promise<InitialIds['readied']> {
+async function insertSwitchableRentals(harness: Harness): Promise<InitialIds['readied']> {
   const made = async (count: number, make: typeof createRunningRental): Promise<string[]> => {
     const ids: string[] = [];
-    for (let nth = 0; nth < count; nth += 1) ids.push(String(await make(world, world.acme)));
+    for (let nth = 0; nth < count; nth += 1) ids.push(String(await make(harness, harness.acme)));
     return ids;
   };
   return {

@@ -17,7 +17,7 @@ export interface Pools {
   /** A whole call that no sampling could make, such as one that is signed; null where sampling will do. */
   signed(operationId: string): { readonly body: unknown; readonly headers: Record<string, string> } | null;
   /** Learns from an answer. */
-  note(operationId: string, answer: CallResponse): void;
+  note(operationId: string, response: CallResponse): void;
 }
 
 /** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
@@ -109,7 +109,7 @@ export interface InitialSuppliers {
 
 const reportedMs = 10 * 86_400_000;
 
-export function createPools(world: Harness, random: Random, given: InitialIds): Pools {
+export function createPools(harness: Harness, random: Random, given: InitialIds): Pools {
   const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent, lost, snapshot } =
     given;
   const { invoices, reports } = given.books;
@@ -146,7 +146,7 @@ export function createPools(world: Harness, random: Random, given: InitialIds): 
   // Those that may be ended: the others are there for whatever else is asked of rentals.
   const ending: string[] = [];
   // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
-  const victims: string[] = [world.other.organisation.id];
+  const victims: string[] = [harness.other.organisation.id];
 
   const someOf = (items: readonly string[]): string | undefined =>
     items.length === 0 ? undefined : random.pick(items);
@@ -163,7 +163,7 @@ export function createPools(world: Harness, random: Random, given: InitialIds): 
       case 'organisationId':
         return operationId === 'adminSuspendOrganisation' || operationId === 'adminResumeOrganisation'
           ? someOf(victims)
-          : world.acme.organisation.id;
+          : harness.acme.organisation.id;
       case 'userId':
         return someOf(people);
       case 'keyId':
@@ -297,7 +297,7 @@ export function createPools(world: Harness, random: Random, given: InitialIds): 
       random.weighted([
         [6, () => existing(name, operationId)],
         [1, () => absent(name)],
-        [1, () => (name === 'organisationId' ? world.other.organisation.id : undefined)],
+        [1, () => (name === 'organisationId' ? harness.other.organisation.id : undefined)],
       ])(),
 
     fill(operationId, body) {
@@ -350,7 +350,7 @@ export function createPools(world: Harness, random: Random, given: InitialIds): 
         return { ...body, label: newVolume().label, sizeInGb: undefined };
       // Neither a pool of addresses nor an organisation is found by sampling.
       if (operationId === 'adminCreatePrivateCloudRental' && random.chance(0.8))
-        return { ...body, ...newPrivateCloud(world.other.organisation.id) };
+        return { ...body, ...newPrivateCloud(harness.other.organisation.id) };
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(ending) ?? 1) };
       if (operationId === 'createMarketplaceInstance' && random.chance(0.5))
@@ -362,7 +362,7 @@ export function createPools(world: Harness, random: Random, given: InitialIds): 
       if (operationId === 'adminCreateModel' && random.chance(0.8))
         return { ...body, fallbacks: models.slice(0, 1), visibleTo: null, aliases: [], modality: 'chat' };
       if (operationId === 'adminUpdateModel' && random.chance(0.8))
-        return { ...body, fallbacks: [], visibleTo: [world.other.organisation.id], aliases: undefined };
+        return { ...body, fallbacks: [], visibleTo: [harness.other.organisation.id], aliases: undefined };
       if (operationId === 'adminCreateDeployment' && random.chance(0.8))
         return { ...body, model: someOf(models), address: 'http://10.0.0.1:8080/v1' };
       if (operationId === 'adminCreateMaintenanceWindow') {
@@ -373,46 +373,47 @@ export function createPools(world: Harness, random: Random, given: InitialIds): 
 
     signed(operationId) {
       if (operationId !== 'receiveStripeEvent') return null;
-      const { webhookSecret } = world.fixture.stripe.settings;
+      const { webhookSecret } = harness.fixture.stripe.settings;
       const event = { type: 'customer.created', object: {}, createdMs: Date.now() };
       const { body, headers } = signStripeEvent(webhookSecret, event);
       return { body: JSON.parse(body) as unknown, headers };
     },
 
-    note(operationId, answer) {
-      remember(operations, answer.headers['operation-id']);
-      if (answer.status < 200 || answer.status > 202) return;
-      if (operationId === 'supplierStartEnrolment') remember(enrolments, answer.json.id);
-      if (operationId === 'createApiKey' || operationId === 'rotateApiKey') remember(keys, answer.json.id);
-      if (operationId === 'createSshPublicKey') remember(sshKeys, answer.json.id);
-      if (operationId === 'adminCreateOrganisation') remember(victims, answer.json.id);
-      if (operationId === 'adminAddMember' && answer.json.organisationId === world.acme.organisation.id) {
-        remember(people, answer.json.userId);
+    note(operationId, response) {
+      remember(operations, response.headers['operation-id']);
+      if (response.status < 200 || response.status > 202) return;
+      if (operationId === 'supplierStartEnrolment') remember(enrolments, response.json.id);
+      if (operationId === 'createApiKey' || operationId === 'rotateApiKey') remember(keys, response.json.id);
+      if (operationId === 'createSshPublicKey') remember(sshKeys, response.json.id);
+      if (operationId === 'adminCreateOrganisation') remember(victims, response.json.id);
+      if (operationId === 'adminAddMember' && response.json.organisationId === harness.acme.organisation.id) {
+        remember(people, response.json.userId);
       }
       if (operationId === 'createVirtualMachineRental')
-        remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
-      if (operationId === 'createBareMetalRental') remember(metal, String(answer.json.id));
-      if (operationId === 'createStorageVolume') remember(volumes, String(answer.json.storageVolumeId));
-      if (operationId === 'createStorageVolumeSnapshot') remember(snapshots, answer.json.id);
-      if (operationId === 'createWebhook') remember(webhooks, answer.json.id);
+        remember(random.chance(0.3) ? ending : rentals, String(response.json.id));
+      if (operationId === 'createBareMetalRental') remember(metal, String(response.json.id));
+      if (operationId === 'createStorageVolume') remember(volumes, String(response.json.storageVolumeId));
+      if (operationId === 'createStorageVolumeSnapshot') remember(snapshots, response.json.id);
+      if (operationId === 'createWebhook') remember(webhooks, response.json.id);
       if (operationId === 'supplierApply') hasApplied = true;
       if (operationId === 'supplierCreateJoinToken') {
-        remember(joinTokens, answer.json.id);
-        remember(joinSecrets, answer.json.token);
+        remember(joinTokens, response.json.id);
+        remember(joinSecrets, response.json.token);
       }
-      if (operationId === 'supplierRequestPayout') remember(payouts, answer.json.id);
-      if (operationId === 'createMarketplaceInstance') remember(instances, answer.json.instance_name);
-      if (operationId === 'inviteMember') remember(invitations, answer.json.id);
-      if (operationId === 'createBudget') remember(budgets, answer.json.id);
-      if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
-      if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
-      if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
-      if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
-      if (operationId === 'adminCreateCluster') remember(clusters, answer.json.id);
-      if (operationId === 'adminCreateModel') remember(models, answer.json.name);
-      if (operationId === 'adminCreateDeployment') remember(deployments, answer.json.id);
-      if (operationId === 'adminCreateMaintenanceWindow') remember(windows, answer.json.id);
-      if (operationId === 'getOperation') remember(idempotencyKeys, answer.json.idempotencyKey);
+      if (operationId === 'supplierRequestPayout') remember(payouts, response.json.id);
+      if (operationId === 'createMarketplaceInstance') remember(instances, response.json.instance_name);
+      if (operationId === 'inviteMember') remember(invitations, response.json.id);
+      if (operationId === 'createBudget') remember(budgets, response.json.id);
+      if (operationId === 'createTopUp') remember(payments, response.json.paymentId);
+      if (operationId === 'adminGrant' || operationId === 'adminAdjust')
+        remember(transfers, response.json.id);
+      if (operationId === 'adminCreatePrice') remember(prices, response.json.id);
+      if (operationId === 'adminCreateEntitlement') remember(entitlements, response.json.id);
+      if (operationId === 'adminCreateCluster') remember(clusters, response.json.id);
+      if (operationId === 'adminCreateModel') remember(models, response.json.name);
+      if (operationId === 'adminCreateDeployment') remember(deployments, response.json.id);
+      if (operationId === 'adminCreateMaintenanceWindow') remember(windows, response.json.id);
+      if (operationId === 'getOperation') remember(idempotencyKeys, response.json.idempotencyKey);
     },
   };
 }

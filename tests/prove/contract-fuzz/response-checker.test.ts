@@ -7,7 +7,7 @@ import { createResponseChecker } from './response-checker.ts';
 
 const judge = createResponseChecker();
 const { getApiKey, revokeApiKey, deleteSshPublicKey } = contract.operations;
-const answer = (status: number, json: unknown) => ({ status, json, text: JSON.stringify(json) });
+const response = (status: number, json: unknown) => ({ status, json, text: JSON.stringify(json) });
 
 const key = {
   id: 'key_01JD0000000000000000000000',
@@ -37,18 +37,18 @@ const key = {
 };
 
 test('an answer as promised passes', () => {
-  expect(judge(getApiKey, answer(200, key))).toBeNull();
+  expect(judge(getApiKey, response(200, key))).toBeNull();
   expect(judge(deleteSshPublicKey, { status: 204, json: undefined, text: '' })).toBeNull();
 });
 
 test.each([
-  ['a server error', answer(500, {}), /answered 500/],
-  ['a status nobody declared', answer(418, {}), /418, which it does not declare/],
-  ['a missing field', answer(200, { ...key, mode: undefined }), /outside its schema/],
-  ['a field of the wrong type', answer(200, { ...key, name: 7 }), /outside its schema/],
+  ['a server error', response(500, {}), /answered 500/],
+  ['a status nobody declared', response(418, {}), /418, which it does not declare/],
+  ['a missing field', response(200, { ...key, mode: undefined }), /outside its schema/],
+  ['a field of the wrong type', response(200, { ...key, name: 7 }), /outside its schema/],
   [
     'an error body without its reason',
-    answer(404, { message: 'no', code: 'NOT_FOUND' }),
+    response(404, { message: 'no', code: 'NOT_FOUND' }),
     /outside its schema/,
   ],
 ])('%s is found', (_, given, complaint) => {
@@ -57,5 +57,5 @@ test.each([
 });
 
 test('a body where none belongs is found', () => {
-  expect(judge(deleteSshPublicKey, answer(204, {}))).toMatch(/204 with a body/);
+  expect(judge(deleteSshPublicKey, response(204, {}))).toMatch(/204 with a body/);
 });

@@ -6,7 +6,7 @@ import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
 /** Says what is wrong with an answer, by the published documents alone; null when nothing is. */
 export type ResponseChecker = (
   operation: Operation,
-  answer: Pick<CallResponse, 'status' | 'text' | 'json'>,
+  response: Pick<CallResponse, 'status' | 'text' | 'json'>,
 ) => string | null;
 
 export function createResponseChecker(): ResponseChecker {
@@ -18,23 +18,23 @@ export function createResponseChecker(): ResponseChecker {
     documents.set(name, document);
     ajv.addSchema(document as object, name);
   }
-  return (operation, answer) => {
-    if (answer.status >= 500) return `answered ${answer.status}: ${answer.text.slice(0, 300)}`;
+  return (operation, response) => {
+    if (response.status >= 500) return `answered ${response.status}: ${response.text.slice(0, 300)}`;
     const document = documents.get(operation.document);
-    const pointer = resolvePointer(document, responsePointer(operation, answer.status));
+    const pointer = resolvePointer(document, responsePointer(operation, response.status));
     const declared = lookUp(document, pointer);
     if (declared === undefined)
-      return `answered ${answer.status}, which it does not declare: ${answer.text.slice(0, 300)}`;
-    if (answer.status === 204) return answer.text === '' ? null : 'answered 204 with a body';
+      return `answered ${response.status}, which it does not declare: ${response.text.slice(0, 300)}`;
+    if (response.status === 204) return response.text === '' ? null : 'answered 204 with a body';
     const { contentType } = operation.response;
     // A file has no schema that says more than that it is one.
-    if (contentType !== undefined && answer.status === operation.response.status) {
-      return answer.text === '' ? `answered an empty ${contentType}` : null;
+    if (contentType !== undefined && response.status === operation.response.status) {
+      return response.text === '' ? `answered an empty ${contentType}` : null;
     }
     const where = `${operation.document}#${[...pointer, 'content', 'application/json', 'schema'].map(escape).join('')}`;
     const validate = validators.get(where) ?? ajv.compile({ $ref: where });
     validators.set(where, validate);
-    return validate(answer.json) ? null : `answered outside its schema: ${ajv.errorsText(validate.errors)}`;
+    return validate(response.json) ? null : `answered outside its schema: ${ajv.errorsText(validate.errors)}`;
   };
 }
 

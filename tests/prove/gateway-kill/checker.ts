@@ -217,12 +217,12 @@ function checkUnknownRequests(
   told: readonly RequestResult[],
   byId: ReadonlyMap<string, RequestRow>,
 ): string[] {
-  const heard = new Set(told.flatMap(({ id }) => (id === null ? [] : [id])));
-  const strangers = [...byId.keys()].filter((id) => !heard.has(id)).length;
+  const received = new Set(told.flatMap(({ id }) => (id === null ? [] : [id])));
+  const outsiders = [...byId.keys()].filter((id) => !received.has(id)).length;
   const deaf = told.filter(({ id }) => id === null).length;
-  return strangers <= deaf
+  return outsiders <= deaf
     ? []
-    : [`${strangers} requests are in the books, and only ${deaf} clients heard no id`];
+    : [`${outsiders} requests are in the books, and only ${deaf} clients heard no id`];
 }
 
 /** Every balance lost exactly what its requests cost. */

@@ -186,10 +186,10 @@ async function setUp(enter: EmulatedHost['enter'], image: VmImage): Promise<void
 }
 
 async function engineOf(enter: EmulatedHost['enter'], log: string): Promise<string> {
-  const answer = JSON.parse(await enter('incus', 'query', '/1.0')) as {
+  const response = JSON.parse(await enter('incus', 'query', '/1.0')) as {
     environment: { driver: string; driver_version: string; server_version: string };
   };
-  const { driver, driver_version: version, server_version: incus } = answer.environment;
+  const { driver, driver_version: version, server_version: incus } = response.environment;
   if (driver.includes('qemu')) return `Incus ${incus}, ${driver} ${version}`;
   const lines = readFileSync(log, 'utf8').split('\n');
   const reason = lines.findLast((line) => line.includes('virtual-machine')) ?? '';

@@ -42,9 +42,9 @@ export class VmLifecycle extends Stages {
   readonly #wish: MachineSpec;
   #hostKey = '';
 
-  constructor(parts: LifecycleDeps) {
-    super(parts.note);
-    this.#parts = parts;
+  constructor(deps: LifecycleDeps) {
+    super(deps.note);
+    this.#parts = deps;
     this.#wish = {
       externalId: randomUUID(),
       orgId: testIds.next('org'),
@@ -136,12 +136,12 @@ export class VmLifecycle extends Stages {
     this.expect(told === 'user data ran on emulated-vm\n', `user data left ${JSON.stringify(told)}`);
     await session.run('echo kept >kept && sync');
     session.end();
-    const stranger = await this.#tryLogin(newKeyPair()).then(
+    const outsider = await this.#tryLogin(newKeyPair()).then(
       () => null,
       (error: unknown) => String(error),
     );
-    this.expect(stranger !== null, 'it lets in a key that nobody gave it');
-    this.expect(/authentication/iu.test(stranger ?? ''), `another key is refused, but for: ${stranger}`);
+    this.expect(outsider !== null, 'it lets in a key that nobody gave it');
+    this.expect(/authentication/iu.test(outsider ?? ''), `another key is refused, but for: ${outsider}`);
   }
 
   async #isTold(): Promise<void> {
@@ -199,8 +199,8 @@ export class VmLifecycle extends Stages {
     await session.run('cd /var/tmp && setsid -f python3 -m http.server 8000 </dev/null >/dev/null 2>&1');
     await driver.setPorts(this.#wish, [ssh, web], callTimeout());
     const page = await eventually({ what: 'a page through the new port', timeoutMs: loginMs }, async () => {
-      const answer = await fetch(`http://${host.address}:${webPort}/user-data`);
-      return answer.text();
+      const response = await fetch(`http://${host.address}:${webPort}/user-data`);
+      return response.text();
     });
     this.expect(page.startsWith('user data ran'), `the new port answers ${JSON.stringify(page)}`);
     await other.setPorts(this.#wish, [ssh], callTimeout());
@@ -215,9 +215,9 @@ export class VmLifecycle extends Stages {
 
   async #stops(): Promise<void> {
     const { driver, other } = this.#parts;
-    const beganMs = systemClock.monotonicMs();
+    const startedMs = systemClock.monotonicMs();
     await driver.stop(this.#wish, { graceMs }, callTimeout());
-    const tookMs = systemClock.monotonicMs() - beganMs;
+    const tookMs = systemClock.monotonicMs() - startedMs;
     this.expect(tookMs < graceMs, 'it did not end by itself when it was asked to');
     await other.stop(this.#wish, { graceMs }, callTimeout());
     const view = await driver.describe(this.#wish, callTimeout());

@@ -40,18 +40,18 @@ export class BareMetalLifecycle extends Stages {
   /** What the tenant leaves on the disk. */
   readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
 
-  constructor(parts: LifecycleDeps) {
-    super(parts.note);
-    this.#parts = parts;
+  constructor(deps: LifecycleDeps) {
+    super(deps.note);
+    this.#parts = deps;
   }
 
   async lead(): Promise<Readonly<Record<string, string>>> {
-    const wish = await this.#wish();
-    const deploy = await this.timed('deploy', () => this.#isDeployed(wish));
+    const spec = await this.#wish();
+    const deploy = await this.timed('deploy', () => this.#isDeployed(spec));
     const login = await this.timed('boot and log in', () => this.#letsItsTenantIn());
     await this.timed('what is on the disk', () => this.#hasTheTenantsDisk());
-    const cut = await this.timed('cut', () => this.#isCut(wish));
-    const wipe = await this.timed('terminate', () => this.#ends(wish));
+    const cut = await this.timed('cut', () => this.#isCut(spec));
+    const wipe = await this.timed('terminate', () => this.#ends(spec));
     await this.timed('what is left on the disk', () => this.#isWiped());
     return {
       'from create, asked twice at once, until Ironic has written the image': deploy,
@@ -84,12 +84,12 @@ export class BareMetalLifecycle extends Stages {
     };
   }
 
-  async #isDeployed(wish: MachineSpec): Promise<void> {
+  async #isDeployed(spec: MachineSpec): Promise<void> {
     const { driver, other, machine } = this.#parts;
-    await Promise.all([driver.create(wish, within(callMs)), other.create(wish, within(callMs))]);
+    await Promise.all([driver.create(spec, within(callMs)), other.create(spec, within(callMs))]);
     const options = { what: 'the deploy to end', timeoutMs: deployMs, intervalMs: 2_000 };
     const view = await eventually(options, async (): Promise<MachineView | undefined> => {
-      const seen = await driver.describe(wish, within(callMs));
+      const seen = await driver.describe(spec, within(callMs));
       return seen === null || seen.power === 'changing' ? undefined : seen;
     });
     if (view.power !== 'on') throw new Error(`The deploy came to nothing: ${view.detail}`);
@@ -106,8 +106,8 @@ export class BareMetalLifecycle extends Stages {
     await session.run(`echo ${this.#secret} >/data/secret && sync`);
     session.end();
     const target = { host: machine.address, port: 22, user: 'root', hostKey: null };
-    const stranger = await isKeyRejected({ ...target, privateKey: newKeyPair().private }, within(loginMs));
-    this.expect(stranger === 'refused', `a key that nobody gave it is ${stranger}`);
+    const outsider = await isKeyRejected({ ...target, privateKey: newKeyPair().private }, within(loginMs));
+    this.expect(outsider === 'refused', `a key that nobody gave it is ${outsider}`);
   }
 
   /** Before anyone may say that it is gone, it must have been there, and where we look. */
@@ -118,10 +118,10 @@ export class BareMetalLifecycle extends Stages {
     this.expect(unseen.length === 0, `the deployed disk does not hold ${unseen.join(', ')}`);
   }
 
-  async #isCut(wish: MachineSpec): Promise<void> {
+  async #isCut(spec: MachineSpec): Promise<void> {
     const { other, machine } = this.#parts;
     const session = await this.#login(this.#key);
-    await other.cutAccess(wish, within(callMs));
+    await other.cutAccess(spec, within(callMs));
     this.expect(machine.power === 'Off', 'it has power after it was cut');
     const isOpen = await acceptsTcp({ host: machine.address, port: 22 });
     this.expect(!isOpen, 'SSH is open after it was cut');
@@ -130,10 +130,10 @@ export class BareMetalLifecycle extends Stages {
     session.end();
   }
 
-  async #ends(wish: MachineSpec): Promise<void> {
+  async #ends(spec: MachineSpec): Promise<void> {
     const { driver, other, ironic, nodeUuid } = this.#parts;
-    await driver.terminate(wish, within(wipeMs));
-    this.expect((await other.describe(wish, within(callMs))) === null, 'it is there after terminate');
+    await driver.terminate(spec, within(wipeMs));
+    this.expect((await other.describe(spec, within(callMs))) === null, 'it is there after terminate');
     const { machines } = await other.listOwned(within(callMs));
     this.expect(machines.length === 0, 'it is listed after terminate');
     const node = await readNode(ironic, nodeUuid);

@@ -12,7 +12,7 @@ export interface RentalKind {
   readonly staying: number;
   /** The product with hosts of this kind, and what is done to them by a person. */
   open(): Promise<ProofEnvironment>;
-  rent(tenant: StackTenant, wish: RentRequest, idempotencyKey: string): Promise<RentOutcome>;
+  rent(tenant: StackTenant, request: RentRequest, idempotencyKey: string): Promise<RentOutcome>;
   /** Null: it is listed no more. */
   read(tenant: StackTenant, id: string): Promise<RentalState | null>;
   end(tenant: StackTenant, id: string, idempotencyKey?: string): Promise<void>;

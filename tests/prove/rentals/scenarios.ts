@@ -76,16 +76,16 @@ export async function rentAtRandom(
 async function rentWhenCapacity(
   story: RentalScenario,
   line: CapacityQueue,
-  wish: RentRequest,
+  request: RentRequest,
 ): Promise<string> {
-  const beganMs = systemClock.monotonicMs();
+  const startedMs = systemClock.monotonicMs();
   try {
     for (;;) {
-      const id = line.mayAsk(story) ? await rentNow(story, wish) : null;
+      const id = line.mayAsk(story) ? await rentNow(story, request) : null;
       if (id !== null) return id;
-      const waitedMs = systemClock.monotonicMs() - beganMs;
+      const waitedMs = systemClock.monotonicMs() - startedMs;
       if (waitedMs >= CAPACITY_TIMEOUT_MS) {
-        throw new Error(`There was never room for rental ${story.nth}, which is of ${wish.units}.`);
+        throw new Error(`There was never room for rental ${story.nth}, which is of ${request.units}.`);
       }
       if (waitedMs >= QUEUE_AFTER_MS) line.join(story);
       await systemClock.sleep(1_000);
@@ -96,8 +96,8 @@ async function rentWhenCapacity(
 }
 
 /** Null: there is no room. */
-async function rentNow(story: RentalScenario, wish: RentRequest): Promise<string | null> {
-  const made = await story.kind.rent(story.tenant, wish, `rent-${story.nth}-${story.refusals}`);
+async function rentNow(story: RentalScenario, request: RentRequest): Promise<string | null> {
+  const made = await story.kind.rent(story.tenant, request, `rent-${story.nth}-${story.refusals}`);
   if (made.outcome === 'accepted') return made.id;
   if (made.outcome === 'refused') throw new Error(`Rental ${story.nth} was refused: ${made.why}`);
   story.refusals += 1;

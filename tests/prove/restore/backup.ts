@@ -92,8 +92,8 @@ export async function startBackedUpPostgres(folder: string): Promise<BackedUpPos
       await own(data);
       await startNode('postgres', node);
       await eventually({ what: 'PostgreSQL to finish its recovery', ...patient }, async () => {
-        const [answer] = await query(url, 'select pg_is_in_recovery() as recovering');
-        return answer?.['recovering'] === false;
+        const [response] = await query(url, 'select pg_is_in_recovery() as recovering');
+        return response?.['recovering'] === false;
       });
     },
   };

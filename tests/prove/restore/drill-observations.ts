@@ -83,11 +83,11 @@ export async function leasesExceedingHolds(stack: DrillStack): Promise<readonly 
   const wrong = leases
     .filter(({ lent, held, settled }) => BigInt(held) + BigInt(settled) < BigInt(lent))
     .map(({ epoch }) => `the lease of epoch ${epoch} holds less than it has lent`);
-  for (const pot of found.filter(({ isClosed }) => !isClosed)) {
+  for (const lease of found.filter(({ isClosed }) => !isClosed)) {
     const most = leases
-      .filter(({ epoch }) => epoch === pot.epoch)
+      .filter(({ epoch }) => epoch === lease.epoch)
       .reduce((sum, { lent }) => (BigInt(lent) > sum ? BigInt(lent) : sum), 0n);
-    if (pot.lent > most) wrong.push(`${pot.key} has ${pot.lent}, the ledger has lent ${most}`);
+    if (lease.lent > most) wrong.push(`${lease.key} has ${lease.lent}, the ledger has lent ${most}`);
   }
   return [...new Set(wrong)];
 }

@@ -132,7 +132,12 @@ export async function payByCard(stack: DrillStack, given: DrillTenant | undefine
     object: session,
     createdMs: systemClock.nowMs(),
   });
-  const answer = await fetch(`${stack.apiUrl}/v2/payments/stripe/webhook`, { method: 'POST', headers, body });
-  if (answer.status >= 300) throw new Error(`The webhook answered ${answer.status}: ${await answer.text()}`);
+  const response = await fetch(`${stack.apiUrl}/v2/payments/stripe/webhook`, {
+    method: 'POST',
+    headers,
+    body,
+  });
+  if (response.status >= 300)
+    throw new Error(`The webhook answered ${response.status}: ${await response.text()}`);
   return session.id;
 }

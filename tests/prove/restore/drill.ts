@@ -125,8 +125,8 @@ async function watchBlocked(
       (await spendableCredit(stack)) === 0n,
       'credit can be spent in Valkey while the restore is not confirmed',
     );
-    const answer = await tenants[0]?.chat();
-    expect(answer === 503, `a request was answered ${answer} while the restore is not confirmed`);
+    const response = await tenants[0]?.chat();
+    expect(response === 503, `a request was answered ${response} while the restore is not confirmed`);
     const now = new Set(await stack.machines());
     const gone = machines.filter((id) => !now.has(id));
     expect(gone.length === 0, `machines were removed before the confirmation: ${gone.join(', ')}`);

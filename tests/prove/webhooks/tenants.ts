@@ -62,9 +62,9 @@ const LONG_PAUSE_MS = 1_000;
 export async function writeEvents(
   db: Db,
   random: Random,
-  wish: { readonly orgIds: readonly OrgId[]; readonly plenty: number; readonly over: AbortSignal },
+  request: { readonly orgIds: readonly OrgId[]; readonly plenty: number; readonly over: AbortSignal },
 ): Promise<number> {
-  const { orgIds, plenty, over } = wish;
+  const { orgIds, plenty, over } = request;
   let written = 0;
   while (!over.aborted) {
     for (const orgId of orgIds) {

@@ -74,7 +74,7 @@ export async function createClockHarness(): Promise<ClockHarness> {
   const potService = createCreditLeaseService({
     ...{ db: rentals.db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules: leaseRules },
   });
-  const world: ClockHarness = {
+  const harness: ClockHarness = {
     rentals,
     volumes,
     potService,
@@ -93,11 +93,11 @@ export async function createClockHarness(): Promise<ClockHarness> {
     drop: () => dropAll(rentals, volumes, valkey),
   };
   await insertRentals(rentals);
-  await insertMoney(world);
+  await insertMoney(harness);
   await insertExpiringRows(rentals);
   await insertVolumes(volumes);
-  await world.advance(0);
-  return world;
+  await harness.advance(0);
+  return harness;
 }
 
 async function dropAll(rentals: RentalHarness, volumes: VolumeHarness, valkey: TestValkey): Promise<void> {

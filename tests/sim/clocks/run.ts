@@ -8,8 +8,12 @@ import type { ClockHarness } from './harness.ts';
 const realNowMs = Date.now;
 
 /** Works with the wall clock of the process this far from the clock of the database. */
-export function atOffset<T>(world: ClockHarness, offsetMs: () => number, work: () => Promise<T>): Promise<T> {
-  return withWrongClock(() => world.rentals.clock.nowMs() + offsetMs() - realNowMs(), work);
+export function atOffset<T>(
+  harness: ClockHarness,
+  offsetMs: () => number,
+  work: () => Promise<T>,
+): Promise<T> {
+  return withWrongClock(() => harness.rentals.clock.nowMs() + offsetMs() - realNowMs(), work);
 }
 
 type Figures = ReadonlyMap<string, string>;
@@ -21,22 +25,22 @@ async function figuresOf({ rentals, volumes }: ClockHarness): Promise<Figures> {
   );
 }
 
-async function sweepOnce(world: ClockHarness, db: Db): Promise<void> {
-  for (const sweep of Object.values(sweeps)) await sweep(world, db);
+async function sweepOnce(harness: ClockHarness, db: Db): Promise<void> {
+  for (const sweep of Object.values(sweeps)) await sweep(harness, db);
 }
 
 const ROUNDS_MAX = 12;
 
 /** Sweeps with the right clock until nothing is left to be done at this time of the database. */
-export async function sweepUntilStable(world: ClockHarness): Promise<void> {
-  let before = await figuresOf(world);
+export async function sweepUntilStable(harness: ClockHarness): Promise<void> {
+  let before = await figuresOf(harness);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     await atOffset(
-      world,
+      harness,
       () => 0,
-      () => sweepOnce(world, world.rentals.db),
+      () => sweepOnce(harness, harness.rentals.db),
     );
-    const after = await figuresOf(world);
+    const after = await figuresOf(harness);
     if (differences(before, after).length === 0) return;
     before = after;
   }
@@ -44,26 +48,26 @@ export async function sweepUntilStable(world: ClockHarness): Promise<void> {
 }
 
 /** Everything that the sweeps change with a wrong clock, after the right clock has left nothing to be done. */
-export async function changesAt(world: ClockHarness, offsetMs: () => number): Promise<readonly string[]> {
-  const before = await figuresOf(world);
-  await atOffset(world, offsetMs, () => sweepOnce(world, world.rentals.db));
-  return differences(before, await figuresOf(world));
+export async function changesAt(harness: ClockHarness, offsetMs: () => number): Promise<readonly string[]> {
+  const before = await figuresOf(harness);
+  await atOffset(harness, offsetMs, () => sweepOnce(harness, harness.rentals.db));
+  return differences(before, await figuresOf(harness));
 }
 
 /** What one sweep changes if its transactions go by the wall clock of the process, as they once did. */
 export async function changesIfBroken(
-  world: ClockHarness,
+  harness: ClockHarness,
   name: string,
   offsetMs: number,
 ): Promise<readonly string[]> {
-  const before = await figuresOf(world);
+  const before = await figuresOf(harness);
   const sweep = sweeps[name];
   await atOffset(
-    world,
+    harness,
     () => offsetMs,
-    async () => sweep?.(world, world.atProcessTime(world.rentals.db)),
+    async () => sweep?.(harness, harness.atProcessTime(harness.rentals.db)),
   );
-  return differences(before, await figuresOf(world));
+  return differences(before, await figuresOf(harness));
 }
 
 /** Findings of a full audit of both databases; the money of the tenants was never paid in, which is not one. */

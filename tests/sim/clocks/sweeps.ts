@@ -43,20 +43,20 @@ const LIMIT = 500;
 const ROUNDS_MAX = 50;
 
 /** One step of a loop of the worker or the api, as the process runs it. `db` is the database of the rentals. */
-export type Sweep = (world: ClockHarness, db: Db) => Promise<unknown>;
+export type Sweep = (harness: ClockHarness, db: Db) => Promise<unknown>;
 
 const keys = createApiKeyService({ announce: () => undefined });
 const inTransaction = (db: Db, name: string, work: Parameters<Db['transaction']>[1]): Promise<unknown> =>
   db.transaction({ name, isolation: 'read committed' }, work);
-const leaseSweepsOf = (world: ClockHarness, db: Db): CreditLeaseSweeps =>
+const leaseSweepsOf = (harness: ClockHarness, db: Db): CreditLeaseSweeps =>
   createCreditLeaseSweeps({
-    ...{ db, log, cell: 1, service: world.potService, rules: world.potRules },
+    ...{ db, log, cell: 1, service: harness.potService, rules: harness.potRules },
     publishEnd: async () => undefined,
   });
 /** The rows of volumes are in a database of their own: with the clock that the other one has. */
-const volumesOf = (world: ClockHarness, db: Db) => ({
-  ...world.volumes.parts,
-  ...(db === world.rentals.db ? {} : { db: world.atProcessTime(world.volumes.db) }),
+const volumesOf = (harness: ClockHarness, db: Db) => ({
+  ...harness.volumes.parts,
+  ...(db === harness.rentals.db ? {} : { db: harness.atProcessTime(harness.volumes.db) }),
 });
 
 /** By the name of the loop that runs them. */
@@ -74,9 +74,9 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
       },
     }).checkDue(LIMIT),
   // A shard that was swept at this very instant is swept again.
-  'post meters': async (world, db) => {
+  'post meters': async (harness, db) => {
     await sweepDueShards(db, { log, everyMs: 0, limit: LIMIT });
-    await sweepDueShards(volumesOf(world, db).db, { log, everyMs: 0, limit: LIMIT });
+    await sweepDueShards(volumesOf(harness, db).db, { log, everyMs: 0, limit: LIMIT });
   },
   'keep maintenance windows': (_, db) => sweepMaintenance(db, { log }),
   'take expired promotional credit': (_, db) => expirePromos(db, { log, limit: LIMIT }),
@@ -89,40 +89,40 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
   'expired sessions': (_, db) =>
     inTransaction(db, 'forget expired sign-ins', (tx) => deleteExpiredAuthRows(tx, LIMIT)),
   'call for due rentals': (_, db) => enqueueDueRentals(db, LIMIT, { log }),
-  'recover stuck rentals': async (world, db) => {
-    const parts = { ...reconcileDepsOf(world.rentals), db };
+  'recover stuck rentals': async (harness, db) => {
+    const parts = { ...reconcileDepsOf(harness.rentals), db };
     await createRentalRecovery(parts).recover(never);
     // The workflow calls this; here nothing else does.
-    for (const { orgId, id } of await world.liveRentals()) {
+    for (const { orgId, id } of await harness.liveRentals()) {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         if ((await reconcileRental(parts, orgId, id, never)).kind !== 'again') break;
       }
     }
   },
   'carry out what balances require': (_, db) => executeRequiredActions(db, { log, limit: LIMIT }),
-  'repair late rentals': (world, db) =>
+  'repair late rentals': (harness, db) =>
     new InventoryReconciler({
-      ...{ db, clock: systemClock, log, holder: 'clocks', drivers: world.rentals.drivers },
+      ...{ db, clock: systemClock, log, holder: 'clocks', drivers: harness.rentals.drivers },
     }).repairLate(),
-  'sample machines': (world, db) => {
+  'sample machines': (harness, db) => {
     const onIdle: Parameters<typeof sampleDueShards>[0]['onIdle'] = (rental) => executeIdleRule(db, rental);
-    return sampleDueShards({ db, clock: systemClock, log, drivers: world.rentals.drivers, onIdle }, never);
+    return sampleDueShards({ db, clock: systemClock, log, drivers: harness.rentals.drivers, onIdle }, never);
   },
   'forget samples and consoles': async (_, db) => {
     await expireSamples(db);
     await deleteOldConsoles(db);
   },
-  'look at storage nodes': (world, db) => checkDueNodes(volumesOf(world, db), never),
-  'bring volumes about': async (world, db) => {
+  'look at storage nodes': (harness, db) => checkDueNodes(volumesOf(harness, db), never),
+  'bring volumes about': async (harness, db) => {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      if ((await reconcileDueVolumes(volumesOf(world, db), LIMIT, never)) === 0) break;
+      if ((await reconcileDueVolumes(volumesOf(harness, db), LIMIT, never)) === 0) break;
     }
   },
-  'freeze unpaid volumes': (world, db) => freezeUnpaid(volumesOf(world, db).db, { log, limit: LIMIT }),
-  'call in leases of pots': (world, db) => leaseSweepsOf(world, db).callIn(),
-  'close leases of pots': (world, db) => leaseSweepsOf(world, db).closePassed(),
-  'give up silent gateways': (world, db) => leaseSweepsOf(world, db).buryDead(),
-  'settle ended gateways': (world, db) => leaseSweepsOf(world, db).settleDead(),
+  'freeze unpaid volumes': (harness, db) => freezeUnpaid(volumesOf(harness, db).db, { log, limit: LIMIT }),
+  'call in leases of pots': (harness, db) => leaseSweepsOf(harness, db).callIn(),
+  'close leases of pots': (harness, db) => leaseSweepsOf(harness, db).closePassed(),
+  'give up silent gateways': (harness, db) => leaseSweepsOf(harness, db).buryDead(),
+  'settle ended gateways': (harness, db) => leaseSweepsOf(harness, db).settleDead(),
   'tidy webhooks': (_, db) => cleanUpWebhooks(db, LIMIT),
   'measure machines of suppliers': (_, db) => measureMachines({ db, clock: systemClock, log }, LIMIT),
   'judge machines of suppliers': (_, db) => quarantineFaultyMachines({ db, clock: systemClock, log }),

@@ -225,16 +225,16 @@ const commandMakers = {
 export type CommandKind = keyof typeof commandMakers;
 
 /** A command of this sort, or null when there is nothing it could be about. */
-export function makeCommand(known: KnownState, random: Random, wish: CommandKind): LedgerCommand | null {
+export function makeCommand(known: KnownState, random: Random, request: CommandKind): LedgerCommand | null {
   const poor = known.tenants.filter((tenant) => ownMoney(tenant) < 1_000_000_000n);
-  const tenant = wish === 'topUp' && poor.length > 0 ? random.pick(poor) : random.pick(known.tenants);
-  return commandMakers[wish](known, random, tenant);
+  const tenant = request === 'topUp' && poor.length > 0 ? random.pick(poor) : random.pick(known.tenants);
+  return commandMakers[request](known, random, tenant);
 }
 
 function base(known: KnownState, random: Random, tenant: Tenant, kind: string) {
   // A hostile or confused caller names things of others.
-  const stranger = random.pick(known.tenants.filter(({ mode }) => mode === tenant.mode));
-  const { orgId, mode } = random.chance(0.01) ? stranger : tenant;
+  const outsider = random.pick(known.tenants.filter(({ mode }) => mode === tenant.mode));
+  const { orgId, mode } = random.chance(0.01) ? outsider : tenant;
   return { orgId, mode, cause: { kind, id: `c${random.int(1, 40)}` }, step: known.nextStep() };
 }
 

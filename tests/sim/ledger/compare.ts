@@ -61,8 +61,8 @@ export async function compareAccounts(client: Client, oracle: Oracle): Promise<s
         return `${account.name} is frozen wrongly`;
     }
   }
-  const [stray] = byId.values();
-  return stray === undefined ? undefined : `the database has a ${stray.kind} account that nobody opened`;
+  const [orphan] = byId.values();
+  return orphan === undefined ? undefined : `the database has a ${orphan.kind} account that nobody opened`;
 }
 
 const uuidOf = (account: Account): string => toUuid(account.id as BudgetId);

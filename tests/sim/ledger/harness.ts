@@ -78,7 +78,7 @@ export async function createLedgerHarness(random: Random): Promise<LedgerHarness
     tenants.push(oracle.addTenant(orgId, 'live', keyIds));
     if (random.chance(0.3)) tenants.push(oracle.addTenant(orgId, 'test', keyIds));
   }
-  const world: LedgerHarness = {
+  const harness: LedgerHarness = {
     database,
     db,
     client,
@@ -93,13 +93,13 @@ export async function createLedgerHarness(random: Random): Promise<LedgerHarness
     queue: [],
     steps: 0,
   };
-  await openAccounts(world);
-  return world;
+  await openAccounts(harness);
+  return harness;
 }
 
 /** A payout of what nobody has earned is refused, and opens both accounts, so that their ids are known. */
-async function openAccounts(world: LedgerHarness): Promise<void> {
-  const commands = world.tenants.map(({ orgId, mode }): LedgerCommand => ({
+async function openAccounts(harness: LedgerHarness): Promise<void> {
+  const commands = harness.tenants.map(({ orgId, mode }): LedgerCommand => ({
     do: 'debit',
     kind: 'payout',
     orgId,
@@ -111,24 +111,24 @@ async function openAccounts(world: LedgerHarness): Promise<void> {
     whenShort: 'refuse',
     description: 'Nothing',
   }));
-  await applyOnce(world, commands);
-  const { rows } = await world.client.query<{ id: string; kind: string; org_id: string; mode: string }>(
+  await applyOnce(harness, commands);
+  const { rows } = await harness.client.query<{ id: string; kind: string; org_id: string; mode: string }>(
     `select id, kind, org_id, mode from ledger_accounts where org_id is not null`,
   );
   for (const row of rows) {
-    const tenant = world.oracle.tenant(fromUuid('org', row.org_id), row.mode as Tenant['mode']);
+    const tenant = harness.oracle.tenant(fromUuid('org', row.org_id), row.mode as Tenant['mode']);
     (row.kind === 'credit' ? tenant.credit : tenant.earned).id = row.id;
   }
 }
 
-export async function closeLedgerHarness(world: LedgerHarness): Promise<void> {
-  await world.client.end();
-  await world.db.close();
-  await world.database.drop();
+export async function closeLedgerHarness(harness: LedgerHarness): Promise<void> {
+  await harness.client.end();
+  await harness.db.close();
+  await harness.database.drop();
 }
 
-export function countOutcome(world: LedgerHarness, what: string, by = 1): void {
-  world.tally[what] = (world.tally[what] ?? 0) + by;
+export function countOutcome(harness: LedgerHarness, what: string, by = 1): void {
+  harness.tally[what] = (harness.tally[what] ?? 0) + by;
 }
 
 /** One attempt at a batch, as its caller lives it: an answer, or an error that does not tell whether it happened. */
@@ -165,7 +165,7 @@ async function identify(tx: Tx): Promise<{ xid: string; pid: number }> {
 class Crash extends Error {}
 
 async function attempt(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   commands: readonly LedgerCommand[],
   fault?: Fault,
 ): Promise<Attempt> {
@@ -173,21 +173,21 @@ async function attempt(
   let xid: string | null = null;
   let killed: Promise<unknown> = Promise.resolve();
   try {
-    const results = await world.db.transaction(
+    const results = await harness.db.transaction(
       { name: 'simulated batch', isolation: 'read committed' },
       async (tx) => {
-        const answers = await applyLedger(tx, commands);
+        const responses = await applyLedger(tx, commands);
         // While all the locks are held: whoever shares an account with this batch comes before or after.
         turns += 1;
         turn = turns;
-        if (fault === undefined) return answers;
+        if (fault === undefined) return responses;
         const session = await identify(tx);
         ({ xid } = session);
         if (fault.before === 'error') throw new Crash('The process fails before it commits.');
-        const kill = () => world.client.query('select pg_terminate_backend($1)', [session.pid]);
+        const kill = () => harness.client.query('select pg_terminate_backend($1)', [session.pid]);
         if (fault.before === 'killed') await kill();
         else if (fault.during !== undefined) killed = systemClock.sleep(fault.during.afterMs).then(kill);
-        return answers;
+        return responses;
       },
     );
     return { commands, results: fault?.after === true ? null : results, turn, xid };
@@ -196,14 +196,14 @@ async function attempt(
     return { commands, results: null, turn, xid };
   } finally {
     await killed;
-    if (fault?.before === 'killed' || fault?.during !== undefined) await waitForPoolRecovery(world.db);
+    if (fault?.before === 'killed' || fault?.during !== undefined) await waitForPoolRecovery(harness.db);
   }
 }
 
 /** Asks the server itself, not the ledger, whether a transaction is in the books. */
-async function isCommitted(world: LedgerHarness, xid: string): Promise<boolean> {
+async function isCommitted(harness: LedgerHarness, xid: string): Promise<boolean> {
   for (;;) {
-    const { rows } = await world.client.query<{ status: string }>(
+    const { rows } = await harness.client.query<{ status: string }>(
       'select pg_xact_status($1::xid8) as status',
       [xid],
     );
@@ -213,59 +213,59 @@ async function isCommitted(world: LedgerHarness, xid: string): Promise<boolean> 
 }
 
 /** Applies one batch and holds every answer against the oracle's. */
-export async function applyOnce(world: LedgerHarness, commands: readonly LedgerCommand[]): Promise<void> {
-  await compareWithOracle(world, await attempt(world, commands));
+export async function applyOnce(harness: LedgerHarness, commands: readonly LedgerCommand[]): Promise<void> {
+  await compareWithOracle(harness, await attempt(harness, commands));
 }
 
 /** Several batches at once, over the same organisations; then the oracle does them in the order in which they came. */
 export async function applyConcurrently(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   batches: readonly (readonly LedgerCommand[])[],
 ): Promise<void> {
-  const settled = await Promise.allSettled(batches.map((batch) => attempt(world, batch)));
+  const settled = await Promise.allSettled(batches.map((batch) => attempt(harness, batch)));
   const failed = settled.find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   const attempts = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  for (const one of attempts.toSorted((a, b) => a.turn - b.turn)) await compareWithOracle(world, one);
-  countOutcome(world, 'batches at once', batches.length);
+  for (const one of attempts.toSorted((a, b) => a.turn - b.turn)) await compareWithOracle(harness, one);
+  countOutcome(harness, 'batches at once', batches.length);
 }
 
 /** A batch that meets a fault, and is then repeated whole by a caller who cannot know what became of it. */
 export async function applyWithFault(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   commands: readonly LedgerCommand[],
   fault: Fault,
 ): Promise<void> {
-  const broken = await attempt(world, commands, fault);
-  if (broken.results !== null) await compareWithOracle(world, broken);
-  else if (broken.xid !== null && (await isCommitted(world, broken.xid))) {
+  const broken = await attempt(harness, commands, fault);
+  if (broken.results !== null) await compareWithOracle(harness, broken);
+  else if (broken.xid !== null && (await isCommitted(harness, broken.xid))) {
     if (fault.before !== undefined) throw new Error('A batch that failed before its commit is in the books.');
-    countOutcome(world, 'commits without an answer');
-    for (const command of commands) world.oracle.decide(command, world.clock.nowMs());
-  } else countOutcome(world, 'batches undone by a crash');
-  await applyOnce(world, commands);
+    countOutcome(harness, 'commits without an answer');
+    for (const command of commands) harness.oracle.decide(command, harness.clock.nowMs());
+  } else countOutcome(harness, 'batches undone by a crash');
+  await applyOnce(harness, commands);
 }
 
-async function compareWithOracle(world: LedgerHarness, { commands, results }: Attempt): Promise<void> {
+async function compareWithOracle(harness: LedgerHarness, { commands, results }: Attempt): Promise<void> {
   if (results?.length !== commands.length) throw new Error('A batch was answered with too few results.');
   let grants = false;
   commands.forEach((command, index) => {
-    const expected = world.oracle.decide(command, world.clock.nowMs());
+    const expected = harness.oracle.decide(command, harness.clock.nowMs());
     const result = results[index] as LedgerResult;
-    const difference = compareResult(world, expected, result);
+    const difference = compareResult(harness, expected, result);
     if (difference !== null) {
       throw new Error(`${difference}: expected ${show(expected)}, got ${show(result)} for ${show(command)}`);
     }
     grants ||= command.do === 'credit' && command.promo !== undefined;
     countOutcome(
-      world,
+      harness,
       expected.ok ? (expected.replayed ? 'repeated' : `done ${command.do}`) : expected.reason,
     );
   });
-  if (grants) await recordPromos(world);
+  if (grants) await recordPromos(harness);
 }
 
-function compareResult(world: LedgerHarness, expected: Prediction, result: LedgerResult): string | null {
+function compareResult(harness: LedgerHarness, expected: Prediction, result: LedgerResult): string | null {
   if (!expected.ok || !result.ok) {
     if (expected.ok || result.ok) return 'refused by one only';
     const same =
@@ -277,12 +277,12 @@ function compareResult(world: LedgerHarness, expected: Prediction, result: Ledge
   for (const field of ['replayed', 'amount', 'held', 'shortfall', 'balanceAfter'] as const) {
     if (expected[field] !== result[field]) return `another ${field}`;
   }
-  return recordIds(world, expected, result);
+  return recordIds(harness, expected, result);
 }
 
 /** Ids are the ledger's to choose, but a thing has one and keeps it. */
 function recordIds(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   { transfer, hold }: Extract<Prediction, { ok: true }>,
   result: Extract<LedgerResult, { ok: true }>,
 ): string | null {
@@ -291,32 +291,32 @@ function recordIds(
   if (transfer !== null && result.transferId !== null) {
     if (transfer.id === null) {
       transfer.id = result.transferId;
-      world.oracle.transfersById.set(result.transferId, transfer);
-      world.transfers.push(transfer);
+      harness.oracle.transfersById.set(result.transferId, transfer);
+      harness.transfers.push(transfer);
     } else if (transfer.id !== result.transferId) return 'another transfer';
   }
   if (hold !== null && result.holdId !== null) {
     if (hold.id === null) {
       hold.id = result.holdId;
-      world.oracle.holds.set(result.holdId, hold);
-      world.holds.push(hold);
+      harness.oracle.holds.set(result.holdId, hold);
+      harness.holds.push(hold);
     } else if (hold.id !== result.holdId) return 'another hold';
   }
   return null;
 }
 
 /** The ids of promotional accounts, which no answer tells: the oldest unknown one of a tenant is its next. */
-async function recordPromos(world: LedgerHarness): Promise<void> {
-  const waiting = world.tenants.flatMap((tenant) =>
+async function recordPromos(harness: LedgerHarness): Promise<void> {
+  const waiting = harness.tenants.flatMap((tenant) =>
     tenant.money
       .filter(({ what, id }) => what === 'promo' && id.startsWith('z'))
       .map((promo) => ({ tenant, promo })),
   );
   if (waiting.length === 0) return;
-  const { rows } = await world.client.query<{ id: string; org_id: string; mode: string }>(
+  const { rows } = await harness.client.query<{ id: string; org_id: string; mode: string }>(
     `select id, org_id, mode from ledger_accounts where kind = 'promo' and id <> all($1::uuid[])
         and org_id = any($2::uuid[]) order by id`,
-    [[...knownPromos(world)], waiting.map(({ tenant }) => toUuid(tenant.orgId))],
+    [[...knownPromos(harness)], waiting.map(({ tenant }) => toUuid(tenant.orgId))],
   );
   for (const { tenant, promo } of waiting) {
     const uuid = toUuid(tenant.orgId);
@@ -324,12 +324,12 @@ async function recordPromos(world: LedgerHarness): Promise<void> {
     const [row] = found === -1 ? [] : rows.splice(found, 1);
     if (row === undefined) throw new Error(`${promo.name} is not in the database.`);
     promo.id = row.id;
-    world.oracle.promoNames.set(fromUuid('lac', row.id), promo.name);
+    harness.oracle.promoNames.set(fromUuid('lac', row.id), promo.name);
   }
 }
 
-function* knownPromos(world: LedgerHarness): Iterable<string> {
-  for (const tenant of world.tenants) {
+function* knownPromos(harness: LedgerHarness): Iterable<string> {
+  for (const tenant of harness.tenants) {
     for (const { what, id } of tenant.money) if (what === 'promo' && !id.startsWith('z')) yield id;
   }
 }

@@ -28,20 +28,20 @@ import { countOutcome, type LedgerHarness } from './harness.ts';
 
 /** What can happen to pots. Every act is alone: questions that it leaves behind are waited for. */
 
-type LeaseAction = (world: LedgerHarness, pots: LeaseHarness, random: Random) => Promise<void>;
+type LeaseAction = (harness: LedgerHarness, leases: LeaseHarness, random: Random) => Promise<void>;
 
-const balanceOf = (world: LedgerHarness, { orgId, mode }: LeaseTenant) =>
-  readBalance(world.db, orgId, mode, world.clock.now());
+const balanceOf = (harness: LedgerHarness, { orgId, mode }: LeaseTenant) =>
+  readBalance(harness.db, orgId, mode, harness.clock.now());
 
 /** What the pot of a spender still has on Valkey, as anyone can see who looks; null when there is none. */
 export async function readLease(
-  world: LedgerHarness,
-  pots: LeaseHarness,
+  harness: LedgerHarness,
+  leases: LeaseHarness,
   { orgId, mode }: LeaseTenant,
 ): Promise<{ epoch: bigint; remaining: bigint } | null> {
-  const { rows } = await world.client.query<{ namespace: string }>('select namespace from pot_servers');
+  const { rows } = await harness.client.query<{ namespace: string }>('select namespace from pot_servers');
   const key = `pot:${rows[0]?.namespace}:{${orgId}}:${mode}`;
-  const fields = await pots.valkey.client.command([
+  const fields = await leases.valkey.client.command([
     ...['HMGET', key, 'epoch', 'granted', 'recalled', 'reserved', 'spent'],
   ]);
   const [epoch, granted, recalled, reserved, spent] = fields as (string | null)[];
@@ -60,41 +60,41 @@ function worstCaseFrom(random: Random): NanoUsd {
 /** Rate limits are not what is simulated here. */
 const unlimited = { limits: [], tokens: 0 };
 
-export const reserve: LeaseAction = async (world, pots, random) => {
-  const gateway = random.pick(pots.gateways);
-  const spender = random.pick(pots.spenders);
+export const reserve: LeaseAction = async (harness, leases, random) => {
+  const gateway = random.pick(leases.gateways);
+  const spender = random.pick(leases.spenders);
   const amount = worstCaseFrom(random);
   const { orgId, mode, budget } = spender;
-  const trouble = pots.fault !== null;
+  const trouble = leases.fault !== null;
   const got = await gateway.client.reserve({
     orgId,
     mode,
-    requestId: world.ids.next('req'),
+    requestId: harness.ids.next('req'),
     amount,
     budgets: budget === null ? [] : [budget],
     ...unlimited,
   });
-  await waitForPending(pots);
+  await waitForPending(leases);
   if (!('refused' in got)) {
     if (!isPaid(got)) throw new Error('A request was admitted without a lease.');
-    pots.flights.push({ gateway, spender, reservation: got });
-    countOutcome(world, 'requests admitted');
+    leases.flights.push({ gateway, spender, reservation: got });
+    countOutcome(harness, 'requests admitted');
     return;
   }
-  countOutcome(world, `requests turned away: ${got.refused}`);
+  countOutcome(harness, `requests turned away: ${got.refused}`);
   if (trouble) return;
   if (got.refused === 'LEDGER_UNAVAILABLE') {
-    if (!pots.ledgerIsUp || (await isMoneyReturning(world, spender))) return;
+    if (!leases.ledgerIsUp || (await isMoneyReturning(harness, spender))) return;
     throw new Error(
       'The ledger was there, no money was on its way back, and a request was told to come again.',
     );
   }
-  if (!pots.ledgerIsUp) throw new Error(`The ledger was away and a request was told ${got.refused}.`);
+  if (!leases.ledgerIsUp) throw new Error(`The ledger was away and a request was told ${got.refused}.`);
   if (got.refused === 'INSUFFICIENT_BALANCE') {
-    const { available } = await balanceOf(world, spender);
-    const pot = await readLease(world, pots, spender);
+    const { available } = await balanceOf(harness, spender);
+    const pot = await readLease(harness, leases, spender);
     // A Valkey that went back in time may show a pot whose lease is closed: its money has long been given back.
-    const inPot = pot !== null && (await isOpenIn(world, spender, pot.epoch)) ? pot.remaining : 0n;
+    const inPot = pot !== null && (await isOpenIn(harness, spender, pot.epoch)) ? pot.remaining : 0n;
     if (available + inPot >= amount) {
       throw new Error(
         `A request for ${amount} was told there is no money, with ${available} in the book and ${inPot} in the pot.`,
@@ -104,16 +104,20 @@ export const reserve: LeaseAction = async (world, pots, random) => {
 };
 
 /** Whether a lease that is over still has to give something back. */
-async function isOpenIn(world: LedgerHarness, { orgId, mode }: LeaseTenant, epoch: bigint): Promise<boolean> {
-  const { rowCount } = await world.client.query(
+async function isOpenIn(
+  harness: LedgerHarness,
+  { orgId, mode }: LeaseTenant,
+  epoch: bigint,
+): Promise<boolean> {
+  const { rowCount } = await harness.client.query(
     `select 1 from pot_leases where org_id = $1 and mode = $2 and epoch = $3 and state = 'open'`,
     [toUuid(orgId), mode, epoch.toString()],
   );
   return rowCount !== 0;
 }
 
-async function isMoneyReturning(world: LedgerHarness, { orgId, mode }: LeaseTenant): Promise<boolean> {
-  const { rowCount } = await world.client.query(
+async function isMoneyReturning(harness: LedgerHarness, { orgId, mode }: LeaseTenant): Promise<boolean> {
+  const { rowCount } = await harness.client.query(
     `select 1 from pot_leases where org_id = $1 and mode = $2 and state = 'closing'`,
     [toUuid(orgId), mode],
   );
@@ -121,25 +125,25 @@ async function isMoneyReturning(world: LedgerHarness, { orgId, mode }: LeaseTena
 }
 
 /** Many at once at all gateways: they ask for the same pot, and one question serves them. */
-export const reserveConcurrently: LeaseAction = async (world, pots, random) => {
-  const spender = random.pick(pots.spenders);
+export const reserveConcurrently: LeaseAction = async (harness, leases, random) => {
+  const spender = random.pick(leases.spenders);
   const { orgId, mode, budget } = spender;
   await Promise.all(
     Array.from({ length: random.int(4, 12) }, async () => {
-      const gateway = random.pick(pots.gateways);
+      const gateway = random.pick(leases.gateways);
       const got = await gateway.client.reserve({
         orgId,
         mode,
-        requestId: world.ids.next('req'),
+        requestId: harness.ids.next('req'),
         amount: worstCaseFrom(random),
         budgets: budget === null ? [] : [budget],
         ...unlimited,
       });
-      if (isPaid(got)) pots.flights.push({ gateway, spender, reservation: got });
-      countOutcome(world, 'refused' in got ? `requests turned away: ${got.refused}` : 'requests admitted');
+      if (isPaid(got)) leases.flights.push({ gateway, spender, reservation: got });
+      countOutcome(harness, 'refused' in got ? `requests turned away: ${got.refused}` : 'requests admitted');
     }),
   );
-  await waitForPending(pots);
+  await waitForPending(leases);
 };
 
 function usageOf({ reservation, spender }: InFlightRequest, amount: bigint): UsageItem {
@@ -167,33 +171,33 @@ function actualOf(random: Random, flight: InFlightRequest): bigint {
 }
 
 /** The request is over: its usage is in the stream, sometimes twice, and then the rest is given back. */
-export const finish: LeaseAction = async (world, pots, random) => {
-  const [flight] = pots.flights.splice(random.int(0, pots.flights.length - 1), 1);
+export const finish: LeaseAction = async (harness, leases, random) => {
+  const [flight] = leases.flights.splice(random.int(0, leases.flights.length - 1), 1);
   if (flight === undefined) return;
   const actual = actualOf(random, flight);
-  publish(pots, flight, actual);
-  if (random.chance(0.05)) publish(pots, flight, actual);
+  publish(leases, flight, actual);
+  if (random.chance(0.05)) publish(leases, flight, actual);
   await flight.gateway.client.settle(flight.reservation, actual);
-  await waitForPending(pots);
-  countOutcome(world, 'requests finished');
+  await waitForPending(leases);
+  countOutcome(harness, 'requests finished');
 };
 
-function publish(pots: LeaseHarness, flight: InFlightRequest, actual: bigint): void {
-  pots.stream.push({ usage: usageOf(flight, actual), spender: flight.spender });
+function publish(leases: LeaseHarness, flight: InFlightRequest, actual: bigint): void {
+  leases.stream.push({ usage: usageOf(flight, actual), spender: flight.spender });
 }
 
 /** Works on the next messages in an order of its own, with some old ones among them, and then passes their place. */
-export const sink: LeaseAction = async (world, pots, random) => {
-  const until = Math.min(pots.stream.length, pots.passed + random.int(1, 40));
-  const fresh = pots.stream
-    .slice(pots.passed, until)
-    .map((message, index) => ({ message, seq: pots.passed + index + 1 }));
-  const old = pots.passed === 0 || random.chance(0.7) ? [] : [random.int(0, pots.passed - 1)];
-  const again = old.map((index) => ({ message: pots.stream[index] as Message, seq: index + 1 }));
+export const sink: LeaseAction = async (harness, leases, random) => {
+  const until = Math.min(leases.stream.length, leases.passed + random.int(1, 40));
+  const fresh = leases.stream
+    .slice(leases.passed, until)
+    .map((message, index) => ({ message, seq: leases.passed + index + 1 }));
+  const old = leases.passed === 0 || random.chance(0.7) ? [] : [random.int(0, leases.passed - 1)];
+  const again = old.map((index) => ({ message: leases.stream[index] as Message, seq: index + 1 }));
   const batch = random.shuffle([...fresh, ...again]);
   const dies = random.chance(0.1);
   try {
-    await world.db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
+    await harness.db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
       for (const { message, seq } of batch) {
         if ('end' in message) await recordEpochEnd(tx, message.end, { stream: streamName, seq: BigInt(seq) });
       }
@@ -213,14 +217,14 @@ export const sink: LeaseAction = async (world, pots, random) => {
       }
       await advanceUsageWatermark(tx, streamName, BigInt(until));
       if (dies) throw new SinkCrash('The sink dies before it commits.');
-      tx.afterCommit(() => recordSinkResults(world, pots, items, posted));
+      tx.afterCommit(() => recordSinkResults(harness, leases, items, posted));
     });
-    pots.passed = until;
+    leases.passed = until;
   } catch (error) {
     if (!(error instanceof SinkCrash)) throw error;
-    countOutcome(world, 'sinks that died');
+    countOutcome(harness, 'sinks that died');
   }
-  await requireAllKnown(world, pots);
+  await requireAllKnown(harness, leases);
 };
 
 class SinkCrash extends Error {}
@@ -228,189 +232,189 @@ class SinkCrash extends Error {}
 const late: { usage: UsageItem }[] = [];
 
 function recordSinkResults(
-  world: LedgerHarness,
-  pots: LeaseHarness,
+  harness: LedgerHarness,
+  leases: LeaseHarness,
   items: readonly { readonly usage: UsageItem; readonly spender: LeaseTenant }[],
   posted: readonly { readonly requestId: string; readonly verdict: string }[],
 ): void {
   items.forEach(({ usage, spender }, index) => {
-    const verdict = posted[index]?.verdict ?? 'none';
-    countOutcome(world, `usage ${verdict}`);
-    const isKnown = pots.known.has(usage.requestId);
-    pots.known.add(usage.requestId);
-    if (isKnown !== (verdict === 'duplicate')) wrong.push(`${usage.requestId} was judged ${verdict}`);
-    if (verdict === 'unknown_lease') wrong.push(`the lease of ${usage.requestId} was not known`);
-    if (verdict === 'late') late.push({ usage });
-    if (verdict !== 'charged') return;
+    const result = posted[index]?.verdict ?? 'none';
+    countOutcome(harness, `usage ${result}`);
+    const isKnown = leases.known.has(usage.requestId);
+    leases.known.add(usage.requestId);
+    if (isKnown !== (result === 'duplicate')) wrong.push(`${usage.requestId} was judged ${result}`);
+    if (result === 'unknown_lease') wrong.push(`the lease of ${usage.requestId} was not known`);
+    if (result === 'late') late.push({ usage });
+    if (result !== 'charged') return;
     spender.charged += usage.amount;
-    world.oracle.systemAccount('revenue', 'inference', spender.mode).balance += usage.amount;
+    harness.oracle.systemAccount('revenue', 'inference', spender.mode).balance += usage.amount;
   });
 }
 
 const wrong: string[] = [];
 
 /** Usage may come too late only from gateways that were given up: nobody else's work is given away. */
-async function requireAllKnown(world: LedgerHarness, pots: LeaseHarness): Promise<void> {
+async function requireAllKnown(harness: LedgerHarness, leases: LeaseHarness): Promise<void> {
   const complaint = wrong.splice(0)[0];
   if (complaint !== undefined) throw new Error(complaint);
   for (const { usage } of late.splice(0)) {
-    const { rows } = await world.client.query<{ dead: boolean }>(
+    const { rows } = await harness.client.query<{ dead: boolean }>(
       `select declared_dead_at is not null as dead from pot_lease_gateways where lease_id = $1 and gateway_id = $2`,
       [toUuid(usage.leaseId), usage.gatewayId],
     );
     if (rows[0]?.dead !== true)
       throw new Error(`The usage of a living gateway was not charged: ${usage.requestId}.`);
   }
-  void pots;
+  void leases;
 }
 
 /** The process is gone in the middle of its requests. Of some the usage was stored, of some it comes later, or never. */
-export const killGateway: LeaseAction = async (world, pots, random) => {
-  const index = random.int(0, pots.gateways.length - 1);
-  const dead = pots.gateways[index];
-  pots.gateways[index] = startGateway();
-  const lost = pots.flights.filter(({ gateway }) => gateway === dead);
+export const killGateway: LeaseAction = async (harness, leases, random) => {
+  const index = random.int(0, leases.gateways.length - 1);
+  const dead = leases.gateways[index];
+  leases.gateways[index] = startGateway();
+  const lost = leases.flights.filter(({ gateway }) => gateway === dead);
   for (const flight of lost) {
-    pots.flights.splice(pots.flights.indexOf(flight), 1);
-    if (random.chance(0.4)) publish(pots, flight, actualOf(random, flight));
-    else pots.ghosts.push(flight);
+    leases.flights.splice(leases.flights.indexOf(flight), 1);
+    if (random.chance(0.4)) publish(leases, flight, actualOf(random, flight));
+    else leases.ghosts.push(flight);
   }
-  countOutcome(world, 'gateways that died');
+  countOutcome(harness, 'gateways that died');
 };
 
 /** A message of the dead arrives after all: soon, or long after its lease. */
-export const deliverLateMessage: LeaseAction = async (_world, pots, random) => {
-  const [ghost] = pots.ghosts.splice(random.int(0, pots.ghosts.length - 1), 1);
-  if (ghost !== undefined) publish(pots, ghost, actualOf(random, ghost));
+export const deliverLateMessage: LeaseAction = async (_world, leases, random) => {
+  const [ghost] = leases.ghosts.splice(random.int(0, leases.ghosts.length - 1), 1);
+  if (ghost !== undefined) publish(leases, ghost, actualOf(random, ghost));
 };
 
-export const maintain: LeaseAction = async (_world, pots, random) => {
-  await random.pick(pots.gateways).client.tend();
-  await waitForPending(pots);
+export const maintain: LeaseAction = async (_world, leases, random) => {
+  await random.pick(leases.gateways).client.tend();
+  await waitForPending(leases);
 };
 
-export const sweep: LeaseAction = async (_world, pots, random) => {
+export const sweep: LeaseAction = async (_world, leases, random) => {
   const name = random.pick(['callIn', 'closePassed', 'buryDead', 'settleDead'] as const);
-  await pots.sweeps[name]().catch((error: unknown) => {
+  await leases.sweeps[name]().catch((error: unknown) => {
     if (!(error instanceof ProcessDied)) throw error;
   });
 };
 
 /** Money is wanted for something else: what the pot can spare becomes available, and not a nano more or less. */
-export const recall: LeaseAction = async (world, pots, random) => {
-  const spender = random.pick(pots.spenders);
-  const before = await balanceOf(world, spender);
+export const recall: LeaseAction = async (harness, leases, random) => {
+  const spender = random.pick(leases.spenders);
+  const before = await balanceOf(harness, spender);
   const { orgId, mode } = spender;
-  const freed = await pots.service
+  const freed = await leases.service
     .recallFor({ orgId, mode, amount: amountFrom(random, 2) })
     .catch((error: unknown) => {
       if (error instanceof ProcessDied) return null;
       throw error;
     });
-  const after = await balanceOf(world, spender);
+  const after = await balanceOf(harness, spender);
   if (freed !== null && after.available - before.available !== freed) {
     throw new Error(`A recall answered ${freed} and freed ${after.available - before.available}.`);
   }
 };
 
 /** A rental of the same organisation: it has exactly what the pots have not. */
-export const holdForRental: LeaseAction = async (world, pots, random) => {
-  const spender = random.pick(pots.spenders);
+export const holdForRental: LeaseAction = async (harness, leases, random) => {
+  const spender = random.pick(leases.spenders);
   const { orgId, mode, holds } = spender;
-  world.steps += 1;
-  const base = { orgId, mode, cause: { kind: 'rental', id: `r${world.steps}` }, step: 'hold' } as const;
+  harness.steps += 1;
+  const base = { orgId, mode, cause: { kind: 'rental', id: `r${harness.steps}` }, step: 'hold' } as const;
   const [held] = holds.keys();
   if (held !== undefined && random.chance(0.6)) {
-    requireLedgerSuccess(await applyFor(world, { ...base, do: 'close', holdId: held }));
+    requireLedgerSuccess(await applyFor(harness, { ...base, do: 'close', holdId: held }));
     holds.delete(held);
     return;
   }
   const amount = amountFrom(random, 3);
-  const { available } = await balanceOf(world, spender);
-  const result = await applyFor(world, { ...base, do: 'hold', amount, demand: 'new' });
+  const { available } = await balanceOf(harness, spender);
+  const result = await applyFor(harness, { ...base, do: 'hold', amount, demand: 'new' });
   if (result.ok !== available >= amount)
     throw new Error(`A hold of ${amount} met ${available} and ${result.ok}.`);
   if (result.ok && result.holdId !== null) holds.set(result.holdId, amount);
 };
 
-export const fund: LeaseAction = async (world, pots, random) => {
-  const poorest = pots.spenders.toSorted((a, b) => (a.paidIn - a.charged < b.paidIn - b.charged ? -1 : 1));
-  await payIn(world, poorest[0] ?? random.pick(pots.spenders), amountFrom(random, 2) + 1n);
+export const fund: LeaseAction = async (harness, leases, random) => {
+  const poorest = leases.spenders.toSorted((a, b) => (a.paidIn - a.charged < b.paidIn - b.charged ? -1 : 1));
+  await payIn(harness, poorest[0] ?? random.pick(leases.spenders), amountFrom(random, 2) + 1n);
 };
 
-async function markTampered(world: LedgerHarness, pots: LeaseHarness, what: string): Promise<void> {
-  const { rows } = await world.client.query<{ generation: string }>('select generation from pot_servers');
-  pots.meddled = BigInt(rows[0]?.generation ?? 0);
-  countOutcome(world, what);
+async function markTampered(harness: LedgerHarness, leases: LeaseHarness, what: string): Promise<void> {
+  const { rows } = await harness.client.query<{ generation: string }>('select generation from pot_servers');
+  leases.meddled = BigInt(rows[0]?.generation ?? 0);
+  countOutcome(harness, what);
 }
 
-export const wipe: LeaseAction = async (world, pots) => {
-  await pots.valkey.client.command(['FLUSHALL']);
-  countOutcome(world, 'Valkeys wiped');
+export const wipe: LeaseAction = async (harness, leases) => {
+  await leases.valkey.client.command(['FLUSHALL']);
+  countOutcome(harness, 'Valkeys wiped');
 };
 
-export const restartEmpty: LeaseAction = async (world, pots) => {
-  await forgetSnapshot(pots);
-  await pots.valkey.restart();
-  await markTampered(world, pots, 'Valkeys restarted empty');
+export const restartEmpty: LeaseAction = async (harness, leases) => {
+  await forgetSnapshot(leases);
+  await leases.valkey.restart();
+  await markTampered(harness, leases, 'Valkeys restarted empty');
 };
 
 /** The snapshot to go back to. */
-export const snapshot: LeaseAction = async (_world, pots) => {
+export const snapshot: LeaseAction = async (_world, leases) => {
   // A replica that took a copy may have left one being written.
   await eventually({ what: 'a snapshot', intervalMs: 5 }, async () => {
-    await pots.valkey.client.command(['SAVE']);
+    await leases.valkey.client.command(['SAVE']);
     return true;
   });
 };
 
-export const rollBack: LeaseAction = async (world, pots) => {
-  await pots.valkey.restart();
-  await markTampered(world, pots, 'Valkeys rolled back');
+export const rollBack: LeaseAction = async (harness, leases) => {
+  await leases.valkey.restart();
+  await markTampered(harness, leases, 'Valkeys rolled back');
 };
 
 const isSynced = async (client: { command(words: readonly string[]): Promise<unknown> }): Promise<boolean> =>
   String(await client.command(['INFO', 'replication'])).includes('master_link_status:up');
 
 /** A replica takes a copy, and then hears no more of it. */
-export const copyToReplica: LeaseAction = async (_world, pots) => {
-  const { client } = pots.replica;
-  await client.command(['REPLICAOF', '127.0.0.1', String(pots.valkey.port)]);
+export const copyToReplica: LeaseAction = async (_world, leases) => {
+  const { client } = leases.replica;
+  await client.command(['REPLICAOF', '127.0.0.1', String(leases.valkey.port)]);
   await eventually({ what: 'the replica to have a copy', intervalMs: 5 }, () => isSynced(client));
   await client.command(['REPLICAOF', 'NO', 'ONE']);
-  pots.replicaHas = true;
+  leases.replicaHas = true;
 };
 
 /** The stale copy takes the place of the master: same address, scripts and all, and the data of some time ago. */
-export const promoteStale: LeaseAction = async (world, pots) => {
-  const { client } = pots.valkey;
-  await client.command(['REPLICAOF', '127.0.0.1', String(pots.replica.port)]);
+export const promoteStale: LeaseAction = async (harness, leases) => {
+  const { client } = leases.valkey;
+  await client.command(['REPLICAOF', '127.0.0.1', String(leases.replica.port)]);
   await eventually({ what: 'the stale data to be taken over', intervalMs: 5 }, () => isSynced(client));
   await client.command(['REPLICAOF', 'NO', 'ONE']);
-  await markTampered(world, pots, 'stale replicas promoted');
+  await markTampered(harness, leases, 'stale replicas promoted');
 };
 
 /** Everything comes to its end: all money is back but what was charged. */
-export const closeEverything: LeaseAction = async (world, pots, random) => {
-  pots.ledgerIsUp = true;
-  pots.fault = null;
-  while (pots.flights.length > 0) await finish(world, pots, random);
-  for (const { client } of pots.gateways) await client.close();
-  pots.gateways.splice(0, pots.gateways.length, startGateway(), startGateway(), startGateway());
-  await world.clock.advance(24 * 3_600_000);
+export const closeEverything: LeaseAction = async (harness, leases, random) => {
+  leases.ledgerIsUp = true;
+  leases.fault = null;
+  while (leases.flights.length > 0) await finish(harness, leases, random);
+  for (const { client } of leases.gateways) await client.close();
+  leases.gateways.splice(0, leases.gateways.length, startGateway(), startGateway(), startGateway());
+  await harness.clock.advance(24 * 3_600_000);
   for (let round = 0; round < 3; round += 1) {
-    await pots.sweeps.callIn();
-    await pots.sweeps.buryDead();
-    while (pots.passed < pots.stream.length) await sink(world, pots, random);
-    await pots.sweeps.settleDead();
-    while ((await pots.sweeps.closePassed()) > 0);
+    await leases.sweeps.callIn();
+    await leases.sweeps.buryDead();
+    while (leases.passed < leases.stream.length) await sink(harness, leases, random);
+    await leases.sweeps.settleDead();
+    while ((await leases.sweeps.closePassed()) > 0);
   }
-  const { rows } = await world.client.query<{ id: string; state: string }>(
+  const { rows } = await harness.client.query<{ id: string; state: string }>(
     `select id, state from pot_leases where state <> 'closed'`,
   );
   if (rows.length > 0) throw new Error(`A lease is still ${rows[0]?.state} after everything has ended.`);
-  for (const spender of pots.spenders) {
-    const { held } = await balanceOf(world, spender);
+  for (const spender of leases.spenders) {
+    const { held } = await balanceOf(harness, spender);
     const beside = [...spender.holds.values()].reduce((sum, amount) => sum + amount, 0n);
     if (held !== beside) throw new Error(`${held} is held and only ${beside} has a reason.`);
   }

@@ -112,19 +112,19 @@ export interface LeaseHarness {
 export const streamName = 'USAGE_1';
 
 /** Time as gateways and workers see it: it stands still with the simulation. */
-function leaseClock(world: LedgerHarness): Clock {
-  return { ...hybridClock(world.clock), monotonicMs: () => world.clock.monotonicMs() };
+function leaseClock(harness: LedgerHarness): Clock {
+  return { ...hybridClock(harness.clock), monotonicMs: () => harness.clock.monotonicMs() };
 }
 
 export class ProcessDied extends Error {}
 
-export async function createLeaseHarness(world: LedgerHarness): Promise<LeaseHarness> {
+export async function createLeaseHarness(harness: LedgerHarness): Promise<LeaseHarness> {
   const [valkey, replica] = await Promise.all([startValkeyServer(), startValkeyServer()]);
   const log = createLogger({ name: 'pots', level: 'silent' });
-  const clock = leaseClock(world);
+  const clock = leaseClock(harness);
   const guard = async <T>(act: () => Promise<T>): Promise<T> => {
-    const { fault } = pots;
-    pots.fault = null;
+    const { fault } = leases;
+    leases.fault = null;
     if (fault === 'before') throw new ProcessDied('The worker died before it did this.');
     const result = await act();
     if (fault === 'after') throw new ProcessDied('The worker died after it had done this.');
@@ -132,28 +132,28 @@ export async function createLeaseHarness(world: LedgerHarness): Promise<LeaseHar
   };
   const db = {
     get kysely() {
-      return world.db.kysely;
+      return harness.db.kysely;
     },
-    clock: world.db.clock,
-    transaction: (options: never, work: never) => guard(() => world.db.transaction(options, work)),
+    clock: harness.db.clock,
+    transaction: (options: never, work: never) => guard(() => harness.db.transaction(options, work)),
   } as unknown as Db;
-  const ours: ValkeyClient = {
+  const own: ValkeyClient = {
     ...valkey.client,
     runLoaded: (script, call) => guard(() => valkey.client.runLoaded(script, call)),
   };
-  const service = createCreditLeaseService({ db, valkey: ours, cell, clock, log, rules });
+  const service = createCreditLeaseService({ db, valkey: own, cell, clock, log, rules });
   const publishEnd = async (end: EpochEnd): Promise<void> => {
     const id = `${end.gatewayId} ${end.orgId} ${end.mode} ${end.throughEpoch}`;
-    if (!pots.ends.has(id)) pots.stream.push({ end });
-    pots.ends.add(id);
+    if (!leases.ends.has(id)) leases.stream.push({ end });
+    leases.ends.add(id);
   };
   const sweeps = createCreditLeaseSweeps({ db, log, cell, service, rules, publishEnd });
-  const pots: LeaseHarness = {
+  const leases: LeaseHarness = {
     valkey,
     replica,
     service,
     sweeps,
-    spenders: await createSpenders(world),
+    spenders: await createSpenders(harness),
     gateways: [],
     flights: [],
     ghosts: [],
@@ -169,19 +169,19 @@ export async function createLeaseHarness(world: LedgerHarness): Promise<LeaseHar
     made: 0,
   };
   newGateway = () => {
-    pots.made += 1;
-    const name = `gw-${pots.made}`;
+    leases.made += 1;
+    const name = `gw-${leases.made}`;
     const client = createCreditLeaseClient({
       valkey: valkey.client,
       requestLease: (request) => {
-        const answer = pots.ledgerIsUp
+        const response = leases.ledgerIsUp
           ? service.lease(request)
           : Promise.reject(new Error('The ledger is away.'));
-        const pending: Promise<unknown> = answer
+        const pending: Promise<unknown> = response
           .catch(() => undefined)
-          .finally(() => pots.pending.delete(pending));
-        pots.pending.add(pending);
-        return answer;
+          .finally(() => leases.pending.delete(pending));
+        leases.pending.add(pending);
+        return response;
       },
       publishEnd,
       cell,
@@ -191,42 +191,42 @@ export async function createLeaseHarness(world: LedgerHarness): Promise<LeaseHar
     });
     return { name, client };
   };
-  for (let made = 0; made < 3; made += 1) pots.gateways.push(newGateway());
-  return pots;
+  for (let made = 0; made < 3; made += 1) leases.gateways.push(newGateway());
+  return leases;
 }
 
 let newGateway: () => Gateway;
 export const startGateway = (): Gateway => newGateway();
 
-export async function closeLeaseHarness(pots: LeaseHarness): Promise<void> {
-  await waitForPending(pots);
-  await pots.valkey[Symbol.asyncDispose]();
-  await pots.replica[Symbol.asyncDispose]();
+export async function closeLeaseHarness(leases: LeaseHarness): Promise<void> {
+  await waitForPending(leases);
+  await leases.valkey[Symbol.asyncDispose]();
+  await leases.replica[Symbol.asyncDispose]();
 }
 
 /** Resolves when nobody asks the ledger any more. */
-export async function waitForPending(pots: LeaseHarness): Promise<void> {
-  while (pots.pending.size > 0) await Promise.all(pots.pending);
+export async function waitForPending(leases: LeaseHarness): Promise<void> {
+  while (leases.pending.size > 0) await Promise.all(leases.pending);
 }
 
-async function createSpenders(world: LedgerHarness): Promise<LeaseTenant[]> {
+async function createSpenders(harness: LedgerHarness): Promise<LeaseTenant[]> {
   const spenders: LeaseTenant[] = [];
   for (let number = 0; number < 5; number += 1) {
-    const orgId = world.ids.next('org');
+    const orgId = harness.ids.next('org');
     const mode = 'live';
-    await world.client.query(
+    await harness.client.query(
       'insert into organisations (id, name, slug, home_cell) values ($1, $2, $3, $4)',
       [toUuid(orgId), `Spender ${number}`, `spender-${number}`, cell],
     );
-    const keyId = world.ids.next('key');
-    const budget = number === 0 ? await createLeaseBudget(world, orgId, keyId) : null;
+    const keyId = harness.ids.next('key');
+    const budget = number === 0 ? await createLeaseBudget(harness, orgId, keyId) : null;
     spenders.push({ orgId, mode, keyId, budget, paidIn: 0n, charged: 0n, holds: new Map() });
   }
   return spenders;
 }
 
-async function createLeaseBudget(world: LedgerHarness, orgId: OrgId, keyId: KeyId): Promise<BudgetId> {
-  const { id } = await world.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
+async function createLeaseBudget(harness: LedgerHarness, orgId: OrgId, keyId: KeyId): Promise<BudgetId> {
+  const { id } = await harness.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
     createBudget(tx, {
       orgId,
       mode: 'live',
@@ -241,24 +241,24 @@ async function createLeaseBudget(world: LedgerHarness, orgId: OrgId, keyId: KeyI
   return id;
 }
 
-export async function applyFor(world: LedgerHarness, command: LedgerCommand): Promise<LedgerResult> {
-  const [result] = await world.db.transaction({ name: 'spender', isolation: 'read committed' }, (tx) =>
+export async function applyFor(harness: LedgerHarness, command: LedgerCommand): Promise<LedgerResult> {
+  const [result] = await harness.db.transaction({ name: 'spender', isolation: 'read committed' }, (tx) =>
     applyLedger(tx, [command]),
   );
   if (result === undefined) throw new Error('The ledger answered nothing.');
   return result;
 }
 
-export async function payIn(world: LedgerHarness, spender: LeaseTenant, amount: bigint): Promise<void> {
+export async function payIn(harness: LedgerHarness, spender: LeaseTenant, amount: bigint): Promise<void> {
   const { orgId, mode } = spender;
-  world.steps += 1;
+  harness.steps += 1;
   requireLedgerSuccess(
-    await applyFor(world, {
+    await applyFor(harness, {
       do: 'credit',
       kind: 'top_up',
       orgId,
       mode,
-      cause: { kind: 'deposit', id: `p${world.steps}` },
+      cause: { kind: 'deposit', id: `p${harness.steps}` },
       step: 'paid',
       amount: nanoUsd(amount),
       from: [{ account: { kind: 'payments_clearing' }, amount: nanoUsd(amount) }],
@@ -266,12 +266,12 @@ export async function payIn(world: LedgerHarness, spender: LeaseTenant, amount: 
     }),
   );
   spender.paidIn += amount;
-  world.oracle.systemAccount('payments_clearing', null, mode).balance -= amount;
+  harness.oracle.systemAccount('payments_clearing', null, mode).balance -= amount;
 }
 
 /** Removes what an earlier snapshot has left, so that the next start is an empty one. */
-export async function forgetSnapshot(pots: LeaseHarness): Promise<void> {
-  const answer = await pots.valkey.client.command(['CONFIG', 'GET', 'dir']);
-  const folder = Array.isArray(answer) ? answer[1] : (answer as Record<string, unknown>)['dir'];
+export async function forgetSnapshot(leases: LeaseHarness): Promise<void> {
+  const response = await leases.valkey.client.command(['CONFIG', 'GET', 'dir']);
+  const folder = Array.isArray(response) ? response[1] : (response as Record<string, unknown>)['dir'];
   await rm(join(String(folder), 'dump.rdb'), { force: true });
 }

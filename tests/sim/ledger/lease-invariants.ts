@@ -5,10 +5,13 @@ import type { LedgerHarness } from './harness.ts';
 
 /** What must hold of pots, whatever was done to Valkey, gateways and workers. */
 
-export async function checkCharges(world: LedgerHarness, pots: LeaseHarness): Promise<string | undefined> {
-  await waitForPending(pots);
-  for (const { orgId, mode, paidIn, charged } of pots.spenders) {
-    const { rows } = await world.client.query<{ balance: string; shortfall: string; recorded: string }>(
+export async function checkCharges(
+  harness: LedgerHarness,
+  leases: LeaseHarness,
+): Promise<string | undefined> {
+  await waitForPending(leases);
+  for (const { orgId, mode, paidIn, charged } of leases.spenders) {
+    const { rows } = await harness.client.query<{ balance: string; shortfall: string; recorded: string }>(
       `select coalesce((select sum(balance_nano_usd) from ledger_accounts
                          where org_id = $1 and mode = $2 and kind = 'credit'), 0)::text as balance,
               coalesce((select -sum(e.amount_nano_usd) from ledger_transfers t
@@ -44,44 +47,44 @@ interface LeaseRow {
  * admit, what is under way, and what is in the stream.
  */
 export async function checkLeaseCoverage(
-  world: LedgerHarness,
-  pots: LeaseHarness,
+  harness: LedgerHarness,
+  leases: LeaseHarness,
 ): Promise<string | undefined> {
-  await waitForPending(pots);
-  const settled = await settledGateways(world);
+  await waitForPending(leases);
+  const settled = await settledGateways(harness);
   const owed = new Map<LeaseId, bigint>();
   const owe = (leaseId: LeaseId, gatewayId: string, amount: bigint): void => {
     if (!settled.has(`${leaseId} ${gatewayId}`)) owed.set(leaseId, (owed.get(leaseId) ?? 0n) + amount);
   };
-  for (const { reservation } of [...pots.flights, ...pots.ghosts]) {
+  for (const { reservation } of [...leases.flights, ...leases.ghosts]) {
     owe(reservation.leaseId, reservation.gatewayId, reservation.amount);
   }
   const waiting = new Map(
-    pots.stream
-      .slice(pots.passed)
+    leases.stream
+      .slice(leases.passed)
       .flatMap((message) => ('usage' in message ? [[message.usage.requestId, message.usage]] : [])),
   );
   for (const usage of waiting.values()) {
-    if (!pots.known.has(usage.requestId)) owe(usage.leaseId, usage.gatewayId, usage.amount);
+    if (!leases.known.has(usage.requestId)) owe(usage.leaseId, usage.gatewayId, usage.amount);
   }
-  const { rows: servers } = await world.client.query<{ generation: string }>(
+  const { rows: servers } = await harness.client.query<{ generation: string }>(
     'select generation from pot_servers',
   );
   const generation = BigInt(servers[0]?.generation ?? 0);
-  for (const spender of pots.spenders) {
-    const { rows } = await world.client.query<LeaseRow>(
+  for (const spender of leases.spenders) {
+    const { rows } = await harness.client.query<LeaseRow>(
       `select lease.id, epoch, generation, state, hold.held_nano_usd as hold,
               greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd) as held
          from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id
         where lease.org_id = $1 and lease.mode = $2 and state <> 'closed'`,
       [toUuid(spender.orgId), spender.mode],
     );
-    const pot = await readLease(world, pots, spender);
+    const pot = await readLease(harness, leases, spender);
     for (const row of rows) {
       if (row.hold !== row.held) return `lease ${row.id} holds ${row.hold} and must hold ${row.held}`;
       const spendable =
         pot !== null &&
-        pots.meddled !== generation &&
+        leases.meddled !== generation &&
         row.generation === String(generation) &&
         pot.epoch === BigInt(row.epoch)
           ? pot.remaining
@@ -93,8 +96,8 @@ export async function checkLeaseCoverage(
   return undefined;
 }
 
-async function settledGateways(world: LedgerHarness): Promise<ReadonlySet<string>> {
-  const { rows } = await world.client.query<{ lease_id: string; gateway_id: string }>(
+async function settledGateways(harness: LedgerHarness): Promise<ReadonlySet<string>> {
+  const { rows } = await harness.client.query<{ lease_id: string; gateway_id: string }>(
     `select lease_id, gateway_id from pot_lease_gateways where settled_at is not null
       union all
      select id, gateway_id from pot_leases join pot_lease_gateways on lease_id = id where state = 'closed'`,
@@ -102,10 +105,13 @@ async function settledGateways(world: LedgerHarness): Promise<ReadonlySet<string
   return new Set(rows.map((row) => `${fromUuid('lse', row.lease_id)} ${row.gateway_id}`));
 }
 
-export async function checkBudgets(world: LedgerHarness, pots: LeaseHarness): Promise<string | undefined> {
-  for (const { budget, charged } of pots.spenders) {
+export async function checkBudgets(
+  harness: LedgerHarness,
+  leases: LeaseHarness,
+): Promise<string | undefined> {
+  for (const { budget, charged } of leases.spenders) {
     if (budget === null) continue;
-    const { rows } = await world.client.query<{ spent: string; left: string }>(
+    const { rows } = await harness.client.query<{ spent: string; left: string }>(
       `select limit_nano_usd - balance_nano_usd as spent, balance_nano_usd - held_nano_usd as left
          from budgets join ledger_accounts account using (id) where id = $1`,
       [toUuid(budget)],

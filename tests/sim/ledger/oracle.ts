@@ -401,16 +401,16 @@ export class Oracle {
   #grow(
     hold: Hold,
     budgets: readonly Budget[],
-    wish: { more: bigint; atLeast: bigint; demand: 'new' | 'running' },
+    request: { more: bigint; atLeast: bigint; demand: 'new' | 'running' },
   ): Prediction | null {
     const { earned } = hold.tenant;
     const free = hold.ofEarnings ? freeIn(earned) : this.#free(hold.tenant);
-    const money = hold.onlyBudget === null ? free : wish.more;
-    const tight = this.#tightest(budgets, wish.demand);
-    let amount = minBigint(wish.more, money);
-    if (amount < wish.atLeast) return refusedPrediction('INSUFFICIENT_BALANCE', money);
+    const money = hold.onlyBudget === null ? free : request.more;
+    const tight = this.#tightest(budgets, request.demand);
+    let amount = minBigint(request.more, money);
+    if (amount < request.atLeast) return refusedPrediction('INSUFFICIENT_BALANCE', money);
     if (tight !== null && tight.left < amount) amount = tight.left;
-    if (tight !== null && amount < wish.atLeast)
+    if (tight !== null && amount < request.atLeast)
       return refusedPrediction('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     if (hold.onlyBudget === null) {
       const payers = hold.ofEarnings ? [earned] : hold.tenant.money;

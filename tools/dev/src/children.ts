@@ -189,7 +189,7 @@ async function waitReady(url: string, exited: Promise<Exit>): Promise<boolean> {
     const ended = await Promise.race([exited, systemClock.sleep(POLL_MS)]);
     if (ended !== undefined) return false;
     const ready = await fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
-      (answer) => answer.ok,
+      (response) => response.ok,
       () => false,
     );
     if (ready) return true;

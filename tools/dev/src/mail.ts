@@ -11,10 +11,10 @@ export async function collectEmails(options: {
   // Links that sign people in lie there.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const smtp = await startSmtpServer();
-  smtp.onLetter = (letter) => {
-    const file = path.join(folder, emailFileName(letter, new Date()));
-    writeFileSync(file, letter.raw, { mode: 0o600 });
-    print(emailSummary(letter));
+  smtp.onLetter = (email) => {
+    const file = path.join(folder, emailFileName(email, new Date()));
+    writeFileSync(file, email.raw, { mode: 0o600 });
+    print(emailSummary(email));
   };
   return smtp;
 }

@@ -19,14 +19,14 @@ export interface ModelSeed {
 /** Adds what is not there. Run it as often as you like. */
 export async function seedModel({ apiUrl, key, llama }: ModelSeed): Promise<void> {
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const answer = await fetch(apiUrl + path, {
+    const response = await fetch(apiUrl + path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     });
-    const told = (await answer.json()) as { readonly message?: string };
-    if (!answer.ok) throw new Error(`${method} ${path}: ${String(told.message)}`);
+    const told = (await response.json()) as { readonly message?: string };
+    if (!response.ok) throw new Error(`${method} ${path}: ${String(told.message)}`);
     return told;
   };
   const models = (await call('GET', '/v2/admin/models?limit=100')) as { items: { name: string }[] };

@@ -69,12 +69,12 @@ async function reuseOrIssueKey(db: Db, known: string | undefined, mode: KeyMode)
   if (known !== undefined && (await isKeyValid(db, known))) return known;
   return db.transaction({ name: 'seed demo', isolation: 'serializable' }, async (tx) => {
     const owner = { email: EMAIL, name: 'Demo' };
-    const wish = { name: 'Demo', slug: SLUG, homeCell: 0, owner };
+    const request = { name: 'Demo', slug: SLUG, homeCell: 0, owner };
     const found = await findOrganisationBySlug(tx, SLUG);
     if (found === null) {
-      const bootstrapped = await bootstrapInstallation(tx, cause, wish);
+      const bootstrapped = await bootstrapInstallation(tx, cause, request);
       if (bootstrapped !== null && mode === 'live') return bootstrapped.issued.text;
-      if (bootstrapped === null) await createOrganisation(tx, cause, wish);
+      if (bootstrapped === null) await createOrganisation(tx, cause, request);
     }
     const organisation = found ?? (await findOrganisationBySlug(tx, SLUG));
     if (organisation === null) throw new Error('The demo organisation vanished while it was being made.');

@@ -104,7 +104,7 @@ function methodOf(word: string, operation: Operation): string {
   const { id } = operation;
   const optional = requiredFieldsOf(operation).length === 0 ? '?' : '';
   const options = 'options?: RequestOptions';
-  const answer =
+  const response =
     listShapeOf(operation) === null
       ? `ApiPromise<Output<'${id}'>>`
       : `PagePromise<Item<'${id}'>, Output<'${id}'>>`;
@@ -114,10 +114,10 @@ function methodOf(word: string, operation: Operation): string {
       doc,
       `  ${word}(input: Input<'${id}'> & { readonly stream: true }, ${options}): StreamPromise<StreamItem<'${id}'>>;`,
       doc,
-      `  ${word}(input: Input<'${id}'> & { readonly stream?: false | null | undefined }, ${options}): ${answer};`,
+      `  ${word}(input: Input<'${id}'> & { readonly stream?: false | null | undefined }, ${options}): ${response};`,
     ].join('\n');
   }
-  return `${doc}\n  ${word}(input${optional}: Input<'${id}'>, ${options}): ${answer};`;
+  return `${doc}\n  ${word}(input${optional}: Input<'${id}'>, ${options}): ${response};`;
 }
 
 function streamMethodOf(word: string, operation: Operation): string {

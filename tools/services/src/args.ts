@@ -82,8 +82,8 @@ function parse(argv: readonly string[]) {
 function rejectUnknownOptions(command: string, given: readonly string[]): void {
   const known: readonly string[] | undefined = allowed[command];
   if (known === undefined) throw new Failure(`There is no command ${command}.`, seeHelp);
-  const stray = given.find((name) => !known.includes(name));
-  if (stray !== undefined) throw new Failure(`\`${command}\` does not take --${stray}.`, seeHelp);
+  const orphan = given.find((name) => !known.includes(name));
+  if (orphan !== undefined) throw new Failure(`\`${command}\` does not take --${orphan}.`, seeHelp);
 }
 
 function topologyOf(cluster: boolean, single: boolean): Topology | undefined {

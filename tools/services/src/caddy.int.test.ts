@@ -15,8 +15,8 @@ async function load({ adminUrl, listen }: CaddyEndpoints, body: string): Promise
     },
   };
   const headers = { 'content-type': 'application/json', origin: adminUrl };
-  const answer = await fetch(`${adminUrl}/load`, { method: 'POST', headers, body: JSON.stringify(config) });
-  expect(answer.status, await answer.text()).toBe(200);
+  const response = await fetch(`${adminUrl}/load`, { method: 'POST', headers, body: JSON.stringify(config) });
+  expect(response.status, await response.text()).toBe(200);
 }
 
 test('Caddy is an engine like the others, and comes back from a crash with what was loaded into it', async () => {

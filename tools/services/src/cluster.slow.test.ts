@@ -13,17 +13,17 @@ function all(state: string): Record<string, string> {
 
 test('three NATS and three Restate nodes form, any one may die and is told truthfully, and `up` heals', async () => {
   const place = await createPrivateSite();
-  const began = elapsedMs();
+  const started = elapsedMs();
   const endpoints = await ensureUp(both, { ...place, topology: 'cluster' });
-  expect(elapsedMs() - began).toBeLessThan(120_000);
+  expect(elapsedMs() - started).toBeLessThan(120_000);
   expect(endpoints.natsUrls).toHaveLength(3);
   expect(endpoints.restate.ingressUrls).toHaveLength(3);
   expect(await states(place)).toMatchObject(all('ready'));
 
   // A plain `up` keeps the cluster, and finds nothing to do.
-  const secondBegan = elapsedMs();
+  const secondStarted = elapsedMs();
   const second = await up(both, place);
-  expect(elapsedMs() - secondBegan).toBeLessThan(10_000);
+  expect(elapsedMs() - secondStarted).toBeLessThan(10_000);
   expect(second.map((outcome) => outcome.result)).toEqual(['already', 'already']);
 
   for (const victim of ['nats-2', 'restate-1']) {

@@ -165,12 +165,12 @@ async function startEngine(
   missing: Failure | undefined,
   note: EngineNote,
 ): Promise<EngineOutcome> {
-  const began = elapsedMs();
+  const started = elapsedMs();
   const { engine } = group;
   try {
     if (missing !== undefined) throw missing;
     const result = await startGroup(group, (message) => note(engine.name, message));
-    const took = elapsedMs() - began;
+    const took = elapsedMs() - started;
     const ports = group.nodes.map(clientPort).join(', ');
     const place = ports === '' ? '' : ` on ${ports}`;
     note(
@@ -180,7 +180,7 @@ async function startEngine(
     return { engine, result, elapsedMs: took };
   } catch (error) {
     const failure = error instanceof Failure ? error : new Failure(messageOf(error), 'See its log.');
-    return { engine, result: 'failed', elapsedMs: elapsedMs() - began, failure };
+    return { engine, result: 'failed', elapsedMs: elapsedMs() - started, failure };
   }
 }
 

@@ -55,8 +55,8 @@ test('Incus runs a container over TLS, survives being killed, and leaves no brid
   });
   const page = await eventually({ timeoutMs: 120_000, intervalMs: 100 }, async () => {
     const state = await incusCall(address, 'GET', '/1.0/instances/probe/state');
-    const answer = await fetch(`http://${addressOf(state)}/`, { signal: AbortSignal.timeout(2000) });
-    return answer.text();
+    const response = await fetch(`http://${addressOf(state)}/`, { signal: AbortSignal.timeout(2000) });
+    return response.text();
   });
   expect(page).toBe('busybox\n');
 

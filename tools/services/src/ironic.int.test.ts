@@ -11,7 +11,7 @@ async function ask(
   target: string,
   body?: unknown,
 ): Promise<{ status: number; json: Record<string, unknown> }> {
-  const answer = await fetch(`${url}${target}`, {
+  const response = await fetch(`${url}${target}`, {
     method,
     headers: {
       authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
@@ -20,7 +20,7 @@ async function ask(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
 test('an Ironic takes nodes in, asks for its password, keeps what it knows over a crash, and goes without a trace', async () => {

@@ -19,10 +19,10 @@ async function ask(endpoints: Endpoints, question: string, key?: string): Promis
 }
 
 async function answerTo(endpoints: Endpoints, question: string): Promise<string | undefined> {
-  const answer = (await (await ask(endpoints, question)).json()) as {
+  const response = (await (await ask(endpoints, question)).json()) as {
     choices: { message: { content: string } }[];
   };
-  return answer.choices[0]?.message.content;
+  return response.choices[0]?.message.content;
 }
 
 test('a llama-server answers from our model, is told truthfully when killed, heals, and goes without a trace', async () => {

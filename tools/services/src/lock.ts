@@ -30,10 +30,10 @@ export async function withLock<T>(file: string, note: Note, work: () => Promise<
 }
 
 function acquired(holder: ReturnType<typeof spawn>, file: string, note: Note): Promise<void> {
-  const began = elapsedMs();
+  const started = elapsedMs();
   return new Promise((resolve, reject) => {
     const waiting = setInterval(() => {
-      if (elapsedMs() - began < LOCK_TIMEOUT_MS)
+      if (elapsedMs() - started < LOCK_TIMEOUT_MS)
         return note(`waiting for process ${ownerOf(file)}, at work here`);
       holder.kill();
       reject(

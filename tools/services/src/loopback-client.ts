@@ -44,14 +44,14 @@ export function httpPost(url: string, body: unknown): Promise<string> {
 }
 
 async function fetchOk(url: string, init: RequestInit): Promise<string> {
-  let answer: Response;
+  let response: Response;
   try {
-    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(5000) });
+    response = await fetch(url, { ...init, signal: AbortSignal.timeout(5000) });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw new Error(`no answer from ${url}: ${messageOf(cause)}`, { cause: error });
   }
-  const body = await answer.text();
-  if (answer.status === 200) return body;
-  throw new Error(`${url} answered ${answer.status}: ${body.slice(0, 200)}`);
+  const body = await response.text();
+  if (response.status === 200) return body;
+  throw new Error(`${url} answered ${response.status}: ${body.slice(0, 200)}`);
 }

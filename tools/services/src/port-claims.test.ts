@@ -54,9 +54,9 @@ function recordUse(stateDir: string, portBase: number): void {
 
 test('many claims at the same moment, from several processes, never get the same block', async () => {
   const folders = (process: number): string[] => [0, 1, 2].map((index) => `/s${process}-${index}`);
-  const ours = [0, 1, 2, 3].map((index) => claimFreeBlock({ cacheDir, stateDir: `/own-${index}` }, first));
+  const own = [0, 1, 2, 3].map((index) => claimFreeBlock({ cacheDir, stateDir: `/own-${index}` }, first));
   const claimers = await Promise.all([0, 1, 2, 3].map((process) => startClaimer(folders(process))));
-  const bases = [...(await Promise.all(ours)), ...claimers.flatMap((claimer) => claimer.bases)];
+  const bases = [...(await Promise.all(own)), ...claimers.flatMap((claimer) => claimer.bases)];
   await Promise.all(claimers.map((claimer) => claimer.end()));
   expect(bases).toHaveLength(16);
   expect(new Set(bases).size).toBe(16);

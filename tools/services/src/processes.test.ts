@@ -49,10 +49,10 @@ test('a pid that now belongs to another process is neither alive nor ever signal
   expect(now).not.toBeNull();
   const earlier = { ...ownIdentity(), pid: child.pid ?? 0, startTicks: '1' };
   const otherBoot = { ...ownIdentity(), ...now, bootId: 'another' };
-  for (const stranger of [earlier, otherBoot]) {
-    expect(isAlive(stranger)).toBe(false);
-    expect(signal(stranger, 'SIGKILL')).toBe(false);
-    await expect(stopProcess(stranger, { signal: 'SIGKILL', timeoutMs: 100 })).resolves.toBe('stopped');
+  for (const outsider of [earlier, otherBoot]) {
+    expect(isAlive(outsider)).toBe(false);
+    expect(signal(outsider, 'SIGKILL')).toBe(false);
+    await expect(stopProcess(outsider, { signal: 'SIGKILL', timeoutMs: 100 })).resolves.toBe('stopped');
   }
   expect(child.exitCode).toBeNull();
   child.kill('SIGKILL');

@@ -13,7 +13,7 @@ import { createSite, defaultCacheDir, openSite, portSpan, recordedPortBase } fro
 let folder = '';
 let stateDir = '';
 let portBase = 0;
-let stranger: Server;
+let outsider: Server;
 
 /** A block of ports in which another program listens on the port of Valkey. */
 beforeEach(async () => {
@@ -21,13 +21,13 @@ beforeEach(async () => {
   stateDir = path.join(folder, 'state');
   const claimant = { stateDir: path.join(folder, 'claimant'), cacheDir: defaultCacheDir() };
   portBase = await claimFreeBlock(claimant, 23_000 + (process.pid % 50) * portSpan);
-  stranger = createServer().listen(portBase + 10, '127.0.0.1');
-  await once(stranger, 'listening');
+  outsider = createServer().listen(portBase + 10, '127.0.0.1');
+  await once(outsider, 'listening');
 });
 
 afterEach(async () => {
-  stranger.close();
-  await once(stranger, 'close');
+  outsider.close();
+  await once(outsider, 'close');
   rmSync(folder, { recursive: true, force: true });
 });
 

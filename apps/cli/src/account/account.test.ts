@@ -306,16 +306,16 @@ describe('members', () => {
 
 describe('what a person is told by mail', () => {
   const one = { enabled: true, chosen: null, available: true };
-  const answer = {
+  const response = {
     email: 'ada@example.com',
     preferences: { balance: one, keys: { enabled: false, chosen: false, available: true } },
   };
 
   it('is shown, and chosen kind by kind', async () => {
     const api = fakeApi({
-      'GET /v2/me/notice-preferences': answer,
-      'PATCH /v2/me/notice-preferences': answer,
-      'PUT /v2/me/notice-preferences': answer,
+      'GET /v2/me/notice-preferences': response,
+      'PATCH /v2/me/notice-preferences': response,
+      'PUT /v2/me/notice-preferences': response,
     });
     const shown = await runCli(['me', 'notices'], { ...api, apiKey: 'mr_live_abcdefghij' });
     expect(shown.stdout).toContain('balance  yes   usual for your role');

@@ -66,18 +66,20 @@ async function requestDeviceCode(context: Context, apiUrl: string): Promise<Devi
 async function pollForToken(context: Context, apiUrl: string, asked: DeviceCode): Promise<string> {
   const { clock, signal } = context;
   const endMs = clock.monotonicMs() + asked.expiresMs;
-  const wish = { grant_type: GRANT_TYPE, device_code: asked.deviceCode, client_id: CLIENT_ID };
+  const request = { grant_type: GRANT_TYPE, device_code: asked.deviceCode, client_id: CLIENT_ID };
   for (let intervalMs = asked.intervalMs; ;) {
     if (clock.monotonicMs() + intervalMs > endMs) throw codeExpiredError();
     await clock.sleep(intervalMs, signal);
-    const answer = await postJson(context, `${apiUrl}/auth/device/token`, wish).catch((error: unknown) => {
-      signal.throwIfAborted();
-      if (error instanceof TypeError) return null;
-      throw error;
-    });
-    const verdict = answer === null ? 'slower' : parsePollResponse(answer);
-    if (typeof verdict === 'object') return verdict.token;
-    if (verdict === 'slower') intervalMs = Math.min(intervalMs + SLOW_DOWN_MS, MAX_INTERVAL_MS);
+    const response = await postJson(context, `${apiUrl}/auth/device/token`, request).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        if (error instanceof TypeError) return null;
+        throw error;
+      },
+    );
+    const result = response === null ? 'slower' : parsePollResponse(response);
+    if (typeof result === 'object') return result.token;
+    if (result === 'slower') intervalMs = Math.min(intervalMs + SLOW_DOWN_MS, MAX_INTERVAL_MS);
   }
 }
 

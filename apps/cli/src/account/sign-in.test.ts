@@ -43,9 +43,9 @@ function service(
       interval: 5,
     }),
     'POST /auth/device/token': () => {
-      const answer = polls[Math.min(polled, polls.length - 1)];
+      const response = polls[Math.min(polled, polls.length - 1)];
       polled += 1;
-      return answer?.();
+      return response?.();
     },
     'GET /v2/me/organisations': () => ({ items: [membership('lab')], nextCursor: null }),
     'GET /v2/me': () => me,

@@ -27,17 +27,21 @@ const DAY_MS = 86_400_000;
  */
 export async function signInAndCreateKey(
   context: Context,
-  wish: SignInRequest,
+  request: SignInRequest,
   keep: (apiKey: string) => Promise<void>,
 ): Promise<void> {
   requireInteractiveTerminal(context);
-  const token = await signInWithDeviceCode(context, wish.apiUrl);
-  const person = context.clientFor({ apiUrl: wish.apiUrl, inferenceUrl: wish.apiUrl, session: { token } });
+  const token = await signInWithDeviceCode(context, request.apiUrl);
+  const person = context.clientFor({
+    apiUrl: request.apiUrl,
+    inferenceUrl: request.apiUrl,
+    session: { token },
+  });
   try {
-    const { organisation } = await chooseOrganisation(context, person, wish.organisation);
-    const session = { token, organisation: organisation.id, mode: wish.mode };
-    const member = context.clientFor({ apiUrl: wish.apiUrl, inferenceUrl: wish.apiUrl, session });
-    await createKey(context, member, wish.mode, keep);
+    const { organisation } = await chooseOrganisation(context, person, request.organisation);
+    const session = { token, organisation: organisation.id, mode: request.mode };
+    const member = context.clientFor({ apiUrl: request.apiUrl, inferenceUrl: request.apiUrl, session });
+    await createKey(context, member, request.mode, keep);
   } finally {
     await signOut(context, person);
   }
@@ -121,9 +125,9 @@ async function chooseOrganisation(
   context.note('You belong to several organisations:');
   for (const { organisation, role } of all)
     context.note(`  ${organisation.slug}  ${organisation.name}, as ${role}`);
-  const answer = await context.prompt.line(`Which one? [${first.organisation.slug}] `);
-  if (answer === null) throw new CancelledError('Cancelled. No key was made.');
-  return answer.trim() === '' ? first : membershipNamed(all, answer.trim());
+  const response = await context.prompt.line(`Which one? [${first.organisation.slug}] `);
+  if (response === null) throw new CancelledError('Cancelled. No key was made.');
+  return response.trim() === '' ? first : membershipNamed(all, response.trim());
 }
 
 function membershipNamed(all: readonly Membership[], name: string): Membership {

@@ -3,10 +3,10 @@ import { startConversation, messagesFor, parseLine, appendAnswer } from './conve
 import { addAnswer, formatFooter, noTotals, totalsText } from './footer.ts';
 
 describe('a conversation', () => {
-  const begun = startConversation('tiny', 'Be brief.');
+  const started = startConversation('tiny', 'Be brief.');
 
   test('sends all that was said, after what the model was told first', () => {
-    const after = appendAnswer(begun, 'Hello!', 'Hi.');
+    const after = appendAnswer(started, 'Hello!', 'Hi.');
     expect(messagesFor(after, 'And now?')).toEqual([
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Hello!' },
@@ -19,7 +19,7 @@ describe('a conversation', () => {
   });
 
   test('a question without an answer is not part of it', () => {
-    expect(appendAnswer(begun, 'Hello!', '')).toBe(begun);
+    expect(appendAnswer(started, 'Hello!', '')).toBe(started);
   });
 });
 

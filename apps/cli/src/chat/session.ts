@@ -90,7 +90,7 @@ export interface ChatOptions {
  * Talks until the person leaves. Ctrl-C ends an answer and never the chat; a refusal is shown and the chat goes on, for
  * what was said so far would be lost with it.
  */
-export async function runChat(context: Context, begun: Conversation, settings: ChatOptions): Promise<void> {
+export async function runChat(context: Context, started: Conversation, settings: ChatOptions): Promise<void> {
   const client = context.client();
   const dim = (text: string): void => context.note(context.io.paintErr('dim', text));
   let answering: AbortController | null = null;
@@ -99,8 +99,8 @@ export async function runChat(context: Context, begun: Conversation, settings: C
     else answering.abort();
   });
   const lines = context.prompt.lines();
-  let state: State = { conversation: begun, totals: noTotals };
-  const answer = async (question: string): Promise<void> => {
+  let state: State = { conversation: started, totals: noTotals };
+  const response = async (question: string): Promise<void> => {
     answering = new AbortController();
     try {
       const { signal } = answering;
@@ -127,13 +127,13 @@ export async function runChat(context: Context, begun: Conversation, settings: C
     }
   };
   try {
-    dim(`${begun.model}. /help lists commands, Ctrl-D leaves.`);
+    dim(`${started.model}. /help lists commands, Ctrl-D leaves.`);
     for (;;) {
       const typed = await readContinuedLine((question) => lines.next(question));
       if (typed === null) break;
       const line = parseLine(typed);
       if (line.kind === 'exit') break;
-      if (line.kind === 'question') await answer(line.text);
+      if (line.kind === 'question') await response(line.text);
       else state = runChatCommand(state, line, dim);
     }
   } finally {

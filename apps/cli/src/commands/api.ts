@@ -45,8 +45,8 @@ export const command = defineCommand({
         printJsonLine(context, event);
       return;
     }
-    const answer: unknown = await context.openClient().call(id, fields, options);
-    printAnswer(context, answer);
+    const response: unknown = await context.openClient().call(id, fields, options);
+    printAnswer(context, response);
   },
 });
 
@@ -85,12 +85,12 @@ function fieldOf(typed: string): readonly [string, unknown] {
   }
 }
 
-function printAnswer(context: Context, answer: unknown): void {
-  if (answer === undefined || answer === null) return;
-  if (answer instanceof Uint8Array) printBytes(context, answer);
+function printAnswer(context: Context, response: unknown): void {
+  if (response === undefined || response === null) return;
+  if (response instanceof Uint8Array) printBytes(context, response);
   // A page of a list: what the API answered, with its cursor.
-  else if (typeof answer === 'object' && 'answer' in answer && 'nextPage' in answer)
-    printJson(context, answer.answer);
-  else if (typeof answer === 'string') printText(context, answer);
-  else printJson(context, answer);
+  else if (typeof response === 'object' && 'answer' in response && 'nextPage' in response)
+    printJson(context, response.answer);
+  else if (typeof response === 'string') printText(context, response);
+  else printJson(context, response);
 }

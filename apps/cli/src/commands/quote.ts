@@ -47,16 +47,16 @@ export const command = defineCommand({
   },
   async run(context, { flags }) {
     const seconds = flags.for === undefined ? undefined : parseDurationFlag('for', flags.for);
-    const wish = await readQuoteRequest(context, flags);
+    const request = await readQuoteRequest(context, flags);
     const storage = { storageSizeInGb: flags['storage-gb'] };
-    const quote = await fetchQuote(context, { ...wish, ...storage }, seconds);
+    const quote = await fetchQuote(context, { ...request, ...storage }, seconds);
     if (context.output.format === 'json') {
       printJson(context, quote);
       return;
     }
     const lines = quoteLines(quote, seconds);
     const width = Math.max(...lines.map(([label]) => label.length)) + 2;
-    context.io.out(`${quoteTitle(wish)}\n`);
+    context.io.out(`${quoteTitle(request)}\n`);
     for (const [label, amount] of lines) context.io.out(`  ${label.padEnd(width)}${amount}\n`);
     if (!quote.available) context.note('No host can take it at the moment. Why: millrace offers explain');
     if (!quote.affordable) context.note('Your balance is too low to begin with it. See: millrace balance');

@@ -56,11 +56,11 @@ function parseTopUpAmount(typed: string): number {
   return cents;
 }
 
-async function waitForPayment(context: Context, begun: TopUp): Promise<TopUp> {
+async function waitForPayment(context: Context, started: TopUp): Promise<TopUp> {
   const { clock, signal } = context;
-  const { paymentId } = begun;
+  const { paymentId } = started;
   context.note('Waiting for the payment. Ctrl-C stops waiting; the page stays.');
-  let topUp = begun;
+  let topUp = started;
   try {
     while (isInProgress(topUp)) {
       await clock.sleep(pollMs, signal);

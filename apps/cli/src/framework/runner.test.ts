@@ -58,9 +58,9 @@ async function run(
 }
 
 const answering = (
-  answer: string | ((question: string) => Promise<string>) | undefined,
+  response: string | ((question: string) => Promise<string>) | undefined,
 ): System['prompt']['line'] =>
-  typeof answer === 'function' ? answer : () => Promise.resolve(answer ?? null);
+  typeof response === 'function' ? response : () => Promise.resolve(response ?? null);
 
 const shared = {
   summary: 'Do something',

@@ -212,8 +212,8 @@ export function createContext(
           fix: 'Add --yes to go ahead without being asked.',
         });
       }
-      const answer = await system.prompt.line(`${safeText(question)} [y/N] `);
-      if (!/^(?:y|yes)$/i.test(answer?.trim() ?? '')) throw new CancelledError();
+      const response = await system.prompt.line(`${safeText(question)} [y/N] `);
+      if (!/^(?:y|yes)$/i.test(response?.trim() ?? '')) throw new CancelledError();
     },
   };
 }

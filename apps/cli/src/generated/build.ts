@@ -190,12 +190,12 @@ async function run(context: Context, { id, row, input }: Call): Promise<void> {
     await runList(context, { id, row, fields, limit: Number(input.flags['limit'] ?? DEFAULT_LIMIT) });
     return;
   }
-  const answer: unknown = await context.client().call(id, fields, { signal: context.signal });
+  const response: unknown = await context.client().call(id, fields, { signal: context.signal });
   if (row.answers === 'nothing') printResult(context, 'Done.', { done: true });
-  else if (row.answers === 'bytes') printBytes(context, bytesOf(answer));
-  else if (row.answers === 'text') printText(context, String(answer));
-  else if (row.json.length === 0 || !isRecord(answer)) printJson(context, answer);
-  else printRecord(context, answer, columnsFor(row, 'all'));
+  else if (row.answers === 'bytes') printBytes(context, bytesOf(response));
+  else if (row.answers === 'text') printText(context, String(response));
+  else if (row.json.length === 0 || !isRecord(response)) printJson(context, response);
+  else printRecord(context, response, columnsFor(row, 'all'));
 }
 
 async function runList(
@@ -318,8 +318,8 @@ function isRecord(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function bytesOf(answer: unknown): Uint8Array {
-  if (answer instanceof Uint8Array) return answer;
-  if (answer instanceof ArrayBuffer) return new Uint8Array(answer);
+function bytesOf(response: unknown): Uint8Array {
+  if (response instanceof Uint8Array) return response;
+  if (response instanceof ArrayBuffer) return new Uint8Array(response);
   throw new CliError('The API answered with something else than bytes.');
 }

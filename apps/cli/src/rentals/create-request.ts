@@ -66,15 +66,15 @@ export type CreateRequest =
 export async function readCreateRequest(
   context: Context,
   flags: CreateFlags,
-  wish: QuoteRequest,
+  request: QuoteRequest,
 ): Promise<CreateRequest> {
   const common = {
     name: flags.name ?? randomRentalName(randomInt),
-    gpuCount: wish.gpuCount,
-    gpuType: wish.gpuType,
-    termType: wish.termType,
-    termPeriodDays: wish.termPeriodDays,
-    discountPercentage: wish.discountPercentage,
+    gpuCount: request.gpuCount,
+    gpuType: request.gpuType,
+    termType: request.termType,
+    termPeriodDays: request.termPeriodDays,
+    discountPercentage: request.discountPercentage,
     sshKeyIds: flags['ssh-key'].length === 0 ? undefined : [...flags['ssh-key']],
     image: flags.image,
     ttlSeconds: flags.ttl === undefined ? undefined : parseDurationFlag('ttl', flags.ttl),
@@ -85,16 +85,16 @@ export async function readCreateRequest(
     monitoringEnabled: flags.monitoring,
     convertToOnDemandOnExpiry: flags.convert,
   };
-  if (wish.rentalType === 'bare-metal') {
+  if (request.rentalType === 'bare-metal') {
     if (flags.port.length > 0)
       throw new UsageError(
         '--port is for virtual machines: every port of bare metal is open at its own number.',
       );
     const body = {
       ...common,
-      networkType: wish.networkType ?? 'ethernet',
-      region: wish.region as BareMetalRequest['region'],
-      cudaVersion: wish.cudaVersion,
+      networkType: request.networkType ?? 'ethernet',
+      region: request.region as BareMetalRequest['region'],
+      cudaVersion: request.cudaVersion,
       storageVolume: await readStorageVolume(context, flags),
     };
     return { type: 'bare-metal', body };
@@ -106,8 +106,8 @@ export async function readCreateRequest(
     throw new UsageError(`--${forBareMetal} is for bare metal; add --bare-metal.`);
   const body = {
     ...common,
-    networkType: wish.networkType,
-    region: wish.region as VirtualMachineRequest['region'],
+    networkType: request.networkType,
+    region: request.region as VirtualMachineRequest['region'],
     customPorts: parsePortFlags(flags.port),
   };
   return { type: 'virtual-machine', body };

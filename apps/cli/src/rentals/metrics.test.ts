@@ -50,16 +50,16 @@ describe('what a rental does', () => {
       { name: 'gpu.utilisation', unit: 'percent', device: '0', points: points(10, 90) },
       { name: 'network.in', unit: 'bytes_per_second', device: null, points: points(null) },
     ];
-    const answer = { rentalId: 7, from: at, until: at, stepSeconds: 120, series };
+    const response = { rentalId: 7, from: at, until: at, stepSeconds: 120, series };
     const path = 'GET /v2/on-demand/rentals/7/metrics';
-    const { fetch, requests } = fakeApi({ [path]: answer });
+    const { fetch, requests } = fakeApi({ [path]: response });
     const shown = await runCli(['rental', 'metrics', '7'], { fetch });
     expect(shown.stdout).toMatch(/gpu\.utilisation +0 +90\.0 % +50\.0 % +90\.0 % +▁█/);
     expect(shown.stdout).not.toContain('network.in');
     expect(requests[0]?.query).toMatchObject({ stepSeconds: '120', from: '2026-03-01T11:00:00.000Z' });
     await runCli(['rental', 'metrics', '7', '--json'], { fetch });
     const none = await runCli(['rental', 'metrics', '7'], {
-      fetch: fakeApi({ [path]: { ...answer, series: [] } }).fetch,
+      fetch: fakeApi({ [path]: { ...response, series: [] } }).fetch,
     });
     expect(none).toMatchObject({ code: 0, stdout: '' });
     expect(none.stderr).toContain('Nothing was measured');

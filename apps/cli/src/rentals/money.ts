@@ -13,16 +13,16 @@ export type Quote = Output<'quoteRental'>;
 
 export async function fetchQuote(
   context: Context,
-  wish: QuoteRequest,
+  request: QuoteRequest,
   durationSeconds: number | undefined,
 ): Promise<Quote> {
-  return context.client().options.quote({ ...wish, durationSeconds }, { signal: context.signal });
+  return context.client().options.quote({ ...request, durationSeconds }, { signal: context.signal });
 }
 
-export function quoteTitle(wish: QuoteRequest): string {
-  const machine = wish.rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine';
-  const { gpuType = 'h100', region = '', networkType = '' } = wish;
-  return `${wish.gpuCount} × ${gpuType.toUpperCase()}, ${machine} in ${region} (${networkType})`;
+export function quoteTitle(request: QuoteRequest): string {
+  const machine = request.rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine';
+  const { gpuType = 'h100', region = '', networkType = '' } = request;
+  return `${request.gpuCount} × ${gpuType.toUpperCase()}, ${machine} in ${region} (${networkType})`;
 }
 
 /** Label and amount, a line each; the lines of the price first, which add up to it. */
@@ -75,8 +75,8 @@ export function showQuote(
 }
 
 /** Refuses at once what the API would refuse a moment later, with what helps. */
-export async function requirePlaceable(context: Context, wish: QuoteRequest, quote: Quote): Promise<void> {
-  if (!quote.available) throw await noCapacityError(context, wish);
+export async function requirePlaceable(context: Context, request: QuoteRequest, quote: Quote): Promise<void> {
+  if (!quote.available) throw await noCapacityError(context, request);
   if (quote.affordable) return;
   throw new CliError('The balance is too low for this.', {
     why: `${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.`,
@@ -88,10 +88,10 @@ export async function requirePlaceable(context: Context, wish: QuoteRequest, quo
 /** Why no host can take it, and what could be had instead. */
 export async function noCapacityError(
   context: Context,
-  wish: QuoteRequest,
+  request: QuoteRequest,
   cause?: unknown,
 ): Promise<CliError> {
-  const explained = await context.client().options.explain(wish, { signal: context.signal });
+  const explained = await context.client().options.explain(request, { signal: context.signal });
   // In the order in which they are looked at: whom the last one stops came nearest.
   const nearest = explained.obstacles.at(-1);
   const [instead] = explained.alternatives;
@@ -102,8 +102,8 @@ export async function noCapacityError(
   const reason = nearest === undefined ? 'No host can take it now.' : `${counted}${nearest.message}`;
   const when =
     explained.capacityExpectedAt === null ? '' : ` Expected again at ${explained.capacityExpectedAt}.`;
-  const kind = wish.rentalType === 'bare-metal' ? ' --bare-metal' : '';
-  return new CliError(`No room for ${quoteTitle(wish)}.`, {
+  const kind = request.rentalType === 'bare-metal' ? ' --bare-metal' : '';
+  return new CliError(`No room for ${quoteTitle(request)}.`, {
     why: safeText(`${reason}${when}`),
     fix:
       instead === undefined

@@ -39,7 +39,7 @@ export async function forward(event: MillraceEvent, forwarding: ForwardOptions):
     durationMs: Math.round(clock.monotonicMs() - startedMs),
   });
   try {
-    const answer = await forwarding.fetch(url, {
+    const response = await forwarding.fetch(url, {
       method: 'POST',
       redirect: 'manual',
       headers: {
@@ -49,8 +49,8 @@ export async function forward(event: MillraceEvent, forwarding: ForwardOptions):
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    await answer.body?.cancel();
-    return outcome(answer.status, answer.ok ? null : `answered ${answer.status}`);
+    await response.body?.cancel();
+    return outcome(response.status, response.ok ? null : `answered ${response.status}`);
   } catch (error) {
     if (signal.aborted) throw error;
     return outcome(null, failureText(error, timeoutMs));

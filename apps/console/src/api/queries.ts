@@ -58,18 +58,18 @@ export function useApiMutation<Input, Answer>(
   act: (client: Millrace, input: Input) => Promise<Answer>,
   options: {
     readonly changes: readonly ResourceName[];
-    readonly onSuccess?: (answer: Answer, input: Input) => void;
+    readonly onSuccess?: (response: Answer, input: Input) => void;
   },
 ) {
   const { client, place } = useSession();
   const cache = useQueryClient();
   return useMutation<Answer, Error, Input>({
     mutationFn: (input) => act(client, input),
-    onSuccess: (answer, input) => {
+    onSuccess: (response, input) => {
       for (const noun of options.changes) {
         void cache.invalidateQueries({ queryKey: [place.organisationId, place.mode, noun] });
       }
-      options.onSuccess?.(answer, input);
+      options.onSuccess?.(response, input);
     },
   });
 }

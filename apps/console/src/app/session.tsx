@@ -103,11 +103,11 @@ function storeOrgContext(place: OrgContext): void {
 export function useOrgContext(
   memberships: readonly Membership[],
 ): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
-  const [wish, setWish] = useState(readStoredOrgContext);
+  const [request, setRequest] = useState(readStoredOrgContext);
   const chosen =
-    memberships.find(({ organisation }) => organisation.id === wish.organisationId) ?? memberships[0];
+    memberships.find(({ organisation }) => organisation.id === request.organisationId) ?? memberships[0];
   const organisationId = chosen?.organisation.id;
-  const mode: Mode = wish.mode === 'test' ? 'test' : 'live';
+  const mode: Mode = request.mode === 'test' ? 'test' : 'live';
   const place = useMemo(
     () => (organisationId === undefined ? null : { organisationId, mode }),
     [organisationId, mode],
@@ -116,7 +116,7 @@ export function useOrgContext(
     if (place === null) return;
     const then = { ...place, ...next };
     storeOrgContext(then);
-    setWish(then);
+    setRequest(then);
   };
   return [place, go];
 }

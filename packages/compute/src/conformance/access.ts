@@ -10,32 +10,32 @@ export function describeAccess(stage: SuiteContext): void {
   if (!stage.world.abilities.mapsPorts) describeUnmappedPorts(stage);
 
   it('cutAccess of a machine that is off already is done, and leaves no port open', async () => {
-    const wish = await stage.make();
-    const view = await stage.view(wish);
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
-    await stage.driver.cutAccess(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
-    for (const { externalPort } of wish.ports) {
+    const spec = await stage.make();
+    const view = await stage.view(spec);
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
+    await stage.driver.cutAccess(spec, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'off', ports: [] });
+    for (const { externalPort } of spec.ports) {
       await stage.untilClosed(view, externalPort);
     }
   });
 
   it('a cut is for good: create, start, reboot, GPUs, user data and new ports are a conflict, and terminate is done', async () => {
-    const wish = await stage.make();
-    await stage.driver.cutAccess(wish, stage.signal());
+    const spec = await stage.make();
+    await stage.driver.cutAccess(spec, stage.signal());
     const { other } = stage;
-    await expectFailure(other.create(wish, stage.signal()), ['conflict'], 'create');
-    await expectFailure(other.start(wish, stage.signal()), ['conflict'], 'start');
-    await expectFailure(other.reboot(wish, { graceMs: 0 }, stage.signal()), ['conflict'], 'reboot');
-    await expectFailure(other.setPorts(wish, wish.ports, stage.signal()), ['conflict'], 'setPorts');
-    await expectFailure(other.setGpus(wish, [], stage.signal()), ['conflict'], 'setGpus');
-    const program = other.runUserData(wish, '#!/bin/sh\n', stage.signal());
+    await expectFailure(other.create(spec, stage.signal()), ['conflict'], 'create');
+    await expectFailure(other.start(spec, stage.signal()), ['conflict'], 'start');
+    await expectFailure(other.reboot(spec, { graceMs: 0 }, stage.signal()), ['conflict'], 'reboot');
+    await expectFailure(other.setPorts(spec, spec.ports, stage.signal()), ['conflict'], 'setPorts');
+    await expectFailure(other.setGpus(spec, [], stage.signal()), ['conflict'], 'setGpus');
+    const program = other.runUserData(spec, '#!/bin/sh\n', stage.signal());
     await expectFailure(program, [stage.can('runUserData') ? 'conflict' : 'unsupported'], 'runUserData');
-    await other.setPorts(wish, [], stage.signal());
-    await other.stop(wish, { graceMs: 0 }, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
-    await other.terminate(wish, stage.signal());
-    expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+    await other.setPorts(spec, [], stage.signal());
+    await other.stop(spec, { graceMs: 0 }, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'off', ports: [] });
+    await other.terminate(spec, stage.signal());
+    expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
   });
 
   if (stage.world.abilities.setKeys) describeKeys(stage);
@@ -50,46 +50,46 @@ function describeNoKeys(stage: SuiteContext): void {
 
 function describeKeys(stage: SuiteContext): void {
   it('setKeys replaces the keys of a machine that runs: the old is refused, the new gets in', async () => {
-    const wish = await stage.make();
-    (await stage.login(wish)).end();
+    const spec = await stage.make();
+    (await stage.login(spec)).end();
     const next = newKeyPair();
-    await stage.driver.setKeys(wish, [next.public], stage.signal());
-    await stage.other.setKeys(wish, [next.public], stage.signal());
-    (await stage.login(wish, next)).end();
-    await expect(stage.tryLogin(wish, stage.key)).rejects.toThrow();
+    await stage.driver.setKeys(spec, [next.public], stage.signal());
+    await stage.other.setKeys(spec, [next.public], stage.signal());
+    (await stage.login(spec, next)).end();
+    await expect(stage.tryLogin(spec, stage.key)).rejects.toThrow();
   });
 }
 
 /** Where machines have addresses of their own. */
 function describeUnmappedPorts(stage: SuiteContext): void {
   it('setPorts finds every port open at its own number, and neither moves one nor closes all of a machine that is on', async () => {
-    const wish = await stage.make();
+    const spec = await stage.make();
     const more = { internalPort: 8_080, externalPort: 8_080, protocol: 'tcp' } as const;
-    await stage.driver.setPorts(wish, [...wish.ports, more], stage.signal());
+    await stage.driver.setPorts(spec, [...spec.ports, more], stage.signal());
     const moved = [{ ...more, externalPort: 8_081 }];
-    await expectFailure(stage.driver.setPorts(wish, moved, stage.signal()), ['refused'], 'moved');
-    await expectFailure(stage.driver.setPorts(wish, [], stage.signal()), ['unsupported'], 'none');
+    await expectFailure(stage.driver.setPorts(spec, moved, stage.signal()), ['refused'], 'moved');
+    await expectFailure(stage.driver.setPorts(spec, [], stage.signal()), ['unsupported'], 'none');
     const odd = await stage.wish({ ports: moved });
     await expectFailure(stage.driver.create(odd, stage.signal()), ['refused'], 'create');
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
-    await stage.driver.setPorts(wish, [], stage.signal());
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
+    await stage.driver.setPorts(spec, [], stage.signal());
   });
 }
 
 function describeLogins(stage: SuiteContext): void {
   it('the given key logs in over SSH and no other does', async () => {
-    const wish = await stage.make({ hostname: 'who-am-i' });
-    const session = await stage.login(wish);
+    const spec = await stage.make({ hostname: 'who-am-i' });
+    const session = await stage.login(spec);
     expect((await session.run('hostname')).trim()).toBe('who-am-i');
     session.end();
-    await expect(stage.tryLogin(wish, newKeyPair())).rejects.toThrow();
+    await expect(stage.tryLogin(spec, newKeyPair())).rejects.toThrow();
   });
 
   it('the host key that a client pinned on first use is the same after a reboot', async () => {
-    const wish = await stage.make();
-    const first = await stage.login(wish);
-    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
-    const second = await stage.login(wish);
+    const spec = await stage.make();
+    const first = await stage.login(spec);
+    await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
+    const second = await stage.login(spec);
     expect(second.hostKey).toBe(first.hostKey);
     expect(second.hostKey).not.toBe('');
     first.end();
@@ -97,13 +97,13 @@ function describeLogins(stage: SuiteContext): void {
   });
 
   it('cutAccess breaks an open session, refuses new ones, and the machine is off', async () => {
-    const wish = await stage.make();
-    const session = await stage.login(wish);
-    const view = await stage.view(wish);
+    const spec = await stage.make();
+    const session = await stage.login(spec);
+    const view = await stage.view(spec);
     // By another process than the one that opened everything.
-    await stage.other.cutAccess(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
-    for (const { externalPort } of wish.ports) {
+    await stage.other.cutAccess(spec, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'off', ports: [] });
+    for (const { externalPort } of spec.ports) {
       await stage.untilClosed(view, externalPort);
     }
     let isBroken = false;
@@ -111,35 +111,35 @@ function describeLogins(stage: SuiteContext): void {
       isBroken = true;
     });
     await stage.until('the open session to break', stage.facts.bounds.callMs, async () => isBroken);
-    await stage.driver.cutAccess(wish, stage.signal());
+    await stage.driver.cutAccess(spec, stage.signal());
   });
 }
 
 function describePorts(stage: SuiteContext): void {
   it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
-    const wish = await stage.make();
-    (await stage.login(wish)).end();
-    const [ssh] = wish.ports;
+    const spec = await stage.make();
+    (await stage.login(spec)).end();
+    const [ssh] = spec.ports;
     const custom: PortMapping = {
       internalPort: 8_080,
-      externalPort: await stage.facts.freePort(wish.nodeName),
+      externalPort: await stage.facts.freePort(spec.nodeName),
       protocol: 'tcp',
     };
     const all = [ssh ?? expect.fail('The wish has no port.'), custom];
-    await stage.driver.setPorts(wish, all, stage.signal());
-    const opened = await stage.view(wish);
+    await stage.driver.setPorts(spec, all, stage.signal());
+    const opened = await stage.view(spec);
     expect(opened.ports.toSorted((a, b) => a.internalPort - b.internalPort)).toEqual(all);
     expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
-    (await stage.login(wish)).end();
+    (await stage.login(spec)).end();
 
-    await stage.driver.setPorts(wish, [custom], stage.signal());
-    expect((await stage.view(wish, stage.other)).ports).toEqual([custom]);
+    await stage.driver.setPorts(spec, [custom], stage.signal());
+    expect((await stage.view(spec, stage.other)).ports).toEqual([custom]);
     await stage.untilClosed(opened, all[0]?.externalPort ?? 0);
     expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
 
-    await stage.driver.setPorts(wish, [], stage.signal());
-    await stage.driver.setPorts(wish, [], stage.signal());
-    expect((await stage.view(wish)).ports).toEqual([]);
+    await stage.driver.setPorts(spec, [], stage.signal());
+    await stage.driver.setPorts(spec, [], stage.signal());
+    expect((await stage.view(spec)).ports).toEqual([]);
     await stage.untilClosed(opened, custom.externalPort);
   });
 }

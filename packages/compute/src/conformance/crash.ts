@@ -28,16 +28,16 @@ function describeKilledEngine(
     'an engine killed in the middle of create has one machine once create was asked again',
     limits,
     async () => {
-      const wish = await stage.wish(stage.on(0, 0));
-      const create = (): Promise<void> => stage.bare.create(wish, stage.signal());
+      const spec = await stage.wish(stage.on(0, 0));
+      const create = (): Promise<void> => stage.bare.create(spec, stage.signal());
       await healAfter(stage, () => kill(create));
       await stage.until('create to succeed', stage.facts.bounds.failoverMs, async () => {
         await create();
         return true;
       });
-      expect(await stage.settled(wish)).toMatchObject({ power: 'on', gpuPciAddresses: wish.gpuPciAddresses });
-      if (stage.hasInside) (await stage.login(wish)).end();
-      await expectSingleMachine(stage, wish);
+      expect(await stage.settled(spec)).toMatchObject({ power: 'on', gpuPciAddresses: spec.gpuPciAddresses });
+      if (stage.hasInside) (await stage.login(spec)).end();
+      await expectSingleMachine(stage, spec);
     },
   );
 }
@@ -48,17 +48,17 @@ function describeKilledMember(stage: SuiteContext, limits: Limits, kill: Kill<'k
     limits,
     async () => {
       const node = stage.facts.nodes.at(-1) ?? expect.fail('There are no nodes.');
-      const wish = await stage.make({ nodeName: node.name });
+      const spec = await stage.make({ nodeName: node.name });
       await healAfter(stage, async () => {
         await kill(node.name);
         await stage.until('the engine to notice', stage.facts.bounds.failoverMs, async () => {
-          await expectNotReportedDeleted(stage, wish);
+          await expectNotReportedDeleted(stage, spec);
           return (await stage.driver.listOwned(stage.signal())).unseen.includes(node.name);
         });
-        await expectNotReportedDeleted(stage, wish);
-        await expectTerminateIsNotDone(stage, wish);
+        await expectNotReportedDeleted(stage, spec);
+        await expectTerminateIsNotDone(stage, spec);
         const { machines } = await stage.driver.listOwned(stage.signal());
-        const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+        const listed = machines.find(({ externalId }) => externalId === spec.externalId);
         if (listed !== undefined) expect(listed.power).toBe('error');
         const { nodes } = await stage.driver.readInventory(stage.signal());
         expect(nodes.find(({ name }) => name === node.name)).toMatchObject({
@@ -67,7 +67,7 @@ function describeKilledMember(stage: SuiteContext, limits: Limits, kill: Kill<'k
         });
       });
       await stage.until('the machine to be seen again', stage.facts.bounds.failoverMs, async () => {
-        const view = await stage.view(wish);
+        const view = await stage.view(spec);
         return view.power !== 'error' && view.nodeName === node.name;
       });
     },
@@ -83,22 +83,22 @@ function describeKilledLeader(stage: SuiteContext, limits: Limits, kill: Kill<'k
       const dead = await kill();
       const alive = made.filter(({ nodeName }) => nodeName !== dead);
       await stage.until('the others to answer', stage.facts.bounds.failoverMs, async () => {
-        for (const wish of alive) await stage.view(wish);
+        for (const spec of alive) await stage.view(spec);
         const { machines } = await stage.driver.listOwned(stage.signal());
-        return alive.every((wish) => machines.some(({ externalId }) => externalId === wish.externalId));
+        return alive.every((spec) => machines.some(({ externalId }) => externalId === spec.externalId));
       });
-      const [wish] = alive;
-      await stage.driver.terminate(wish ?? expect.fail('No machine outlived the leader.'), stage.signal());
+      const [request] = alive;
+      await stage.driver.terminate(request ?? expect.fail('No machine outlived the leader.'), stage.signal());
     });
   });
 }
 
 async function healAfter(stage: SuiteContext, hurt: () => Promise<void>): Promise<void> {
-  const world: DriverHarness = stage.world;
+  const harness: DriverHarness = stage.world;
   try {
     await hurt();
   } finally {
-    await world.heal?.();
+    await harness.heal?.();
   }
 }
 

@@ -27,44 +27,44 @@ export function describeCreation(stage: SuiteContext): void {
   it('create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself', async () => {
     const node = stage.node(0);
     const labels = { 'millrace.rental': '1042', team: 'vision, with commas: and "quotes"' };
-    const wish = await stage.wish({ ...stage.on(0, 1), labels });
-    await stage.driver.create(wish, stage.signal());
+    const spec = await stage.wish({ ...stage.on(0, 1), labels });
+    await stage.driver.create(spec, stage.signal());
     // Whoever saw it off now would take it for one that could not be started.
-    expect(['changing', 'on']).toContain((await stage.view(wish, stage.other)).power);
+    expect(['changing', 'on']).toContain((await stage.view(spec, stage.other)).power);
     const { machines } = await stage.other.listOwned(stage.signal());
-    const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+    const listed = machines.find(({ externalId }) => externalId === spec.externalId);
     expect(['changing', 'on']).toContain(listed?.power);
-    const view = await stage.settled(wish);
+    const view = await stage.settled(spec);
     expect(view).toMatchObject({
-      externalId: wish.externalId,
+      externalId: spec.externalId,
       orgId: stage.orgId,
       nodeName: node.name,
       power: 'on',
-      gpuPciAddresses: wish.gpuPciAddresses,
-      ports: wish.ports,
+      gpuPciAddresses: spec.gpuPciAddresses,
+      ports: spec.ports,
     });
     expect(view.labels).toMatchObject(labels);
     expect(view.address).not.toBeNull();
   });
 
   it('create of what exists already changes nothing and answers as the first did', async () => {
-    const wish = await stage.make(stage.on(0, 0));
-    const before = await stage.view(wish);
-    await stage.other.create(wish, stage.signal());
-    const after = await stage.settled(wish);
+    const spec = await stage.make(stage.on(0, 0));
+    const before = await stage.view(spec);
+    await stage.other.create(spec, stage.signal());
+    const after = await stage.settled(spec);
     expect(after).toMatchObject({ createdAt: before.createdAt, gpuPciAddresses: before.gpuPciAddresses });
-    await expectSingleMachine(stage, wish);
+    await expectSingleMachine(stage, spec);
   });
 
   it('create twice at once from two connections is one machine', async () => {
-    const wish = await stage.wish(stage.on(0, 0));
+    const spec = await stage.wish(stage.on(0, 0));
     await Promise.all([
-      stage.driver.create(wish, stage.signal()),
-      stage.other.create(wish, stage.signal()),
-      stage.driver.create(wish, stage.signal()),
+      stage.driver.create(spec, stage.signal()),
+      stage.other.create(spec, stage.signal()),
+      stage.driver.create(spec, stage.signal()),
     ]);
-    expect(await stage.settled(wish)).toMatchObject({ power: 'on' });
-    await expectSingleMachine(stage, wish);
+    expect(await stage.settled(spec)).toMatchObject({ power: 'on' });
+    await expectSingleMachine(stage, spec);
   });
 
   it('what is asked for right after create comes after the start: a stop, other ports, a cut', async () => {
@@ -84,32 +84,32 @@ export function describeCreation(stage: SuiteContext): void {
 
   it('create with another node, GPU, size or image under the same id is a conflict and changes nothing', async () => {
     const [here, there] = [stage.node(0), stage.node(1)];
-    const wish = await stage.make(stage.on(0, 0));
+    const spec = await stage.make(stage.on(0, 0));
     const others: Partial<MachineSpec>[] = [
       ...(there === here ? [] : [{ nodeName: there.name, gpuPciAddresses: [stage.gpu(there, 0)] }]),
       { gpuPciAddresses: [stage.gpu(here, 1)] },
       { gpuPciAddresses: [stage.gpu(here, 0), stage.gpu(here, 1)] },
       { gpuPciAddresses: [] },
-      { cpuCount: wish.cpuCount + 1 },
-      { ramMb: wish.ramMb + 64 },
-      { diskGb: wish.diskGb + 1 },
+      { cpuCount: spec.cpuCount + 1 },
+      { ramMb: spec.ramMb + 64 },
+      { diskGb: spec.diskGb + 1 },
     ];
     for (const other of others) {
-      const call = stage.driver.create({ ...wish, ...other }, stage.signal());
+      const call = stage.driver.create({ ...spec, ...other }, stage.signal());
       await expectFailure(call, ['conflict'], JSON.stringify(other));
     }
-    const renamed = stage.driver.create({ ...wish, image: stage.facts.unknownImage }, stage.signal());
+    const renamed = stage.driver.create({ ...spec, image: stage.facts.unknownImage }, stage.signal());
     await expectFailure(renamed, ['conflict', 'not_found'], 'another image');
-    const view = await stage.view(wish);
-    expect(view).toMatchObject({ nodeName: here.name, gpuPciAddresses: wish.gpuPciAddresses });
-    await expectSingleMachine(stage, wish);
+    const view = await stage.view(spec);
+    expect(view).toMatchObject({ nodeName: here.name, gpuPciAddresses: spec.gpuPciAddresses });
+    await expectSingleMachine(stage, spec);
   });
 
   it('create starts a machine that exists and is off', async () => {
-    const wish = await stage.make();
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
-    await stage.other.create(wish, stage.signal());
-    expect(await stage.settled(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+    const spec = await stage.make();
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
+    await stage.other.create(spec, stage.signal());
+    expect(await stage.settled(spec)).toMatchObject({ power: 'on', ports: spec.ports });
   });
 
   it('a node or an image that is not there is a final refusal, and leaves nothing behind', async () => {
@@ -118,8 +118,8 @@ export function describeCreation(stage: SuiteContext): void {
     await expectFailure(stage.driver.create(nowhere, stage.signal()), ['not_found'], 'node');
     const blank = await stage.wish({ image: unknownImage, ports: [] });
     await expectFailure(stage.driver.create(blank, stage.signal()), ['not_found'], 'image');
-    for (const wish of [nowhere, blank]) {
-      expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+    for (const spec of [nowhere, blank]) {
+      expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
     }
   });
 
@@ -138,37 +138,37 @@ function describePartialCreate(stage: SuiteContext): void {
   const { leaveHalfMade } = stage.world;
   if (leaveHalfMade === undefined) return;
   it('create finishes a machine that a crash left half-made', async () => {
-    const wish = await stage.wish(stage.on(0, 0));
-    await leaveHalfMade.call(stage.world, wish);
-    expect(await stage.bringUp(wish)).toMatchObject({
+    const spec = await stage.wish(stage.on(0, 0));
+    await leaveHalfMade.call(stage.world, spec);
+    expect(await stage.bringUp(spec)).toMatchObject({
       power: 'on',
-      gpuPciAddresses: wish.gpuPciAddresses,
-      ports: wish.ports,
+      gpuPciAddresses: spec.gpuPciAddresses,
+      ports: spec.ports,
     });
-    if (stage.hasInside) (await stage.login(wish)).end();
-    await expectSingleMachine(stage, wish);
+    if (stage.hasInside) (await stage.login(spec)).end();
+    await expectSingleMachine(stage, spec);
   });
 
   it('terminate releases a machine that a crash left half-made', async () => {
-    const wish = await stage.wish(stage.on(0, 0));
-    await leaveHalfMade.call(stage.world, wish);
-    await stage.driver.terminate(wish, stage.signal());
-    expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+    const spec = await stage.wish(stage.on(0, 0));
+    await leaveHalfMade.call(stage.world, spec);
+    await stage.driver.terminate(spec, stage.signal());
+    expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
   });
 }
 
 /** Ending a machine, and what is said of one that is not there. */
 export function describeTermination(stage: SuiteContext): void {
   it('terminate releases the machine before it answers, and a second one is done too', async () => {
-    const wish = await stage.make();
+    const spec = await stage.make();
     await Promise.all([
-      stage.driver.terminate(wish, stage.signal()),
-      stage.other.terminate(wish, stage.signal()),
+      stage.driver.terminate(spec, stage.signal()),
+      stage.other.terminate(spec, stage.signal()),
     ]);
-    expect(await stage.other.describe(wish, stage.signal())).toBeNull();
-    await stage.driver.terminate(wish, stage.signal());
+    expect(await stage.other.describe(spec, stage.signal())).toBeNull();
+    await stage.driver.terminate(spec, stage.signal());
     const { machines } = await stage.driver.listOwned(stage.signal());
-    expect(machines.map(({ externalId }) => externalId)).not.toContain(wish.externalId);
+    expect(machines.map(({ externalId }) => externalId)).not.toContain(spec.externalId);
   });
 
   it('a machine that is not there is null to describe, and done to terminate and to cutAccess', async () => {
@@ -185,15 +185,15 @@ export function describeTermination(stage: SuiteContext): void {
   });
 
   it("an organisation's reference finds nothing of another's, and harms nothing", async () => {
-    const wish = await stage.make();
-    const foreign = { externalId: wish.externalId, orgId: stage.otherOrgId };
+    const spec = await stage.make();
+    const foreign = { externalId: spec.externalId, orgId: stage.otherOrgId };
     expect(await stage.driver.describe(foreign, stage.signal())).toBeNull();
     await stage.driver.cutAccess(foreign, stage.signal());
     await stage.driver.terminate(foreign, stage.signal());
     for (const [method, call] of Object.entries(callsRequiring(stage, foreign))) {
       await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
     }
-    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+    expect(await stage.view(spec)).toMatchObject({ power: 'on', ports: spec.ports });
   });
 }
 
@@ -218,10 +218,10 @@ function callsRequiring(
 }
 
 /** That the engine has this machine exactly once, on one node. */
-export async function expectSingleMachine(stage: SuiteContext, wish: MachineSpec): Promise<void> {
+export async function expectSingleMachine(stage: SuiteContext, spec: MachineSpec): Promise<void> {
   const { machines } = await stage.driver.listOwned(stage.signal());
-  const found = machines.filter(({ externalId }) => externalId === wish.externalId);
+  const found = machines.filter(({ externalId }) => externalId === spec.externalId);
   expect(found.map(({ nodeName, orgId }) => ({ nodeName, orgId }))).toEqual([
-    { nodeName: wish.nodeName, orgId: wish.orgId },
+    { nodeName: spec.nodeName, orgId: spec.orgId },
   ]);
 }

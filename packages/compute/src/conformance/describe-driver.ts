@@ -39,16 +39,16 @@ export type SuiteSection =
  * Registers the tests that every driver passes: the promises of `ComputeDriver`, one by one. The tests are independent
  * of each other; each has ids of its own and clears away what it made.
  */
-export function describeDriver(name: string, world: DriverHarness, options: SuiteOptions = {}): void {
+export function describeDriver(name: string, harness: DriverHarness, options: SuiteOptions = {}): void {
   const { testTimeoutMs = 20_000, crashTimeoutMs = 60_000, hookTimeoutMs = 60_000 } = options;
   describe(`the ${name} driver`, { timeout: testTimeoutMs }, () => {
-    const stage = new SuiteContext(world);
+    const stage = new SuiteContext(harness);
     beforeAll(() => stage.open(), hookTimeoutMs);
     afterEach(() => stage.clear(), crashTimeoutMs);
     afterAll(() => stage.close(), hookTimeoutMs);
 
     it('says truly what its engine can', () => {
-      expect(stage.driver.can).toEqual(world.abilities);
+      expect(stage.driver.can).toEqual(harness.abilities);
     });
     const parts: Readonly<Record<SuiteSection, () => void>> = {
       creation: () => describeCreation(stage),

@@ -46,15 +46,15 @@ function describeNoExec(stage: SuiteContext): void {
 
 function describeConsole(stage: SuiteContext): void {
   it('consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off', async () => {
-    const wish = await stage.make();
+    const spec = await stage.make();
     const whole = await stage.until('something on the console', stage.facts.bounds.bootMs, async () => {
-      const text = await stage.driver.consoleLog(wish, { maxBytes: 65_536 }, stage.signal());
+      const text = await stage.driver.consoleLog(spec, { maxBytes: 65_536 }, stage.signal());
       return text.length > 8 && text;
     });
     expect(Buffer.byteLength(whole)).toBeLessThanOrEqual(65_536);
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     const read = (maxBytes: number): Promise<string> =>
-      stage.driver.consoleLog(wish, { maxBytes }, stage.signal());
+      stage.driver.consoleLog(spec, { maxBytes }, stage.signal());
     const [before, some, after] = [await read(65_536), await read(8), await read(65_536)];
     expect(after).toBe(before);
     expect(before.endsWith(some)).toBe(true);
@@ -65,9 +65,9 @@ function describeConsole(stage: SuiteContext): void {
 
 function describeMetrics(stage: SuiteContext): void {
   it('metrics are figures of a machine that runs or null, and never a 0 that nobody measured', async () => {
-    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
-    (await stage.login(wish)).end();
-    const { at, gpus, ...figures } = await stage.driver.metrics(wish, stage.signal());
+    const spec = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    (await stage.login(spec)).end();
+    const { at, gpus, ...figures } = await stage.driver.metrics(spec, stage.signal());
     expect(Number.isFinite(at.getTime())).toBe(true);
     for (const [name, figure] of Object.entries(figures)) {
       if (figure !== null) expect(figure, name).toBeGreaterThanOrEqual(0);
@@ -76,15 +76,15 @@ function describeMetrics(stage: SuiteContext): void {
     expect(figures.ramUsedBytes).not.toBe(0);
     expect(figures.cpuSeconds).not.toBe(0);
     for (const gpu of gpus ?? []) {
-      expect(wish.gpuPciAddresses).toContain(gpu.pciAddress);
+      expect(spec.gpuPciAddresses).toContain(gpu.pciAddress);
       if (gpu.utilisationPercent !== null) expect(gpu.utilisationPercent).toBeLessThanOrEqual(100);
     }
   });
 
   it('metrics of a machine that is off measure nothing instead of zero', async () => {
-    const wish = await stage.make();
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
-    const figures = await stage.driver.metrics(wish, stage.signal());
+    const spec = await stage.make();
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
+    const figures = await stage.driver.metrics(spec, stage.signal());
     expect([figures.ramUsedBytes, figures.cpuSeconds]).toEqual([null, null]);
   });
 }
@@ -94,38 +94,38 @@ function describeExec(stage: SuiteContext): void {
     const node = stage.node(1);
     const { argv, pattern } = stage.world.gpuDevices ?? defaultGpuListing;
     for (const gpuPciAddresses of [[stage.gpu(node, 0), stage.gpu(node, 1)], []]) {
-      const wish = await stage.make({ nodeName: node.name, gpuPciAddresses });
-      const { stdout } = await exec(stage, wish, argv);
+      const spec = await stage.make({ nodeName: node.name, gpuPciAddresses });
+      const { stdout } = await exec(stage, spec, argv);
       const seen = stdout.split(/\s+/).filter((name) => pattern.test(name));
       expect(seen).toHaveLength(gpuPciAddresses.length);
-      expect((await stage.view(wish)).gpuPciAddresses.toSorted()).toEqual(gpuPciAddresses.toSorted());
+      expect((await stage.view(spec)).gpuPciAddresses.toSorted()).toEqual(gpuPciAddresses.toSorted());
     }
   });
 
   it('exec runs a command without a shell, and gives its output, its exit code, and no more than asked for', async () => {
-    const wish = await stage.make();
+    const spec = await stage.make();
     const literal = '$HOME; id | cat > /tmp/x `id`';
-    expect(await exec(stage, wish, ['echo', literal])).toEqual({
+    expect(await exec(stage, spec, ['echo', literal])).toEqual({
       exitCode: 0,
       stdout: `${literal}\n`,
       stderr: '',
     });
-    expect((await exec(stage, wish, ['false'])).exitCode).not.toBe(0);
-    const missing = await exec(stage, wish, ['ls', '/no/such/folder']);
+    expect((await exec(stage, spec, ['false'])).exitCode).not.toBe(0);
+    const missing = await exec(stage, spec, ['ls', '/no/such/folder']);
     expect(missing.exitCode).not.toBe(0);
     expect(missing.stderr).not.toBe('');
     const long = { argv: ['seq', '1', '20000'], timeoutMs: 10_000, maxBytes: 100 };
-    const { stdout } = await stage.driver.exec(wish, long, stage.signal());
+    const { stdout } = await stage.driver.exec(spec, long, stage.signal());
     expect(Buffer.byteLength(stdout)).toBeLessThanOrEqual(100);
     expect(stdout.startsWith('1\n2\n3\n')).toBe(true);
   });
 
   it('exec ends at its timeout, and says so', async () => {
-    const wish = await stage.make();
-    await exec(stage, wish, ['true']);
+    const spec = await stage.make();
+    await exec(stage, spec, ['true']);
     const startedMs = systemClock.monotonicMs();
     const slow = { argv: ['sleep', '600'], timeoutMs: 500, maxBytes: 100 };
-    await expectFailure(stage.whileTimePasses(stage.bare.exec(wish, slow, stage.signal())), [
+    await expectFailure(stage.whileTimePasses(stage.bare.exec(spec, slow, stage.signal())), [
       'unavailable',
       'failed',
     ]);

@@ -53,7 +53,7 @@ export interface DriverHarness {
   readonly hasCloudInit?: boolean;
 
   /** Leaves behind what a crash in the middle of `create` leaves, by whatever way the engine allows. */
-  leaveHalfMade?(wish: MachineSpec): Promise<void>;
+  leaveHalfMade?(spec: MachineSpec): Promise<void>;
   /** Puts a machine there that is not ours and takes it away again. */
   plantForeign?(): Promise<{ readonly externalId: string; remove(): Promise<void> }>;
   /** Breaks every connection for events that is open now; the engine itself goes on. */

@@ -38,11 +38,11 @@ const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
 export function describeInvalidInput(stage: SuiteContext): void {
   it('an external id that is not one is refused by every method, and reaches the engine as no path', async () => {
     const { driver } = stage;
-    const wish = await stage.wish({ ports: [] });
+    const spec = await stage.wish({ ports: [] });
     for (const externalId of invalidIds) {
       const machine = { externalId, orgId: stage.orgId };
       const calls = {
-        create: () => driver.create({ ...wish, ...machine }, stage.signal()),
+        create: () => driver.create({ ...spec, ...machine }, stage.signal()),
         describe: () => driver.describe(machine, stage.signal()),
         start: () => driver.start(machine, stage.signal()),
         stop: () => driver.stop(machine, { graceMs: 0 }, stage.signal()),
@@ -66,28 +66,28 @@ export function describeInvalidInput(stage: SuiteContext): void {
 
   it('a wish that no machine can be made of is refused, and leaves nothing behind', async () => {
     for (const [title, changes] of invalidSpecs) {
-      const wish = await stage.wish({ ports: [], ...changes });
-      await expectFailure(stage.driver.create(wish, stage.signal()), ['refused'], title);
-      expect(await stage.driver.describe(wish, stage.signal()), title).toBeNull();
+      const spec = await stage.wish({ ports: [], ...changes });
+      await expectFailure(stage.driver.create(spec, stage.signal()), ['refused'], title);
+      expect(await stage.driver.describe(spec, stage.signal()), title).toBeNull();
     }
   });
 
   it('a caller that gives up gets its answer at once, before and while the call is under way', async () => {
-    const wish = await stage.wish({ ports: [] });
+    const spec = await stage.wish({ ports: [] });
     const waits: number[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const early = await measureMs(async () => {
         await expectFailure(
-          stage.driver.create(wish, AbortSignal.abort()),
+          stage.driver.create(spec, AbortSignal.abort()),
           ['unavailable'],
           'aborted before',
         );
         await expectFailure(stage.driver.listOwned(AbortSignal.abort()), ['unavailable'], 'aborted before');
       });
-      if (attempt === 0) expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+      if (attempt === 0) expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
       const late = await measureMs(async () => {
         const abort = new AbortController();
-        const call = stage.driver.create(wish, abort.signal);
+        const call = stage.driver.create(spec, abort.signal);
         abort.abort();
         await expectFailure(call, ['unavailable'], 'aborted while under way');
       });
@@ -97,10 +97,10 @@ export function describeInvalidInput(stage: SuiteContext): void {
     expect(Math.min(...waits)).toBeLessThan(immediateMs);
     // Nothing is known about what was done; asking again makes it so.
     await stage.until('create after giving up', stage.facts.bounds.callMs, async () => {
-      await stage.driver.create(wish, stage.signal());
+      await stage.driver.create(spec, stage.signal());
       return true;
     });
-    expect(await stage.settled(wish)).toMatchObject({ power: 'on' });
+    expect(await stage.settled(spec)).toMatchObject({ power: 'on' });
   });
 
   it('a connection that was closed fails every call as unavailable', async () => {

@@ -5,21 +5,21 @@ import { expectFailure, type SuiteContext } from './suite-context.ts';
 /** What is there, told by the engine alone. */
 export function describeLists(stage: SuiteContext): void {
   it('listOwned has machines that the caller never heard of, by organisation, and agrees with describe', async () => {
-    const ours = await stage.make(stage.on(0, 0));
+    const own = await stage.make(stage.on(0, 0));
     const theirs = await stage.make({ orgId: stage.otherOrgId, nodeName: stage.node(1).name });
-    const stranger = await stage.connect();
+    const outsider = await stage.connect();
     try {
       const { machines } = await stage.until('all nodes to be seen', stage.facts.bounds.bootMs, async () => {
-        const owned = await stranger.listOwned(stage.signal());
+        const owned = await outsider.listOwned(stage.signal());
         return owned.unseen.length === 0 && owned;
       });
-      for (const wish of [ours, theirs]) {
-        const listed = machines.find(({ externalId }) => externalId === wish.externalId);
-        expect(listed).toEqual(await stage.view(wish, stranger));
-        expect(listed).toMatchObject({ orgId: wish.orgId, nodeName: wish.nodeName });
+      for (const spec of [own, theirs]) {
+        const listed = machines.find(({ externalId }) => externalId === spec.externalId);
+        expect(listed).toEqual(await stage.view(spec, outsider));
+        expect(listed).toMatchObject({ orgId: spec.orgId, nodeName: spec.nodeName });
       }
     } finally {
-      await stranger.close();
+      await outsider.close();
     }
   });
 
@@ -59,15 +59,15 @@ function describeEvents(stage: SuiteContext): void {
   it('events hint at a machine that comes and at one that goes, and end with their signal', async () => {
     const ears = listen(stage.other);
     // The engine may take a moment to take the listener in, and a hint may be missed: so it is asked for repeatedly.
-    const wish = await stage.until('a hint of a new machine', stage.facts.bounds.bootMs, async () => {
+    const spec = await stage.until('a hint of a new machine', stage.facts.bounds.bootMs, async () => {
       const made = await stage.make({ ports: [] });
       await stage.world.advance(1_000);
       return ears.heard.some((event) => names(event, made.externalId)) && made;
     });
     const before = ears.heard.length;
-    await stage.driver.terminate(wish, stage.signal());
+    await stage.driver.terminate(spec, stage.signal());
     await stage.until('a hint of its end', stage.facts.bounds.bootMs, async () =>
-      ears.heard.slice(before).some((event) => names(event, wish.externalId)),
+      ears.heard.slice(before).some((event) => names(event, spec.externalId)),
     );
     ears.end();
     await stage.whileTimePasses(ears.over);

@@ -3,50 +3,50 @@ import type { SuiteContext } from './suite-context.ts';
 
 export function describePower(stage: SuiteContext): void {
   it('stop powers off and keeps node, GPUs and ports; start powers on again; both may be repeated', async () => {
-    const wish = await stage.make(stage.on(0, 0));
-    const { nodeName, gpuPciAddresses, ports } = wish;
+    const spec = await stage.make(stage.on(0, 0));
+    const { nodeName, gpuPciAddresses, ports } = spec;
     const kept = { nodeName, gpuPciAddresses, ports };
-    await stage.driver.stop(wish, { graceMs: 1_000 }, stage.signal());
-    await stage.other.stop(wish, { graceMs: 1_000 }, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'off', ...kept });
-    await stage.driver.start(wish, stage.signal());
-    await stage.other.start(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'on', ...kept });
-    if (stage.hasInside) (await stage.login(wish)).end();
+    await stage.driver.stop(spec, { graceMs: 1_000 }, stage.signal());
+    await stage.other.stop(spec, { graceMs: 1_000 }, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'off', ...kept });
+    await stage.driver.start(spec, stage.signal());
+    await stage.other.start(spec, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'on', ...kept });
+    if (stage.hasInside) (await stage.login(spec)).end();
   });
 
   it('reboot of a machine that is off is a start, and of one that is on leaves it on', async () => {
-    const wish = await stage.make();
-    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
-    await stage.driver.reboot(wish, { graceMs: 0 }, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+    const spec = await stage.make();
+    await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'on', ports: spec.ports });
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
+    await stage.driver.reboot(spec, { graceMs: 0 }, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'on', ports: spec.ports });
   });
 
   if (stage.hasInside) describeReboot(stage);
 
   it('stop and start at once leave the machine in one of the two states, and whole', async () => {
-    const wish = await stage.make();
+    const spec = await stage.make();
     const outcomes = await Promise.allSettled([
-      stage.driver.stop(wish, { graceMs: 0 }, stage.signal()),
-      stage.other.start(wish, stage.signal()),
+      stage.driver.stop(spec, { graceMs: 0 }, stage.signal()),
+      stage.other.start(spec, stage.signal()),
     ]);
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ kind: 'busy' });
     }
-    expect(['on', 'off']).toContain((await stage.view(wish)).power);
-    await stage.driver.start(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+    expect(['on', 'off']).toContain((await stage.view(spec)).power);
+    await stage.driver.start(spec, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'on', ports: spec.ports });
   });
 }
 
 function describeReboot(stage: SuiteContext): void {
   it('reboot ends what ran inside and starts anew', async () => {
-    const wish = await stage.make();
-    const session = await stage.login(wish);
-    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'on' });
+    const spec = await stage.make();
+    const session = await stage.login(spec);
+    await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
+    expect(await stage.view(spec)).toMatchObject({ power: 'on' });
     let isBroken = false;
     void session.closed.then(() => {
       isBroken = true;

@@ -32,10 +32,10 @@ function waitUntilReady(
 function describeHostKey(stage: SuiteContext): void {
   it('a machine identifies itself by the host key that it was given, and a login that expects another is not made', async () => {
     const [given, other] = [newReadinessKey(), newReadinessKey()];
-    const wish = await stage.make({ sshKeys: [given.publicKey], hostKey: given.hostKey });
-    const { hostKey } = await waitUntilReady(stage, wish, given.privateKey);
+    const spec = await stage.make({ sshKeys: [given.publicKey], hostKey: given.hostKey });
+    const { hostKey } = await waitUntilReady(stage, spec, given.privateKey);
     expect(hostKey).toBe(given.hostKey.fingerprint);
-    const target = { ...(await stage.sshTarget(wish, given.privateKey)), hostKey: other.hostKey.fingerprint };
+    const target = { ...(await stage.sshTarget(spec, given.privateKey)), hostKey: other.hostKey.fingerprint };
     expect(await loginAndCountGpus(target, stage.signal())).toMatchObject({ outcome: 'wrong-host-key' });
     expect(await isKeyRejected(target, stage.signal())).toBe('unreachable');
   });
@@ -46,14 +46,14 @@ function describeOneTimeKey(stage: SuiteContext): void {
     const node = stage.node(0);
     const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
     const gpuPciAddresses = [stage.gpu(node, 0), stage.gpu(node, 1)];
-    const wish = await stage.make({ gpuPciAddresses, sshKeys: [platform.publicKey] });
-    const { gpuCount, hostKey } = await waitUntilReady(stage, wish, platform.privateKey);
+    const spec = await stage.make({ gpuPciAddresses, sshKeys: [platform.publicKey] });
+    const { gpuCount, hostKey } = await waitUntilReady(stage, spec, platform.privateKey);
     expect(gpuCount).toBe(2);
-    const target = { ...(await stage.sshTarget(wish, platform.privateKey)), hostKey };
+    const target = { ...(await stage.sshTarget(spec, platform.privateKey)), hostKey };
     expect(await isKeyRejected(target, stage.signal())).toBe('accepted');
-    await stage.driver.setKeys(wish, [], stage.signal());
+    await stage.driver.setKeys(spec, [], stage.signal());
     expect(await isKeyRejected(target, stage.signal())).toBe('refused');
-    await stage.driver.setKeys(wish, [tenant.publicKey], stage.signal());
+    await stage.driver.setKeys(spec, [tenant.publicKey], stage.signal());
     expect(await isKeyRejected(target, stage.signal())).toBe('refused');
     const asTenant = { ...target, privateKey: tenant.privateKey };
     expect(await loginAndCountGpus(asTenant, stage.signal())).toEqual({ outcome: 'in', hostKey, gpuCount });
@@ -64,9 +64,9 @@ function describeKeysOverSsh(stage: SuiteContext): void {
   if (stage.world.abilities.exec) describeKeyHandOver(stage);
   it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
     const [first, second, third] = [newReadinessKey(), newReadinessKey(), newReadinessKey()];
-    const wish = await stage.make({ sshKeys: [first.publicKey] });
-    const { hostKey } = await waitUntilReady(stage, wish, first.privateKey);
-    const target = { ...(await stage.sshTarget(wish, first.privateKey)), hostKey };
+    const spec = await stage.make({ sshKeys: [first.publicKey] });
+    const { hostKey } = await waitUntilReady(stage, spec, first.privateKey);
+    const target = { ...(await stage.sshTarget(spec, first.privateKey)), hostKey };
     const keys = [second.publicKey, third.publicKey];
     expect(await replaceKeysOverSsh(target, keys, stage.signal())).toEqual({ outcome: 'replaced' });
     expect(await isKeyRejected(target, stage.signal())).toBe('refused');
@@ -81,17 +81,17 @@ function describeKeysOverSsh(stage: SuiteContext): void {
 function describeKeyHandOver(stage: SuiteContext): void {
   it('keys and user data are handed over in one session, and the text is started after what must come first', async () => {
     const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
-    const wish = await stage.make({ sshKeys: [platform.publicKey] });
-    const { hostKey } = await waitUntilReady(stage, wish, platform.privateKey);
+    const spec = await stage.make({ sshKeys: [platform.publicKey] });
+    const { hostKey } = await waitUntilReady(stage, spec, platform.privateKey);
     const inside = async (line: string): Promise<string> => {
       const command = { argv: ['sh', '-c', line], timeoutMs: 10_000, maxBytes: 4_096 };
-      return (await stage.driver.exec(wish, command, stage.signal())).stdout.trim();
+      return (await stage.driver.exec(spec, command, stage.signal())).stdout.trim();
     };
     await inside(
       'mkdir -p /root/.ssh && cp /home/*/.ssh/authorized_keys /root/.ssh/ && chown -R 0:0 /root/.ssh',
     );
     const target = {
-      ...(await stage.sshTarget(wish, platform.privateKey)),
+      ...(await stage.sshTarget(spec, platform.privateKey)),
       user: 'root',
       hostKey,
     };

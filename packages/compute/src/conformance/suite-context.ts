@@ -25,8 +25,8 @@ export class SuiteContext {
   #facts: HarnessInfo | null = null;
   #connections: ComputeDriver[] = [];
 
-  constructor(world: DriverHarness) {
-    this.#world = world;
+  constructor(harness: DriverHarness) {
+    this.#world = harness;
     this.orgId = this.#ids.next('org');
     this.otherOrgId = this.#ids.next('org');
   }
@@ -141,7 +141,7 @@ export class SuiteContext {
   async wish(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
     const nodeName = changes.nodeName ?? this.#nextNode().name;
     const whole = this.facts.nodes.find(({ name }) => name === nodeName)?.gpuPciAddresses ?? [];
-    const wish: MachineSpec = {
+    const spec: MachineSpec = {
       externalId: this.newId(),
       orgId: this.orgId,
       mode: 'test',
@@ -156,8 +156,8 @@ export class SuiteContext {
       labels: {},
       ...changes,
     };
-    this.#made.push({ externalId: wish.externalId, orgId: wish.orgId });
-    return wish;
+    this.#made.push({ externalId: spec.externalId, orgId: spec.orgId });
+    return spec;
   }
 
   async sshMapping(nodeName: string): Promise<PortMapping> {
@@ -167,17 +167,17 @@ export class SuiteContext {
 
   /** A machine that is on. */
   async make(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
-    const wish = await this.wish(changes);
-    await this.bringUp(wish);
-    return wish;
+    const spec = await this.wish(changes);
+    await this.bringUp(spec);
+    return spec;
   }
 
   /** Makes it and waits until it is on, which the engine does by itself; throws what kept it from coming on. */
-  async bringUp(wish: MachineSpec, driver: ComputeDriver = this.driver): Promise<MachineView> {
-    await driver.create(wish, this.signal());
-    const view = await this.settled(wish);
-    if (view.power === 'off') await driver.start(wish, this.signal());
-    return this.view(wish);
+  async bringUp(spec: MachineSpec, driver: ComputeDriver = this.driver): Promise<MachineView> {
+    await driver.create(spec, this.signal());
+    const view = await this.settled(spec);
+    if (view.power === 'off') await driver.start(spec, this.signal());
+    return this.view(spec);
   }
 
   /** The machine once nothing is under way with it. */

@@ -45,63 +45,63 @@ function startUserDataOnce(
 
 function describeUserDataStart(stage: SuiteContext): void {
   it('runUserData starts a program once as root, whoever asks how often, also after a reboot', async () => {
-    const wish = await stage.make();
+    const spec = await stage.make();
     const text = '#!/bin/sh\nid -u\n';
-    await startUserDataOnce(stage, wish, text);
+    await startUserDataOnce(stage, spec, text);
     await Promise.all([
-      startUserDataOnce(stage, wish, text),
-      startUserDataOnce(stage, wish, text, stage.other),
+      startUserDataOnce(stage, spec, text),
+      startUserDataOnce(stage, spec, text, stage.other),
     ]);
     await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
-      return (await readUserDataOutput(stage, wish)).length > 0;
+      return (await readUserDataOutput(stage, spec)).length > 0;
     });
-    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
-    await startUserDataOnce(stage, wish, text, stage.other);
-    const lines = await readUserDataOutput(stage, wish);
+    await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
+    await startUserDataOnce(stage, spec, text, stage.other);
+    const lines = await readUserDataOutput(stage, spec);
     expect(lines).toHaveLength(1);
     if (stage.world.runsPrograms === true) expect(lines).toEqual(['0']);
     // Another text is another program.
-    await startUserDataOnce(stage, wish, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
+    await startUserDataOnce(stage, spec, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
     await stage.until('what the other writes', stage.facts.bounds.callMs, async () => {
-      return (await readUserDataOutput(stage, wish)).length === 2;
+      return (await readUserDataOutput(stage, spec)).length === 2;
     });
   });
 
   it('runUserData answers when the program has begun, and does not wait for its end', async () => {
-    const wish = await stage.make();
-    await startUserDataOnce(stage, wish, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
+    const spec = await stage.make();
+    await startUserDataOnce(stage, spec, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
     await stage.until('its beginning', stage.facts.bounds.callMs, async () => {
-      return (await readUserDataOutput(stage, wish)).length === 1;
+      return (await readUserDataOutput(stage, spec)).length === 1;
     });
   });
 
   it('runUserData takes no text that nothing could start, and leaves nothing of it in the machine', async () => {
-    const wish = await stage.make();
-    await startUserDataOnce(stage, wish, '#!/bin/sh\necho up\n');
+    const spec = await stage.make();
+    await startUserDataOnce(stage, spec, '#!/bin/sh\necho up\n');
     await stage.until('a machine that is up', stage.facts.bounds.callMs, async () => {
-      return (await readUserDataOutput(stage, wish)).length === 1;
+      return (await readUserDataOutput(stage, spec)).length === 1;
     });
     for (const text of unknown) {
-      const call = stage.driver.runUserData(wish, text, stage.signal());
+      const call = stage.driver.runUserData(spec, text, stage.signal());
       await expectFailure(call, ['unsupported'], JSON.stringify(text));
     }
     const hostile = ['#!/bin/sh\n\0', `#!/bin/sh\n${'a'.repeat(65_536)}`, '#!/bin/sh\n\ud800'];
     for (const text of hostile) {
-      const call = stage.driver.runUserData(wish, text, stage.signal());
+      const call = stage.driver.runUserData(spec, text, stage.signal());
       await expectFailure(call, ['refused'], JSON.stringify(text.slice(0, 20)));
     }
-    expect(await readUserDataOutput(stage, wish)).toHaveLength(1);
+    expect(await readUserDataOutput(stage, spec)).toHaveLength(1);
   });
 
   it('runUserData of a machine that is off is not lost: it is unavailable, and started once it runs', async () => {
-    const wish = await stage.make();
-    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    const spec = await stage.make();
+    await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     const text = '#!/bin/sh\necho here\n';
-    await expectFailure(stage.driver.runUserData(wish, text, stage.signal()), ['unavailable']);
-    await stage.driver.start(wish, stage.signal());
-    await startUserDataOnce(stage, wish, text);
+    await expectFailure(stage.driver.runUserData(spec, text, stage.signal()), ['unavailable']);
+    await stage.driver.start(spec, stage.signal());
+    await startUserDataOnce(stage, spec, text);
     await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
-      return (await readUserDataOutput(stage, wish)).length === 1;
+      return (await readUserDataOutput(stage, spec)).length === 1;
     });
   });
 
@@ -113,20 +113,20 @@ const cloudConfig = '#cloud-config\nruncmd: [[id]]\n';
 
 function describeCloudInit(stage: SuiteContext): void {
   it('runUserData hands a cloud-config to cloud-init, once', async () => {
-    const wish = await stage.make();
-    await startUserDataOnce(stage, wish, cloudConfig);
-    await startUserDataOnce(stage, wish, cloudConfig, stage.other);
+    const spec = await stage.make();
+    await startUserDataOnce(stage, spec, cloudConfig);
+    await startUserDataOnce(stage, spec, cloudConfig, stage.other);
     await stage.until('a trace of it', stage.facts.bounds.callMs, async () => {
-      return (await readUserDataOutput(stage, wish)).length > 0;
+      return (await readUserDataOutput(stage, spec)).length > 0;
     });
   });
 }
 
 function describeNoCloudInit(stage: SuiteContext): void {
   it('runUserData refuses a cloud-config where the image has no cloud-init, and leaves nothing of it', async () => {
-    const wish = await stage.make();
-    const call = stage.driver.runUserData(wish, cloudConfig, stage.signal());
+    const spec = await stage.make();
+    const call = stage.driver.runUserData(spec, cloudConfig, stage.signal());
     await expectFailure(call, ['unsupported']);
-    expect(await readUserDataOutput(stage, wish)).toEqual([]);
+    expect(await readUserDataOutput(stage, spec)).toEqual([]);
   });
 }

@@ -5,14 +5,14 @@ import type { InstanceType } from './incus-settings.ts';
  * What the platform itself asks of cloud-init: the keys and the name. It goes into the vendor data, so that the tenant's
  * user data stays as it was given and has the last word. JSON is YAML, so nothing a key contains can change its meaning.
  */
-export function vendorData(wish: MachineSpec, sshUser: string, instanceType: InstanceType): string {
+export function vendorData(spec: MachineSpec, sshUser: string, instanceType: InstanceType): string {
   const config = {
-    hostname: wish.hostname,
+    hostname: spec.hostname,
     preserve_hostname: false,
     disable_root: sshUser !== 'root',
     system_info: { default_user: { name: sshUser } },
-    ssh_authorized_keys: wish.sshKeys,
-    ...(wish.hostKey !== undefined && hostKeyConfig(wish.hostKey, instanceType)),
+    ssh_authorized_keys: spec.sshKeys,
+    ...(spec.hostKey !== undefined && hostKeyConfig(spec.hostKey, instanceType)),
   };
   return `#cloud-config\n${JSON.stringify(config)}\n`;
 }

@@ -186,8 +186,8 @@ describe('a daemon that makes up machines', () => {
 
   it.each([1_001, 20_000])('is not listened to when there are %i of them', async (count) => {
     const rows = invented(count);
-    daemon.lie = (asked) =>
-      asked.path === '/1.0/instances'
+    daemon.lie = (request) =>
+      request.path === '/1.0/instances'
         ? { do: 'answer', answer: { status: 200, body: { type: 'sync', metadata: rows } } }
         : null;
     await expect(driver.listOwned(AbortSignal.timeout(10_000))).rejects.toSatisfy((error) =>
@@ -210,9 +210,9 @@ it.each(['$(touch /tmp/x)', '-oProxyCommand=x', 'a b', '\u0000root', 'x'.repeat(
 it.each(['two\nlines', 'nul\u0000', 'x'.repeat(300), ''])(
   'a daemon whose name cannot be kept is not listened to: %j',
   async (name) => {
-    daemon.lie = (asked, honest) => {
-      if (asked.path !== '/1.0') return null;
-      const told = JSON.stringify(honest.answer(asked).body);
+    daemon.lie = (request, honest) => {
+      if (request.path !== '/1.0') return null;
+      const told = JSON.stringify(honest.answer(request).body);
       const body = JSON.parse(told.replaceAll('"pretender"', JSON.stringify(name))) as unknown;
       return { do: 'answer', answer: { status: 200, body } };
     };

@@ -96,19 +96,19 @@ export class IncusClusterHarness implements DriverHarness {
   }
 
   /** Leaves an instance with its row and disk, as if its creator had died before it could mark it as complete. */
-  async leaveHalfMade(wish: MachineSpec): Promise<void> {
+  async leaveHalfMade(spec: MachineSpec): Promise<void> {
     const options = this.#options();
     const project = await retryOnStall((signal) =>
-      ensureProject(this.#raw(), settingsOf(options), wish.orgId, signal),
+      ensureProject(this.#raw(), settingsOf(options), spec.orgId, signal),
     );
-    const member = this.#endpoints().members.find(({ name }) => name === wish.nodeName);
+    const member = this.#endpoints().members.find(({ name }) => name === spec.nodeName);
     const place = {
       fingerprint: await this.#fingerprint(),
       listenAddress: member?.address ?? '',
       addresses: nicAddresses('10.64.255.254', undefined),
     };
-    const body = instanceBody(wish, place, settingsOf(options));
-    const query = { project, target: wish.nodeName };
+    const body = instanceBody(spec, place, settingsOf(options));
+    const query = { project, target: spec.nodeName };
     const half = { what: 'leave a half', method: 'POST', path: '/1.0/instances', query, body } as const;
     await createWithRetry((signal) => this.#raw().write(half, signal));
   }

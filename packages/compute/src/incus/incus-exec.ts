@@ -30,10 +30,10 @@ export async function execInInstance(
     'wait-for-websocket': true,
     'record-output': false,
   };
-  const begun = await client.begin({ what, method: 'POST', path: `${path}/exec`, query, body }, signal);
-  if (begun === null) throw new IncusError('failed', 'Incus ran the command without streams.');
-  const { fds } = parse(execSchema, begun.metadata, what).metadata;
-  const [base = ''] = begun.path.split('?');
+  const started = await client.begin({ what, method: 'POST', path: `${path}/exec`, query, body }, signal);
+  if (started === null) throw new IncusError('failed', 'Incus ran the command without streams.');
+  const { fds } = parse(execSchema, started.metadata, what).metadata;
+  const [base = ''] = started.path.split('?');
   const open = (secret: string, attach: (socket: WebSocket) => void): Promise<WebSocket> =>
     client.openSocket(
       { what, path: `${base}/websocket`, query: { ...query, secret }, maxBytes: frameBytes, attach },
@@ -53,7 +53,7 @@ export async function execInInstance(
     sockets.push(...streams);
     if (input.length > 0) streams[0].send(input);
     streams[0].close();
-    const exitCode = await waitForExit(client, begun.path, control, command, signal);
+    const exitCode = await waitForExit(client, started.path, control, command, signal);
     return { exitCode, stdout: await stdout.text(), stderr: await stderr.text() };
   } finally {
     for (const socket of sockets) socket.terminate();

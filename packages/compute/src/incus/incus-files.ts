@@ -53,13 +53,13 @@ export class IncusFiles {
   }
 
   /** All that a machine of this image is given before it starts for the first time. */
-  async prepare(wish: MachineSpec, sshUser: string, fingerprint: string, signal: AbortSignal): Promise<void> {
-    const { account, hostnameTemplate } = await this.#factsOf(wish, sshUser, fingerprint, signal);
+  async prepare(spec: MachineSpec, sshUser: string, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const { account, hostnameTemplate } = await this.#factsOf(spec, sshUser, fingerprint, signal);
     await Promise.all([
-      this.#setHostname(wish, hostnameTemplate, signal),
-      this.#writeKeys(wish, wish.sshKeys, account ?? rootAccount, signal),
-      this.#writeHostKey(wish, signal),
-      this.#writeScript(wish, signal),
+      this.#setHostname(spec, hostnameTemplate, signal),
+      this.#writeKeys(spec, spec.sshKeys, account ?? rootAccount, signal),
+      this.#writeHostKey(spec, signal),
+      this.#writeScript(spec, signal),
     ]);
   }
 
@@ -87,23 +87,23 @@ export class IncusFiles {
   }
 
   /** Where OpenSSH looks for it. */
-  async #writeHostKey(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { hostKey } = wish;
+  async #writeHostKey(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { hostKey } = spec;
     if (hostKey === undefined) return;
     const file = '/etc/ssh/ssh_host_ed25519_key';
-    await this.#folder(wish, '/etc/ssh', { ...rootAccount, mode: '0755' }, signal);
+    await this.#folder(spec, '/etc/ssh', { ...rootAccount, mode: '0755' }, signal);
     await Promise.all([
-      this.#file(wish, file, hostKey.privateKey, { ...rootAccount, mode: '0600' }, signal),
-      this.#file(wish, `${file}.pub`, `${hostKey.publicKey}\n`, { ...rootAccount, mode: '0644' }, signal),
+      this.#file(spec, file, hostKey.privateKey, { ...rootAccount, mode: '0600' }, signal),
+      this.#file(spec, `${file}.pub`, `${hostKey.publicKey}\n`, { ...rootAccount, mode: '0644' }, signal),
     ]);
   }
 
-  async #writeScript(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { userData } = wish;
+  async #writeScript(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { userData } = spec;
     if (!isScript(userData)) return;
     const [folder, file] = ['/etc/millrace', '/etc/millrace/firstboot'];
-    await this.#folder(wish, folder, { ...rootAccount, mode: '0755' }, signal);
-    await this.#file(wish, file, userData, { ...rootAccount, mode: '0700' }, signal);
+    await this.#folder(spec, folder, { ...rootAccount, mode: '0755' }, signal);
+    await this.#file(spec, file, userData, { ...rootAccount, mode: '0700' }, signal);
   }
 
   async #factsOf(
@@ -134,13 +134,13 @@ export class IncusFiles {
    * Incus writes the instance's name into the machine at its first start, by a template of the image. The template of
    * this instance is changed; an image without one gets the file itself.
    */
-  async #setHostname(wish: MachineSpec, template: string | null, signal: AbortSignal): Promise<void> {
-    const text = `${wish.hostname}\n`;
+  async #setHostname(spec: MachineSpec, template: string | null, signal: AbortSignal): Promise<void> {
+    const text = `${spec.hostname}\n`;
     if (template === null) {
-      await this.#file(wish, '/etc/hostname', text, { ...rootAccount, mode: '0644' }, signal);
+      await this.#file(spec, '/etc/hostname', text, { ...rootAccount, mode: '0644' }, signal);
       return;
     }
-    const { path, query } = instanceLocation(this.#client, wish);
+    const { path, query } = instanceLocation(this.#client, spec);
     const target = { what: 'name the machine', path: `${path}/metadata/templates` };
     const bytes = Buffer.from(text);
     await this.#client.pushBytes({ ...target, query: { ...query, path: template }, bytes }, signal);

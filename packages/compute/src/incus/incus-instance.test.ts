@@ -46,7 +46,7 @@ const nic = {
   'security.ipv6_filtering': 'true',
 };
 
-const wish: MachineSpec = {
+const spec: MachineSpec = {
   externalId: ids.nextUuid(),
   orgId: ids.next('org'),
   mode: 'live',
@@ -65,11 +65,11 @@ const wish: MachineSpec = {
 
 /** As Incus shows what was made of a body. */
 function shown(changes: Partial<IncusInstance> = {}): IncusInstance {
-  const body = instanceBody(wish, place, settings);
+  const body = instanceBody(spec, place, settings);
   const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [configKeys.ready]: '1' };
   return instanceSchema.parse({
     name: body.name,
-    project: projectName(wish.orgId),
+    project: projectName(spec.orgId),
     location: 'm2',
     status: 'Running',
     status_code: 103,
@@ -93,20 +93,20 @@ function halfMade(changes: Partial<IncusInstance> = {}): IncusInstance {
 
 describe('a wish as an instance', () => {
   it('names what is ours, limits what it may use, and asks for the very devices', () => {
-    const body = instanceBody(wish, place, settings);
+    const body = instanceBody(spec, place, settings);
     expect(body).toMatchObject({
-      name: `mr-${wish.externalId}`,
+      name: `mr-${spec.externalId}`,
       type: 'container',
       source: { type: 'image', fingerprint: place.fingerprint },
       profiles: [],
     });
     expect(body.config).toMatchObject({
-      'user.millrace.external-id': wish.externalId,
-      'user.millrace.org': wish.orgId,
+      'user.millrace.external-id': spec.externalId,
+      'user.millrace.org': spec.orgId,
       'user.millrace.label.team': 'vision: "a", b',
       'limits.cpu': '4',
       'limits.memory': '2048MiB',
-      'cloud-init.user-data': wish.userData,
+      'cloud-init.user-data': spec.userData,
     });
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
@@ -119,10 +119,10 @@ describe('a wish as an instance', () => {
 
   it('a label cannot become one of our own marks, nor a setting of Incus', () => {
     const labels = fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9_.-]{0,62}$/), fc.string());
-    const plain = instanceBody({ ...wish, labels: {} }, place, settings).config;
+    const plain = instanceBody({ ...spec, labels: {} }, place, settings).config;
     fc.assert(
       fc.property(labels, (given) => {
-        const { config } = instanceBody({ ...wish, labels: given }, place, settings);
+        const { config } = instanceBody({ ...spec, labels: given }, place, settings);
         for (const [key, value] of Object.entries(config)) {
           if (!key.startsWith(configKeys.label)) expect(value).toBe(plain[key]);
         }
@@ -131,15 +131,15 @@ describe('a wish as an instance', () => {
   });
 
   it('keys and hostname reach cloud-init as data, whatever they contain', () => {
-    const text = instanceBody(wish, place, settings).config['cloud-init.vendor-data'] ?? '';
+    const text = instanceBody(spec, place, settings).config['cloud-init.vendor-data'] ?? '';
     const [first, json] = text.split('\n');
     expect(first).toBe('#cloud-config');
-    expect(JSON.parse(json ?? '')).toMatchObject({ hostname: 'trainer', ssh_authorized_keys: wish.sshKeys });
+    expect(JSON.parse(json ?? '')).toMatchObject({ hostname: 'trainer', ssh_authorized_keys: spec.sshKeys });
   });
 
   it('a VM gets a disk with its keys and user data, and ports that lead to an address of its own', () => {
     const settingsOfVms: IncusSettings = { ...settings, instanceType: 'virtual-machine' };
-    const body = instanceBody({ ...wish, gpuPciAddresses: [] }, place, settingsOfVms);
+    const body = instanceBody({ ...spec, gpuPciAddresses: [] }, place, settingsOfVms);
     expect(body.type).toBe('virtual-machine');
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
@@ -155,33 +155,33 @@ describe('a wish as an instance', () => {
     });
     expect(body.config).toMatchObject({
       'security.secureboot': 'false',
-      'cloud-init.user-data': wish.userData,
+      'cloud-init.user-data': spec.userData,
     });
     expect(body.config['cloud-init.vendor-data']).toContain('ssh_authorized_keys');
-    const bare = instanceBody({ ...wish, userData: null }, place, settingsOfVms);
+    const bare = instanceBody({ ...spec, userData: null }, place, settingsOfVms);
     expect(bare.config).not.toHaveProperty('cloud-init.user-data');
   });
 
   it('a container gets no such disk, which Incus refuses for it', () => {
-    const { devices } = instanceBody(wish, place, settings);
+    const { devices } = instanceBody(spec, place, settings);
     expect(Object.values(devices).filter(({ source }) => source !== undefined)).toEqual([]);
   });
 
   it('on a network without an IPv6 subnet all IPv6 of the machine is dropped', () => {
     const withoutIpv6 = { ...place, addresses: nicAddresses('10.20.0.7', 'none') };
-    const { devices } = instanceBody(wish, withoutIpv6, settings);
+    const { devices } = instanceBody(spec, withoutIpv6, settings);
     expect(devices['eth0']).toEqual({ ...nic, 'ipv6.address': 'none' });
   });
 
   it('a container has a range of user ids of its own; a VM needs none', () => {
-    expect(instanceBody(wish, place, settings).config['security.idmap.isolated']).toBe('true');
-    const vm = instanceBody(wish, place, { ...settings, instanceType: 'virtual-machine' });
+    expect(instanceBody(spec, place, settings).config['security.idmap.isolated']).toBe('true');
+    const vm = instanceBody(spec, place, { ...settings, instanceType: 'virtual-machine' });
     expect(vm.config).not.toHaveProperty('security.idmap.isolated');
   });
 
   it('nesting is off unless the operator set it', () => {
-    expect(instanceBody(wish, place, settings).config['security.nesting']).toBeUndefined();
-    const nested = instanceBody(wish, place, { ...settings, allowsNesting: true });
+    expect(instanceBody(spec, place, settings).config['security.nesting']).toBeUndefined();
+    const nested = instanceBody(spec, place, { ...settings, allowsNesting: true });
     expect(nested.config['security.nesting']).toBe('true');
   });
 });
@@ -191,17 +191,17 @@ const settled = (instance: IncusInstance) => ({ instance, isUnderWay: false });
 describe('an instance as a machine', () => {
   it('is what was asked for, with node, GPUs, ports and labels', () => {
     expect(viewOf(settled(shown()), node, settings)).toEqual({
-      externalId: wish.externalId,
-      orgId: wish.orgId,
+      externalId: spec.externalId,
+      orgId: spec.orgId,
       nodeName: 'm2',
       power: 'on',
       detail: null,
       gpuPciAddresses: ['0000:81:00.0', '0000:82:00.0'],
       privateIps: ['10.20.0.7', 'fd42:64:0:0:1266:6aff:fe14:7'],
       address: '10.0.0.2',
-      ports: wish.ports,
+      ports: spec.ports,
       sshUser: 'ubuntu',
-      labels: wish.labels,
+      labels: spec.labels,
       createdAt: new Date('2026-11-15T06:46:01.976Z'),
     });
   });
@@ -262,9 +262,9 @@ describe('an instance as a machine', () => {
   });
 
   it('differs from a wish in node, GPUs, size, image, mode and organisation, and in nothing else', () => {
-    expect(differenceFromSpec(shown(), wish, 'm2')).toBeNull();
+    expect(differenceFromSpec(shown(), spec, 'm2')).toBeNull();
     expect(
-      differenceFromSpec(shown(), { ...wish, hostname: 'other', ports: [], labels: {} }, 'm2'),
+      differenceFromSpec(shown(), { ...spec, hostname: 'other', ports: [], labels: {} }, 'm2'),
     ).toBeNull();
     const others: readonly Partial<MachineSpec>[] = [
       { nodeName: 'm3' },
@@ -277,7 +277,7 @@ describe('an instance as a machine', () => {
       { orgId: ids.next('org') },
     ];
     for (const other of others)
-      expect(differenceFromSpec(shown(), { ...wish, ...other }, 'm2')).not.toBeNull();
+      expect(differenceFromSpec(shown(), { ...spec, ...other }, 'm2')).not.toBeNull();
   });
 
   it('is made anew only if it never ran and was not made to the end', () => {
@@ -286,9 +286,9 @@ describe('an instance as a machine', () => {
     expect(isNeverStarted(halfMade({ status_code: 102 }))).toBe(false);
     expect(isNeverStarted(halfMade({ ...never, status_code: 103 }))).toBe(false);
     expect(isNeverStarted(shown(never))).toBe(false);
-    const begun = halfMade(never);
-    const config = { ...begun.config, 'volatile.last_state.power': 'RUNNING' };
-    expect(isNeverStarted({ ...begun, config })).toBe(false);
+    const started = halfMade(never);
+    const config = { ...started.config, 'volatile.last_state.power': 'RUNNING' };
+    expect(isNeverStarted({ ...started, config })).toBe(false);
   });
 
   it('whatever an engine answers is a machine or nothing, and never a crash', () => {
@@ -300,8 +300,8 @@ describe('an instance as a machine', () => {
     );
     const broken = fc.record(
       {
-        name: fc.constant(`mr-${wish.externalId}`),
-        project: fc.constant(projectName(wish.orgId)),
+        name: fc.constant(`mr-${spec.externalId}`),
+        project: fc.constant(projectName(spec.orgId)),
         status: fc.string(),
         status_code: fc.oneof(fc.integer(), fc.double()),
         created_at: fc.string(),

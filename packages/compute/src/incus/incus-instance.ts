@@ -59,8 +59,8 @@ export function gpusOf(devices: IncusDevices): string[] {
     .toSorted();
 }
 
-function sizeOf(wish: MachineSpec): { readonly cpu: string; readonly memory: string; readonly disk: string } {
-  return { cpu: String(wish.cpuCount), memory: `${wish.ramMb}MiB`, disk: `${wish.diskGb}GiB` };
+function sizeOf(spec: MachineSpec): { readonly cpu: string; readonly memory: string; readonly disk: string } {
+  return { cpu: String(spec.cpuCount), memory: `${spec.ramMb}MiB`, disk: `${spec.diskGb}GiB` };
 }
 
 export interface InstanceBody {
@@ -129,16 +129,16 @@ export function withAddresses(devices: IncusDevices, addresses: NicAddresses): I
 }
 
 export function instanceBody(
-  wish: MachineSpec,
+  spec: MachineSpec,
   { fingerprint, listenAddress, addresses }: InstanceParameters,
   settings: IncusSettings,
 ): InstanceBody {
-  const size = sizeOf(wish);
-  const labels = Object.entries(wish.labels).map(
+  const size = sizeOf(spec);
+  const labels = Object.entries(spec.labels).map(
     ([key, value]) => [`${configKeys.label}${key}`, value] as const,
   );
   return {
-    name: instanceName(wish.externalId),
+    name: instanceName(spec.externalId),
     type: settings.instanceType,
     source: { type: 'image', fingerprint },
     // No profile: what a machine is made of stands in its own body, and nothing is added behind our back.
@@ -146,10 +146,10 @@ export function instanceBody(
     config: {
       ...Object.fromEntries(labels),
       [configKeys.owner]: settings.owner,
-      [configKeys.externalId]: wish.externalId,
-      [configKeys.org]: wish.orgId,
-      [configKeys.mode]: wish.mode,
-      [configKeys.image]: wish.image,
+      [configKeys.externalId]: spec.externalId,
+      [configKeys.org]: spec.orgId,
+      [configKeys.mode]: spec.mode,
+      [configKeys.image]: spec.image,
       [configKeys.sshUser]: settings.sshUser,
       'limits.cpu': size.cpu,
       'limits.memory': size.memory,
@@ -157,15 +157,15 @@ export function instanceBody(
       // A range of user ids of its own: a process that escapes one container owns nothing of another.
       ...(settings.instanceType === 'container' && { 'security.idmap.isolated': 'true' }),
       ...(settings.allowsNesting && settings.instanceType === 'container' && { 'security.nesting': 'true' }),
-      'cloud-init.vendor-data': vendorData(wish, settings.sshUser, settings.instanceType),
-      ...(wish.userData !== null && { 'cloud-init.user-data': wish.userData }),
+      'cloud-init.vendor-data': vendorData(spec, settings.sshUser, settings.instanceType),
+      ...(spec.userData !== null && { 'cloud-init.user-data': spec.userData }),
     },
     devices: {
       root: { type: 'disk', path: '/', pool: settings.storagePool, size: size.disk },
       ...nicDevice(addresses, settings.network),
       ...(settings.instanceType === 'virtual-machine' && cloudInitDisk),
-      ...gpuDevices(wish.gpuPciAddresses),
-      ...portDevices({}, wish.ports, listenAddress, settings.instanceType),
+      ...gpuDevices(spec.gpuPciAddresses),
+      ...portDevices({}, spec.ports, listenAddress, settings.instanceType),
     },
   };
 }
@@ -173,21 +173,21 @@ export function instanceBody(
 /** In what the instance differs from the wish, for people; null if it is the one that was asked for. */
 export function differenceFromSpec(
   instance: IncusInstance,
-  wish: MachineSpec,
+  spec: MachineSpec,
   nodeName: string,
 ): string | null {
   const config = instance.config ?? {};
   const devices = instance.devices ?? {};
-  const size = sizeOf(wish);
+  const size = sizeOf(spec);
   const pairs: readonly (readonly [string, string | undefined, string])[] = [
-    ['node', nodeName, wish.nodeName],
-    ['organisation', config[configKeys.org], wish.orgId],
-    ['mode', config[configKeys.mode], wish.mode],
-    ['image', config[configKeys.image], wish.image],
+    ['node', nodeName, spec.nodeName],
+    ['organisation', config[configKeys.org], spec.orgId],
+    ['mode', config[configKeys.mode], spec.mode],
+    ['image', config[configKeys.image], spec.image],
     ['CPUs', config['limits.cpu'], size.cpu],
     ['memory', config['limits.memory'], size.memory],
     ['disk', devices['root']?.['size'], size.disk],
-    ['GPUs', gpusOf(devices).join(' '), wish.gpuPciAddresses.toSorted().join(' ')],
+    ['GPUs', gpusOf(devices).join(' '), spec.gpuPciAddresses.toSorted().join(' ')],
   ];
   const found = pairs.find(([, has, wanted]) => has !== wanted);
   if (found === undefined) return null;

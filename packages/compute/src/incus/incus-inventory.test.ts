@@ -86,13 +86,13 @@ it('absurd figures are refused rather than sold', () => {
 
 it('whatever a member answers is hardware or nothing, and never a crash', () => {
   const cards = fc.array(fc.dictionary(fc.constantFrom(...Object.keys(card)), fc.anything()));
-  const answer = fc.record({
+  const response = fc.record({
     cpu: fc.record({ total: fc.integer() }),
     memory: fc.record({ total: fc.integer() }),
     gpu: fc.record({ cards }),
   });
   fc.assert(
-    fc.property(fc.oneof(answer, fc.anything()), (value) => {
+    fc.property(fc.oneof(response, fc.anything()), (value) => {
       const parsed = resourcesSchema.safeParse(value);
       if (!parsed.success) return;
       const hardware = hardwareOf(parsed.data, 0, null);

@@ -190,13 +190,13 @@ async function answersDuring(frames: readonly Buffer[], host: string): Promise<R
   const from = await nicOf(attacker);
   const sending = Promise.all(frames.map((frame) => sendFrames(from, frame, floodMs)));
   await systemClock.sleep(believedAfterMs);
-  const answers = new Set<string | null>();
+  const responses = new Set<string | null>();
   for (let round = 0; round < 2; round += 1) {
-    answers.add(await fetchFromHost(hostPid, `http://${host}:${webPort}/`));
-    if (!host.startsWith('[')) answers.add(await askForwarded());
+    responses.add(await fetchFromHost(hostPid, `http://${host}:${webPort}/`));
+    if (!host.startsWith('[')) responses.add(await askForwarded());
   }
   await sending;
-  return answers;
+  return responses;
 }
 
 /** Whether a frame with these bytes comes through to the victim. */
@@ -208,8 +208,8 @@ async function arrives(frame: Buffer, bytes: Buffer): Promise<boolean> {
   return (await counting) > 0;
 }
 
-const isTaken = (answers: ReadonlySet<string | null>): boolean =>
-  answers.size !== 1 || !answers.has(victim.hostname);
+const isTaken = (responses: ReadonlySet<string | null>): boolean =>
+  responses.size !== 1 || !responses.has(victim.hostname);
 
 /** Each is true when the attack succeeded. */
 const attacks: Readonly<Record<string, () => Promise<boolean>>> = {

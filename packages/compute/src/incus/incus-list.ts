@@ -43,15 +43,15 @@ export async function listOwned(
       : await client.read(asked, instancesOfHostSchema, signal);
   const machines: MachineView[] = [];
   // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
-  const ours = rows
+  const own = rows
     .map((row) => parse(instanceSchema, row, asked.what))
     .filter((instance) => externalIdFrom(instance, settings.project) !== null);
   // Until a start has ended Incus calls the machine stopped.
-  const underWay = ours.some(isOff)
+  const underWay = own.some(isOff)
     ? await instances.namesUnderWay(client.everywhere, signal)
     : new Set<string>();
-  const unanswered = ours.filter(isUnreachable);
-  for (const instance of ours) if (!isUnreachable(instance)) await add(instance);
+  const unanswered = own.filter(isUnreachable);
+  for (const instance of own) if (!isUnreachable(instance)) await add(instance);
   for (let first = 0; first < unanswered.length; first += maxConcurrentReads) {
     await Promise.all(unanswered.slice(first, first + maxConcurrentReads).map(askAgain));
   }

@@ -44,8 +44,8 @@ const subnetKeys = { ipv4: 'user.millrace.network-ipv4', ipv6: 'user.millrace.ne
 export class IncusNics {
   readonly #parts: NicDeps;
 
-  constructor(parts: NicDeps) {
-    this.#parts = parts;
+  constructor(deps: NicDeps) {
+    this.#parts = deps;
   }
 
   firstAddresses(externalId: string, signal: AbortSignal): Promise<NicAddresses> {

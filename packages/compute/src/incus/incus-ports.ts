@@ -81,8 +81,8 @@ export function portDevices(
   for (const [name, device] of Object.entries(current)) {
     const mappings = mappingsOf(device);
     const stays = mappings.length > 0 && mappings.every((mapping) => missing.has(idOf(mapping)));
-    const isOurs = device['listen']?.includes(`:${hostText(listenAddress)}:`) ?? false;
-    if (!stays || !isOurs) continue;
+    const isOwn = device['listen']?.includes(`:${hostText(listenAddress)}:`) ?? false;
+    if (!stays || !isOwn) continue;
     kept[name] = device;
     for (const mapping of mappings) missing.delete(idOf(mapping));
   }

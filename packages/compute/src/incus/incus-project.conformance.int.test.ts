@@ -111,13 +111,13 @@ class ProjectWorld implements DriverHarness {
   }
 
   /** The row and its disk are there; whoever made them died before it could say so. */
-  async leaveHalfMade(wish: MachineSpec): Promise<void> {
+  async leaveHalfMade(spec: MachineSpec): Promise<void> {
     const place = {
       fingerprint: await this.#fingerprint(),
       listenAddress: '0.0.0.0',
       addresses: nicAddresses('10.64.255.254', undefined),
     };
-    const body = instanceBody(wish, place, settingsOf(this.#options()));
+    const body = instanceBody(spec, place, settingsOf(this.#options()));
     const asked = {
       what: 'leave a half',
       method: 'POST',

@@ -47,80 +47,80 @@ type CreateState = 'there' | 'new' | 'again';
 export class IncusProvisioner {
   readonly #parts: ProvisionerDeps;
 
-  constructor(parts: ProvisionerDeps) {
-    this.#parts = parts;
+  constructor(deps: ProvisionerDeps) {
+    this.#parts = deps;
   }
 
-  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+  async create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { client, settings, instances } = this.#parts;
-    await this.#refuseUnknownNode(wish, signal);
-    const project = ensureProject(client, settings, wish.orgId, signal);
+    await this.#refuseUnknownNode(spec, signal);
+    const project = ensureProject(client, settings, spec.orgId, signal);
     for (let round = 1; ; round += 1) {
       try {
-        const found = await this.#find(wish, project, signal);
-        if (found === 'new') return await this.#firstStart(wish, signal);
-        if (found === 'there') return await this.#startAgain(wish, signal);
+        const found = await this.#find(spec, project, signal);
+        if (found === 'new') return await this.#firstStart(spec, signal);
+        if (found === 'there') return await this.#startAgain(spec, signal);
         if (round >= maxPolls)
           throw new IncusError('busy', 'Others make and delete this machine all the time.');
       } catch (error) {
         // Another call removed the machine between two of our steps because it looked half-made. Begin again.
         const isLost = error instanceof IncusError && error.code === 404;
-        if (!isLost || round >= maxAttempts || (await instances.find(wish, signal)) !== null) throw error;
+        if (!isLost || round >= maxAttempts || (await instances.find(spec, signal)) !== null) throw error;
       }
     }
   }
 
   /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
-  async #find(wish: MachineSpec, project: Promise<unknown>, signal: AbortSignal): Promise<CreateState> {
+  async #find(spec: MachineSpec, project: Promise<unknown>, signal: AbortSignal): Promise<CreateState> {
     const { instances, images, cluster } = this.#parts;
-    const image = images.prepare(wish.nodeName, wish.image, signal);
+    const image = images.prepare(spec.nodeName, spec.image, signal);
     // A machine that is there needs no image any more.
     image.catch(() => undefined);
-    const [found] = await Promise.all([instances.find(wish, signal), project]);
-    if (found === null) return this.#make(wish, await image, signal);
+    const [found] = await Promise.all([instances.find(spec, signal), project]);
+    if (found === null) return this.#make(spec, await image, signal);
     const instance = found.value;
     assertAccessNotCut(instance.config);
-    const difference = differenceFromSpec(instance, wish, await cluster.nodeNameOf(instance, signal));
+    const difference = differenceFromSpec(instance, spec, await cluster.nodeNameOf(instance, signal));
     if (difference !== null) {
       throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
     }
     if (isReady(instance)) return 'there';
-    await this.#outlive(wish, signal);
+    await this.#outlive(spec, signal);
     return 'again';
   }
 
-  async #make(wish: MachineSpec, image: PreparedImage, signal: AbortSignal): Promise<CreateState> {
+  async #make(spec: MachineSpec, image: PreparedImage, signal: AbortSignal): Promise<CreateState> {
     const { instances, images } = this.#parts;
     try {
-      await this.#post(wish, image.fingerprint, signal);
+      await this.#post(spec, image.fingerprint, signal);
     } catch (error) {
       // Another call was first, and its instance is found by the next look.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
       if (!isSecond) throw isDriverError(error, 'not_found') ? missingDependencyError(error) : error;
-      await instances.refuseTaken(wish, signal);
+      await instances.refuseTaken(spec, signal);
       await instances.pause(signal);
       return 'again';
     }
     await Promise.all([
-      image.isWhole ? undefined : images.confirm(wish.nodeName, image.fingerprint, signal),
-      this.#fill(wish, image.fingerprint, signal),
+      image.isWhole ? undefined : images.confirm(spec.nodeName, image.fingerprint, signal),
+      this.#fill(spec, image.fingerprint, signal),
     ]);
-    await instances.patchConfig(wish, { [configKeys.ready]: '1' }, signal);
+    await instances.patchConfig(spec, { [configKeys.ready]: '1' }, signal);
     return 'new';
   }
 
-  async #post(wish: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
+  async #post(spec: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { client, cluster, nics, settings } = this.#parts;
     const place = {
       fingerprint,
-      listenAddress: await this.#listenAddress(wish.nodeName, signal),
-      addresses: await nics.firstAddresses(wish.externalId, signal),
+      listenAddress: await this.#listenAddress(spec.nodeName, signal),
+      addresses: await nics.firstAddresses(spec.externalId, signal),
     };
     const query = {
-      project: instanceLocation(client, wish).project,
-      target: await cluster.target(wish.nodeName, signal),
+      project: instanceLocation(client, spec).project,
+      target: await cluster.target(spec.nodeName, signal),
     };
-    const body = instanceBody(wish, place, settings);
+    const body = instanceBody(spec, place, settings);
     await client.write(
       { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
       signal,
@@ -128,25 +128,25 @@ export class IncusProvisioner {
   }
 
   /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
-  async #fill(wish: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
+  async #fill(spec: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { instances, files, settings } = this.#parts;
     if (settings.instanceType !== 'container') return;
-    await instances.patiently(signal, () => files.prepare(wish, settings.sshUser, fingerprint, signal));
+    await instances.patiently(signal, () => files.prepare(spec, settings.sshUser, fingerprint, signal));
   }
 
   /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
-  async #outlive(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+  async #outlive(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { instances, client } = this.#parts;
     let idleSinceMs = client.clock.monotonicMs();
     for (;;) {
-      const found = await instances.find(wish, signal);
+      const found = await instances.find(spec, signal);
       if (found === null || isReady(found.value)) return;
-      if (await instances.isUnderWay(wish, signal)) idleSinceMs = client.clock.monotonicMs();
+      if (await instances.isUnderWay(spec, signal)) idleSinceMs = client.clock.monotonicMs();
       if (client.clock.monotonicMs() - idleSinceMs >= abandonedAfterMs) {
         if (!isNeverStarted(found.value)) {
           throw new IncusError('conflict', 'A machine of this id has run, but was not made to the end.');
         }
-        await instances.delete(wish, signal);
+        await instances.delete(spec, signal);
         return;
       }
       await instances.pause(signal);
@@ -158,22 +158,22 @@ export class IncusProvisioner {
    * waits for that. An address that another machine has is told only by a start that has failed: a VM's start is waited for,
    * and a container is then off, so that whoever looks at it starts it again (`start`).
    */
-  async #firstStart(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+  async #firstStart(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { instances, nics, settings } = this.#parts;
     try {
-      if (settings.instanceType === 'container') await instances.orderStart(wish, signal);
-      else await nics.start(wish, signal);
+      if (settings.instanceType === 'container') await instances.orderStart(spec, signal);
+      else await nics.start(spec, signal);
     } catch (error) {
       // What could not be started even once is of no use to anybody, and the refusal must leave nothing behind.
       const isFinal = isDriverError(error) && error.isFinal && error.kind !== 'not_found';
-      if (isFinal) await instances.delete(wish, signal);
+      if (isFinal) await instances.delete(spec, signal);
       throw error;
     }
   }
 
-  async #startAgain(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    await this.#parts.nics.start(wish, signal);
-    await this.setPorts(wish, wish.ports, signal);
+  async #startAgain(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    await this.#parts.nics.start(spec, signal);
+    await this.setPorts(spec, spec.ports, signal);
   }
 
   /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */
@@ -207,9 +207,9 @@ export class IncusProvisioner {
     throw new IncusError('not_found', `The cluster has no member ${nodeName} with an address.`);
   }
 
-  async #refuseUnknownNode(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    await this.#parts.cluster.target(wish.nodeName, signal);
-    await this.#listenAddress(wish.nodeName, signal);
+  async #refuseUnknownNode(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    await this.#parts.cluster.target(spec.nodeName, signal);
+    await this.#listenAddress(spec.nodeName, signal);
   }
 }
 

@@ -106,9 +106,9 @@ export class IncusDriver implements ComputeDriver {
     return this.#cluster.readInventory(signal);
   }
 
-  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    checkSpec(wish);
-    await this.#maker.create(wish, signal);
+  async create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    checkSpec(spec);
+    await this.#maker.create(spec, signal);
   }
 
   async describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {

@@ -46,7 +46,7 @@ export interface RecordedRequest {
 }
 
 /** What it answers instead of what it would; null leaves it to itself. */
-type Interceptor = (asked: RecordedRequest) => { readonly status: number; readonly body: string } | null;
+type Interceptor = (request: RecordedRequest) => { readonly status: number; readonly body: string } | null;
 
 export const fault = (faultstring: string): string =>
   JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
@@ -132,7 +132,7 @@ export class FakeIronic {
   }
 
   count(method: string, pattern: RegExp): number {
-    return this.asked.filter((asked) => asked.method === method && pattern.test(asked.path)).length;
+    return this.asked.filter((request) => request.method === method && pattern.test(request.path)).length;
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -149,21 +149,21 @@ export class FakeIronic {
     response.writeHead(answer.status, { 'x-openstack-ironic-api-maximum-version': '1.82' }).end(answer.body);
   }
 
-  #answer(asked: RecordedRequest): { status: number; body: string } {
-    const [path = ''] = asked.path.split('?');
+  #answer(request: RecordedRequest): { status: number; body: string } {
+    const [path = ''] = request.path.split('?');
     const [, , kind, uuid, , what] = path.split('/');
     const good = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
     const absent = { status: 404, body: fault('It could not be found.') };
     if (kind === 'conductors') return good({ conductors: [{ alive: this.isAtWork }] });
-    if (kind === 'allocations') return this.#allocation(asked, uuid, good, absent);
+    if (kind === 'allocations') return this.#allocation(request, uuid, good, absent);
     if (uuid === undefined) return good({ nodes: [...this.nodes.values()] });
     const node = this.nodes.get(uuid);
     if (node === undefined || path.endsWith('/inventory')) return absent;
-    if (asked.method === 'PATCH') {
-      patch(node, asked.body as never);
+    if (request.method === 'PATCH') {
+      patch(node, request.body as never);
       return good(node);
     }
-    const { target } = (asked.body ?? {}) as { target?: string };
+    const { target } = (request.body ?? {}) as { target?: string };
     if (what === 'provision') this.onProvision(node, target ?? '');
     if (what === 'power') this.onPower(node, target ?? '');
     return what === undefined ? good(node) : good({}, 202);
@@ -176,20 +176,20 @@ export class FakeIronic {
     absent: { status: number; body: string },
   ): { status: number; body: string } {
     if (method === 'POST') {
-      const wish = body as { uuid: string; candidate_nodes: string[]; extra: Record<string, unknown> };
-      if (this.allocations.has(wish.uuid))
+      const request = body as { uuid: string; candidate_nodes: string[]; extra: Record<string, unknown> };
+      if (this.allocations.has(request.uuid))
         return { status: 409, body: fault('An allocation already exists.') };
-      const node = this.nodes.get(wish.candidate_nodes[0] ?? '');
+      const node = this.nodes.get(request.candidate_nodes[0] ?? '');
       const isFree = node?.provision_state === 'available' && node.instance_uuid === null;
-      if (isFree) node.instance_uuid = wish.uuid;
+      if (isFree) node.instance_uuid = request.uuid;
       const allocation = {
-        uuid: wish.uuid,
+        uuid: request.uuid,
         state: isFree ? 'active' : 'error',
         node_uuid: isFree ? node.uuid : null,
         last_error: isFree ? null : 'none of the requested nodes are available',
-        extra: wish.extra,
+        extra: request.extra,
       };
-      this.allocations.set(wish.uuid, allocation);
+      this.allocations.set(request.uuid, allocation);
       return good(allocation, 201);
     }
     if (uuid === undefined) return good({ allocations: [...this.allocations.values()] });

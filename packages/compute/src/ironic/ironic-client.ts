@@ -108,8 +108,8 @@ export class IronicClient {
   }
 
   listNodes(signal: AbortSignal): Promise<IronicNode[]> {
-    return this.#list('list the nodes', `/v1/nodes?fields=${nodeFields}`, async (asked) => {
-      const page = await this.#read(asked, nodePageSchema, bounds.list, signal);
+    return this.#list('list the nodes', `/v1/nodes?fields=${nodeFields}`, async (request) => {
+      const page = await this.#read(request, nodePageSchema, bounds.list, signal);
       return { items: page.nodes, hasMore: (page.next ?? '') !== '' };
     });
   }
@@ -127,8 +127,8 @@ export class IronicClient {
 
   listAllocations(signal: AbortSignal): Promise<IronicAllocation[]> {
     const path = `/v1/allocations?fields=${allocationFields}`;
-    return this.#list('list the allocations', path, async (asked) => {
-      const page = await this.#read(asked, allocationPageSchema, bounds.list, signal);
+    return this.#list('list the allocations', path, async (request) => {
+      const page = await this.#read(request, allocationPageSchema, bounds.list, signal);
       return { items: page.allocations, hasMore: (page.next ?? '') !== '' };
     });
   }
@@ -208,7 +208,7 @@ export class IronicClient {
   async #list<T extends { readonly uuid: string }>(
     what: string,
     path: string,
-    read: (asked: IronicRequest) => Promise<{ readonly items: readonly T[]; readonly hasMore: boolean }>,
+    read: (request: IronicRequest) => Promise<{ readonly items: readonly T[]; readonly hasMore: boolean }>,
   ): Promise<T[]> {
     const all = new Map<string, T>();
     let marker: string | undefined;
@@ -229,9 +229,9 @@ export class IronicClient {
     throw invalidResponseError(what, `more than ${maxPages} pages`);
   }
 
-  async #find<T>(asked: IronicRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
+  async #find<T>(request: IronicRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
     try {
-      return await this.#read(asked, schema, bounds.read, signal);
+      return await this.#read(request, schema, bounds.read, signal);
     } catch (error) {
       if (isDriverError(error, 'not_found')) return null;
       throw error;
@@ -239,47 +239,47 @@ export class IronicClient {
   }
 
   async #read<T>(
-    asked: IronicRequest,
+    request: IronicRequest,
     schema: z.ZodType<T>,
     bound: RequestLimits,
     signal: AbortSignal,
   ): Promise<T> {
-    const body = await this.#exchange(asked, bound, signal);
+    const body = await this.#exchange(request, bound, signal);
     let value: unknown;
     try {
       value = JSON.parse(body);
     } catch (error) {
-      throw invalidResponseError(asked.what, error);
+      throw invalidResponseError(request.what, error);
     }
     const result = schema.safeParse(value);
     if (result.success) return result.data;
     const [first] = result.error.issues;
     throw invalidResponseError(
-      asked.what,
+      request.what,
       `${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`,
     );
   }
 
-  async #exchange(asked: IronicRequest, bound: RequestLimits, signal: AbortSignal): Promise<string> {
+  async #exchange(request: IronicRequest, bound: RequestLimits, signal: AbortSignal): Promise<string> {
     const late = new AbortController();
     const cancel = this.clock.after(bound.timeoutMs, () =>
       late.abort(new Error(`no answer within ${bound.timeoutMs} ms`)),
     );
     try {
-      const answer = await this.#pool.request({
-        path: `${this.#basePath}${asked.path}`,
-        method: asked.method,
-        headers: this.#headers(asked.body !== undefined),
-        body: asked.body === undefined ? null : JSON.stringify(asked.body),
+      const response = await this.#pool.request({
+        path: `${this.#basePath}${request.path}`,
+        method: request.method,
+        headers: this.#headers(request.body !== undefined),
+        body: request.body === undefined ? null : JSON.stringify(request.body),
         signal: AbortSignal.any([signal, late.signal, this.#closing.signal]),
       });
-      const text = await readBounded(answer.body, asked.what, bound.maxBytes);
-      const newest = answer.headers['x-openstack-ironic-api-maximum-version'];
+      const text = await readBounded(response.body, request.what, bound.maxBytes);
+      const newest = response.headers['x-openstack-ironic-api-maximum-version'];
       if (typeof newest === 'string' && /^\d+\.\d+$/.test(newest)) this.#newest = newest;
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return text;
-      throw errorFromResponse(asked.what, answer.statusCode, text, asked.method === 'GET');
+      if (response.statusCode >= 200 && response.statusCode < 300) return text;
+      throw errorFromResponse(request.what, response.statusCode, text, request.method === 'GET');
     } catch (error) {
-      throw error instanceof IronicError ? error : noResponseError(asked.what, error);
+      throw error instanceof IronicError ? error : noResponseError(request.what, error);
     } finally {
       cancel();
     }

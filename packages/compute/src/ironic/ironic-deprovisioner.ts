@@ -19,8 +19,8 @@ export class IronicDeprovisioner {
   readonly #parts: IronicDeps;
   readonly #power: IronicPower;
 
-  constructor(parts: IronicDeps, power: IronicPower) {
-    this.#parts = parts;
+  constructor(deps: IronicDeps, power: IronicPower) {
+    this.#parts = deps;
     this.#power = power;
   }
 
@@ -121,9 +121,9 @@ export class IronicDeprovisioner {
   ): Promise<void> {
     const node = await this.#parts.client.findNode(uuid, signal);
     const left = node === null ? null : readAnnotation(node, this.#parts.settings.owner);
-    const isOurs = left !== null && left.external_id === mark.external_id && left.org === mark.org;
+    const isOwn = left !== null && left.external_id === mark.external_id && left.org === mark.org;
     const isFree = node?.provision_state === 'available' && (node.instance_uuid ?? null) === null;
-    if (node !== null && isOurs && isFree) {
+    if (node !== null && isOwn && isFree) {
       await this.#parts.client.patchNode(uuid, clearAnnotationPatch(node), signal);
     }
   }

@@ -86,9 +86,9 @@ describe('a failure that Ironic tells', () => {
   });
 
   it('never makes a look conclude more than that a thing is absent', () => {
-    const answers = fc.tuple(fc.integer({ min: 300, max: 599 }), fc.string());
+    const responses = fc.tuple(fc.integer({ min: 300, max: 599 }), fc.string());
     fc.assert(
-      fc.property(answers, ([code, text]) => {
+      fc.property(responses, ([code, text]) => {
         const { kind } = errorFromResponse('look', code, told(text), true);
         expect(['unavailable', 'busy', 'not_found']).toContain(kind);
       }),

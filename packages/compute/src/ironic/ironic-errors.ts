@@ -30,10 +30,10 @@ function parsed(text: string): unknown {
 
 /** What an answer says went wrong: a sentence in JSON in a string in JSON, or whatever else is in front of Ironic writes. */
 export function faultText(body: string): string {
-  const answer = errorBodySchema.safeParse(parsed(body));
-  if (!answer.success) return body;
-  if ('error' in answer.data) return answer.data.error.message;
-  const told = answer.data.error_message;
+  const result = errorBodySchema.safeParse(parsed(body));
+  if (!result.success) return body;
+  if ('error' in result.data) return result.data.error.message;
+  const told = result.data.error_message;
   if (typeof told !== 'string') return told.faultstring;
   const inner = faultSchema.safeParse(parsed(told));
   return inner.success ? inner.data.faultstring : told;

@@ -32,9 +32,9 @@ afterEach(async () => {
 });
 
 function wishOn(uuid: string): MachineSpec {
-  const wish = machineSpecFor({ uuid });
-  wished.push(wish);
-  return wish;
+  const spec = machineSpecFor({ uuid });
+  wished.push(spec);
+  return spec;
 }
 
 function driverAt(index: number): ComputeDriver {
@@ -68,8 +68,8 @@ async function tryCreate(wish: MachineSpec, index: number): Promise<Outcome> {
   }
 }
 
-async function removeAll(wishes: readonly MachineSpec[]): Promise<void> {
-  await Promise.all(wishes.map((wish, index) => repeat(() => driverAt(index).terminate(wish, soon()))));
+async function removeAll(requests: readonly MachineSpec[]): Promise<void> {
+  await Promise.all(requests.map((spec, index) => repeat(() => driverAt(index).terminate(spec, soon()))));
 }
 
 async function allocations(): Promise<readonly string[]> {
@@ -78,15 +78,15 @@ async function allocations(): Promise<readonly string[]> {
   return page.allocations.map(({ uuid }) => uuid);
 }
 
-async function settled(wish: MachineSpec): Promise<void> {
-  await waitForNodeState(metal.ironic, wish.nodeName, ['active']);
+async function settled(spec: MachineSpec): Promise<void> {
+  await waitForNodeState(metal.ironic, spec.nodeName, ['active']);
 }
 
 it('of two gangs that want the same sixteen nodes each node goes to exactly one, whoever asks how often', async () => {
   const gangs = [metal.nodes.map(wishOn), metal.nodes.map(wishOn)];
   // Of the first gang each machine is asked for twice at once, by both processes.
   const outcomes = await Promise.all(
-    [...gangs, gangs[0] ?? []].flatMap((gang, process) => gang.map((wish) => tryCreate(wish, process))),
+    [...gangs, gangs[0] ?? []].flatMap((gang, process) => gang.map((spec) => tryCreate(spec, process))),
   );
   const made = new Set(outcomes.filter(({ kind }) => kind === 'made').map(({ wish }) => wish));
   expect(new Set([...made].map(({ nodeName }) => nodeName))).toEqual(new Set(metal.nodes));
@@ -108,36 +108,36 @@ it('of two gangs that want the same sixteen nodes each node goes to exactly one,
 it('a node that was taken in Ironic behind our back is refused for good, and what the gang has is undone', async () => {
   const [taken, ...others] = metal.nodes.slice(0, 4);
   const uuid = taken ?? expect.fail('There are no nodes.');
-  const stranger = await metal.ironic.call<{ uuid: string }>('POST', '/v1/allocations', {
+  const outsider = await metal.ironic.call<{ uuid: string }>('POST', '/v1/allocations', {
     resource_class: 'gpu',
     candidate_nodes: [uuid],
   });
-  await expect.poll(async () => (await readNode(metal.ironic, uuid)).instance_uuid).toBe(stranger.uuid);
+  await expect.poll(async () => (await readNode(metal.ironic, uuid)).instance_uuid).toBe(outsider.uuid);
   const gang = [uuid, ...others].map(wishOn);
-  const outcomes = await Promise.all(gang.map((wish, index) => tryCreate(wish, index)));
+  const outcomes = await Promise.all(gang.map((spec, index) => tryCreate(spec, index)));
   expect(outcomes.map(({ kind }) => kind)).toEqual(['no_capacity', 'made', 'made', 'made']);
   const sold = (await driverAt(0).readInventory(soon())).nodes.find(({ name }) => name === uuid);
   expect(sold).toMatchObject({ reachable: false, hardware: null });
   await removeAll(gang);
-  expect((await readNode(metal.ironic, uuid)).instance_uuid).toBe(stranger.uuid);
-  await metal.ironic.call('DELETE', `/v1/allocations/${stranger.uuid}`);
+  expect((await readNode(metal.ironic, uuid)).instance_uuid).toBe(outsider.uuid);
+  await metal.ironic.call('DELETE', `/v1/allocations/${outsider.uuid}`);
   for (const name of others) expect((await readNode(metal.ironic, name)).provision_state).toBe('available');
 });
 
 it('a machine that was undeployed in Ironic behind our back is gone, and its node can be rented again', async () => {
-  const wish = wishOn(nodeAt(5));
-  await driverAt(0).create(wish, soon());
-  await settled(wish);
-  await metal.ironic.call('PUT', `/v1/nodes/${wish.nodeName}/states/provision`, { target: 'deleted' });
-  await waitForNodeState(metal.ironic, wish.nodeName, ['available']);
-  expect(await driverAt(1).describe(wish, soon())).toBeNull();
-  await driverAt(1).terminate(wish, soon());
-  const next = wishOn(wish.nodeName);
+  const spec = wishOn(nodeAt(5));
+  await driverAt(0).create(spec, soon());
+  await settled(spec);
+  await metal.ironic.call('PUT', `/v1/nodes/${spec.nodeName}/states/provision`, { target: 'deleted' });
+  await waitForNodeState(metal.ironic, spec.nodeName, ['available']);
+  expect(await driverAt(1).describe(spec, soon())).toBeNull();
+  await driverAt(1).terminate(spec, soon());
+  const next = wishOn(spec.nodeName);
   await driverAt(1).create(next, soon());
   await settled(next);
-  expect(await driverAt(0).describe(next, soon())).toMatchObject({ nodeName: wish.nodeName });
+  expect(await driverAt(0).describe(next, soon())).toMatchObject({ nodeName: spec.nodeName });
   await driverAt(0).terminate(next, soon());
-  expect((await readNode(metal.ironic, wish.nodeName)).extra).not.toHaveProperty('millrace_machine');
+  expect((await readNode(metal.ironic, spec.nodeName)).extra).not.toHaveProperty('millrace_machine');
 });
 
 it('a node that an operator takes out of service is not given, and not shown as fit for sale', async () => {

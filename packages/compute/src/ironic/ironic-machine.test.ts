@@ -13,8 +13,8 @@ import {
 import { image, machineSpecFor } from './fake-ironic.fixture.ts';
 
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
-const wish = machineSpecFor({ uuid });
-const mark = newAnnotation(wish, 'millrace', new Date(0));
+const spec = machineSpecFor({ uuid });
+const mark = newAnnotation(spec, 'millrace', new Date(0));
 const settings = { images: { ubuntu: image }, owner: 'millrace', pollMs: 1 };
 
 function nodeWith(changes: Partial<IronicNode>): IronicNode {
@@ -24,23 +24,23 @@ function nodeWith(changes: Partial<IronicNode>): IronicNode {
 
 describe('how far a node is', () => {
   it.each<[string, string | null, Phase]>([
-    ['available', wish.externalId, 'held'],
+    ['available', spec.externalId, 'held'],
     ['available', null, 'wiped'],
-    ['deploying', wish.externalId, 'deploying'],
-    ['wait call-back', wish.externalId, 'waiting'],
-    ['active', wish.externalId, 'deployed'],
-    ['rescue', wish.externalId, 'deployed'],
-    ['deploy failed', wish.externalId, 'failed'],
-    ['deleting', wish.externalId, 'leaving'],
-    ['error', wish.externalId, 'stuck'],
+    ['deploying', spec.externalId, 'deploying'],
+    ['wait call-back', spec.externalId, 'waiting'],
+    ['active', spec.externalId, 'deployed'],
+    ['rescue', spec.externalId, 'deployed'],
+    ['deploy failed', spec.externalId, 'failed'],
+    ['deleting', spec.externalId, 'leaving'],
+    ['error', spec.externalId, 'stuck'],
     ['cleaning', null, 'wiping'],
     ['clean wait', null, 'wiping'],
     ['clean failed', null, 'unclean'],
     ['manageable', null, 'unclean'],
     ['inspect failed', null, 'unclean'],
-    ['servicing', wish.externalId, 'unknown'],
+    ['servicing', spec.externalId, 'unknown'],
   ])('%s with the instance %s is %s', (state, instance, phase) => {
-    expect(phaseOf(nodeWith({ provision_state: state, instance_uuid: instance }), wish.externalId)).toBe(
+    expect(phaseOf(nodeWith({ provision_state: state, instance_uuid: instance }), spec.externalId)).toBe(
       phase,
     );
   });
@@ -54,9 +54,9 @@ describe('whose a node is', () => {
   });
 
   it('is who allocated it before the mark was written', () => {
-    const node = nodeWith({ provision_state: 'available', instance_uuid: wish.externalId, extra: {} });
+    const node = nodeWith({ provision_state: 'available', instance_uuid: spec.externalId, extra: {} });
     const allocation = {
-      uuid: wish.externalId,
+      uuid: spec.externalId,
       state: 'active',
       node_uuid: uuid,
       extra: toNodeExtra(mark),
@@ -94,7 +94,7 @@ describe('a machine', () => {
     [{ provision_state: 'servicing', power_state: 'power on' }, 'error'],
   ])('on a node that is %j is %s', (changes, power) => {
     const located = locateMachine(nodeWith(changes), null, 'millrace') ?? expect.fail("It is nobody's.");
-    expect(viewOf(located, settings)).toMatchObject({ power, externalId: wish.externalId, nodeName: uuid });
+    expect(viewOf(located, settings)).toMatchObject({ power, externalId: spec.externalId, nodeName: uuid });
   });
 
   it('is gone when its node is wiped or never will be, and not before', () => {
@@ -117,13 +117,13 @@ describe('a machine', () => {
   it('differs from a wish in GPUs, size or image, and in nothing else', () => {
     expect(
       differenceFromSpec(mark, {
-        ...wish,
-        gpuPciAddresses: wish.gpuPciAddresses.toReversed(),
+        ...spec,
+        gpuPciAddresses: spec.gpuPciAddresses.toReversed(),
         hostname: 'x',
       }),
     ).toBeNull();
-    expect(differenceFromSpec(mark, { ...wish, gpuPciAddresses: [] })).toBe('other GPUs');
-    expect(differenceFromSpec(mark, { ...wish, ramMb: 1 })).toBe('another size');
-    expect(differenceFromSpec(mark, { ...wish, image: 'other' })).toBe('another image');
+    expect(differenceFromSpec(mark, { ...spec, gpuPciAddresses: [] })).toBe('other GPUs');
+    expect(differenceFromSpec(mark, { ...spec, ramMb: 1 })).toBe('another size');
+    expect(differenceFromSpec(mark, { ...spec, image: 'other' })).toBe('another image');
   });
 });

@@ -37,18 +37,18 @@ const annotationSchema = z.object({
 export type OwnerAnnotation = z.output<typeof annotationSchema>;
 
 /** Says whose a node is and what was asked for. */
-export function newAnnotation(wish: MachineSpec, owner: string, now: Date): OwnerAnnotation {
+export function newAnnotation(spec: MachineSpec, owner: string, now: Date): OwnerAnnotation {
   return {
     owner,
-    external_id: wish.externalId,
-    org: wish.orgId,
-    mode: wish.mode satisfies Mode,
-    image: wish.image,
-    cpu_count: wish.cpuCount,
-    ram_mb: wish.ramMb,
-    disk_gb: wish.diskGb,
-    gpus: wish.gpuPciAddresses.toSorted(),
-    labels: { ...wish.labels },
+    external_id: spec.externalId,
+    org: spec.orgId,
+    mode: spec.mode satisfies Mode,
+    image: spec.image,
+    cpu_count: spec.cpuCount,
+    ram_mb: spec.ramMb,
+    disk_gb: spec.diskGb,
+    gpus: spec.gpuPciAddresses.toSorted(),
+    labels: { ...spec.labels },
     created_at: now.toISOString(),
   };
 }
@@ -74,12 +74,12 @@ export function isAnnotationOf(
 }
 
 /** How the machine that is there differs from what is asked for; null if it does not. */
-export function differenceFromSpec(mark: OwnerAnnotation, wish: MachineSpec): string | null {
-  if (mark.gpus.join() !== wish.gpuPciAddresses.toSorted().join()) return 'other GPUs';
-  if (mark.cpu_count !== wish.cpuCount || mark.ram_mb !== wish.ramMb || mark.disk_gb !== wish.diskGb) {
+export function differenceFromSpec(mark: OwnerAnnotation, spec: MachineSpec): string | null {
+  if (mark.gpus.join() !== spec.gpuPciAddresses.toSorted().join()) return 'other GPUs';
+  if (mark.cpu_count !== spec.cpuCount || mark.ram_mb !== spec.ramMb || mark.disk_gb !== spec.diskGb) {
     return 'another size';
   }
-  return mark.image === wish.image ? null : 'another image';
+  return mark.image === spec.image ? null : 'another image';
 }
 
 /**

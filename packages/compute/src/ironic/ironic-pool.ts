@@ -88,11 +88,11 @@ export class IronicPool {
 }
 
 /** The answer, unless the caller gives up first. Others may still be waiting for it. */
-function raceWithSignal<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+function raceWithSignal<T>(response: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(abortedError(signal));
     signal.addEventListener('abort', giveUp, { once: true });
-    void answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+    void response.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
   });
 }
 

@@ -21,8 +21,8 @@ const isChanging = (node: IronicNode): boolean =>
 export class IronicPower {
   readonly #parts: IronicDeps;
 
-  constructor(parts: IronicDeps) {
-    this.#parts = parts;
+  constructor(deps: IronicDeps) {
+    this.#parts = deps;
   }
 
   /** Powers on; one that is on is left alone. */

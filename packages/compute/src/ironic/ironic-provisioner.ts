@@ -45,8 +45,8 @@ export class IronicProvisioner {
   readonly #power: IronicPower;
   readonly #inspections: IronicInspections;
 
-  constructor(parts: IronicDeps, power: IronicPower, inspections: IronicInspections) {
-    this.#parts = parts;
+  constructor(deps: IronicDeps, power: IronicPower, inspections: IronicInspections) {
+    this.#parts = deps;
     this.#power = power;
     this.#inspections = inspections;
   }
@@ -113,23 +113,23 @@ export class IronicProvisioner {
   async #take(
     node: IronicNode,
     other: LocatedMachine | null,
-    wish: MachineSpec,
+    spec: MachineSpec,
     signal: AbortSignal,
   ): Promise<typeof pollAgain> {
     const why =
       other !== null && exists(other) ? 'another machine of ours is on it' : unavailableReason(node);
     if (why !== null) {
-      await this.#withdraw(wish, signal);
+      await this.#withdraw(spec, signal);
       throw nodeUnavailableError(node, why);
     }
-    await this.#refuseMisfit(node, wish, signal);
+    await this.#refuseMisfit(node, spec, signal);
     const { client, settings } = this.#parts;
-    const mark = newAnnotation(wish, settings.owner, client.clock.now());
+    const mark = newAnnotation(spec, settings.owner, client.clock.now());
     try {
       await client.allocate(
         {
-          uuid: wish.externalId,
-          name: `mr-${wish.externalId}`,
+          uuid: spec.externalId,
+          name: `mr-${spec.externalId}`,
           resource_class: node.resource_class ?? '',
           candidate_nodes: [node.uuid],
           extra: toNodeExtra(mark),
@@ -139,65 +139,65 @@ export class IronicProvisioner {
     } catch (error) {
       if (!isDriverError(error, 'conflict')) throw error;
     }
-    const allocation = await this.#allocated(wish, signal);
-    return allocation === null ? pollAgain : this.#judge(allocation, wish, signal);
+    const allocation = await this.#allocated(spec, signal);
+    return allocation === null ? pollAgain : this.#judge(allocation, spec, signal);
   }
 
   /** An earlier call may have asked for the node and never heard that somebody else has it. */
-  async #withdraw(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+  async #withdraw(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { client, settings } = this.#parts;
-    const allocation = await client.findAllocation(wish.externalId, signal);
+    const allocation = await client.findAllocation(spec.externalId, signal);
     const mark = allocation === null ? null : readAnnotation(allocation, settings.owner);
-    if (mark === null || !isAnnotationOf(mark, wish) || allocation?.state === 'active') return;
-    await client.deleteAllocation(wish.externalId, signal);
+    if (mark === null || !isAnnotationOf(mark, spec) || allocation?.state === 'active') return;
+    await client.deleteAllocation(spec.externalId, signal);
   }
 
   /** What became of the allocation, once Ironic knows. */
-  async #allocated(wish: MachineSpec, signal: AbortSignal): Promise<IronicAllocation | null> {
+  async #allocated(spec: MachineSpec, signal: AbortSignal): Promise<IronicAllocation | null> {
     const { client, settings } = this.#parts;
     const turns = { clock: client.clock, pollMs: settings.pollMs, what: 'allocate the node' };
     return pollUntilDone(turns, signal, async () => {
-      const allocation = await client.findAllocation(wish.externalId, signal);
+      const allocation = await client.findAllocation(spec.externalId, signal);
       return allocation?.state === 'allocating' ? pollAgain : allocation;
     });
   }
 
   async #judge(
     { state, node_uuid: nodeUuid, last_error: problem, ...allocation }: IronicAllocation,
-    wish: MachineSpec,
+    spec: MachineSpec,
     signal: AbortSignal,
   ): Promise<typeof pollAgain> {
     const { client, settings } = this.#parts;
     const mark = readAnnotation(allocation, settings.owner);
-    if (mark === null || !isAnnotationOf(mark, wish)) {
+    if (mark === null || !isAnnotationOf(mark, spec)) {
       throw new IronicError('conflict', 'An allocation of this id is there that is not of this machine.');
     }
-    if (state === 'active' && nodeUuid === wish.nodeName) return pollAgain;
+    if (state === 'active' && nodeUuid === spec.nodeName) return pollAgain;
     if (state === 'active')
       throw new IronicError('conflict', `The machine is on the node ${nodeUuid ?? 'unknown'}.`);
     // It holds nothing, and the next attempt needs its id.
-    await client.deleteAllocation(wish.externalId, signal);
+    await client.deleteAllocation(spec.externalId, signal);
     if (nodeLockedPattern.test(problem ?? '')) return pollAgain;
     throw new IronicError(
       'no_capacity',
-      `Ironic did not give the node ${wish.nodeName}: ${problem ?? 'no reason given'}`,
+      `Ironic did not give the node ${spec.nodeName}: ${problem ?? 'no reason given'}`,
     );
   }
 
   /** A node is sold whole. Who asks for other GPUs than it has, or for more than it is, has another node in mind. */
-  async #refuseMisfit(node: IronicNode, wish: MachineSpec, signal: AbortSignal): Promise<void> {
+  async #refuseMisfit(node: IronicNode, spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const hardware = hardwareOf(node, await this.#inspections.of(node, signal));
     if (hardware === null) throw nodeUnavailableError(node, 'its size is unknown');
     const has = new Set(hardware.gpus.map(({ pciAddress }) => pciAddress));
-    if (!wish.gpuPciAddresses.every((address) => has.has(address)))
+    if (!spec.gpuPciAddresses.every((address) => has.has(address)))
       throw nodeUnavailableError(node, 'it has other GPUs');
-    if (wish.gpuPciAddresses.length !== has.size) {
+    if (spec.gpuPciAddresses.length !== has.size) {
       throw new IronicError('refused', `A machine on bare metal has all ${has.size} GPUs of its node.`);
     }
     const isLarge =
-      wish.cpuCount <= hardware.cpuCount &&
-      wish.ramMb <= hardware.ramMb &&
-      (hardware.storageGb === 0 || wish.diskGb <= hardware.storageGb);
+      spec.cpuCount <= hardware.cpuCount &&
+      spec.ramMb <= hardware.ramMb &&
+      (hardware.storageGb === 0 || spec.diskGb <= hardware.storageGb);
     if (!isLarge) throw nodeUnavailableError(node, 'it is smaller than that');
   }
 

@@ -57,17 +57,17 @@ class IronicWorld implements DriverHarness {
   }
 
   /** The node is allocated; whoever did that died before it could write anything on it. */
-  async leaveHalfMade(wish: MachineSpec): Promise<void> {
+  async leaveHalfMade(spec: MachineSpec): Promise<void> {
     const { ironic } = this.#there();
     await ironic.call('POST', '/v1/allocations', {
-      uuid: wish.externalId,
-      name: `mr-${wish.externalId}`,
+      uuid: spec.externalId,
+      name: `mr-${spec.externalId}`,
       resource_class: 'gpu',
-      candidate_nodes: [wish.nodeName],
-      extra: toNodeExtra(newAnnotation(wish, 'millrace', new Date(0))),
+      candidate_nodes: [spec.nodeName],
+      extra: toNodeExtra(newAnnotation(spec, 'millrace', new Date(0))),
     });
     for (;;) {
-      const { state } = await ironic.call<{ state: string }>('GET', `/v1/allocations/${wish.externalId}`);
+      const { state } = await ironic.call<{ state: string }>('GET', `/v1/allocations/${spec.externalId}`);
       if (state === 'active') return;
       expect(state).toBe('allocating');
       await systemClock.sleep(50);

@@ -56,31 +56,31 @@ describe('a node that placement chose and somebody else has', () => {
   it('is not given to a second machine of ours either, and the first keeps it', async () => {
     const node = ironic.addNode();
     const [first, second] = [machineSpecFor(node), machineSpecFor(node)];
-    const outcomes = await Promise.all([first, second].map((wish) => kindOf(driver.create(wish, soon()))));
+    const outcomes = await Promise.all([first, second].map((spec) => kindOf(driver.create(spec, soon()))));
     expect(outcomes.toSorted()).toEqual(['no failure', 'no_capacity']);
     expect([...ironic.allocations.keys()]).toEqual([node.instance_uuid]);
   });
 
   it('is asked for again when it was only locked each time that Ironic tried', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
+    const spec = machineSpecFor(node);
     let tries = 0;
     ironic.interfere = ({ method, body }) => {
       if (method !== 'POST' || (tries += 1) > 1) return null;
       const { extra } = body as { extra: Record<string, unknown> };
       const problem = 'could not reserve any of 1 suitable nodes';
       const allocation = {
-        uuid: wish.externalId,
+        uuid: spec.externalId,
         state: 'error',
         node_uuid: null,
         last_error: problem,
         extra,
       };
-      ironic.allocations.set(wish.externalId, allocation);
+      ironic.allocations.set(spec.externalId, allocation);
       return { status: 201, body: JSON.stringify(allocation) };
     };
-    await driver.create(wish, soon());
-    expect(node).toMatchObject({ instance_uuid: wish.externalId, provision_state: 'active' });
+    await driver.create(spec, soon());
+    expect(node).toMatchObject({ instance_uuid: spec.externalId, provision_state: 'active' });
   });
 });
 
@@ -105,60 +105,60 @@ describe('what Ironic takes and then does not do', () => {
     const node = ironic.addNode();
     ironic.onProvision = (deployed) =>
       Object.assign(deployed, { provision_state: 'deploy failed', last_error: 'write_image: no space' });
-    const wish = machineSpecFor(node);
-    expect(await kindOf(driver.create(wish, soon()))).toBe('failed');
-    const view = await driver.describe(wish, soon());
+    const spec = machineSpecFor(node);
+    expect(await kindOf(driver.create(spec, soon()))).toBe('failed');
+    const view = await driver.describe(spec, soon());
     expect(view).toMatchObject({ power: 'error' });
     expect(view?.detail).toContain('write_image: no space');
   });
 
   it('a node that does not switch is failed, with what Ironic says, and a soft order is followed by a hard one', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     ironic.onPower = (switched, target) => {
       switched.last_error = target.startsWith('soft') ? 'it did not obey in time' : null;
       if (target === 'power off') switched.power_state = 'power off';
     };
-    await driver.stop(wish, { graceMs: 1_000 }, soon());
-    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'off' });
+    await driver.stop(spec, { graceMs: 1_000 }, soon());
+    expect(await driver.describe(spec, soon())).toMatchObject({ power: 'off' });
     const orders = ironic.asked.filter(({ path }) => path.endsWith('/power')).map(({ body }) => body);
     expect(orders).toEqual([{ target: 'soft power off', timeout: 1 }, { target: 'power off' }]);
     ironic.onPower = (switched) => Object.assign(switched, { last_error: 'the BMC answered 503' });
-    const start = driver.start(wish, soon());
+    const start = driver.start(spec, soon());
     await expect(start).rejects.toThrow('the BMC answered 503');
     expect(await kindOf(start)).toBe('failed');
   });
 
   it('a node that cannot be wiped is unclean, for as long as it is, and its machine is not there any more', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     ironic.onProvision = (gone) => {
       ironic.undeploy(gone, 'clean failed');
       Object.assign(gone, { maintenance: true, last_error: 'erase_devices failed' });
     };
-    const first = driver.terminate(wish, soon());
+    const first = driver.terminate(spec, soon());
     await expect(first).rejects.toThrow('erase_devices failed');
     expect(await kindOf(first)).toBe('unclean');
-    expect(await kindOf(driver.terminate(wish, soon()))).toBe('unclean');
-    expect(await driver.describe(wish, soon())).toBeNull();
+    expect(await kindOf(driver.terminate(spec, soon()))).toBe('unclean');
+    expect(await driver.describe(spec, soon())).toBeNull();
     expect((await driver.listOwned(soon())).machines).toEqual([]);
     const { nodes } = await driver.readInventory(soon());
     expect(nodes).toMatchObject([{ name: node.uuid, reachable: false, hardware: null }]);
     // An operator has repaired it: then it is as any other end.
     Object.assign(node, { provision_state: 'available', maintenance: false });
-    await driver.terminate(wish, soon());
+    await driver.terminate(spec, soon());
     expect(node.extra).not.toHaveProperty('millrace_machine');
     expect(node.lessee).toBeNull();
   });
 
   it('a node that is free again without having been wiped is unclean, keeps its mark, and is not sold', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     node.automated_clean = false;
-    expect(await kindOf(driver.terminate(wish, soon()))).toBe('unclean');
+    expect(await kindOf(driver.terminate(spec, soon()))).toBe('unclean');
     expect(node).toMatchObject({
       provision_state: 'available',
       extra: { millrace_machine: expect.anything() },
@@ -166,77 +166,77 @@ describe('what Ironic takes and then does not do', () => {
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false, hardware: null }]);
     // A person has wiped it, and set it right.
     node.automated_clean = null;
-    await driver.terminate(wish, soon());
+    await driver.terminate(spec, soon());
     expect(node.extra).not.toHaveProperty('millrace_machine');
   });
 
   it("a node that cannot be undeployed is tried once in each call, and stays the machine's", async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     ironic.onProvision = (stuck) => Object.assign(stuck, { provision_state: 'error', last_error: 'no BMC' });
-    expect(await kindOf(driver.terminate(wish, soon()))).toBe('unavailable');
-    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'error' });
+    expect(await kindOf(driver.terminate(spec, soon()))).toBe('unavailable');
+    expect(await driver.describe(spec, soon())).toMatchObject({ power: 'error' });
     expect(ironic.count('PUT', /provision$/)).toBe(2);
     ironic.onProvision = (gone) => ironic.undeploy(gone, 'available');
-    await driver.terminate(wish, soon());
-    expect(await driver.describe(wish, soon())).toBeNull();
+    await driver.terminate(spec, soon());
+    expect(await driver.describe(spec, soon())).toBeNull();
   });
 
   it('while a node is wiped its machine is changing, and terminate waits for the end of it', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     ironic.onProvision = (gone) => ironic.undeploy(gone, 'cleaning');
-    expect(await kindOf(driver.terminate(wish, AbortSignal.timeout(200)))).toBe('unavailable');
-    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'changing' });
-    const end = driver.terminate(wish, soon());
+    expect(await kindOf(driver.terminate(spec, AbortSignal.timeout(200)))).toBe('unavailable');
+    expect(await driver.describe(spec, soon())).toMatchObject({ power: 'changing' });
+    const end = driver.terminate(spec, soon());
     node.provision_state = 'available';
     await end;
-    expect(await driver.describe(wish, soon())).toBeNull();
+    expect(await driver.describe(spec, soon())).toBeNull();
   });
 });
 
 describe('a cut', () => {
   it('while the agent works ends the deploy, and create of it is a conflict from then on', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
+    const spec = machineSpecFor(node);
     ironic.onProvision = (moved, target) => {
       if (target === 'active') moved.provision_state = 'wait call-back';
       else ironic.undeploy(moved, 'cleaning');
     };
-    await driver.create(wish, soon());
-    await driver.cutAccess(wish, soon());
+    await driver.create(spec, soon());
+    await driver.cutAccess(spec, soon());
     expect(node.provision_state).toBe('cleaning');
-    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
+    expect(await kindOf(driver.create(spec, soon()))).toBe('conflict');
     node.provision_state = 'available';
-    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
-    expect(await driver.describe(wish, soon())).toBeNull();
+    expect(await kindOf(driver.create(spec, soon()))).toBe('conflict');
+    expect(await driver.describe(spec, soon())).toBeNull();
   });
 
   it('that comes between the look and the order of create is not lost', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
+    const spec = machineSpecFor(node);
     ironic.interfere = ({ method, path }) => {
-      if (method === 'PUT' && path.endsWith('/provision')) node.extra['millrace_cut'] = wish.externalId;
+      if (method === 'PUT' && path.endsWith('/provision')) node.extra['millrace_cut'] = spec.externalId;
       return null;
     };
-    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
+    expect(await kindOf(driver.create(spec, soon()))).toBe('conflict');
     expect(node.provision_state).toBe('available');
   });
 
   it('of a machine that is only allocated leaves nothing that could be deployed', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
+    const spec = machineSpecFor(node);
     // Whoever made it dies after the allocation.
     ironic.interfere = ({ method }) => (method === 'PATCH' ? { status: 502, body: '' } : null);
-    expect(await kindOf(driver.create(wish, soon()))).toBe('unavailable');
+    expect(await kindOf(driver.create(spec, soon()))).toBe('unavailable');
     ironic.interfere = () => null;
-    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'off', nodeName: node.uuid });
-    await driver.cutAccess(wish, soon());
+    expect(await driver.describe(spec, soon())).toMatchObject({ power: 'off', nodeName: node.uuid });
+    await driver.cutAccess(spec, soon());
     expect(node.instance_info).toEqual({});
-    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
-    await driver.terminate(wish, soon());
+    expect(await kindOf(driver.create(spec, soon()))).toBe('conflict');
+    await driver.terminate(spec, soon());
     expect(node.instance_uuid).toBeNull();
     expect(ironic.allocations.size).toBe(0);
   });
@@ -245,10 +245,10 @@ describe('a cut', () => {
 describe('what is asked of Ironic', () => {
   it('is one list however many look at once, and none for each node', async () => {
     const nodes = Array.from({ length: 16 }, () => ironic.addNode());
-    const wishes = nodes.map((node) => machineSpecFor(node));
-    for (const wish of wishes) await driver.create(wish, soon());
+    const requests = nodes.map((node) => machineSpecFor(node));
+    for (const spec of requests) await driver.create(spec, soon());
     ironic.asked.length = 0;
-    const looks = wishes.flatMap((wish) => [driver.describe(wish, soon()), driver.describe(wish, soon())]);
+    const looks = requests.flatMap((spec) => [driver.describe(spec, soon()), driver.describe(spec, soon())]);
     await Promise.all([...looks, driver.listOwned(soon()), driver.readInventory(soon())]);
     // One for the first, and one for all who came while it was under way.
     const each = ['/v1/conductors', '/v1/nodes'];
@@ -258,11 +258,11 @@ describe('what is asked of Ironic', () => {
 
   it('is answered to each with what was true when they asked, though others gave up', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    const first = driver.describe(wish, soon());
+    const spec = machineSpecFor(node);
+    const first = driver.describe(spec, soon());
     const abort = new AbortController();
-    const second = driver.describe(wish, abort.signal);
-    const third = driver.describe(wish, soon());
+    const second = driver.describe(spec, abort.signal);
+    const third = driver.describe(spec, soon());
     abort.abort();
     expect(await kindOf(second)).toBe('unavailable');
     expect([await first, await third]).toEqual([null, null]);
@@ -282,8 +282,8 @@ describe('what is asked of Ironic', () => {
     const network = { links: [], networks: [], services: [] };
     const node = ironic.addNode();
     Object.assign(node.extra['millrace'] as object, { network_data: network });
-    const wish = machineSpecFor(node, { userData: '#cloud-config\n{}\n' });
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node, { userData: '#cloud-config\n{}\n' });
+    await driver.create(spec, soon());
     expect(node.instance_info).toEqual({
       image_source: 'http://127.0.0.1/image.qcow2',
       image_os_hash_algo: 'sha256',
@@ -291,13 +291,13 @@ describe('what is asked of Ironic', () => {
       image_disk_format: 'qcow2',
       image_type: 'whole-disk',
     });
-    expect(node.lessee).toBe(wish.orgId);
+    expect(node.lessee).toBe(spec.orgId);
     const deploy = ironic.asked.find(({ method, path }) => method === 'PUT' && path.endsWith('/provision'));
     expect(deploy?.body).toEqual({
       target: 'active',
       configdrive: {
         meta_data: {
-          uuid: wish.externalId,
+          uuid: spec.externalId,
           hostname: 'rental-1',
           name: 'rental-1',
           public_keys: { 'millrace-0': 'ssh-ed25519 AAAA millrace' },
@@ -306,7 +306,7 @@ describe('what is asked of Ironic', () => {
         user_data: '#cloud-config\n{}\n',
       },
     });
-    expect(await driver.describe(wish, soon())).toMatchObject({
+    expect(await driver.describe(spec, soon())).toMatchObject({
       address: '203.0.113.7',
       privateIps: ['10.0.0.7'],
       gpuPciAddresses: eightGpus,
@@ -319,19 +319,19 @@ describe('what is asked of Ironic', () => {
 describe('what Ironic does not know', () => {
   it('a machine whose BMC is lost is unseen and never gone', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     Object.assign(node, { power_state: 'error', maintenance: true, maintenance_reason: 'no BMC' });
     const { machines, unseen } = await driver.listOwned(soon());
-    expect(machines).toMatchObject([{ externalId: wish.externalId, power: 'error' }]);
+    expect(machines).toMatchObject([{ externalId: spec.externalId, power: 'error' }]);
     expect(unseen).toEqual([node.uuid]);
-    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'error' });
+    expect(await driver.describe(spec, soon())).toMatchObject({ power: 'error' });
   });
 
   it('machines are unseen and nodes are not sold while no conductor is alive', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    await driver.create(wish, soon());
+    const spec = machineSpecFor(node);
+    await driver.create(spec, soon());
     ironic.isAtWork = false;
     expect((await driver.listOwned(soon())).unseen).toEqual([node.uuid]);
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
@@ -339,15 +339,15 @@ describe('what Ironic does not know', () => {
 
   it('machines of another installation are neither shown nor touched, and their nodes not sold', async () => {
     const node = ironic.addNode();
-    const wish = machineSpecFor(node);
-    const stranger = createIronicDriver({ ...ironic.options, owner: 'another' });
-    await stranger.create(wish, soon());
-    await stranger.close();
+    const spec = machineSpecFor(node);
+    const outsider = createIronicDriver({ ...ironic.options, owner: 'another' });
+    await outsider.create(spec, soon());
+    await outsider.close();
     expect((await driver.listOwned(soon())).machines).toEqual([]);
-    await driver.cutAccess(wish, soon());
-    await driver.terminate(wish, soon());
+    await driver.cutAccess(spec, soon());
+    await driver.terminate(spec, soon());
     expect(node.provision_state).toBe('active');
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
-    expect(await kindOf(driver.create(wish, soon()))).toBe('no_capacity');
+    expect(await kindOf(driver.create(spec, soon()))).toBe('no_capacity');
   });
 });

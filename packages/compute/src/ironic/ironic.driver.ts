@@ -71,9 +71,9 @@ export class IronicDriver implements ComputeDriver {
     return { engine: this.#client.version, nodes: await this.#inspections.inventory(nodes, signal) };
   }
 
-  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    checkSpec(wish);
-    await this.#maker.create(wish, signal);
+  async create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    checkSpec(spec);
+    await this.#maker.create(spec, signal);
   }
 
   async describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {

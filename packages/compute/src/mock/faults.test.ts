@@ -22,132 +22,132 @@ describe('a fault asked for by label', () => {
   it('boot-fails: the machine breaks in its boot and in every further one, and can be terminated', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('boot-fails');
-    await driver.create(wish, longTimeout());
-    expect(await powerOf(driver, wish)).toBe('on');
+    const spec = faultySpec('boot-fails');
+    await driver.create(spec, longTimeout());
+    expect(await powerOf(driver, spec)).toBe('on');
     await clock.advance(10_000);
-    expect(await powerOf(driver, wish)).toBe('error');
-    expect(await driver.consoleLog(wish, { maxBytes: 10_000 }, longTimeout())).toContain('Kernel panic');
-    await driver.reboot(wish, { graceMs: 0 }, longTimeout());
+    expect(await powerOf(driver, spec)).toBe('error');
+    expect(await driver.consoleLog(spec, { maxBytes: 10_000 }, longTimeout())).toContain('Kernel panic');
+    await driver.reboot(spec, { graceMs: 0 }, longTimeout());
     await clock.advance(10_000);
-    expect(await powerOf(driver, wish)).toBe('error');
-    await driver.terminate(wish, longTimeout());
-    expect(await driver.describe(wish, longTimeout())).toBeNull();
+    expect(await powerOf(driver, spec)).toBe('error');
+    await driver.terminate(spec, longTimeout());
+    expect(await driver.describe(spec, longTimeout())).toBeNull();
   });
 
   it('slow-boot: nothing answers inside until the time is over, on a machine that is on', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('slow-boot', { after_ms: 90_000 });
-    await driver.create(wish, longTimeout());
+    const spec = faultySpec('slow-boot', { after_ms: 90_000 });
+    await driver.create(spec, longTimeout());
     await clock.advance(89_999);
-    expect(await powerOf(driver, wish)).toBe('on');
-    expect(await kindOf(ran(driver, wish, 'true'))).toBe('unavailable');
+    expect(await powerOf(driver, spec)).toBe('on');
+    expect(await kindOf(ran(driver, spec, 'true'))).toBe('unavailable');
     await clock.advance(1);
-    expect(await kindOf(ran(driver, wish, 'true'))).toBe('done');
+    expect(await kindOf(ran(driver, spec, 'true'))).toBe('done');
   });
 
   it('host-dies: broken and out of reach, still listed, and started anew when the host is back', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('host-dies', { after_ms: minuteMs, for_ms: 5 * minuteMs });
-    await driver.create(wish, longTimeout());
+    const spec = faultySpec('host-dies', { after_ms: minuteMs, for_ms: 5 * minuteMs });
+    await driver.create(spec, longTimeout());
     await clock.advance(minuteMs);
-    expect(await kindOf(ran(driver, wish, 'true'))).toBe('done');
+    expect(await kindOf(ran(driver, spec, 'true'))).toBe('done');
     await clock.advance(10_000);
-    expect(await powerOf(driver, wish)).toBe('error');
-    expect(await listed(driver, wish)).toMatchObject({ power: 'error' });
-    expect(await kindOf(driver.terminate(wish, longTimeout()))).toBe('unavailable');
-    expect(await kindOf(driver.cutAccess(wish, longTimeout()))).toBe('unavailable');
+    expect(await powerOf(driver, spec)).toBe('error');
+    expect(await listed(driver, spec)).toMatchObject({ power: 'error' });
+    expect(await kindOf(driver.terminate(spec, longTimeout()))).toBe('unavailable');
+    expect(await kindOf(driver.cutAccess(spec, longTimeout()))).toBe('unavailable');
     await clock.advance(5 * minuteMs);
-    expect(await powerOf(driver, wish)).toBe('on');
+    expect(await powerOf(driver, spec)).toBe('on');
     await clock.advance(10_000);
-    expect((await ran(driver, wish, 'uptime')).stdout).toMatch(/^up \d{1,2} seconds\n$/);
-    await driver.terminate(wish, longTimeout());
+    expect((await ran(driver, spec, 'uptime')).stdout).toMatch(/^up \d{1,2} seconds\n$/);
+    await driver.terminate(spec, longTimeout());
   });
 
   it('engine-silent: every call about the machine fails, and the list still has it, as broken', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('engine-silent', { after_ms: 30_000, for_ms: minuteMs });
+    const spec = faultySpec('engine-silent', { after_ms: 30_000, for_ms: minuteMs });
     const neighbour = machineSpecFor();
-    await driver.create(wish, longTimeout());
+    await driver.create(spec, longTimeout());
     await driver.create(neighbour, longTimeout());
     await clock.advance(30_000);
-    expect(await kindOf(driver.describe(wish, longTimeout()))).toBe('unavailable');
-    expect(await kindOf(driver.terminate(wish, longTimeout()))).toBe('unavailable');
-    expect(await listed(driver, wish)).toMatchObject({ power: 'error' });
+    expect(await kindOf(driver.describe(spec, longTimeout()))).toBe('unavailable');
+    expect(await kindOf(driver.terminate(spec, longTimeout()))).toBe('unavailable');
+    expect(await listed(driver, spec)).toMatchObject({ power: 'error' });
     expect(await powerOf(driver, neighbour)).toBe('on');
     expect((await driver.listOwned(longTimeout())).unseen).toEqual([]);
     await clock.advance(minuteMs);
-    expect(await powerOf(driver, wish)).toBe('on');
+    expect(await powerOf(driver, spec)).toBe('on');
   });
 
   it('stuck-terminate: busy until the time is over, off meanwhile, and for every process the same', async () => {
     const { clock, connect } = mockEngine();
     const [driver, other] = [connect(), connect()];
-    const wish = faultySpec('stuck-terminate', { for_ms: minuteMs });
-    await driver.create(wish, longTimeout());
-    await driver.cutAccess(wish, longTimeout());
-    expect(await kindOf(driver.terminate(wish, longTimeout()))).toBe('busy');
+    const spec = faultySpec('stuck-terminate', { for_ms: minuteMs });
+    await driver.create(spec, longTimeout());
+    await driver.cutAccess(spec, longTimeout());
+    expect(await kindOf(driver.terminate(spec, longTimeout()))).toBe('busy');
     await clock.advance(minuteMs - 1);
-    expect(await kindOf(other.terminate(wish, longTimeout()))).toBe('busy');
-    expect(await powerOf(driver, wish)).toBe('changing');
-    expect(await kindOf(driver.create(wish, longTimeout()))).toBe('busy');
+    expect(await kindOf(other.terminate(spec, longTimeout()))).toBe('busy');
+    expect(await powerOf(driver, spec)).toBe('changing');
+    expect(await kindOf(driver.create(spec, longTimeout()))).toBe('busy');
     await clock.advance(1);
-    expect(await kindOf(other.terminate(wish, longTimeout()))).toBe('done');
-    expect(await driver.describe(wish, longTimeout())).toBeNull();
+    expect(await kindOf(other.terminate(spec, longTimeout()))).toBe('done');
+    expect(await driver.describe(spec, longTimeout())).toBeNull();
   });
 
   it('wrong-gpu-count: the engine says what was asked for, and the system inside sees fewer', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('wrong-gpu-count');
-    await driver.create(wish, longTimeout());
+    const spec = faultySpec('wrong-gpu-count');
+    await driver.create(spec, longTimeout());
     await clock.advance(10_000);
-    expect((await driver.describe(wish, longTimeout()))?.gpuPciAddresses).toHaveLength(2);
-    expect((await ran(driver, wish, 'nvidia-smi', '-L')).stdout.trim().split('\n')).toHaveLength(1);
-    expect((await ran(driver, wish, 'ls', '/dev')).stdout).not.toContain('nvidia1\n');
+    expect((await driver.describe(spec, longTimeout()))?.gpuPciAddresses).toHaveLength(2);
+    expect((await ran(driver, spec, 'nvidia-smi', '-L')).stdout.trim().split('\n')).toHaveLength(1);
+    expect((await ran(driver, spec, 'ls', '/dev')).stdout).not.toContain('nvidia1\n');
   });
 
   it('create-fails: nothing comes about', async () => {
     const driver = mockEngine().connect();
-    const wish = faultySpec('create-fails');
-    expect(await kindOf(driver.create(wish, longTimeout()))).toBe('failed');
-    expect(await driver.describe(wish, longTimeout())).toBeNull();
+    const spec = faultySpec('create-fails');
+    expect(await kindOf(driver.create(spec, longTimeout()))).toBe('failed');
+    expect(await driver.describe(spec, longTimeout())).toBeNull();
   });
 
   it('create-late: the machine is there long before the answer is, and asking again waits again', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('create-late', { after_ms: minuteMs });
-    const answer = kindOf(driver.create(wish, longTimeout()));
+    const spec = faultySpec('create-late', { after_ms: minuteMs });
+    const response = kindOf(driver.create(spec, longTimeout()));
     await clock.advance(minuteMs - 1);
-    expect(await powerOf(driver, wish)).toBe('on');
-    expect(await Promise.race([answer, Promise.resolve('waiting')])).toBe('waiting');
+    expect(await powerOf(driver, spec)).toBe('on');
+    expect(await Promise.race([response, Promise.resolve('waiting')])).toBe('waiting');
     await clock.advance(1);
-    expect(await answer).toBe('done');
-    expect(await kindOf(driver.create(wish, AbortSignal.timeout(20)))).toBe('unavailable');
+    expect(await response).toBe('done');
+    expect(await kindOf(driver.create(spec, AbortSignal.timeout(20)))).toBe('unavailable');
   });
 
   it('lost-events: nobody is told of the machine, and of its neighbour everybody is', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const abort = new AbortController();
-    const heard: EngineEvent[] = [];
+    const received: EngineEvent[] = [];
     const listening = (async () => {
-      for await (const event of driver.events(abort.signal)) heard.push(event);
+      for await (const event of driver.events(abort.signal)) received.push(event);
     })();
     await clock.advance(1_000);
     const [lost, told] = [faultySpec('lost-events'), machineSpecFor()];
-    for (const wish of [lost, told]) {
-      await driver.create(wish, longTimeout());
-      await driver.terminate(wish, longTimeout());
+    for (const spec of [lost, told]) {
+      await driver.create(spec, longTimeout());
+      await driver.terminate(spec, longTimeout());
     }
     await clock.advance(5_000);
     abort.abort();
     await listening;
-    expect(heard).toEqual(
+    expect(received).toEqual(
       ['created', 'terminated'].map((what) => ({ kind: 'machine', externalId: told.externalId, what })),
     );
   });
@@ -155,12 +155,12 @@ describe('a fault asked for by label', () => {
   it('flaky: every third call fails, counted over all processes', async () => {
     const { connect } = mockEngine();
     const drivers = [connect(), connect()];
-    const wish = faultySpec('flaky', { every: 3 });
-    await drivers[0]?.create(wish, longTimeout());
+    const spec = faultySpec('flaky', { every: 3 });
+    await drivers[0]?.create(spec, longTimeout());
     const outcomes: string[] = [];
     for (let call = 0; call < 9; call += 1) {
       const driver = drivers[call % 2] ?? expect.fail('There are two.');
-      outcomes.push(await kindOf(driver.describe(wish, longTimeout())));
+      outcomes.push(await kindOf(driver.describe(spec, longTimeout())));
     }
     expect(outcomes).toEqual(Array.from({ length: 3 }, () => ['done', 'done', 'unavailable']).flat());
   });
@@ -168,11 +168,11 @@ describe('a fault asked for by label', () => {
   it('flaky: ends after a day, so that no rhythm of calls keeps a machine from being cleared away', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faultySpec('flaky', { every: 2 });
-    await driver.create(wish, longTimeout());
+    const spec = faultySpec('flaky', { every: 2 });
+    await driver.create(spec, longTimeout());
     const lookAndEnd = async (): Promise<boolean> => {
-      await driver.describe(wish, longTimeout());
-      return driver.terminate(wish, longTimeout()).then(
+      await driver.describe(spec, longTimeout());
+      return driver.terminate(spec, longTimeout()).then(
         () => true,
         () => false,
       );
@@ -193,8 +193,8 @@ describe('a fault asked for by label', () => {
       machineSpecFor({ labels: { 'millrace.fault.after_ms': '5' } }),
       machineSpecFor({ labels: { 'millrace.fault': 'constructor' } }),
     ];
-    for (const wish of hopeless) {
-      expect(await kindOf(driver.create(wish, longTimeout())), JSON.stringify(wish.labels)).toBe('refused');
+    for (const spec of hopeless) {
+      expect(await kindOf(driver.create(spec, longTimeout())), JSON.stringify(spec.labels)).toBe('refused');
     }
   });
 });

@@ -12,11 +12,11 @@ import { mockHarness } from './mock-harness.fixture.ts';
 const good: FaultyDriverCase['break'] = () => ({});
 const all = Object.entries(faultyDriverCases).map(([name, sabotage]) => [name, sabotage.break] as const);
 for (const [name, broken] of [...all, [untouched, good] as const]) {
-  const world = mockHarness(async () => createInMemoryStore());
+  const harness = mockHarness(async () => createInMemoryStore());
   describeDriver(name, {
-    ...world,
+    ...harness,
     async connect() {
-      const driver = await world.connect();
+      const driver = await harness.connect();
       return makeFaultyDriver(driver, broken(driver));
     },
   });

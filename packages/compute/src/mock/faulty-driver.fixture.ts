@@ -56,7 +56,7 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
     caughtBy:
       'create with another node, GPU, size or image under the same id is a conflict and changes nothing',
     break: (driver) => ({
-      create: (wish, signal) => driver.create(wish, signal).catch(after('conflict')),
+      create: (spec, signal) => driver.create(spec, signal).catch(after('conflict')),
     }),
   },
   'calls a machine off that is being started': {
@@ -72,10 +72,10 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
   'makes a second machine when it is asked again': {
     caughtBy: 'create twice at once from two connections is one machine',
     break: (driver) => ({
-      create: async (wish, signal) => {
-        await driver.create(wish, signal);
+      create: async (spec, signal) => {
+        await driver.create(spec, signal);
         await driver.create(
-          { ...wish, orgId: 'org_00000000000000000000000000' as MachineSpec['orgId'] },
+          { ...spec, orgId: 'org_00000000000000000000000000' as MachineSpec['orgId'] },
           signal,
         );
       },
@@ -90,9 +90,9 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
         orgId: owners.get(externalId) ?? orgId,
       });
       return {
-        create: (wish, signal) => {
-          owners.set(wish.externalId, wish.orgId);
-          return driver.create(wish, signal);
+        create: (spec, signal) => {
+          owners.set(spec.externalId, spec.orgId);
+          return driver.create(spec, signal);
         },
         consoleLog: (machine, options, signal) => driver.consoleLog(owned(machine), options, signal),
       };
@@ -104,9 +104,9 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
     break: (driver) => {
       const made = new Set<string>();
       return {
-        create: (wish, signal) => {
-          made.add(wish.externalId);
-          return driver.create(wish, signal);
+        create: (spec, signal) => {
+          made.add(spec.externalId);
+          return driver.create(spec, signal);
         },
         listOwned: async (signal) => {
           const { machines, unseen } = await driver.listOwned(signal);
@@ -133,9 +133,9 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
   'adds keys and takes none away': {
     caughtBy: 'setKeys replaces the keys of a machine that runs: the old is refused, the new gets in',
     break: (driver) => ({
-      create: (wish, signal) => {
-        firstKeys.set(wish.externalId, wish.sshKeys);
-        return driver.create(wish, signal);
+      create: (spec, signal) => {
+        firstKeys.set(spec.externalId, spec.sshKeys);
+        return driver.create(spec, signal);
       },
       setKeys: (machine, next, signal) =>
         driver.setKeys(machine, [...(firstKeys.get(machine.externalId) ?? []), ...next], signal),
@@ -266,7 +266,7 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
   'does not notice that nobody waits any more': {
     caughtBy: 'a caller that gives up gets its answer at once, before and while the call is under way',
     break: (driver) => ({
-      create: (wish) => driver.create(wish, new AbortController().signal),
+      create: (spec) => driver.create(spec, new AbortController().signal),
     }),
   },
   'ends events quietly when the connection is lost': {

@@ -113,16 +113,16 @@ export function inventoryNodeOf(node: MockNode, seed: string): InventoryNode {
 }
 
 /** Refuses a machine that this node cannot be, whoever else is on it. */
-export function requireHardware(node: MockNode, images: readonly string[], wish: MachineSpec): void {
-  if (!images.includes(wish.image)) {
-    throw new DriverError('not_found', `The cluster has no image ${wish.image}.`);
+export function requireHardware(node: MockNode, images: readonly string[], spec: MachineSpec): void {
+  if (!images.includes(spec.image)) {
+    throw new DriverError('not_found', `The cluster has no image ${spec.image}.`);
   }
   const gpus = gpuAddressesOf(node);
-  const missing = wish.gpuPciAddresses.find((address) => !gpus.includes(address));
+  const missing = spec.gpuPciAddresses.find((address) => !gpus.includes(address));
   if (missing !== undefined) {
     throw new DriverError('no_capacity', `The node ${node.name} has no GPU at ${missing}.`);
   }
-  const fits = wish.cpuCount <= node.cpuCount && wish.ramMb <= node.ramMb && wish.diskGb <= node.storageGb;
+  const fits = spec.cpuCount <= node.cpuCount && spec.ramMb <= node.ramMb && spec.diskGb <= node.storageGb;
   if (!fits) throw new DriverError('no_capacity', `The node ${node.name} is smaller than that.`);
 }
 

@@ -64,31 +64,31 @@ describe('the mock engine, whatever is asked of it in whatever order', () => {
       fc.asyncProperty(someHistory, async (history) => {
         const { clock, controls, connect } = mockEngine();
         const drivers = [connect(), connect()];
-        const wishes = history.faults.map((fault) => (fault === '' ? machineSpecFor() : faultySpec(fault)));
+        const requests = history.faults.map((fault) => (fault === '' ? machineSpecFor() : faultySpec(fault)));
         const ended = new Set<string>();
         for (const step of history.steps) {
           const driver = drivers[step.connection] ?? expect.fail('There are two connections.');
-          const wish = wishes[step.machine] ?? expect.fail('There are three machines.');
+          const spec = requests[step.machine] ?? expect.fail('There are three machines.');
           const calls: Record<string, () => Promise<unknown>> = {
-            create: () => driver.create(wish, longTimeout()),
-            'create elsewhere': () => driver.create({ ...wish, nodeName: 'mock-02' }, longTimeout()),
-            'two at once': () => both(drivers.map((each) => each.create(wish, longTimeout()))),
-            start: () => driver.start(wish, longTimeout()),
-            stop: () => driver.stop(wish, { graceMs: 0 }, longTimeout()),
-            reboot: () => driver.reboot(wish, { graceMs: 0 }, longTimeout()),
-            cutAccess: () => driver.cutAccess(wish, longTimeout()),
-            setPorts: () => driver.setPorts(wish, [], longTimeout()),
-            terminate: () => driver.terminate(wish, longTimeout()),
+            create: () => driver.create(spec, longTimeout()),
+            'create elsewhere': () => driver.create({ ...spec, nodeName: 'mock-02' }, longTimeout()),
+            'two at once': () => both(drivers.map((each) => each.create(spec, longTimeout()))),
+            start: () => driver.start(spec, longTimeout()),
+            stop: () => driver.stop(spec, { graceMs: 0 }, longTimeout()),
+            reboot: () => driver.reboot(spec, { graceMs: 0 }, longTimeout()),
+            cutAccess: () => driver.cutAccess(spec, longTimeout()),
+            setPorts: () => driver.setPorts(spec, [], longTimeout()),
+            terminate: () => driver.terminate(spec, longTimeout()),
             die: async () => controls.dieDuringNextCreate(),
             silence: async () => controls.silenceNode(nodes[step.connection] ?? ''),
             heal: async () => controls.heal(),
             wait: () => clock.advance(45_000),
           };
           const isDone = await tolerate(calls[step.what]?.() ?? expect.fail(step.what));
-          const key = wish.externalId;
+          const key = spec.externalId;
           if (step.what.startsWith('create') || step.what === 'two at once') ended.delete(key);
           else if (step.what === 'terminate' && isDone) ended.add(key);
-          await agree(driver, wishes, ended);
+          await agree(driver, requests, ended);
         }
       }),
       { numRuns: 150 },
@@ -105,20 +105,20 @@ async function both(calls: readonly Promise<void>[]): Promise<void> {
 /** The invariants, at this instant. */
 async function agree(
   driver: ComputeDriver,
-  wishes: readonly MachineRef[],
+  requests: readonly MachineRef[],
   ended: ReadonlySet<string>,
 ): Promise<void> {
   const { machines, unseen } = await driver.listOwned(longTimeout());
   const ids = machines.map(({ externalId }) => externalId);
   expect(new Set(ids).size).toBe(ids.length);
-  for (const wish of wishes) {
-    const seen = await look(driver, wish);
-    const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+  for (const request of requests) {
+    const seen = await look(driver, request);
+    const listed = machines.find(({ externalId }) => externalId === request.externalId);
     if (seen === 'unavailable') {
       const isAccountedFor = listed !== undefined || unseen.length > 0;
       expect(isAccountedFor, 'what cannot be described is listed, or its node is unseen').toBe(true);
     } else expect(listed ?? null).toEqual(seen.view);
-    const isEnded = ended.has(wish.externalId);
+    const isEnded = ended.has(request.externalId);
     if (isEnded && seen !== 'unavailable') expect(seen.view, 'terminated and back').toBeNull();
   }
 }
@@ -128,7 +128,7 @@ describe('nodes of the mock engine', () => {
     const { controls, connect } = mockEngine();
     const driver = connect();
     const [here, there] = [machineSpecFor(), machineSpecFor({ nodeName: 'mock-02' })];
-    for (const wish of [here, there]) await driver.create(wish, longTimeout());
+    for (const spec of [here, there]) await driver.create(spec, longTimeout());
     controls.silenceNode('mock-02');
     expect(await look(driver, there)).toBe('unavailable');
     const during = await driver.listOwned(longTimeout());
@@ -146,8 +146,8 @@ describe('nodes of the mock engine', () => {
     const memory = createInMemoryStore();
     const engine = mockEngine({ ...memory, changesSince: () => Promise.reject(new Error('no database')) });
     const driver = engine.connect();
-    const heard = driver.events(new AbortController().signal)[Symbol.asyncIterator]().next();
-    await expect(heard).rejects.toMatchObject({ name: 'DriverError', kind: 'unavailable' });
+    const received = driver.events(new AbortController().signal)[Symbol.asyncIterator]().next();
+    await expect(received).rejects.toMatchObject({ name: 'DriverError', kind: 'unavailable' });
     expect(engine.clock.sleeping).toBe(0);
   });
 
@@ -155,11 +155,11 @@ describe('nodes of the mock engine', () => {
     const { clock, connect } = mockEngine();
     const [first, second] = [connect(), connect()];
     const late = first.create(faultySpec('create-late', { after_ms: 80_000_000 }), longTimeout());
-    const wish = machineSpecFor();
-    await first.create(wish, longTimeout());
+    const spec = machineSpecFor();
+    await first.create(spec, longTimeout());
     await clock.advance(10_000);
     const command = { argv: ['sleep', '80000'], timeoutMs: 86_400_000, maxBytes: 10 };
-    const slow = second.exec(wish, command, longTimeout());
+    const slow = second.exec(spec, command, longTimeout());
     await expect.poll(() => clock.sleeping).toBe(2);
     await Promise.all([first.close(), second.close()]);
     await expect(late).rejects.toMatchObject({ kind: 'unavailable' });
@@ -170,10 +170,10 @@ describe('nodes of the mock engine', () => {
   it('a removed node is in no inventory, and its machines are gone with it', async () => {
     const { controls, connect } = mockEngine();
     const driver = connect();
-    const wish = machineSpecFor({ nodeName: 'mock-02' });
-    await driver.create(wish, longTimeout());
+    const spec = machineSpecFor({ nodeName: 'mock-02' });
+    await driver.create(spec, longTimeout());
     controls.removeNode('mock-02');
-    expect(await look(driver, wish)).toEqual({ view: null });
+    expect(await look(driver, spec)).toEqual({ view: null });
     expect(await driver.listOwned(longTimeout())).toEqual({ machines: [], unseen: [] });
     const { nodes: left } = await driver.readInventory(longTimeout());
     expect(left.map(({ name }) => name)).toEqual(
@@ -205,8 +205,8 @@ describe('a mock machine', () => {
   const startMs = Date.UTC(2026, 0, 1);
 
   it('is a function of its record, the seed and the time', () => {
-    const wish = machineSpecFor();
-    const [one, same] = [makeMachine(wish, 'seed', startMs), makeMachine({ ...wish }, 'seed', startMs)];
+    const spec = machineSpecFor();
+    const [one, same] = [makeMachine(spec, 'seed', startMs), makeMachine({ ...spec }, 'seed', startMs)];
     for (const afterMs of [0, 1_999, 3_000, 6_000, 3_600_000]) {
       expect(stateAt(one, 'a', startMs + afterMs)).toEqual(stateAt(same, 'a', startMs + afterMs));
       expect(metricsAt(one, 'a', startMs + afterMs)).toEqual(metricsAt(same, 'a', startMs + afterMs));

@@ -133,23 +133,23 @@ class MockDriver implements ComputeDriver {
     }));
   }
 
-  create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+  create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     return this.#call(signal, async (giveUp) => {
-      checkSpec(wish);
-      const fault = readInjectedFault(wish.labels);
+      checkSpec(spec);
+      const fault = readInjectedFault(spec.labels);
       if (fault?.name === 'create-fails') {
         throw new DriverError('failed', 'The node could not start the machine.');
       }
-      this.#requireHardware(wish);
-      await this.#change(wish, 'create', 'created', (machine, nowMs) => {
-        if (machine === null) return makeMachine(wish, this.#seed, nowMs);
+      this.#requireHardware(spec);
+      await this.#change(spec, 'create', 'created', (machine, nowMs) => {
+        if (machine === null) return makeMachine(spec, this.#seed, nowMs);
         assertAccessNotCut(machine);
         if (machine.isHalfMade)
-          return { ...makeMachine(wish, this.#seed, nowMs), createdAtMs: machine.createdAtMs };
-        if (!isSameMachine(machine, wish)) {
+          return { ...makeMachine(spec, this.#seed, nowMs), createdAtMs: machine.createdAtMs };
+        if (!isSameMachine(machine, spec)) {
           throw new DriverError('conflict', 'A machine of this id exists and is not what was asked for.');
         }
-        return powerOn({ ...machine, sshKeys: wish.sshKeys, ports: wish.ports }, nowMs);
+        return powerOn({ ...machine, sshKeys: spec.sshKeys, ports: spec.ports }, nowMs);
       });
       if (fault?.name === 'create-late') await this.#clock.sleep(fault.after_ms, giveUp);
     });
@@ -426,12 +426,12 @@ class MockDriver implements ComputeDriver {
     return node;
   }
 
-  #requireHardware(wish: MachineSpec): void {
-    const node = this.#nodeOf(wish.nodeName);
+  #requireHardware(spec: MachineSpec): void {
+    const node = this.#nodeOf(spec.nodeName);
     if (this.#health.isNodeSilent(node.name)) {
       throw new DriverError('unavailable', `The node ${node.name} does not answer.`);
     }
-    requireHardware(node, this.#layout.images, wish);
+    requireHardware(node, this.#layout.images, spec);
   }
 
   #requirePower(machine: MockMachine, nowMs: number): void {

@@ -50,10 +50,10 @@ export function mockHarness(
       await clock.advance(ms);
       await asked.answered();
     },
-    leaveHalfMade: async (wish) => {
+    leaveHalfMade: async (spec) => {
       controls.dieDuringNextCreate();
       const driver = await connect();
-      await driver.create(wish, AbortSignal.timeout(5_000)).catch(() => undefined);
+      await driver.create(spec, AbortSignal.timeout(5_000)).catch(() => undefined);
       await driver.close();
     },
     loseEvents: async () => controls.loseEvents(),

@@ -62,24 +62,24 @@ const mebibyte = 1_048_576;
 const maxRecordBytes = 1_000_000;
 
 /** A new machine, on since now. */
-export function makeMachine(wish: MachineSpec, seed: string, nowMs: number): MockMachine {
+export function makeMachine(spec: MachineSpec, seed: string, nowMs: number): MockMachine {
   return {
-    externalId: wish.externalId,
-    orgId: wish.orgId,
-    mode: wish.mode,
-    nodeName: wish.nodeName,
-    gpuPciAddresses: wish.gpuPciAddresses,
-    cpuCount: wish.cpuCount,
-    ramMb: wish.ramMb,
-    diskGb: wish.diskGb,
-    image: wish.image,
-    hostname: wish.hostname,
-    sshKeys: wish.sshKeys,
-    userData: wish.userData,
-    ports: wish.ports,
-    labels: wish.labels,
+    externalId: spec.externalId,
+    orgId: spec.orgId,
+    mode: spec.mode,
+    nodeName: spec.nodeName,
+    gpuPciAddresses: spec.gpuPciAddresses,
+    cpuCount: spec.cpuCount,
+    ramMb: spec.ramMb,
+    diskGb: spec.diskGb,
+    image: spec.image,
+    hostname: spec.hostname,
+    sshKeys: spec.sshKeys,
+    userData: spec.userData,
+    ports: spec.ports,
+    labels: spec.labels,
     sealedHostKey:
-      wish.hostKey === undefined ? null : sealHostKey(seed, wish.externalId, wish.hostKey.privateKey),
+      spec.hostKey === undefined ? null : sealHostKey(seed, spec.externalId, spec.hostKey.privateKey),
     createdAtMs: nowMs,
     isHalfMade: false,
     onSinceMs: nowMs,
@@ -113,15 +113,15 @@ export function powerOff(machine: MockMachine): MockMachine {
 }
 
 /** Whether the wish is for this very machine. Access, name and labels may be asked for anew; hardware may not. */
-export function isSameMachine(machine: MockMachine, wish: MachineSpec): boolean {
+export function isSameMachine(machine: MockMachine, spec: MachineSpec): boolean {
   const gpus = (of: Pick<MachineSpec, 'gpuPciAddresses'>): string => of.gpuPciAddresses.toSorted().join();
   return (
-    machine.nodeName === wish.nodeName &&
-    machine.cpuCount === wish.cpuCount &&
-    machine.ramMb === wish.ramMb &&
-    machine.diskGb === wish.diskGb &&
-    machine.image === wish.image &&
-    gpus(machine) === gpus(wish)
+    machine.nodeName === spec.nodeName &&
+    machine.cpuCount === spec.cpuCount &&
+    machine.ramMb === spec.ramMb &&
+    machine.diskGb === spec.diskGb &&
+    machine.image === spec.image &&
+    gpus(machine) === gpus(spec)
   );
 }
 

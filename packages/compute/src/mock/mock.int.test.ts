@@ -60,17 +60,17 @@ describe('the mock engine in PostgreSQL', () => {
 
   it('what one process makes another sees whole, and a create from both is one machine', async () => {
     const { first, serving, other } = twoProcesses();
-    const wish = machineSpecFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
-    await Promise.all([serving, other, serving, other].map((driver) => driver.create(wish, longTimeout())));
-    const view = await other.describe(wish, longTimeout());
-    expect(view).toEqual(await serving.describe(wish, longTimeout()));
-    expect(view).toMatchObject({ externalId: wish.externalId, orgId, labels: { team: 'a' }, power: 'on' });
+    const spec = machineSpecFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
+    await Promise.all([serving, other, serving, other].map((driver) => driver.create(spec, longTimeout())));
+    const view = await other.describe(spec, longTimeout());
+    expect(view).toEqual(await serving.describe(spec, longTimeout()));
+    expect(view).toMatchObject({ externalId: spec.externalId, orgId, labels: { team: 'a' }, power: 'on' });
     expect((await other.listOwned(longTimeout())).machines).toEqual([view]);
     // Lists are of all machines, and the longest part of each is not for them.
     expect((await first.list()).map(({ machine }) => machine.userData)).toEqual([null]);
-    expect((await first.read(wish))?.machine.userData).toBe('#cloud-config');
-    await serving.terminate(wish, longTimeout());
-    expect(await other.describe(wish, longTimeout())).toBeNull();
+    expect((await first.read(spec))?.machine.userData).toBe('#cloud-config');
+    await serving.terminate(spec, longTimeout());
+    expect(await other.describe(spec, longTimeout())).toBeNull();
     await serving.close();
   });
 
@@ -78,15 +78,15 @@ describe('the mock engine in PostgreSQL', () => {
     const { serving } = twoProcesses();
     const long = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `ssh-ed25519 AAAA ${'k'.repeat(16_000)}${index}`);
-    const wish = machineSpecFor({ orgId, sshKeys: long(80) });
+    const spec = machineSpecFor({ orgId, sshKeys: long(80) });
     const refused = { kind: 'refused', isFinal: true };
-    await expect(serving.create(wish, longTimeout())).rejects.toMatchObject(refused);
-    expect(await serving.describe(wish, longTimeout())).toBeNull();
+    await expect(serving.create(spec, longTimeout())).rejects.toMatchObject(refused);
+    expect(await serving.describe(spec, longTimeout())).toBeNull();
     // All that stays below the bound is kept as it is.
     const userData = '\u0001'.repeat(65_536);
-    await serving.create({ ...wish, sshKeys: long(30), userData }, longTimeout());
-    await expect(serving.setKeys(wish, long(80), longTimeout())).rejects.toMatchObject(refused);
-    await serving.terminate(wish, longTimeout());
+    await serving.create({ ...spec, sshKeys: long(30), userData }, longTimeout());
+    await expect(serving.setKeys(spec, long(80), longTimeout())).rejects.toMatchObject(refused);
+    await serving.terminate(spec, longTimeout());
     await serving.close();
   });
 
@@ -95,12 +95,12 @@ describe('the mock engine in PostgreSQL', () => {
     const pair = newSshKeyPair('test');
     const externalPort = await freePort();
     const ports = [{ internalPort: 22, externalPort, protocol: 'tcp' as const }];
-    const wish = machineSpecFor({ orgId, ports, sshKeys: [pair.public.trim()] });
-    await serving.create(wish, longTimeout());
+    const spec = machineSpecFor({ orgId, ports, sshKeys: [pair.public.trim()] });
+    await serving.create(spec, longTimeout());
     await clock.advance(10_000);
     const login = () => openClient(externalPort, pair.private);
     const session = await login();
-    await other.cutAccess(wish, longTimeout());
+    await other.cutAccess(spec, longTimeout());
     await expect(login()).rejects.toThrow();
     const broken = new Promise((resolve) => session.once('close', () => resolve('broken')));
     await clock.advance(1_000);
@@ -111,25 +111,25 @@ describe('the mock engine in PostgreSQL', () => {
   it('hints of one process reach the listener of another, and rows of deleted machines go after an hour', async () => {
     const { clock, first, serving, other } = twoProcesses();
     const abort = new AbortController();
-    const heard: EngineEvent[] = [];
+    const received: EngineEvent[] = [];
     const listening = (async () => {
-      for await (const event of other.events(abort.signal)) heard.push(event);
+      for await (const event of other.events(abort.signal)) received.push(event);
     })();
     await pause(clock);
-    const wish = machineSpecFor({ orgId });
-    await serving.create(wish, longTimeout());
+    const spec = machineSpecFor({ orgId });
+    await serving.create(spec, longTimeout());
     await pause(clock);
-    await serving.terminate(wish, longTimeout());
+    await serving.terminate(spec, longTimeout());
     await pause(clock);
     abort.abort();
     await listening;
-    const of = (what: string): EngineEvent => ({ kind: 'machine', externalId: wish.externalId, what });
-    expect(heard).toEqual([of('created'), of('terminated')]);
+    const of = (what: string): EngineEvent => ({ kind: 'machine', externalId: spec.externalId, what });
+    expect(received).toEqual([of('created'), of('terminated')]);
     await clock.advance(3_600_000);
     const next = machineSpecFor({ orgId });
     await serving.create(next, longTimeout());
     await serving.terminate(next, longTimeout());
-    expect(await rowsOf(wish)).toBe(0);
+    expect(await rowsOf(spec)).toBe(0);
     expect(await rowsOf(next)).toBe(1);
     expect(await first.list()).toEqual([]);
     await serving.close();

@@ -208,10 +208,10 @@ describe('the doors of mock machines, whoever stands before them', () => {
     const { port } = await machineBehind(22, slow);
     const clients = await Promise.all(Array.from({ length: 8 }, () => login(port)));
     most = 0;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       clients.flatMap((client) => Array.from({ length: 5 }, () => answerOf(client, 'hostname'))),
     );
-    expect(answers.map(({ stdout }) => stdout)).toEqual(answers.map(() => 'tester\n'));
+    expect(responses.map(({ stdout }) => stdout)).toEqual(responses.map(() => 'tester\n'));
     expect(most).toBe(1);
   });
 

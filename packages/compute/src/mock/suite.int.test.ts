@@ -23,7 +23,7 @@ function withOrganisations({ db }: TestDatabase, memory: MachineStore): MachineS
   };
 }
 
-const world = mockHarness(
+const harness = mockHarness(
   async (clock) => {
     database = await createTestDatabase();
     const memory = createPostgresStore(database.db, { cluster: 'suite', clock });
@@ -33,7 +33,7 @@ const world = mockHarness(
 );
 
 // The limits of the suite end a test that hangs; they do not judge how fast the machine is.
-describeDriver('mock (in PostgreSQL)', world, {
+describeDriver('mock (in PostgreSQL)', harness, {
   testTimeoutMs: 600_000,
   crashTimeoutMs: 600_000,
   hookTimeoutMs: 600_000,

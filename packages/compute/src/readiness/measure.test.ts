@@ -21,7 +21,7 @@ afterEach(async () => {
   server = null;
 });
 
-const answers = {
+const responses = {
   'nvidia-smi -L': 'GPU 0: A (UUID: x)\nGPU 1: A (UUID: y)\n',
   nproc: '16\n',
 };
@@ -40,7 +40,7 @@ async function serve(odd: Answer = () => false): Promise<SshTarget> {
           channel.end();
         });
       };
-      const known = Object.entries(answers).find(([asked]) => asked === line)?.[1];
+      const known = Object.entries(responses).find(([asked]) => asked === line)?.[1];
       if (known !== undefined) return end(known);
       if (line.startsWith(details))
         return end('A, 81559 MiB, 700.00 W, 1980 MHz, 5\nA, 81559 MiB, 700.00 W, 1410 MHz, 5\n');

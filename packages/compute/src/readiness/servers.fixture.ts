@@ -104,9 +104,9 @@ export function writeEndlessly(stream: Socket | ServerChannel, text: string): vo
 }
 
 /** Answers a command by a table of what commands say; others are not found, as a shell would have it. */
-export function shellOf(answers: Readonly<Record<string, readonly [code: number, stdout: string]>>) {
+export function shellOf(responses: Readonly<Record<string, readonly [code: number, stdout: string]>>) {
   return (channel: ServerChannel, line: string): void => {
-    const [code, stdout] = answers[line] ?? [127, ''];
+    const [code, stdout] = responses[line] ?? [127, ''];
     channel.write(stdout);
     channel.exit(code);
     channel.end();

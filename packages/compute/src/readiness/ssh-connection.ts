@@ -239,7 +239,7 @@ function execOverSsh(
   fail: Fail,
 ): Promise<SshCommandResult> {
   return new Promise((resolve) => {
-    const answer = (error: Error | undefined, channel: ClientChannel): void => {
+    const response = (error: Error | undefined, channel: ClientChannel): void => {
       if (error !== undefined) {
         fail('unreachable', 'The server let us in and runs no command.');
         return;
@@ -262,7 +262,7 @@ function execOverSsh(
       channel.end(command.input ?? '');
     };
     try {
-      client.exec(command.line, answer);
+      client.exec(command.line, response);
     } catch {
       fail('unreachable', 'The connection was closed.');
     }

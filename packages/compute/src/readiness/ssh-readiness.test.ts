@@ -243,9 +243,9 @@ describe('counting GPUs', () => {
     ],
     ['neither can be asked: not yet', {}, null],
   ];
-  for (const [what, answers, gpuCount] of rows) {
+  for (const [what, responses, gpuCount] of rows) {
     it(what, async () => {
-      const server = await serving({ run: shellOf(answers) });
+      const server = await serving({ run: shellOf(responses) });
       const told = await lookAt(server);
       if (gpuCount === null) expect(told.outcome).toBe('not-yet');
       else expect(told).toMatchObject({ outcome: 'in', gpuCount });

@@ -107,9 +107,9 @@ function applyAcceptedDifferences(name: string, text: Facts, contract: Facts): s
     }
   }
   for (const [key, [stated, held]] of Object.entries(acceptedDifferences[name]?.facts ?? {})) {
-    const [theirs, ours] = [text.get(key) ?? null, contract.get(key)];
+    const [theirs, own] = [text.get(key) ?? null, contract.get(key)];
     if (theirs !== stated) problems.push(`${key}: settled against ${stated}, text ${theirs}`);
-    if (ours !== held) problems.push(`${key}: settled as ${held}, contract ${ours ?? 'nothing'}`);
+    if (own !== held) problems.push(`${key}: settled as ${held}, contract ${own ?? 'nothing'}`);
     contract.delete(key);
     text.delete(key);
   }
@@ -182,10 +182,10 @@ function operationProblems(
     problems.push(`${name}: text answers ${stated.status}, contract ${status}`);
   if (found.errorFamily === 'v2') {
     const errors = stated.errors ?? [400, 401, 403, 500];
-    const ours = found.errors.filter((status) => !additionalStatuses.has(status));
-    if (errors.join() !== ours.join())
-      problems.push(`${name}: text errors ${errors.join()}, contract ${ours.join()}`);
-    if (ours.length + additionalStatuses.size !== found.errors.length)
+    const own = found.errors.filter((status) => !additionalStatuses.has(status));
+    if (errors.join() !== own.join())
+      problems.push(`${name}: text errors ${errors.join()}, contract ${own.join()}`);
+    if (own.length + additionalStatuses.size !== found.errors.length)
       problems.push(`${name}: does not declare 429 and 503`);
   }
   const onDemand = found.path.startsWith('/v2/alpha/on-demand/');

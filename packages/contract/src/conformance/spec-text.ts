@@ -296,8 +296,8 @@ function readOperations(sections: readonly Section[]): { section: Section; opera
     const methods = single === null ? [both?.[1] ?? '', both?.[2] ?? ''] : [single[1] ?? ''];
     const path = single?.[2] ?? unclear?.[1] ?? '';
     const bearer = !/No Bearer header required/.test(prose);
-    const answers = status === undefined ? undefined : Number(status);
-    found.push({ section, operation: { methods, path, errors, bearer, status: answers } });
+    const responses = status === undefined ? undefined : Number(status);
+    found.push({ section, operation: { methods, path, errors, bearer, status: responses } });
   }
   return found;
 }

@@ -97,7 +97,7 @@ function responsesOf(
 ): OperationObject['responses'] {
   const { status, sse } = operation.response;
   const content = contentOf(operation, components);
-  const answer: Response = {
+  const response: Response = {
     description: sse ? 'The answer, or a stream of events.' : 'The answer.',
     headers: responseHeaders(operation),
     ...(content === undefined ? {} : { content }),
@@ -111,7 +111,7 @@ function responsesOf(
     { $ref: `#/components/responses/${errorResponseName(operation.errorFamily, error)}` },
   ]);
   return {
-    [String(status)]: answer,
+    [String(status)]: response,
     ...(operation.response.revalidates ? { '304': unchanged } : {}),
     ...(Object.fromEntries(errors) as Record<string, Reference>),
   };

@@ -285,7 +285,7 @@ describe('answers', () => {
   });
 
   it('of a chat have words unless they call tools', () => {
-    const answer = (message: object) => ({
+    const response = (message: object) => ({
       id: 'req_1',
       object: 'chat.completion',
       created: 1,
@@ -295,8 +295,8 @@ describe('answers', () => {
     });
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
     const { schema } = operations.createChatCompletion.response;
-    expect(accepts(schema, answer({ content: 'Hi' }))).toBe(true);
-    expect(accepts(schema, answer({ content: null, tool_calls: [call] }))).toBe(true);
-    expect(accepts(schema, answer({ content: null }))).toBe(false);
+    expect(accepts(schema, response({ content: 'Hi' }))).toBe(true);
+    expect(accepts(schema, response({ content: null, tool_calls: [call] }))).toBe(true);
+    expect(accepts(schema, response({ content: null }))).toBe(false);
   });
 });

@@ -19,7 +19,7 @@ type Books = AuditedLedger & SeededCharges & SeededSupplierMoney & SeededInvoice
 let database: TestDatabase;
 /** With the rights of the owner: what no process of ours could do is what must be noticed. */
 let owner: Db;
-let world: Books;
+let harness: Books;
 
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 60_000 });
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const books = await seedAuditedLedger(database.db);
   const supplied = await seedSupplierMoney(database, books.orgId);
   const causes = await seedCharges(database, books.orgId);
-  world = { ...books, ...supplied, ...causes, ...(await seedInvoice(database)) };
+  harness = { ...books, ...supplied, ...causes, ...(await seedInvoice(database)) };
 });
 afterAll(async () => {
   await owner.close();
@@ -47,7 +47,7 @@ async function auditAfter(statements: Case['spoil']): Promise<AuditReport> {
   let report: AuditReport | undefined;
   const spoil = async (tx: Tx): Promise<void> => {
     await sql`set local session_replication_role = replica`.execute(tx.kysely);
-    for (const statement of statements(world)) await sql.raw(statement).execute(tx.kysely);
+    for (const statement of statements(harness)) await sql.raw(statement).execute(tx.kysely);
     report = await computeReport(tx, { kind: 'full' });
     throw new Undo();
   };
@@ -600,14 +600,14 @@ describe('a row that was changed behind everyone', () => {
     const report = await auditAfter(spoil);
     const found = findingsOf(report, 'error').map(({ check, subject }) => `${check} ${subject.id}`);
     expect(found.toSorted()).toEqual(
-      names(world)
+      names(harness)
         .map(([check, id]) => `${check} ${id}`)
         .toSorted(),
     );
   });
 
   it('has a case for every check that can find drift', () => {
-    const tried = new Set(allCases.flatMap(({ names }) => names(world)).map(([name]) => name));
+    const tried = new Set(allCases.flatMap(({ names }) => names(harness)).map(([name]) => name));
     const drift = Object.entries(auditChecks).filter(([, { severity }]) => severity === 'error');
     expect(drift.map(([name]) => name).filter((name) => !tried.has(name as CheckName))).toEqual([]);
   });
@@ -617,7 +617,7 @@ describe('sound books', () => {
   it('have no findings, in full, since the last time, or for one organisation', async () => {
     const full = await runAudit(database.db, { kind: 'full' });
     const next = await runAudit(database.db, { kind: 'incremental' });
-    const own = await runAudit(database.db, { kind: 'organisation', orgId: world.orgId });
+    const own = await runAudit(database.db, { kind: 'organisation', orgId: harness.orgId });
     for (const report of [full, next, own]) {
       expect(report && findingsOf(report, 'error')).toEqual([]);
     }

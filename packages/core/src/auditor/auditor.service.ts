@@ -245,14 +245,14 @@ async function addOrphanTransfers(
 ): Promise<CheckOutcome> {
   const findings: Finding[] = [];
   for (const finding of outcome.findings) {
-    const strays = await findOrphanTransfers(tx, basis, finding.subject.id, cap);
+    const orphans = await findOrphanTransfers(tx, basis, finding.subject.id, cap);
     findings.push(
-      ...(strays.length === 0
+      ...(orphans.length === 0
         ? [finding]
-        : strays.map((stray) => ({
+        : orphans.map((orphan) => ({
             ...finding,
-            ...stray,
-            sentence: auditChecks.transfer_balance_after.says({ id: stray.subject.id, ...stray }),
+            ...orphan,
+            sentence: auditChecks.transfer_balance_after.says({ id: orphan.subject.id, ...orphan }),
           }))),
     );
   }

@@ -44,7 +44,7 @@ export async function seedCharges(database: TestDatabase, orgId: OrgId): Promise
 async function runMeters(db: Db, orgId: OrgId) {
   const nowMs = Date.now();
   const ago = (hours: number): Date => new Date(nowMs - hours * HOUR_MS);
-  const wish = (name: string): MeterSpec => ({
+  const request = (name: string): MeterSpec => ({
     mode: 'live',
     cause: { kind: 'rental', id: `metered-${name}` },
     name: 'gpu',
@@ -57,7 +57,9 @@ async function runMeters(db: Db, orgId: OrgId) {
   });
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'fixture', isolation: 'read committed' }, work);
-  const opened = await run((tx) => openMeters(tx, orgId, [wish('running'), wish('paused'), wish('closed')]));
+  const opened = await run((tx) =>
+    openMeters(tx, orgId, [request('running'), request('paused'), request('closed')]),
+  );
   await sweepMeters(databaseWithClock(db, new Date(nowMs)), {
     shards: [...Array(outboxShards).keys()],
     log: testLog(),

@@ -5,9 +5,9 @@ import type { SeededInvoice } from './invoices.fixture.ts';
 /** Ways to spoil invoices, and what the auditor must name then. */
 export interface InvoiceCase {
   readonly what: string;
-  readonly spoil: (world: SeededInvoice) => readonly string[];
+  readonly spoil: (harness: SeededInvoice) => readonly string[];
   readonly names: (
-    world: SeededInvoice & { readonly orgId: OrgId },
+    harness: SeededInvoice & { readonly orgId: OrgId },
   ) => readonly (readonly [CheckName, string])[];
 }
 

@@ -39,7 +39,7 @@ async function openAll(orgId: OrgId, supplierId: OrgId): Promise<readonly Meter[
   const at = clock.now();
   const later = new Date(at.getTime() + 8 * HOUR_MS);
   const committed = { kind: 'committed', termEndsAt: later, refund: ppm(300_000) } as const;
-  const wish = (nth: number, fields: Partial<MeterSpec>): MeterSpec => ({
+  const request = (nth: number, fields: Partial<MeterSpec>): MeterSpec => ({
     mode: 'live',
     cause: { kind: 'rental', id: `${orgId}-${nth}` },
     name: 'gpu',
@@ -53,10 +53,10 @@ async function openAll(orgId: OrgId, supplierId: OrgId): Promise<readonly Meter[
   });
   return run((tx) =>
     openMeters(tx, orgId, [
-      wish(1, {}),
-      wish(2, { supplier: { orgId: supplierId, ratePerHour: usd(0.7) } }),
-      wish(3, { funding: committed }),
-      wish(4, { ratePerHour: usd(0.333_333_333), funding: { kind: 'ahead', retentionMs: HOUR_MS } }),
+      request(1, {}),
+      request(2, { supplier: { orgId: supplierId, ratePerHour: usd(0.7) } }),
+      request(3, { funding: committed }),
+      request(4, { ratePerHour: usd(0.333_333_333), funding: { kind: 'ahead', retentionMs: HOUR_MS } }),
     ]),
   );
 }

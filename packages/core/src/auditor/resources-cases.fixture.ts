@@ -4,7 +4,7 @@ import type { CheckName } from './checks/checks.ts';
 /** Resources that nothing uses and nothing gives back, and what the auditor must name then. */
 export interface ResourceCase {
   readonly what: string;
-  readonly spoil: (world: { readonly orgId: OrgId }) => readonly string[];
+  readonly spoil: (harness: { readonly orgId: OrgId }) => readonly string[];
   readonly names: () => readonly (readonly [CheckName, string])[];
 }
 

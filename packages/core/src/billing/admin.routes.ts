@@ -61,12 +61,12 @@ export function serveOperatorTransfers({ server, operations, burnOf }: BillingRo
       const { amountNanoUsd, reason } = body;
       const orgId = parseId('org', params.organisationId);
       if (orgId === null) throw new Fault('TRANSFER_NOT_FOUND');
-      const wish = {
+      const request = {
         transferId: requireTransferId(body.transferId),
         ...(amountNanoUsd === undefined ? {} : { amount: requireAmount(amountNanoUsd, 'amountNanoUsd') }),
         reason,
       };
-      return transferReply(await refundCharge(tx, operatorAuditContext(context), orgId, wish), reason);
+      return transferReply(await refundCharge(tx, operatorAuditContext(context), orgId, request), reason);
     }),
   );
 
@@ -81,8 +81,8 @@ export function serveOperatorTransfers({ server, operations, burnOf }: BillingRo
     transact({ name: 'set overdraft', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
       const overdraft = requireOperatorAmount(body.maxOverdraftNanoUsd, 'maxOverdraftNanoUsd');
-      const wish = { overdraft, reason: body.reason };
-      const balance = await setMaxOverdraft(tx, operatorAuditContext(context), orgId, wish);
+      const request = { overdraft, reason: body.reason };
+      const balance = await setMaxOverdraft(tx, operatorAuditContext(context), orgId, request);
       return { body: toWireAdminBalance(orgId, balance) };
     }),
   );

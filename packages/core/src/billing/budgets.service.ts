@@ -37,12 +37,12 @@ export interface BudgetDeps {
 export async function createOwnBudget(
   tx: Tx,
   call: CallContext,
-  wish: BudgetRequest,
+  request: BudgetRequest,
   { recallMoney }: BudgetDeps,
 ): Promise<BudgetRecord> {
   const { orgId, cause } = call;
   const { key: caller } = await authorizeCaller(tx, call, 'billing:write');
-  const { keyId, ...rest } = wish;
+  const { keyId, ...rest } = request;
   if (keyId !== null) await requireKeyOfMode(tx, caller, keyId);
   if ((await countOwnBudgets(tx, orgId, caller.mode)) >= budgetsMax) throw new Fault('BUDGET_LIMIT_REACHED');
   const keyIds = keyId === null ? null : [keyId];
@@ -53,7 +53,7 @@ export async function createOwnBudget(
     resource: { kind: 'budget', id: budget.id },
     after: budgetAuditFields(budget),
   });
-  if (wish.onExceeded !== 'notify') recallCreditAfterCommit(tx, caller, recallMoney);
+  if (request.onExceeded !== 'notify') recallCreditAfterCommit(tx, caller, recallMoney);
   return budget;
 }
 

@@ -58,16 +58,16 @@ export async function grantCredit(
   tx: Tx,
   cause: AuditContext,
   orgId: OrgId,
-  wish: GrantRequest,
+  request: GrantRequest,
 ): Promise<TransferRecord> {
   await requireOrganisation(tx, orgId);
-  const { amount, promo, reason } = wish;
+  const { amount, promo, reason } = request;
   const done = await postCommand(tx, {
     do: 'credit',
     kind: 'grant',
     orgId,
     mode,
-    cause: operatorCauseOfTransfer(tx, cause, wish.actId),
+    cause: operatorCauseOfTransfer(tx, cause, request.actId),
     step: 'grant',
     amount,
     from: [{ account: { kind: 'grants' }, amount }],
@@ -82,7 +82,7 @@ export async function grantCredit(
     };
     await auditTransfer(tx, cause, orgId, done, { action: 'money.granted', after, reason });
     const { actor } = cause;
-    await emitToppedUpEvent(tx, orgId, mode, { amount, source: 'grant', actor, burnOf: wish.burnOf });
+    await emitToppedUpEvent(tx, orgId, mode, { amount, source: 'grant', actor, burnOf: request.burnOf });
   }
   return requireTransfer(tx, orgId, done.transferId);
 }
@@ -92,10 +92,10 @@ export async function adjustBalance(
   tx: Tx,
   cause: AuditContext,
   orgId: OrgId,
-  wish: WithReason & { readonly amount: NanoUsd },
+  request: WithReason & { readonly amount: NanoUsd },
 ): Promise<TransferRecord> {
   await requireOrganisation(tx, orgId);
-  const { amount, reason } = wish;
+  const { amount, reason } = request;
   if (amount === 0n) throw new Fault('VALIDATION_FAILED', { issues: [zeroAdjustment] });
   const up = amount > 0n;
   const size = up ? amount : negateUsd(amount);
@@ -123,13 +123,13 @@ export async function refundCharge(
   tx: Tx,
   cause: AuditContext,
   orgId: OrgId,
-  wish: RefundRequest,
+  request: RefundRequest,
 ): Promise<TransferRecord> {
-  const { transferId, reason } = wish;
+  const { transferId, reason } = request;
   const charge = await findTransfer(tx, orgId, transferId);
   if (charge === null) throw new Fault('TRANSFER_NOT_FOUND');
   if (charge.kind !== 'charge') throw notRefundable();
-  const amount = wish.amount ?? (await unrefundedAmountOf(tx, charge));
+  const amount = request.amount ?? (await unrefundedAmountOf(tx, charge));
   const done = await postCommand(tx, {
     do: 'refund',
     orgId,

@@ -22,10 +22,10 @@ import { recordEpochEnd, advanceUsageWatermark, postUsage } from './lender/usage
 const names = testNames();
 const prefix = names.natsPrefix;
 const stream = names.natsStream('USAGE');
-let world: LeaseHarness;
+let harness: LeaseHarness;
 let nats: NatsClient;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
   nats = await connectTestNats();
   await nats.ensureStream({
     ...{ name: stream, subjects: [`${prefix}.usage.>`], replicas: 1, maxAgeMs: 600_000 },
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await nats.close();
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 /** Works through the stream from its beginning until it is disposed of. */
@@ -46,7 +46,7 @@ async function startSink(): Promise<AsyncDisposable> {
     const last = messages.at(-1);
     if (last === undefined) return;
     const isEnd = ({ subject }: { subject: string }): boolean => subject.endsWith('.end');
-    await world.db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
+    await harness.db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
       const used = messages.filter((message) => !isEnd(message));
       await postUsage(
         tx,
@@ -82,7 +82,7 @@ function readItem(value: unknown): UsageItem {
 }
 
 async function budgetOf(orgId: OrgId, keyId: KeyId, limit: bigint): Promise<BudgetId> {
-  const { id } = await world.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
+  const { id } = await harness.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
     createBudget(tx, {
       ...{ orgId, mode: 'live', name: 'small', keyIds: [keyId], period: 'total' },
       ...{ limit: nanoUsd(limit), thresholdsPercent: [], onExceeded: 'stop_new_work' },
@@ -98,19 +98,19 @@ const manyMs = 86_400_000;
 it('200 requests at once over two processes, with Valkey killed and restarted under them, never spend one nano-USD too much', async () => {
   await using served = new AsyncDisposableStack();
   const pots = serveCreditLeases({
-    ...{ db: world.db, valkey: world.valkey.client, nats, prefix, cell: 1, clock: systemClock },
+    ...{ db: harness.db, valkey: harness.valkey.client, nats, prefix, cell: 1, clock: systemClock },
     ...{ log: testLog(), outageMs: 60_000, longestRequestMs: 60_000 },
   });
   served.defer(() => pots.stop());
   served.use(await startSink());
-  const poor = await world.organisation(60n * amount + 17n);
-  const capped = await world.organisation(1_000n * amount);
-  const limited = await world.organisation(1_000n * amount);
+  const poor = await harness.organisation(60n * amount + 17n);
+  const capped = await harness.organisation(1_000n * amount);
+  const limited = await harness.organisation(1_000n * amount);
   const keyId = testIds.next('key');
   const budget = await budgetOf(capped, keyId, 50n * amount + 1n);
   const limit = { ...limitOf('requests', limited, 40), windowMs: manyMs };
   const order: Omit<SpenderConfig, 'gatewayId'> = {
-    valkeyUrl: world.valkey.url,
+    valkeyUrl: harness.valkey.url,
     natsUrls: testEndpoints().natsUrls,
     ...{ prefix, amount: String(amount), requests: each, patienceMs: 60_000 },
     racers: [
@@ -136,7 +136,7 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
   const admittedOf = (name: string): SpenderResult[] =>
     lines().filter((line) => line.name === name && line.outcome === 'admitted');
   await eventually({ what: 'requests under way', timeoutMs: 60_000 }, async () => lines().length >= 30);
-  await world.valkey.restart();
+  await harness.valkey.restart();
   const exits = await Promise.all(processes.map(({ exited }) => exited));
   expect(
     exits.map(({ code }) => code),
@@ -149,14 +149,14 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
     admittedOf(name).reduce((sum, { actual = '0' }) => sum + BigInt(actual), 0n);
   await eventually({ what: 'the sink to pass everything', timeoutMs: 60_000 }, async () => {
     const state = await nats.streamState(stream);
-    const [row] = await world.query(`select passed_seq::int as passed from usage_watermarks`);
+    const [row] = await harness.query(`select passed_seq::int as passed from usage_watermarks`);
     return row?.['passed'] === state?.lastSequence;
   });
-  const balanceOf = async (orgId: OrgId): Promise<bigint> => (await world.balance(orgId)).balance;
+  const balanceOf = async (orgId: OrgId): Promise<bigint> => (await harness.balance(orgId)).balance;
   expect(await balanceOf(poor)).toBe(60n * amount + 17n - spentBy('poor'));
   expect(await balanceOf(capped)).toBe(1_000n * amount - spentBy('capped'));
   expect(await balanceOf(limited)).toBe(1_000n * amount - spentBy('limited'));
-  const shortfall = await world.query(`select * from ledger_entries e
+  const shortfall = await harness.query(`select * from ledger_entries e
       join ledger_accounts a on a.id = e.account_id where a.kind = 'shortfall'`);
   expect(shortfall).toEqual([]);
 
@@ -167,7 +167,7 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
   // Who was refused while the outcome of another request was not known does not come again.
   expect(await balanceOf(poor)).toBeLessThan(3n * amount);
   expect(outcomesOf('capped')).toEqual(new Set(['admitted', 'BUDGET_EXCEEDED']));
-  const [cap] = await world.query(`select balance_nano_usd::text as rest from ledger_accounts
+  const [cap] = await harness.query(`select balance_nano_usd::text as rest from ledger_accounts
       where id = '${toUuid(budget)}'`);
   const rest = BigInt(String(cap?.['rest']));
   expect(rest).toBe(50n * amount + 1n - spentBy('capped'));

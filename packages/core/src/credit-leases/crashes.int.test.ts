@@ -10,18 +10,18 @@ import {
 } from './leases.fixture.ts';
 import type { Reservation } from './client/client-types.ts';
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
   // The server is made ready once, so that a fault hits what it is meant for.
-  await world.gateway().reserve(reserveRequestOf(await world.organisation(10n), 1n));
+  await harness.gateway().reserve(reserveRequestOf(await harness.organisation(10n), 1n));
 });
-afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(() => world.clock.reset());
+afterAll(() => harness[Symbol.asyncDispose]());
+beforeEach(() => harness.clock.reset());
 
 /** Whatever died: each lease holds what may still be charged to it, no less and no more. */
 afterEach(async () => {
-  const wrong = await world.query(`
+  const wrong = await harness.query(`
     select lease.id, hold.held_nano_usd as held,
            greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd) as owed
       from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id
@@ -37,13 +37,13 @@ async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Pro
 }
 
 const states = async (orgId: OrgId) =>
-  (await world.query(`select state from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`)).map(
+  (await harness.query(`select state from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`)).map(
     ({ state }) => state,
   );
 
 const recalledInBook = async (orgId: OrgId) =>
   (
-    await world.query(
+    await harness.query(
       `select recalled_nano_usd::int as recalled from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
     )
   ).map(({ recalled }) => recalled);
@@ -55,24 +55,24 @@ async function expectInTheEnd(
   balance: bigint,
 ): Promise<void> {
   for (const gateway of gateways) await gateway.close();
-  world.clock.advance(200_000);
-  await world.sweeps.callIn();
-  await world.sweeps.buryDead();
-  await world.stream.sink();
-  await world.sweeps.closePassed();
-  expect(await world.balance(orgId)).toEqual({ balance, held: 0n, available: balance });
+  harness.clock.advance(200_000);
+  await harness.sweeps.callIn();
+  await harness.sweeps.buryDead();
+  await harness.stream.sink();
+  await harness.sweeps.closePassed();
+  expect(await harness.balance(orgId)).toEqual({ balance, held: 0n, available: balance });
   expect(new Set(await states(orgId))).toEqual(new Set(['closed']));
 }
 
 describe('a worker that dies', () => {
   it('after lending in the book and before Valkey: nobody was told, so the money is free again at once', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
-    world.faults.dieAt('pot open', 'before');
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
+    harness.faults.dieAt('pot open', 'before');
     expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
-    expect((await world.balance(orgId)).held).toBe(80n);
+    expect((await harness.balance(orgId)).held).toBe(80n);
     // It needs the money of the lost lease, and gets it.
     const got = await reserved(gateway, orgId, 80n);
     expect(await states(orgId)).toEqual(['closed', 'open']);
@@ -81,9 +81,9 @@ describe('a worker that dies', () => {
   });
 
   it('after opening the pot in Valkey and before telling the gateway: the next one finds the pot', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
-    world.faults.dieAt('pot open', 'after');
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
+    harness.faults.dieAt('pot open', 'after');
     expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
@@ -94,28 +94,28 @@ describe('a worker that dies', () => {
   });
 
   it('after noting whom it tells and before telling: the gateway ends an epoch that it never heard of', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
-    world.faults.dieAt('tell gateway of lease', 'after');
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
+    harness.faults.dieAt('tell gateway of lease', 'after');
     expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
-    await world.valkey.client.command(['FLUSHALL']);
+    await harness.valkey.client.command(['FLUSHALL']);
     // The lease is lost, and its money may be in use as far as the book knows: not gone, but not to be had yet.
     expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
-    await world.stream.sink();
-    await world.sweeps.closePassed();
+    await harness.stream.sink();
+    await harness.sweeps.closePassed();
     await gateway.use(await reserved(gateway, orgId, 80n), 10n);
     await expectInTheEnd([gateway], orgId, 90n);
   });
 
   it('after enlarging in the book and before Valkey: the next request tells Valkey', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     await gateway.use(await reserved(gateway, orgId, 100n), 100n);
-    world.faults.dieAt('pot enlarge', 'before');
+    harness.faults.dieAt('pot enlarge', 'before');
     expect(await gateway.reserve(reserveRequestOf(orgId, 300n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
@@ -125,38 +125,38 @@ describe('a worker that dies', () => {
   });
 
   it.each(['before', 'after'] as const)('%s a recall is in the book: it counts once', async (when) => {
-    const orgId = await world.organisation(200n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(200n);
+    const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 30n);
-    world.faults.dieAt('take back from pot', when);
-    await expect(world.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
+    harness.faults.dieAt('take back from pot', when);
+    await expect(harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
     if (when === 'before') expect(await recalledInBook(orgId)).toEqual([0]);
     // Asked again, it finds the money already taken from Valkey.
-    await world.service.recallFor({ orgId, mode: 'live', amount: 50n });
+    await harness.service.recallFor({ orgId, mode: 'live', amount: 50n });
     expect(await recalledInBook(orgId)).toEqual([when === 'before' ? 50 : 70]);
     await gateway.use(got, 30n);
     await expectInTheEnd([gateway], orgId, 170n);
   });
 
   it('between a recall and the book, and nobody asks again: the next lease sets it right', async () => {
-    const orgId = await world.organisation(200n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(200n);
+    const gateway = harness.gateway();
     await gateway.use(await reserved(gateway, orgId, 30n), 30n);
-    world.faults.dieAt('take back from pot', 'before');
-    await expect(world.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
-    await reserved(world.gateway(), orgId, 1n);
+    harness.faults.dieAt('take back from pot', 'before');
+    await expect(harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
+    await reserved(harness.gateway(), orgId, 1n);
     expect(await recalledInBook(orgId)).toEqual([50]);
   });
 
   it('between closing a pot in Valkey and in the book: the next request gets a new one', async () => {
-    const orgId = await world.organisation(300n);
-    const gateway = world.gateway();
-    world.clock.advance(61_000);
+    const orgId = await harness.organisation(300n);
+    const gateway = harness.gateway();
+    harness.clock.advance(61_000);
     // So that the fault does not hit what other tests left open.
-    await world.sweeps.callIn();
+    await harness.sweeps.callIn();
     const got = await reserved(gateway, orgId, 40n);
-    world.faults.dieAt('take back from pot', 'before');
-    await world.sweeps.callIn();
+    harness.faults.dieAt('take back from pot', 'before');
+    await harness.sweeps.callIn();
     expect(await states(orgId)).toEqual(['open']);
     const next = await reserved(gateway, orgId, 40n);
     expect(next.epoch).toBe(got.epoch + 1n);
@@ -219,12 +219,12 @@ describe('two workers at once', () => {
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(gateways.map((gateway) => gateway.reserve(reserveRequestOf(orgId, 1n))));
     }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 90 }, (_, nth) =>
         (gateways[nth % 3] ?? expect.fail('none')).reserve(reserveRequestOf(orgId, 20n)),
       ),
     );
-    const admitted = answers.filter((got) => 'leaseId' in got).length;
+    const admitted = responses.filter((got) => 'leaseId' in got).length;
     expect(admitted).toBeGreaterThan(30);
     expect(admitted).toBeLessThanOrEqual(50);
     const sums = await own.query(
@@ -236,10 +236,10 @@ describe('two workers at once', () => {
 
 describe('a Valkey that', () => {
   it('is wiped: what was reserved is charged to the old lease, and a new one is spent from', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateways = [world.gateway(), world.gateway()] as const;
+    const orgId = await harness.organisation(1_000n);
+    const gateways = [harness.gateway(), harness.gateway()] as const;
     const old = await Promise.all(gateways.map((gateway) => reserved(gateway, orgId, 40n)));
-    await world.valkey.client.command(['FLUSHALL']);
+    await harness.valkey.client.command(['FLUSHALL']);
     const fresh = await Promise.all(gateways.map((gateway) => reserved(gateway, orgId, 50n)));
     expect(new Set(fresh.map(({ epoch }) => epoch))).toEqual(new Set([2n]));
     for (const [nth, gateway] of gateways.entries()) {
@@ -283,40 +283,40 @@ describe('a Valkey that', () => {
 
 describe('closing', () => {
   it('waits for the end of each gateway that was told, and for the sink to pass it', async () => {
-    const orgId = await world.organisation(1_000n);
-    const [one, two] = [world.gateway(), world.gateway()];
+    const orgId = await harness.organisation(1_000n);
+    const [one, two] = [harness.gateway(), harness.gateway()];
     await one.use(await reserved(one, orgId, 20n), 20n);
     const pending = await reserved(two, orgId, 30n);
-    world.clock.advance(100_000);
-    await world.sweeps.callIn();
+    harness.clock.advance(100_000);
+    await harness.sweeps.callIn();
     expect(await states(orgId)).toEqual(['closing']);
     // What nobody had reserved is free at once; the rest stays.
-    expect((await world.balance(orgId)).held).toBe(50n);
+    expect((await harness.balance(orgId)).held).toBe(50n);
     await one.close();
-    await world.stream.sink();
-    await world.sweeps.closePassed();
+    await harness.stream.sink();
+    await harness.sweeps.closePassed();
     expect(await states(orgId)).toEqual(['closing']);
     const closing = two.close();
     await two.use(pending, 30n);
     await closing;
-    await world.sweeps.closePassed();
+    await harness.sweeps.closePassed();
     expect(await states(orgId)).toEqual(['closing']);
-    await world.stream.sink();
-    await world.sweeps.closePassed();
+    await harness.stream.sink();
+    await harness.sweeps.closePassed();
     expect(await states(orgId)).toEqual(['closed']);
-    expect(await world.balance(orgId)).toEqual({ balance: 950n, held: 0n, available: 950n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 950n, held: 0n, available: 950n });
   });
 
   it('leaves a lease alone that is not over', async () => {
-    const orgId = await world.organisation(1_000n);
-    await reserved(world.gateway(), orgId, 20n);
-    await world.sweeps.callIn();
+    const orgId = await harness.organisation(1_000n);
+    await reserved(harness.gateway(), orgId, 20n);
+    await harness.sweeps.callIn();
     expect(await states(orgId)).toEqual(['open']);
   });
 
   it('lets a gateway that ended an epoch use it again only under another id', async () => {
-    const orgId = await world.organisation(1_000n);
-    const [steady, fickle] = [world.gateway(), world.gateway()];
+    const orgId = await harness.organisation(1_000n);
+    const [steady, fickle] = [harness.gateway(), harness.gateway()];
     await reserved(steady, orgId, 10n);
     const first = await reserved(fickle, orgId, 10n);
     await fickle.use(first, 10n);
@@ -324,36 +324,36 @@ describe('closing', () => {
     await fickle.tend();
     await fickle.clock.advance(51_000);
     await fickle.tend();
-    await world.stream.sink();
+    await harness.stream.sink();
     const again = await reserved(fickle, orgId, 10n);
     expect(again.leaseId).toBe(first.leaseId);
     expect(again.gatewayId).not.toBe(first.gatewayId);
     await fickle.use(again, 10n);
-    await world.stream.sink();
-    expect((await world.balance(orgId)).balance).toBe(980n);
+    await harness.stream.sink();
+    expect((await harness.balance(orgId)).balance).toBe(980n);
   });
 });
 
 describe('a reservation that could not be settled', () => {
   it('is given back when its gateway has ended the epoch and the pot lives on', async () => {
-    const orgId = await world.organisation(100n);
-    const [steady, leaving] = [world.gateway(), world.gateway()];
+    const orgId = await harness.organisation(100n);
+    const [steady, leaving] = [harness.gateway(), harness.gateway()];
     const kept = await reserved(steady, orgId, 5n);
     const used = await reserved(leaving, orgId, 50n);
     const unused = await reserved(leaving, orgId, 30n);
     // Valkey did not answer either time, so only the gateway's own count and the stream know of the ends.
-    world.stream.publishUsage(usageOf(used, 20n));
-    world.cutGateways(true);
+    harness.stream.publishUsage(usageOf(used, 20n));
+    harness.cutGateways(true);
     await leaving.settle(used, 20n);
     await leaving.settle(unused, 0n);
-    world.cutGateways(false);
+    harness.cutGateways(false);
     await leaving.close();
-    await world.stream.sink();
+    await harness.stream.sink();
     expect(await steady.reserve(reserveRequestOf(orgId, 70n))).toMatchObject({
       refused: 'INSUFFICIENT_BALANCE',
     });
-    await world.sweeps.settleDead();
-    expect(await world.sweeps.settleDead()).toBe(0);
+    await harness.sweeps.settleDead();
+    expect(await harness.sweeps.settleDead()).toBe(0);
     const got = await reserved(steady, orgId, 70n);
     await steady.use(got, 70n);
     await steady.use(kept, 5n);
@@ -363,41 +363,41 @@ describe('a reservation that could not be settled', () => {
 
 describe('a gateway that dies', () => {
   it('is given up after its silence, its reservations are given back, and what was charged is not', async () => {
-    const orgId = await world.organisation(100n);
-    const [dying, living] = [world.gateway(), world.gateway()];
+    const orgId = await harness.organisation(100n);
+    const [dying, living] = [harness.gateway(), harness.gateway()];
     const charged = await reserved(dying, orgId, 20n);
     await reserved(dying, orgId, 25n);
     // Its usage is in the stream, and it dies before it settles.
-    world.stream.publishUsage(usageOf(charged, 15n));
+    harness.stream.publishUsage(usageOf(charged, 15n));
     await reserved(living, orgId, 5n);
-    world.clock.advance(121_000);
-    await world.query(`update pot_gateways set last_seen_at = now() + interval '1 day'
+    harness.clock.advance(121_000);
+    await harness.query(`update pot_gateways set last_seen_at = now() + interval '1 day'
       where gateway_id in (select gateway_id from pot_lease_gateways
           where org_id = '${toUuid(orgId)}' and gateway_id <> '${charged.gatewayId}')`);
-    await world.sweeps.buryDead();
-    await world.sweeps.settleDead();
+    await harness.sweeps.buryDead();
+    await harness.sweeps.settleDead();
     expect(await living.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'INSUFFICIENT_BALANCE',
     });
-    await world.stream.sink();
-    world.faults.dieAt('give back of ended gateway', 'before');
-    await world.sweeps.settleDead();
-    await world.sweeps.settleDead();
-    expect(await world.sweeps.settleDead()).toBe(0);
+    await harness.stream.sink();
+    harness.faults.dieAt('give back of ended gateway', 'before');
+    await harness.sweeps.settleDead();
+    await harness.sweeps.settleDead();
+    expect(await harness.sweeps.settleDead()).toBe(0);
     await reserved(living, orgId, 80n);
     // It was only asleep: what it reports now is recorded and not charged.
-    world.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequestId() });
-    expect(await world.stream.sink()).toMatchObject([{ verdict: 'late' }]);
-    expect((await world.balance(orgId)).balance).toBe(85n);
+    harness.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequestId() });
+    expect(await harness.stream.sink()).toMatchObject([{ verdict: 'late' }]);
+    expect((await harness.balance(orgId)).balance).toBe(85n);
   });
 
   it('and returns, is told to go on under another id', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const first = await reserved(gateway, orgId, 1n);
-    world.clock.advance(300_000);
-    await world.sweeps.buryDead();
-    await world.stream.sink();
+    harness.clock.advance(300_000);
+    await harness.sweeps.buryDead();
+    await harness.stream.sink();
     await gateway.clock.advance(26_000);
     await gateway.tend();
     const next = await reserved(gateway, orgId, 1n);

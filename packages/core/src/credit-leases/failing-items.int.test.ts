@@ -13,22 +13,22 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reserveRequestOf, createLeaseHarness, testRules, type LeaseHarness } from './leases.fixture.ts';
 import { createCreditLeaseSweeps } from './lender/leases.sweeps.ts';
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
 });
-afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(() => world.clock.reset());
+afterAll(() => harness[Symbol.asyncDispose]());
+beforeEach(() => harness.clock.reset());
 
 const stateOf = async (orgId: OrgId): Promise<unknown> => {
-  const rows = await world.query(`select state from pot_leases where org_id = '${toUuid(orgId)}'`);
+  const rows = await harness.query(`select state from pot_leases where org_id = '${toUuid(orgId)}'`);
   return rows.map((row) => (row as { state: string }).state);
 };
 
 /** Two organisations with a lease each, of a gateway that has ended. */
 async function lend(): Promise<readonly [OrgId, OrgId]> {
-  const gateway = world.gateway();
-  const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+  const gateway = harness.gateway();
+  const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
   for (const orgId of [bad, good]) {
     const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
     if ('refused' in got) expect.fail(got.refused);
@@ -36,7 +36,7 @@ async function lend(): Promise<readonly [OrgId, OrgId]> {
   }
   await gateway.close();
   // Far beyond the lease: its end is counted by a clock that goes on while the test runs.
-  world.clock.advance(600_000);
+  harness.clock.advance(600_000);
   return [bad, good];
 }
 
@@ -44,8 +44,8 @@ describe(poisonedLoop('call in leases of pots'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases called in', async (how) => {
     const [bad, good] = await lend();
     const when = `new.org_id = '${toUuid(bad)}'`;
-    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when, how });
-    await world.sweeps.callIn();
+    const removeFault = await poisonRows(harness.database, { table: 'pot_leases', when, how });
+    await harness.sweeps.callIn();
     expect([await stateOf(bad), await stateOf(good)]).toEqual([['open'], ['closing']]);
     await removeFault();
   });
@@ -54,11 +54,11 @@ describe(poisonedLoop('call in leases of pots'), () => {
 describe(poisonedLoop('close leases of pots'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases closed', async (how) => {
     const [bad, good] = await lend();
-    await world.sweeps.callIn();
-    await world.stream.sink();
+    await harness.sweeps.callIn();
+    await harness.stream.sink();
     const when = `new.org_id = '${toUuid(bad)}' and new.state = 'closed'`;
-    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when, how });
-    await world.sweeps.closePassed();
+    const removeFault = await poisonRows(harness.database, { table: 'pot_leases', when, how });
+    await harness.sweeps.closePassed();
     expect([await stateOf(bad), await stateOf(good)]).toEqual([['closing'], ['closed']]);
     await removeFault();
   });
@@ -66,21 +66,21 @@ describe(poisonedLoop('close leases of pots'), () => {
 
 describe(poisonedLoop('give up silent gateways'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('whose publication %s does not delay other ends', async (how) => {
-    const gateway = world.gateway();
-    const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+    const gateway = harness.gateway();
+    const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
     for (const orgId of [bad, good]) {
       const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
       if ('refused' in got) expect.fail(got.refused);
     }
     await gateway.idle();
-    world.clock.advance(600_000);
+    harness.clock.advance(600_000);
     const published: OrgId[] = [];
     const hanging = Promise.withResolvers<never>();
     const sweeps = createCreditLeaseSweeps({
-      db: databaseWithClock(world.db, world.clock),
+      db: databaseWithClock(harness.db, harness.clock),
       log: testLog(),
       cell: 1,
-      service: world.service,
+      service: harness.service,
       rules: testRules,
       publishEnd: async ({ orgId }) => {
         if (orgId === bad) await (how === 'throws' ? poisonedCall(how) : hanging.promise);
@@ -97,8 +97,8 @@ describe(poisonedLoop('give up silent gateways'), () => {
 
 describe(poisonedLoop('settle ended gateways'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s keeps no reservations of others', async (how) => {
-    const [dying, living] = [world.gateway(), world.gateway()];
-    const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+    const [dying, living] = [harness.gateway(), harness.gateway()];
+    const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
     let gatewayId = '';
     for (const orgId of [bad, good]) {
       const got = await dying.reserve(reserveRequestOf(orgId, 20n));
@@ -108,18 +108,18 @@ describe(poisonedLoop('settle ended gateways'), () => {
     }
     await Promise.all([dying.idle(), living.idle()]);
     const dead = gatewayId.split('.')[0] ?? '';
-    world.clock.advance(600_000);
-    await world.query(
+    harness.clock.advance(600_000);
+    await harness.query(
       `update pot_gateways set last_seen_at = now() + interval '1 day' where gateway_id not like '${dead}%'`,
     );
-    await world.sweeps.buryDead();
-    await world.stream.sink();
+    await harness.sweeps.buryDead();
+    await harness.stream.sink();
     const when = `new.org_id = '${toUuid(bad)}' and new.settled_at is not null`;
-    const removeFault = await poisonRows(world.database, { table: 'pot_lease_gateways', when, how });
-    await world.sweeps.settleDead();
+    const removeFault = await poisonRows(harness.database, { table: 'pot_lease_gateways', when, how });
+    await harness.sweeps.settleDead();
     await removeFault();
     const settled = async (orgId: OrgId): Promise<number> => {
-      const rows = await world.query(
+      const rows = await harness.query(
         `select gateway_id from pot_lease_gateways where org_id = '${toUuid(orgId)}' and given_back_at is not null`,
       );
       return rows.length;
@@ -130,14 +130,14 @@ describe(poisonedLoop('settle ended gateways'), () => {
 
 describe(poisonedLoop('tend leases'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('whose worker %s does not delay other leases', async (how) => {
-    const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
+    const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
     const asked: OrgId[] = [];
     let isStuck = false;
-    const gateway = world.gateway({
+    const gateway = harness.gateway({
       ledger: (request) => {
         asked.push(request.orgId);
         const isPoisoned = isStuck && request.orgId === bad;
-        return isPoisoned ? poisonedCall(how === 'hangs' ? how : 'throws') : world.service.lease(request);
+        return isPoisoned ? poisonedCall(how === 'hangs' ? how : 'throws') : harness.service.lease(request);
       },
     });
     for (const orgId of [bad, good]) {

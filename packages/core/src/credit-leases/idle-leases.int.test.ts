@@ -14,11 +14,11 @@ import type { Reservation } from './client/client-types.ts';
 /** Leases of five minutes, so that none of them expires within a test. */
 const rules = { ...testRules, leaseMs: 310_000, deadAfterMs: 620_000 };
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 beforeAll(async () => {
-  world = await createLeaseHarness(rules);
+  harness = await createLeaseHarness(rules);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 async function reserve(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
   const got = await gateway.reserve(reserveRequestOf(orgId, amount));
@@ -31,40 +31,40 @@ async function pass(gateway: TestGateway, ms: number): Promise<void> {
   await gateway.tend();
 }
 
-async function sweep({ stream, sweeps }: LeaseHarness = world): Promise<void> {
+async function sweep({ stream, sweeps }: LeaseHarness = harness): Promise<void> {
   await stream.sink();
   await sweeps.callIn();
   await sweeps.closePassed();
   await sweeps.settleDead();
 }
 
-const held = async (orgId: OrgId): Promise<bigint> => (await world.balance(orgId)).held;
-const states = async (orgId: OrgId, { query }: LeaseHarness = world): Promise<readonly unknown[]> =>
+const held = async (orgId: OrgId): Promise<bigint> => (await harness.balance(orgId)).held;
+const states = async (orgId: OrgId, { query }: LeaseHarness = harness): Promise<readonly unknown[]> =>
   (await query(`select state from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`)).map(
     ({ state }) => state,
   );
 
 describe('a lease without requests', () => {
   it('is given back after a minute, and its hold with it', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 7n);
     await pass(gateway, 59_000);
     await sweep();
     expect(await held(orgId)).toBeGreaterThan(0n);
     await pass(gateway, 1_000);
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 993n, held: 0n, available: 993n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 993n, held: 0n, available: 993n });
     expect(await states(orgId)).toEqual(['closed']);
     // Nothing is left to give back.
     await pass(gateway, 120_000);
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 993n, held: 0n, available: 993n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 993n, held: 0n, available: 993n });
   });
 
   it('is given back a minute after a refused request', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     const [first] = [await reserve(gateway, orgId, 10n)];
     await gateway.settle(first, 0n);
     expect(await gateway.reserve(reserveRequestOf(orgId, 5_000n))).toMatchObject({
@@ -76,8 +76,8 @@ describe('a lease without requests', () => {
   });
 
   it('is kept while a request of it is in flight, and for a minute after', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     const running = await reserve(gateway, orgId, 10n);
     for (const ms of [70_000, 70_000]) await pass(gateway, ms);
     await sweep();
@@ -88,14 +88,14 @@ describe('a lease without requests', () => {
     expect(await states(orgId)).toEqual(['open']);
     await pass(gateway, 1_000);
     await sweep();
-    expect(await world.balance(orgId)).toMatchObject({ balance: 990n, held: 0n });
+    expect(await harness.balance(orgId)).toMatchObject({ balance: 990n, held: 0n });
   });
 
   it('is kept while the ledger does not answer, and given back once it answers after an idle minute', async () => {
-    const orgId = await world.organisation(1_000n);
+    const orgId = await harness.organisation(1_000n);
     let isAway = false;
-    const gateway = world.gateway({
-      ledger: (request) => (isAway ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    const gateway = harness.gateway({
+      ledger: (request) => (isAway ? Promise.reject(new Error('no answer')) : harness.service.lease(request)),
     });
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     isAway = true;
@@ -108,39 +108,39 @@ describe('a lease without requests', () => {
     isAway = false;
     await pass(gateway, 60_000);
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 980n, held: 0n, available: 980n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 980n, held: 0n, available: 980n });
   });
 
   it('is kept if a request arrives while the ledger is asked', async () => {
-    const orgId = await world.organisation(1_000n);
-    const answers: (() => void)[] = [];
+    const orgId = await harness.organisation(1_000n);
+    const responses: (() => void)[] = [];
     let isSlow = false;
-    const gateway = world.gateway({
+    const gateway = harness.gateway({
       ledger: async (request) => {
-        if (isSlow) await new Promise<void>((resolve) => answers.push(resolve));
-        return world.service.lease(request);
+        if (isSlow) await new Promise<void>((resolve) => responses.push(resolve));
+        return harness.service.lease(request);
       },
     });
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     isSlow = true;
     await gateway.clock.advance(60_000);
     const tended = gateway.tend();
-    await expect.poll(() => answers.length).toBe(1);
+    await expect.poll(() => responses.length).toBe(1);
     const running = await reserve(gateway, orgId, 10n);
     isSlow = false;
-    for (const answer of answers) answer();
+    for (const response of responses) response();
     await tended;
     await sweep();
     expect(await states(orgId)).toEqual(['open']);
     await gateway.use(running, 10n);
     await pass(gateway, 60_000);
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 980n, held: 0n, available: 980n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 980n, held: 0n, available: 980n });
   });
 
   it('is kept while another gateway uses it', async () => {
-    const orgId = await world.organisation(1_000n);
-    const [idle, busy] = [world.gateway(), world.gateway()];
+    const orgId = await harness.organisation(1_000n);
+    const [idle, busy] = [harness.gateway(), harness.gateway()];
     await idle.use(await reserve(idle, orgId, 10n), 10n);
     await busy.use(await reserve(busy, orgId, 10n), 10n);
     await pass(idle, 60_000);
@@ -152,14 +152,14 @@ describe('a lease without requests', () => {
     await pass(busy, 60_000);
     await sweep();
     expect(await states(orgId)).toEqual(['closed']);
-    expect(await world.balance(orgId)).toMatchObject({ balance: 970n, held: 0n });
+    expect(await harness.balance(orgId)).toMatchObject({ balance: 970n, held: 0n });
   });
 });
 
 describe('a request that arrives while its lease is given back', () => {
   it('borrows again if the sink has not read the end marker, and both requests are charged', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     await pass(gateway, 60_000);
     const again = await reserve(gateway, orgId, 20n);
@@ -168,37 +168,37 @@ describe('a request that arrives while its lease is given back', () => {
     await gateway.use(again, 20n);
     await pass(gateway, 60_000);
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
   });
 
   it('borrows on the same lease if the end marker was read and the lease is not called in', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     await pass(gateway, 60_000);
-    await world.stream.sink();
+    await harness.stream.sink();
     const again = await reserve(gateway, orgId, 20n);
     await sweep();
     expect(await states(orgId)).toEqual(['open']);
     await gateway.use(again, 20n);
     await gateway.close();
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
   });
 
   it('gets another lease if its lease is being called in, and no money is lost', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     await pass(gateway, 60_000);
-    await world.stream.sink();
-    const [again] = await Promise.all([reserve(gateway, orgId, 20n), world.sweeps.callIn()]);
-    world.stream.publishUsage(usageOf(again, 20n));
+    await harness.stream.sink();
+    const [again] = await Promise.all([reserve(gateway, orgId, 20n), harness.sweeps.callIn()]);
+    harness.stream.publishUsage(usageOf(again, 20n));
     await gateway.settle(again, 20n);
     await gateway.close();
     await sweep();
     await sweep();
-    expect(await world.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
   });
 });
 
@@ -306,17 +306,17 @@ describe('a lease that Valkey has lost', () => {
   it('does not end the next lease if a request borrows it before Valkey has answered', async () => {
     await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
-    const answers: (() => void)[] = [];
+    const responses: (() => void)[] = [];
     let isSlow = true;
     const gateway = own.gateway({
       through: (valkey) => ({
         ...valkey,
         runLoaded: async (script, call) => {
-          const answer = valkey.runLoaded(script, call);
-          await answer.catch(() => undefined);
+          const response = valkey.runLoaded(script, call);
+          await response.catch(() => undefined);
           if (isSlow && script.name === 'pot recall')
-            await new Promise<void>((resolve) => answers.push(resolve));
-          return answer;
+            await new Promise<void>((resolve) => responses.push(resolve));
+          return response;
         },
       }),
     });
@@ -324,11 +324,11 @@ describe('a lease that Valkey has lost', () => {
     await own.valkey.restart();
     await gateway.clock.advance(checkEveryMs);
     const tended = gateway.tend();
-    await expect.poll(() => answers.length).toBe(1);
+    await expect.poll(() => responses.length).toBe(1);
     const running = await reserve(gateway, orgId, 20n);
     expect(running.epoch).toBe(2n);
     isSlow = false;
-    for (const answer of answers) answer();
+    for (const response of responses) response();
     await tended;
     const next = await reserve(gateway, orgId, 20n);
     expect(next).toMatchObject({ epoch: 2n, gatewayId: running.gatewayId });

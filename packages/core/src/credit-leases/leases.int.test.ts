@@ -14,12 +14,12 @@ import {
 } from './leases.fixture.ts';
 import type { Reservation } from './client/client-types.ts';
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
 });
-afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(() => world.clock.reset());
+afterAll(() => harness[Symbol.asyncDispose]());
+beforeEach(() => harness.clock.reset());
 
 async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
   const got = await gateway.reserve(reserveRequestOf(orgId, amount));
@@ -30,7 +30,7 @@ async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Pro
 }
 
 const leases = (orgId: OrgId) =>
-  world.query(
+  harness.query(
     `select epoch::int, state, granted_nano_usd::int as granted, recalled_nano_usd::int as recalled,
             settled_nano_usd::int as settled
        from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
@@ -39,32 +39,32 @@ const leases = (orgId: OrgId) =>
 /** Everything ends, is worked through and closes. */
 async function wind(gateway: TestGateway): Promise<void> {
   await gateway.close();
-  world.clock.advance(61_000);
-  await world.sweeps.callIn();
-  await world.stream.sink();
-  await world.sweeps.closePassed();
+  harness.clock.advance(61_000);
+  await harness.sweeps.callIn();
+  await harness.stream.sink();
+  await harness.sweeps.closePassed();
 }
 
 describe('a pot', () => {
   it('is lent to, spent from, charged exactly and closed, and the rest goes back', async () => {
-    const gateway = world.gateway();
-    const orgId = await world.organisation(1_000n);
+    const gateway = harness.gateway();
+    const orgId = await harness.organisation(1_000n);
     const one = await reserved(gateway, orgId, 40n);
-    expect(await world.balance(orgId)).toEqual({ balance: 1_000n, held: 100n, available: 900n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 1_000n, held: 100n, available: 900n });
     const two = await reserved(gateway, orgId, 60n);
     await gateway.use(one, 25n);
     await gateway.use(two, 60n);
-    await world.stream.sink();
-    expect((await world.balance(orgId)).balance).toBe(915n);
+    await harness.stream.sink();
+    expect((await harness.balance(orgId)).balance).toBe(915n);
     await wind(gateway);
-    expect(await world.balance(orgId)).toEqual({ balance: 915n, held: 0n, available: 915n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 915n, held: 0n, available: 915n });
     expect((await leases(orgId)).map(({ state }) => state)).toEqual(['closed']);
   });
 
   it('never lets more be spent than there is, however many gateways ask at once', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateways = Array.from({ length: 4 }, () => world.gateway());
-    const answers = await Promise.all(
+    const orgId = await harness.organisation(1_000n);
+    const gateways = Array.from({ length: 4 }, () => harness.gateway());
+    const responses = await Promise.all(
       Array.from({ length: 120 }, async (_, nth) => {
         const gateway = gateways[nth % 4] ?? expect.fail('no gateway');
         const got = await gateway.reserve(reserveRequestOf(orgId, 13n));
@@ -72,24 +72,24 @@ describe('a pot', () => {
         return got;
       }),
     );
-    const admitted = answers.filter((got) => !('refused' in got)).length;
+    const admitted = responses.filter((got) => !('refused' in got)).length;
     expect(admitted).toBeLessThanOrEqual(76);
     expect(admitted).toBeGreaterThanOrEqual(60);
-    await world.stream.sink();
-    expect(await world.balance(orgId)).toMatchObject({ balance: 1_000n - 13n * BigInt(admitted) });
+    await harness.stream.sink();
+    expect(await harness.balance(orgId)).toMatchObject({ balance: 1_000n - 13n * BigInt(admitted) });
     expect(
-      await world.query(`select * from ledger_entries e join ledger_accounts a on a.id = e.account_id
+      await harness.query(`select * from ledger_entries e join ledger_accounts a on a.id = e.account_id
       where a.kind = 'shortfall'`),
     ).toEqual([]);
     for (const gateway of gateways) await wind(gateway);
-    expect((await world.balance(orgId)).held).toBe(0n);
+    expect((await harness.balance(orgId)).held).toBe(0n);
   });
 
   it('says 402 when the ledger says that there is no money, and 503 when the ledger says nothing', async () => {
-    const orgId = await world.organisation(50n);
+    const orgId = await harness.organisation(50n);
     let away = false;
-    const gateway = world.gateway({
-      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    const gateway = harness.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : harness.service.lease(request)),
     });
     await reserved(gateway, orgId, 10n);
     expect(await gateway.reserve(reserveRequestOf(orgId, 45n))).toMatchObject({
@@ -101,15 +101,15 @@ describe('a pot', () => {
     });
     // What is in the pot is spent on without the ledger.
     await reserved(gateway, orgId, 15n);
-    const stranger = await world.organisation(1_000n);
-    expect(await gateway.reserve(reserveRequestOf(stranger, 1n))).toMatchObject({
+    const outsider = await harness.organisation(1_000n);
+    expect(await gateway.reserve(reserveRequestOf(outsider, 1n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
   });
 
   it('takes no refusal that was for a larger request: who needs less is asked for again', async () => {
-    const orgId = await world.organisation(50n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(50n);
+    const gateway = harness.gateway();
     const [large, small, larger] = await Promise.all([
       gateway.reserve(reserveRequestOf(orgId, 1_000n)),
       gateway.reserve(reserveRequestOf(orgId, 10n)),
@@ -122,8 +122,8 @@ describe('a pot', () => {
   });
 
   it('takes no amount that would make it larger', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 10n);
     await expect(gateway.reserve(reserveRequestOf(orgId, -1_000n))).rejects.toThrow(RangeError);
     await expect(gateway.settle(got, -1_000n)).rejects.toThrow(RangeError);
@@ -136,8 +136,8 @@ describe('a pot', () => {
 
   it('is not forgotten by a gateway in the instant in which a request comes', async () => {
     for (let steps = 0; steps < 16; steps += 1) {
-      const orgId = await world.organisation(100n);
-      const gateway = world.gateway();
+      const orgId = await harness.organisation(100n);
+      const gateway = harness.gateway();
       await gateway.use(await reserved(gateway, orgId, 10n), 10n);
       await gateway.clock.advance(26_000);
       await gateway.tend();
@@ -147,18 +147,20 @@ describe('a pot', () => {
       const got = await reserved(gateway, orgId, 10n);
       await tending;
       await gateway.use(got, 10n);
-      const [pot] = await world.query(`select lease.epoch::int, server.namespace
+      const [pot] = await harness.query(`select lease.epoch::int, server.namespace
         from pot_leases lease, pot_servers server where lease.org_id = '${toUuid(orgId)}' and lease.state = 'open'`);
       const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
-      expect(await world.valkey.client.command(['HGET', key, 'reserved']), `after ${steps} steps`).toBe('0');
+      expect(await harness.valkey.client.command(['HGET', key, 'reserved']), `after ${steps} steps`).toBe(
+        '0',
+      );
     }
   });
 
   it('admits nothing past its lease, which it prolongs only while it is used', async () => {
-    const orgId = await world.organisation(1_000n);
+    const orgId = await harness.organisation(1_000n);
     let away = false;
-    const gateway = world.gateway({
-      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    const gateway = harness.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : harness.service.lease(request)),
     });
     const first = await reserved(gateway, orgId, 10n);
     await gateway.clock.advance(26_000);
@@ -175,8 +177,8 @@ describe('a pot', () => {
   });
 
   it('asks ahead before it is dry, one question at a time', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     for (let nth = 0; nth < 30; nth += 1) {
       const one = await reserved(gateway, orgId, 20n);
       await gateway.use(one, 20n);
@@ -188,8 +190,8 @@ describe('a pot', () => {
   });
 
   it('is not there in test mode, which is free: only limits count, and they go on without Valkey', async () => {
-    const orgId = await world.organisation(0n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(0n);
+    const gateway = harness.gateway();
     const limits = [limitOf('tokens', orgId, 10)];
     const ask = () => ({ ...reserveRequestOf(orgId, 1_000n), mode: 'test' as const, limits, tokens: 6 });
     const got = await gateway.reserve(ask());
@@ -199,35 +201,35 @@ describe('a pot', () => {
     await gateway.settle(got, 0n, 1);
     expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null });
     expect(gateway.requests()).toBe(0);
-    world.cutGateways(true);
+    harness.cutGateways(true);
     expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null, rate: { degraded: true } });
-    world.cutGateways(false);
+    harness.cutGateways(false);
     await gateway.close();
   });
 
   it('refuses an account that is frozen, also one that has money in its pot', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     await reserved(gateway, orgId, 10n);
-    await world.query(`update ledger_accounts set frozen_at = now()
+    await harness.query(`update ledger_accounts set frozen_at = now()
       where org_id = '${toUuid(orgId)}' and kind = 'credit'`);
-    expect(await world.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+    expect(await harness.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
       refused: 'ACCOUNT_FROZEN',
     });
     expect(await gateway.reserve(reserveRequestOf(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
-    expect(await world.balance(orgId)).toMatchObject({ held: 10n });
+    expect(await harness.balance(orgId)).toMatchObject({ held: 10n });
   });
 
   it('does not count beyond what Lua counts exactly', async () => {
-    const gateway = world.gateway();
-    const orgId = await world.organisation(2n ** 60n);
+    const gateway = harness.gateway();
+    const orgId = await harness.organisation(2n ** 60n);
     expect(await gateway.reserve(reserveRequestOf(orgId, 2n ** 52n + 1n))).toMatchObject({
       refused: 'INSUFFICIENT_BALANCE',
     });
     // Nor if a gateway forgets to look.
     const request = { orgId, mode: 'live', cell: 1, gatewayId: 'careless', seen: null, budgets: [] } as const;
     const shortage = 2n ** 52n + 1n;
-    expect(await world.service.lease({ ...request, shortage, wanted: shortage })).toMatchObject({
+    expect(await harness.service.lease({ ...request, shortage, wanted: shortage })).toMatchObject({
       outcome: 'refused',
       reason: 'no money',
     });
@@ -236,14 +238,14 @@ describe('a pot', () => {
     const second = await reserved(gateway, orgId, 2n ** 40n + 1n);
     expect(second.epoch).toBe(first.epoch + 1n);
     await gateway.use(second, 2n ** 40n + 1n);
-    await world.stream.sink();
-    expect((await world.balance(orgId)).balance).toBe(2n ** 60n - 2n ** 52n + 7n - 2n ** 40n - 1n);
+    await harness.stream.sink();
+    expect((await harness.balance(orgId)).balance).toBe(2n ** 60n - 2n ** 52n + 7n - 2n ** 40n - 1n);
   });
 });
 
 describe('a budget lent with the pot', () => {
   const budgetOf = (orgId: OrgId, limit: bigint) =>
-    world.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
+    harness.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
       const keyId = tx.ids.next('key');
       const budget = await createBudget(tx, {
         orgId,
@@ -259,20 +261,20 @@ describe('a budget lent with the pot', () => {
     });
 
   it('is lent for all that wait at once, so that a burst is admitted whole', async () => {
-    const orgId = await world.organisation(1_000_000n);
+    const orgId = await harness.organisation(1_000_000n);
     const { id } = await budgetOf(orgId, 500_000n);
-    const gateway = world.gateway();
+    const gateway = harness.gateway();
     const ask = (amount: bigint) => gateway.reserve({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     // What is lent at first is far from enough for what comes then.
     await ask(1n);
-    const answers = await Promise.all(Array.from({ length: 200 }, () => ask(1_000n)));
-    expect(answers.filter((got) => 'refused' in got)).toEqual([]);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => ask(1_000n)));
+    expect(responses.filter((got) => 'refused' in got)).toEqual([]);
   });
 
   it('stops its key and nobody else, and is charged with the usage', async () => {
-    const orgId = await world.organisation(10_000n);
+    const orgId = await harness.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
-    const gateway = world.gateway();
+    const gateway = harness.gateway();
     const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const first = await gateway.reserve(with_(100n));
     expect(first).toMatchObject({ epoch: 1n });
@@ -285,9 +287,9 @@ describe('a budget lent with the pot', () => {
   });
 
   it('that does not cover a request says what is needed, what is left and whether running requests have the rest', async () => {
-    const orgId = await world.organisation(10_000n);
+    const orgId = await harness.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
-    const gateway = world.gateway();
+    const gateway = harness.gateway();
     const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const lackOf = async (amount: bigint) => {
       const got = await gateway.reserve(with_(amount));
@@ -311,9 +313,9 @@ describe('a budget lent with the pot', () => {
   });
 
   it('is waited for while a request that is over gives back what it did not use', async () => {
-    const orgId = await world.organisation(10_000n);
+    const orgId = await harness.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
-    const gateway = world.gateway();
+    const gateway = harness.gateway();
     const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const first = await gateway.reserve(with_(100n));
     if ('refused' in first) return expect.fail(first.refused);
@@ -325,16 +327,16 @@ describe('a budget lent with the pot', () => {
   });
 
   it('counts once: what was lent shrinks by what is charged', async () => {
-    const orgId = await world.organisation(10_000n);
+    const orgId = await harness.organisation(10_000n);
     const { id, keyId } = await budgetOf(orgId, 150n);
-    const gateway = world.gateway();
+    const gateway = harness.gateway();
     const got = await gateway.reserve({ ...reserveRequestOf(orgId, 100n), budgets: [id] });
     if ('refused' in got) return expect.fail(got.refused);
-    world.stream.publishUsage({ ...usageOf(got, 80n), keyId });
+    harness.stream.publishUsage({ ...usageOf(got, 80n), keyId });
     await gateway.settle(got, 80n);
-    await world.stream.sink();
+    await harness.stream.sink();
     const limit = () =>
-      world.query(`select balance_nano_usd::int as balance, held_nano_usd::int as held
+      harness.query(`select balance_nano_usd::int as balance, held_nano_usd::int as held
         from ledger_accounts where id = '${toUuid(id)}'`);
     expect(await limit()).toEqual([{ balance: 70, held: 20 }]);
     await wind(gateway);
@@ -344,88 +346,88 @@ describe('a budget lent with the pot', () => {
 
 describe('a recall', () => {
   it('frees what is not reserved, for something else, and the pot stays modest for a while', async () => {
-    const orgId = await world.organisation(200n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(200n);
+    const gateway = harness.gateway();
     await reserved(gateway, orgId, 30n);
-    expect(await world.balance(orgId)).toMatchObject({ held: 100n, available: 100n });
-    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(50n);
-    expect(await world.balance(orgId)).toMatchObject({ held: 50n, available: 150n });
-    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 500n })).toBe(20n);
-    expect(await world.balance(orgId)).toMatchObject({ held: 30n, available: 170n });
+    expect(await harness.balance(orgId)).toMatchObject({ held: 100n, available: 100n });
+    expect(await harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(50n);
+    expect(await harness.balance(orgId)).toMatchObject({ held: 50n, available: 150n });
+    expect(await harness.service.recallFor({ orgId, mode: 'live', amount: 500n })).toBe(20n);
+    expect(await harness.balance(orgId)).toMatchObject({ held: 30n, available: 170n });
     await reserved(gateway, orgId, 10n);
-    expect(await world.balance(orgId)).toMatchObject({ held: 40n, available: 160n });
+    expect(await harness.balance(orgId)).toMatchObject({ held: 40n, available: 160n });
   });
 
   it('and another at the same time each free what they ask for', async () => {
-    const orgId = await world.organisation(200n);
-    await reserved(world.gateway(), orgId, 10n);
-    const recall = (amount: bigint) => world.service.recallFor({ orgId, mode: 'live', amount });
+    const orgId = await harness.organisation(200n);
+    await reserved(harness.gateway(), orgId, 10n);
+    const recall = (amount: bigint) => harness.service.recallFor({ orgId, mode: 'live', amount });
     expect(await Promise.all([recall(30n), recall(30n), recall(30n)])).toEqual([30n, 30n, 30n]);
-    expect(await world.balance(orgId)).toMatchObject({ held: 10n, available: 190n });
+    expect(await harness.balance(orgId)).toMatchObject({ held: 10n, available: 190n });
   });
 
   it('of an organisation without a pot frees nothing', async () => {
-    const orgId = await world.organisation(200n);
-    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(0n);
+    const orgId = await harness.organisation(200n);
+    expect(await harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(0n);
   });
 });
 
 describe('usage', () => {
   const shortfallOf = (orgId: OrgId) =>
-    world.query(`select coalesce(-sum(e.amount_nano_usd), 0)::int as borne
+    harness.query(`select coalesce(-sum(e.amount_nano_usd), 0)::int as borne
       from ledger_transfers t join ledger_entries e on e.transfer_id = t.id
       join ledger_accounts a on a.id = e.account_id
      where t.org_id = '${toUuid(orgId)}' and a.kind = 'shortfall'`);
 
   it('is charged once, whatever arrives twice, and no more than was reserved: the operator bears the rest', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 60n);
     const other = await reserved(gateway, orgId, 20n);
     await gateway.use(got, 130n);
     await gateway.use(got, 130n);
-    const posted = await world.stream.sink();
+    const posted = await harness.stream.sink();
     expect(posted.map(({ verdict }) => verdict)).toEqual(['charged', 'duplicate']);
     expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
     // What the other request has reserved is still there for it, in the book and in Valkey.
-    expect(await world.balance(orgId)).toEqual({ balance: 40n, held: 20n, available: 20n });
+    expect(await harness.balance(orgId)).toEqual({ balance: 40n, held: 20n, available: 20n });
     await gateway.use(other, 20n);
-    await world.stream.sink();
-    expect(await world.balance(orgId)).toMatchObject({ balance: 20n });
+    await harness.stream.sink();
+    expect(await harness.balance(orgId)).toMatchObject({ balance: 20n });
     expect(await leases(orgId)).toMatchObject([{ settled: 80 }]);
     expect(await shortfallOf(orgId)).toEqual([{ borne: 70 }]);
   });
 
   it('that was reserved nothing costs nothing, and more than the lease has costs what the lease has', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const free = await reserved(gateway, orgId, 0n);
-    world.stream.publishUsage(usageOf(free, 30n));
+    harness.stream.publishUsage(usageOf(free, 30n));
     const got = await reserved(gateway, orgId, 80n);
-    world.stream.publishUsage({ ...usageOf(got, 500n), reserved: 1_000n });
-    const { held } = await world.balance(orgId);
-    await world.stream.sink();
-    expect((await world.balance(orgId)).balance).toBe(100n - held);
+    harness.stream.publishUsage({ ...usageOf(got, 500n), reserved: 1_000n });
+    const { held } = await harness.balance(orgId);
+    await harness.stream.sink();
+    expect((await harness.balance(orgId)).balance).toBe(100n - held);
     expect(await shortfallOf(orgId)).toEqual([{ borne: 530 - Number(held) }]);
   });
 
   it('of a closed lease is recorded and never charged; of a foreign lease likewise', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 60n);
     await gateway.settle(got, 0n);
     await wind(gateway);
     await gateway.use(got, 60n);
-    const thief = await world.organisation(1_000n);
-    const own = await reserved(world.gateway(), thief, 1n);
+    const thief = await harness.organisation(1_000n);
+    const own = await reserved(harness.gateway(), thief, 1n);
     await gateway.use({ ...got, requestId: nextRequestId(), orgId: thief }, 60n);
     await gateway.use({ ...own, requestId: nextRequestId(), mode: 'test' }, 60n);
-    expect((await world.stream.sink()).map(({ verdict }) => verdict)).toEqual([
+    expect((await harness.stream.sink()).map(({ verdict }) => verdict)).toEqual([
       'late',
       'unknown_lease',
       'unknown_lease',
     ]);
-    expect((await world.balance(orgId)).balance).toBe(1_000n);
-    expect((await world.balance(thief)).balance).toBe(1_000n);
+    expect((await harness.balance(orgId)).balance).toBe(1_000n);
+    expect((await harness.balance(thief)).balance).toBe(1_000n);
   });
 });

@@ -12,14 +12,14 @@ import {
 } from './leases.fixture.ts';
 import type { Reservation, ReserveRequest } from './client/client-types.ts';
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
-async function reserved(gateway: TestGateway, ask: ReserveRequest): Promise<Reservation> {
-  const got = await gateway.reserve(ask);
+async function reserved(gateway: TestGateway, request: ReserveRequest): Promise<Reservation> {
+  const got = await gateway.reserve(request);
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
   await gateway.idle();
   return got;
@@ -27,16 +27,16 @@ async function reserved(gateway: TestGateway, ask: ReserveRequest): Promise<Rese
 
 /** What the pot has set aside for requests. */
 async function setAside(orgId: OrgId): Promise<number> {
-  const [pot] = await world.query('select namespace from pot_servers');
+  const [pot] = await harness.query('select namespace from pot_servers');
   const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
-  return Number((await world.valkey.client.command(['HGET', key, 'reserved'])) ?? 0);
+  return Number((await harness.valkey.client.command(['HGET', key, 'reserved'])) ?? 0);
 }
 
 const remainingOf = ({ rate }: { rate: Reservation['rate'] }): number[] =>
   rate.policies.map(({ remaining }) => remaining);
 
 function budgetOf(orgId: OrgId, limit: bigint, isOfAll = false): Promise<BudgetId> {
-  return world.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
+  return harness.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
     const keyIds = isOfAll ? null : [tx.ids.next('key')];
     const { id } = await createBudget(tx, {
       ...{ orgId, mode: 'live', name: 'small', keyIds, period: 'month', limit: nanoUsd(limit) },
@@ -48,8 +48,8 @@ function budgetOf(orgId: OrgId, limit: bigint, isOfAll = false): Promise<BudgetI
 
 describe('limits and money', () => {
   it('are taken both or neither, and every answer says what is left of the limits', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const limits = [limitOf('requests', orgId, 5), limitOf('tokens', orgId, 100)];
     const ask = (amount: bigint, tokens = 10) => ({ ...reserveRequestOf(orgId, amount), limits, tokens });
     // For want of money, with a lease or without one: it counts as a request, and as no tokens.
@@ -78,8 +78,8 @@ describe('limits and money', () => {
   });
 
   it('keep who has no money from asking the ledger without end', async () => {
-    const orgId = await world.organisation(0n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(0n);
+    const gateway = harness.gateway();
     const limits = [limitOf('requests', orgId, 4)];
     const outcomes: unknown[] = [];
     for (let nth = 0; nth < 10; nth += 1) {
@@ -94,32 +94,32 @@ describe('limits and money', () => {
   });
 
   it('are counted once by all gateways together, however many ask at once', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateways = [world.gateway(), world.gateway()] as const;
+    const orgId = await harness.organisation(1_000n);
+    const gateways = [harness.gateway(), harness.gateway()] as const;
     const limits = [limitOf('requests', orgId, 20)];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, (_, nth) =>
         gateways[nth % 2 === 0 ? 0 : 1].reserve({ ...reserveRequestOf(orgId, 10n), limits }),
       ),
     );
-    expect(answers.filter((got) => 'leaseId' in got)).toHaveLength(20);
+    expect(responses.filter((got) => 'leaseId' in got)).toHaveLength(20);
     expect(await setAside(orgId)).toBe(200);
   });
 
   it('are not counted when Valkey cannot be asked, and then nothing is admitted', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const ask = { ...reserveRequestOf(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
     await reserved(gateway, ask);
-    world.cutGateways(true);
+    harness.cutGateways(true);
     const refusal = { refused: 'LEDGER_UNAVAILABLE', rate: { degraded: true, allowed: true } };
     expect(await gateway.reserve({ ...ask, requestId: testIds.next('req') })).toMatchObject(refusal);
-    world.cutGateways(false);
+    harness.cutGateways(false);
   });
 
   it('of a limit that makes no sense are an error, before anything is asked', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const limit = limitOf('tokens', orgId, 10);
     for (const wrong of [
       { limits: [limit, limit] },
@@ -135,8 +135,8 @@ describe('limits and money', () => {
 
 describe('what is settled', () => {
   it('gives back the tokens that were not used, once', async () => {
-    const orgId = await world.organisation(1_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(1_000n);
+    const gateway = harness.gateway();
     const limits = [limitOf('tokens', orgId, 100), limitOf('requests', orgId, 10)];
     const ask = (tokens: number) => ({ ...reserveRequestOf(orgId, 10n), limits, tokens });
     const first = await reserved(gateway, ask(90));
@@ -150,15 +150,15 @@ describe('what is settled', () => {
   });
 
   it('in one instant goes to Valkey in one call, in every order', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     const all = await Promise.all(
       Array.from({ length: 150 }, () => gateway.reserve(reserveRequestOf(orgId, 20n))),
     );
     const admitted = all.flatMap((got) => ('refused' in got ? [] : [got]));
     await gateway.idle();
     const calls = async (): Promise<number> => {
-      const info = String(await world.valkey.client.command(['INFO', 'commandstats']));
+      const info = String(await harness.valkey.client.command(['INFO', 'commandstats']));
       return Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1]);
     };
     const before = await calls();
@@ -170,8 +170,8 @@ describe('what is settled', () => {
 
 describe('a request that can be made smaller', () => {
   it('gets all it would like while there is enough, and is not made smaller before the ledger was asked', async () => {
-    const orgId = await world.organisation(100_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100_000n);
+    const gateway = harness.gateway();
     expect(await reserved(gateway, { ...reserveRequestOf(orgId, 50n), least: 1n })).toMatchObject({
       amount: 50n,
     });
@@ -181,15 +181,15 @@ describe('a request that can be made smaller', () => {
   });
 
   it('gets what can be had, down to its least, and is charged no more than that', async () => {
-    const orgId = await world.organisation(100n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(100n);
+    const gateway = harness.gateway();
     const elastic = () => ({ ...reserveRequestOf(orgId, 1_000n), least: 10n });
     const first = await reserved(gateway, elastic());
     expect(first.amount).toBeGreaterThanOrEqual(10n);
     expect(first.amount).toBeLessThanOrEqual(100n);
     await gateway.use(first, 1_000n);
-    await world.stream.sink();
-    expect((await world.balance(orgId)).balance).toBe(100n - first.amount);
+    await harness.stream.sink();
+    expect((await harness.balance(orgId)).balance).toBe(100n - first.amount);
     let rest = 100n - first.amount;
     for (;;) {
       await gateway.clock.advance(1_001);
@@ -205,10 +205,10 @@ describe('a request that can be made smaller', () => {
   });
 
   it('is admitted by what the pot has while the ledger is away', async () => {
-    const orgId = await world.organisation(1_000n);
+    const orgId = await harness.organisation(1_000n);
     let away = false;
-    const gateway = world.gateway({
-      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    const gateway = harness.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : harness.service.lease(request)),
     });
     await reserved(gateway, reserveRequestOf(orgId, 10n));
     away = true;
@@ -219,8 +219,8 @@ describe('a request that can be made smaller', () => {
   });
 
   it('keeps within its budgets too', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     const budgets = [await budgetOf(orgId, 70n)];
     const got = await reserved(gateway, { ...reserveRequestOf(orgId, 1_000n), least: 20n, budgets });
     expect(got.amount).toBe(70n);
@@ -235,25 +235,25 @@ describe('a request that can be made smaller', () => {
 
 describe('budgets', () => {
   it('of the whole organisation are held against by its pot: all of one can be spent, and no more', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     const id = await budgetOf(orgId, 150n, true);
     const first = await reserved(gateway, reserveRequestOf(orgId, 90n));
     const second = await reserved(gateway, reserveRequestOf(orgId, 60n));
     expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
     await gateway.use(first, 90n);
     await gateway.use(second, 60n);
-    await world.stream.sink();
-    const [account] = await world.query(`select balance_nano_usd::int as rest, held_nano_usd::int as held
+    await harness.stream.sink();
+    const [account] = await harness.query(`select balance_nano_usd::int as rest, held_nano_usd::int as held
       from ledger_accounts where id = '${toUuid(id)}'`);
     expect(account).toEqual({ rest: 0, held: 0 });
   });
 
   it('of the whole organisation that are made while money is lent count from the next question on', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     await reserved(gateway, reserveRequestOf(orgId, 1_000n));
-    expect((await world.balance(orgId)).held).toBeGreaterThan(2_000n);
+    expect((await harness.balance(orgId)).held).toBeGreaterThan(2_000n);
     await budgetOf(orgId, 150n, true);
     await gateway.clock.advance(30_000);
     await gateway.tend();
@@ -264,11 +264,11 @@ describe('budgets', () => {
   });
 
   it('count at once when what was lent is called in as they are made', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     const underWay = await reserved(gateway, reserveRequestOf(orgId, 1_000n));
     await budgetOf(orgId, 150n, true);
-    await world.service.recallFor({ orgId, mode: 'live', amount: 'all' });
+    await harness.service.recallFor({ orgId, mode: 'live', amount: 'all' });
     // What a request under way gives back afterwards is not spent beyond the budget either.
     await gateway.use(underWay, 0n);
     expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
@@ -277,13 +277,13 @@ describe('budgets', () => {
   });
 
   it('that are lowered below what was lent of them count from the next question on', async () => {
-    const orgId = await world.organisation(10_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(10_000n);
+    const gateway = harness.gateway();
     const id = await budgetOf(orgId, 1_000n);
     const ask = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     await reserved(gateway, { ...ask(900n), least: 100n });
     await gateway.use(await reserved(gateway, ask(100n)), 0n);
-    await world.db.transaction({ name: 'lower', isolation: 'read committed' }, (tx) =>
+    await harness.db.transaction({ name: 'lower', isolation: 'read committed' }, (tx) =>
       changeBudget(tx, orgId, 'live', id, { limit: nanoUsd(950n) }),
     );
     await gateway.clock.advance(30_000);

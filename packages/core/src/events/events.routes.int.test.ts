@@ -100,8 +100,8 @@ async function write(orgId: OrgId, names: readonly string[], mode: 'live' | 'tes
 }
 
 async function get(query: string, headers: { authorization: string }) {
-  const answer = await fetch(`${url}${query}`, { headers });
-  return { status: answer.status, body: (await answer.json()) as Record<string, never> };
+  const response = await fetch(`${url}${query}`, { headers });
+  return { status: response.status, body: (await response.json()) as Record<string, never> };
 }
 
 const settled = (orgId: OrgId, count: number) =>

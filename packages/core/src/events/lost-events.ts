@@ -41,20 +41,20 @@ async function* readStream({ nats, channels }: LostEventsDeps): AsyncGenerator<r
   }
 }
 
-async function* readLostEvents(parts: LostEventsDeps): AsyncGenerator<readonly FeedEvent[]> {
+async function* readLostEvents(deps: LostEventsDeps): AsyncGenerator<readonly FeedEvent[]> {
   const heads = new Map<OrgId, number>();
-  for await (const events of readStream(parts)) {
+  for await (const events of readStream(deps)) {
     for (const { orgId } of events) {
-      if (!heads.has(orgId)) heads.set(orgId, (await getFeedHead(parts.db, orgId)).lastSeq);
+      if (!heads.has(orgId)) heads.set(orgId, (await getFeedHead(deps.db, orgId)).lastSeq);
     }
     const lost = events.filter(({ orgId, seq }) => seq > (heads.get(orgId) ?? 0));
     if (lost.length > 0) yield lost;
   }
 }
 
-export async function findLostEvents(parts: LostEventsDeps): Promise<readonly LostEvents[]> {
+export async function findLostEvents(deps: LostEventsDeps): Promise<readonly LostEvents[]> {
   const found = new Map<OrgId, LostEvents>();
-  for await (const events of readLostEvents(parts)) {
+  for await (const events of readLostEvents(deps)) {
     for (const { orgId, seq } of events) {
       const before = found.get(orgId) ?? { orgId, firstSeq: seq, lastSeq: seq, count: 0 };
       found.set(orgId, {
@@ -72,10 +72,10 @@ export async function findLostEvents(parts: LostEventsDeps): Promise<readonly Lo
  * Stores them again under the numbers and ids that readers have seen, so that no number stands for two events. Call it while
  * nothing else is numbered. Answers how many there were.
  */
-export async function storeLostEvents(parts: LostEventsDeps): Promise<number> {
+export async function storeLostEvents(deps: LostEventsDeps): Promise<number> {
   let count = 0;
-  for await (const events of readLostEvents(parts)) {
-    await parts.db.transaction({ name: 'store lost events', isolation: 'read committed' }, (tx) =>
+  for await (const events of readLostEvents(deps)) {
+    await deps.db.transaction({ name: 'store lost events', isolation: 'read committed' }, (tx) =>
       insertLostEvents(tx, events),
     );
     count += events.length;

@@ -19,46 +19,46 @@ import { placementRequestFor } from './placement-request.fixture.ts';
 /** What operators say, and what the reads of the engine make of it. */
 
 const cause = systemAuditContext('test', 'live');
-let world: FleetHarness;
+let harness: FleetHarness;
 let sync: FleetSync;
 
 beforeEach(async () => {
-  world = await createFleetHarness();
-  sync = world.worker('one');
-  await world.configure('a');
+  harness = await createFleetHarness();
+  sync = harness.worker('one');
+  await harness.configure('a');
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-  world.db.transaction({ name: 'test', isolation: 'read committed' }, work);
+  harness.db.transaction({ name: 'test', isolation: 'read committed' }, work);
 
 const read = async (): Promise<void> => {
-  await world.clock.advance(10 * SECOND_MS);
+  await harness.clock.advance(10 * SECOND_MS);
   await sync.tick();
-  expect((await sync.look(await world.clusterId('a'))).outcome).toBe('read');
+  expect((await sync.look(await harness.clusterId('a'))).outcome).toBe('read');
 };
 
 async function rentOne() {
-  const orgId = await world.organisation();
+  const orgId = await harness.organisation();
   return run((tx) => place(tx, placementRequestFor(orgId, 'eu')));
 }
 
 const free = async (): Promise<number> => {
-  const rows = await world.rows<{ free: number }>('select sum(gpus_free)::int as free from node_capacity');
+  const rows = await harness.rows<{ free: number }>('select sum(gpus_free)::int as free from node_capacity');
   return rows[0]?.free ?? 0;
 };
 
 describe('a GPU that an operator took out', () => {
   async function takenOut() {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    const before = await world.node('n1');
+    const before = await harness.node('n1');
     const [first] = before.gpus;
     if (first === undefined) throw new Error('no GPU was read');
     const mark = (faulty: boolean) =>
       run((tx) => setGpuFaulty(tx, cause, before.id, first.id, { faulty, reason: 'row remapping failed' }));
     await mark(true);
-    const now = async () => (await world.node('n1')).gpus.find(({ id }) => id === first.id);
+    const now = async () => (await harness.node('n1')).gpus.find(({ id }) => id === first.id);
     return { mark, now };
   }
 
@@ -67,12 +67,12 @@ describe('a GPU that an operator took out', () => {
     await read();
     expect(await now()).toMatchObject({ state: 'faulty', stateReason: 'row remapping failed' });
     expect(await free()).toBe(7);
-    expect((await world.node('n1')).statusReason).toContain('1 faulty (0000:10:00.0)');
+    expect((await harness.node('n1')).statusReason).toContain('1 faulty (0000:10:00.0)');
   });
 
   it('keeps the reason for it when the engine tells something new of the device', async () => {
     const { now } = await takenOut();
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       node(
         'n1',
         Array.from({ length: 8 }, (_, index) => gpu(index, { ramMb: 81_000 })),
@@ -93,12 +93,12 @@ describe('a GPU that an operator took out', () => {
     expect([(await now())?.state, await free()]).toEqual(['missing', 7]);
     await read();
     expect(await now()).toMatchObject({ state: 'present', stateReason: null });
-    expect([await free(), (await world.node('n1')).statusReason]).toEqual([8, null]);
+    expect([await free(), (await harness.node('n1')).statusReason]).toEqual([8, null]);
   });
 
   it('and put back is not sold while the engine does not show it', async () => {
     const { mark, now } = await takenOut();
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       node(
         'n1',
         Array.from({ length: 7 }, (_, index) => gpu(index + 1)),
@@ -113,44 +113,44 @@ describe('a GPU that an operator took out', () => {
 
 describe('a drain', () => {
   it('of an offline node that was never read is refused, as it is while it registers: nothing would remember it', async () => {
-    world.engine('a').nodes = [unreachable('n1')];
+    harness.engine('a').nodes = [unreachable('n1')];
     for (let reads = 0; reads < 3; reads += 1) await read();
-    const { id, status, backTo } = await world.node('n1');
+    const { id, status, backTo } = await harness.node('n1');
     expect([status, backTo]).toEqual(['node_offline', 'node_registering']);
     const drained = run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'bad rack' }));
     await expect(drained).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
     await run((tx) => applyNodeAction(tx, cause, id, 'quarantine', { reason: 'bad rack' }));
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect((await world.node('n1')).status).toBe('node_quarantined');
+    expect((await harness.node('n1')).status).toBe('node_quarantined');
   });
 
   it('is overdue when its deadline has passed and somebody is still there, also while the node is away', async () => {
-    world.engine('a').nodes = [node('n1'), node('n2', [])];
+    harness.engine('a').nodes = [node('n1'), node('n2', [])];
     await read();
     await rentOne();
-    const deadlineAt = new Date(world.clock.nowMs() + MINUTE_MS);
+    const deadlineAt = new Date(harness.clock.nowMs() + MINUTE_MS);
     for (const name of ['n1', 'n2']) {
-      const { id } = await world.node(name);
+      const { id } = await harness.node(name);
       await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'old fans', deadlineAt }));
     }
-    const overdue = () => countOverdueDrains(world.db, world.clock.now());
+    const overdue = () => countOverdueDrains(harness.db, harness.clock.now());
     expect(await overdue()).toBe(0);
-    await world.clock.advance(2 * MINUTE_MS);
+    await harness.clock.advance(2 * MINUTE_MS);
     expect(await overdue()).toBe(1);
-    world.engine('a').nodes = [unreachable('n1'), node('n2', [])];
+    harness.engine('a').nodes = [unreachable('n1'), node('n2', [])];
     for (let reads = 0; reads < 3; reads += 1) await read();
-    expect((await world.node('n1')).status).toBe('node_offline');
+    expect((await harness.node('n1')).status).toBe('node_offline');
     expect(await overdue()).toBe(1);
   });
 });
 
 it('a removed node is no longer counted, whatever its engine still lists', async () => {
-  world.engine('a').nodes = [node('n1'), node('n2')];
+  harness.engine('a').nodes = [node('n1'), node('n2')];
   await read();
-  const counted = async () => (await countGpus(world.db)).map(({ total, free: left }) => [total, left]);
+  const counted = async () => (await countGpus(harness.db)).map(({ total, free: left }) => [total, left]);
   expect(await counted()).toEqual([[16, 16]]);
-  const { id } = await world.node('n1');
+  const { id } = await harness.node('n1');
   await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'sold' }));
   expect(await counted()).toEqual([[16, 8]]);
   await run((tx) => applyNodeAction(tx, cause, id, 'remove', { reason: 'sold' }));
@@ -159,17 +159,17 @@ it('a removed node is no longer counted, whatever its engine still lists', async
 });
 
 it('a list of nodes costs the same statements however many nodes and GPUs are on the page', async () => {
-  await insertFleet(world.db, { nodes: 60 });
+  await insertFleet(harness.db, { nodes: 60 });
   const counted = async (limit: number): Promise<number> => {
     let statements = 0;
-    const kysely = world.db.kysely.withPlugin({
+    const kysely = harness.db.kysely.withPlugin({
       transformQuery: ({ node: query }) => {
         statements += 1;
         return query;
       },
       transformResult: async ({ result }) => result,
     });
-    const reader: Db = { ...world.db, kysely };
+    const reader: Db = { ...harness.db, kysely };
     const nodes = await listNodes(reader, {}, { limit, after: null });
     expect(nodes).toHaveLength(Math.min(60, limit + 1));
     expect(nodes.every((each) => each.gpus.length === 8)).toBe(true);
@@ -184,7 +184,7 @@ it('switches thrown at once are written down one after the other: each begins wh
       run((tx) => updateProvider(tx, cause, 'own', { enabled: index % 2 === 0, reason: `switch ${index}` })),
     ),
   );
-  const lines = await world.rows<{ before: { enabled: boolean }; after: { enabled: boolean } }>(
+  const lines = await harness.rows<{ before: { enabled: boolean }; after: { enabled: boolean } }>(
     `select before, after from audit_log where action = 'provider.switched' order by id`,
   );
   expect(lines).toHaveLength(8);

@@ -97,8 +97,8 @@ describe('an act on a node', () => {
   it('of which two come at once is done once, and both are answered', async () => {
     const { nodeId } = await plantOne();
     const drain = () => run((tx) => applyNodeAction(tx, cause, nodeId, 'drain', { reason: 'old fans' }));
-    const answers = await Promise.all([drain(), drain(), drain()]);
-    expect(new Set(answers.map((node) => node.status))).toEqual(new Set(['node_draining']));
+    const responses = await Promise.all([drain(), drain(), drain()]);
+    expect(new Set(responses.map((node) => node.status))).toEqual(new Set(['node_draining']));
     const moves = await database.db.kysely
       .selectFrom('node_transitions')
       .select('seq')

@@ -29,14 +29,14 @@ const NODES = 12;
 const SEED = 4;
 const cause = systemAuditContext('storm', 'live');
 
-let world: FleetHarness;
+let harness: FleetHarness;
 beforeAll(async () => {
-  world = await createFleetHarness(16);
+  harness = await createFleetHarness(16);
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-  world.db.transaction({ name: 'storm', isolation: 'read committed' }, work);
+  harness.db.transaction({ name: 'storm', isolation: 'read committed' }, work);
 
 /** What everybody may be told, and nothing else: each refusal that is no fault fails the test. */
 async function mayRefuse(work: Promise<unknown>): Promise<void> {
@@ -64,13 +64,13 @@ function report(random: Random, cluster: string): readonly InventoryNode[] | nul
 }
 
 async function watch(random: Random, holder: string): Promise<void> {
-  const sync = world.worker(holder, { tuning: { silentMs: 3 * SECOND_MS } });
+  const sync = harness.worker(holder, { tuning: { silentMs: 3 * SECOND_MS } });
   for (let round = 0; round < ROUNDS; round += 1) {
     // Two who move the clock at once would set it back.
-    if (holder === 'one') await world.clock.advance(random.int(0, 2 * SECOND_MS));
+    if (holder === 'one') await harness.clock.advance(random.int(0, 2 * SECOND_MS));
     for (const id of await sync.tick()) {
       const cluster = random.pick(['a', 'b', 'c']);
-      world.engine(cluster).nodes = report(random, cluster);
+      harness.engine(cluster).nodes = report(random, cluster);
       await sync.look(id);
     }
   }
@@ -78,7 +78,7 @@ async function watch(random: Random, holder: string): Promise<void> {
 }
 
 async function rent(random: Random): Promise<void> {
-  const orgId = await world.organisation();
+  const orgId = await harness.organisation();
   const held: Placement[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     if (held.length > 6 || random.chance(0.4)) {
@@ -115,7 +115,7 @@ async function rent(random: Random): Promise<void> {
 async function operate(random: Random): Promise<void> {
   const actor = { kind: 'operator', id: 'usr_storm' } as const;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const nodes = await world.nodes();
+    const nodes = await harness.nodes();
     if (nodes.length === 0) continue;
     const { id, gpus } = random.pick(nodes);
     const to = random.weighted([
@@ -153,7 +153,7 @@ async function configure(random: Random): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const settings = fleet(random.int(0, 1), random.int(0, 1), random.int(0, 1));
     await applyFleetConfig(
-      world.db,
+      harness.db,
       settings.map((setting) => ({ ...setting, clusters: random.shuffle(setting.clusters) })),
     );
   }
@@ -161,30 +161,30 @@ async function configure(random: Random): Promise<void> {
 
 async function maintain(random: Random): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const nodes = await world.nodes();
+    const nodes = await harness.nodes();
     if (nodes.length > 0 && random.chance(0.1)) {
-      const startsAt = new Date(world.clock.nowMs() + random.int(0, 10) * SECOND_MS);
-      const wish = {
+      const startsAt = new Date(harness.clock.nowMs() + random.int(0, 10) * SECOND_MS);
+      const request = {
         nodeIds: random.shuffle(nodes.map(({ id }) => id)).slice(0, 5),
         startsAt,
         endsAt: new Date(startsAt.getTime() + random.int(1, 10) * SECOND_MS),
         summary: 'storm',
         drainBeforeMs: 5 * SECOND_MS,
       };
-      await mayRefuse(run((tx) => announceMaintenance(tx, cause, wish)));
+      await mayRefuse(run((tx) => announceMaintenance(tx, cause, request)));
     }
-    await sweepMaintenance(world.db, { log: testLog() });
+    await sweepMaintenance(harness.db, { log: testLog() });
   }
 }
 
 it('renting, watching, switching, configuring, draining and maintenance at once: no deadlock, and every count is right', async () => {
-  await applyFleetConfig(world.db, fleet());
+  await applyFleetConfig(harness.db, fleet());
   const random = createRandom(SEED);
   let streams = 0;
   const stream = (): Random => random.fork((streams += 1));
-  const first = world.worker('first');
+  const first = harness.worker('first');
   for (const id of await first.tick()) {
-    for (const name of ['a', 'b', 'c']) world.engine(name).nodes = report(stream(), name);
+    for (const name of ['a', 'b', 'c']) harness.engine(name).nodes = report(stream(), name);
     await first.look(id);
   }
   await first.stop();
@@ -199,13 +199,13 @@ it('renting, watching, switching, configuring, draining and maintenance at once:
     maintain(stream()),
     maintain(stream()),
   ]);
-  const client = await world.database.connect();
+  const client = await harness.database.connect();
   try {
     expect(await fleetInvariantViolations(client)).toEqual([]);
   } finally {
     await client.end();
   }
-  const [facts] = await world.rows<{ deadlocks: string; misplaced: number; rentals: number }>(`
+  const [facts] = await harness.rows<{ deadlocks: string; misplaced: number; rentals: number }>(`
     select (select deadlocks::text from pg_stat_database where datname = current_database()) as deadlocks,
            (select count(*)::int from allocations) as rentals,
            (select count(*)::int from node_capacity as capacity

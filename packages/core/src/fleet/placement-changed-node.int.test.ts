@@ -44,12 +44,12 @@ async function between<T>(begin: () => Promise<T>, meanwhile: () => Promise<unkn
   const gate = await ground.database.connect();
   try {
     await gate.query('select pg_advisory_lock($1)', [GATE]);
-    const begun = begin();
-    begun.catch(() => undefined);
+    const started = begin();
+    started.catch(() => undefined);
     await waitUntilBlocked(ground, 1);
     await meanwhile();
     await gate.query('select pg_advisory_unlock($1)', [GATE]);
-    return await begun;
+    return await started;
   } finally {
     await gate.end();
   }
@@ -143,9 +143,9 @@ describe('a node that others changed between the look and the lock', () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 2, gpusPerNode: 1 });
     const [first, second] = [await held(scene), await held(scene)];
-    const [again, wish] = [{ ...placementTransaction, maxAttempts: 5 }, scene.wish()];
+    const [again, request] = [{ ...placementTransaction, maxAttempts: 5 }, scene.wish()];
     const outcome = between(
-      () => refusalOf(ground.database.db.transaction(again, (tx) => place(tx, wish))),
+      () => refusalOf(ground.database.db.transaction(again, (tx) => place(tx, request))),
       () => first.end('commit'),
     );
     await eventually({ what: 'it to wait for a row' }, async () => {

@@ -40,7 +40,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
 const onlyFull = (refusals: readonly string[]) => expect([...new Set(refusals)]).toEqual([full]);
 const distinctGpus = (placed: readonly Placement[]): number => new Set(placed.flatMap(gpusOf)).size;
 
-const holdOpen = (wish: PlacementRequest) => holdPlacement(ground, wish);
+const holdOpen = (request: PlacementRequest) => holdPlacement(ground, request);
 const waiting = (count: number) => waitUntilBlocked(ground, count);
 
 describe('64 at once for the last 8 GPUs', () => {
@@ -267,10 +267,12 @@ describe('at the same moment', () => {
   it('two who place the same machine get one allocation', async () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 4, gpusPerNode: 2 });
-    const wish = scene.wish({ externalId: testIds.nextUuid() });
+    const request = scene.wish({ externalId: testIds.nextUuid() });
     const placements = await Promise.all(
       times(8, () =>
-        ground.database.db.transaction({ ...placementTransaction, maxAttempts: 5 }, (tx) => place(tx, wish)),
+        ground.database.db.transaction({ ...placementTransaction, maxAttempts: 5 }, (tx) =>
+          place(tx, request),
+        ),
       ),
     );
     expect(new Set(placements.map(({ allocationId }) => allocationId)).size).toBe(1);

@@ -8,22 +8,22 @@ const NODES = 10_000;
 const FIRST_MS = 60_000;
 const AGAIN_MS = 10_000;
 
-let world: FleetHarness;
+let harness: FleetHarness;
 beforeAll(async () => {
-  world = await createFleetHarness();
+  harness = await createFleetHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 it('10 000 nodes with 80 000 GPUs are taken up in one read, and a read that finds nothing new writes nothing', async () => {
-  await world.configure('a');
+  await harness.configure('a');
   const nodes = Array.from({ length: NODES }, (_, index) =>
     node(
       `node-${index}`,
       Array.from({ length: 8 }, (_unused, slot) => gpu(slot, { uuid: `GPU-${index}-${slot}` })),
     ),
   );
-  world.engine('a').nodes = nodes;
-  const sync = world.worker('one', { tuning: { leaseMs: 300_000 } });
+  harness.engine('a').nodes = nodes;
+  const sync = harness.worker('one', { tuning: { leaseMs: 300_000 } });
   const id = (await sync.tick())[0];
   if (id === undefined) throw new Error('The cluster was not taken.');
   const timed = async (): Promise<number> => {
@@ -33,21 +33,21 @@ it('10 000 nodes with 80 000 GPUs are taken up in one read, and a read that find
   };
   const firstMs = await timed();
   expect(
-    await world.rows('select count(*)::int as gpus, count(distinct node_id)::int as nodes from gpus'),
+    await harness.rows('select count(*)::int as gpus, count(distinct node_id)::int as nodes from gpus'),
   ).toEqual([{ gpus: NODES * 8, nodes: NODES }]);
   const versions = `select (select max(xmin::text::bigint) from nodes)::text as nodes,
     (select max(xmin::text::bigint) from gpus)::text as gpus,
     (select max(xmin::text::bigint) from node_capacity)::text as capacity`;
-  const before = await world.rows(versions);
-  await world.clock.advance(10 * SECOND_MS);
+  const before = await harness.rows(versions);
+  await harness.clock.advance(10 * SECOND_MS);
   const againMs = await timed();
-  expect(await world.rows(versions)).toEqual(before);
+  expect(await harness.rows(versions)).toEqual(before);
 
-  world.engine('a').nodes = nodes.map((one, index) => (index === 7 ? node(one.name, [gpu(0)]) : one));
-  await world.clock.advance(10 * SECOND_MS);
+  harness.engine('a').nodes = nodes.map((one, index) => (index === 7 ? node(one.name, [gpu(0)]) : one));
+  await harness.clock.advance(10 * SECOND_MS);
   const changeMs = await timed();
-  world.engine('a').nodes = null;
-  const silence = world.worker('one', { tuning: { leaseMs: 300_000, silentMs: 0 } });
+  harness.engine('a').nodes = null;
+  const silence = harness.worker('one', { tuning: { leaseMs: 300_000, silentMs: 0 } });
   const silenceStartMs = systemClock.monotonicMs();
   expect((await silence.look(id)).outcome).toBe('silent');
   const silenceMs = systemClock.monotonicMs() - silenceStartMs;
@@ -55,7 +55,7 @@ it('10 000 nodes with 80 000 GPUs are taken up in one read, and a read that find
     `fleet scale: ${JSON.stringify({ nodes: NODES, firstMs, againMs, changeMs, silenceMs })}\n`,
   );
   expect(
-    await world.rows(`select count(*)::int as offline from nodes where status = 'node_offline'`),
+    await harness.rows(`select count(*)::int as offline from nodes where status = 'node_offline'`),
   ).toEqual([{ offline: NODES }]);
   expect(firstMs).toBeLessThan(FIRST_MS);
   expect(againMs).toBeLessThan(AGAIN_MS);

@@ -20,7 +20,7 @@ import { placementRequestFor } from './placement-request.fixture.ts';
 /** Daemons of suppliers, read by the real driver: one that is honest, and beside it a double of one that lies. */
 
 let own: TestCertificate;
-let world: FleetHarness;
+let harness: FleetHarness;
 let sync: FleetSync;
 let daemons: Readonly<Record<'honest' | 'hostile', HostileIncus>>;
 
@@ -33,16 +33,16 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  world = await createFleetHarness();
+  harness = await createFleetHarness();
   daemons = {
     honest: await startHostileIncus({ name: 'honest' }),
     hostile: await startHostileIncus({ name: 'hostile' }),
   };
   for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
-  await world.configure('honest', 'hostile');
+  await harness.configure('honest', 'hostile');
   const guard = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
   const drivers = createDriverPool({
-    db: world.db,
+    db: harness.db,
     log: silentLogger,
     connect: async ({ name }) => {
       const daemon = name === 'honest' ? daemons.honest : daemons.hostile;
@@ -54,24 +54,24 @@ beforeEach(async () => {
       });
     },
   });
-  sync = world.worker('one', { drivers, tuning: { readTimeoutMs: READ_TIMEOUT_MS, silentMs: SILENT_MS } });
+  sync = harness.worker('one', { drivers, tuning: { readTimeoutMs: READ_TIMEOUT_MS, silentMs: SILENT_MS } });
 });
 afterEach(async () => {
   await sync.stop();
   await Promise.all(Object.values(daemons).map((daemon) => daemon[Symbol.asyncDispose]()));
-  await world.drop();
+  await harness.drop();
 });
 
 async function look(name: 'honest' | 'hostile') {
   await sync.tick();
-  return sync.look(await world.clusterId(name));
+  return sync.look(await harness.clusterId(name));
 }
 
 /** Everybody looks until an engine that does not answer counts as silent. */
 async function passSilence(): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     for (let beat = 0; beat < 4; beat += 1) {
-      await world.clock.advance(5 * SECOND_MS);
+      await harness.clock.advance(5 * SECOND_MS);
       await sync.tick();
     }
     await Promise.all([look('honest'), look('hostile')]);
@@ -80,24 +80,24 @@ async function passSilence(): Promise<void> {
 
 /** Where there is such a node, and it is not in that state. */
 async function asOperator(nodeName: string, to: 'node_ready'): Promise<void> {
-  const node = (await world.nodes()).find(({ name }) => name === nodeName);
+  const node = (await harness.nodes()).find(({ name }) => name === nodeName);
   if (node?.status !== 'node_quarantined') return;
   const actor = { kind: 'operator', id: 'usr_test' } as const;
   const options = { name: 'resume', isolation: 'read committed' } as const;
-  await world.db.transaction(options, (tx) =>
+  await harness.db.transaction(options, (tx) =>
     transitionNode(tx, node.id, to, { reason: 'looked at', actor }),
   );
 }
 
 async function place8(nodeName: string) {
-  const { id: only } = await world.node(nodeName);
-  const wish = placementRequestFor(await world.organisation(), 'eu', { gpusPerNode: 8 });
+  const { id: only } = await harness.node(nodeName);
+  const request = placementRequestFor(await harness.organisation(), 'eu', { gpusPerNode: 8 });
   const options = { name: 'rent', isolation: 'read committed' } as const;
-  return world.db.transaction(options, (tx) => place(tx, { ...wish, only }));
+  return harness.db.transaction(options, (tx) => place(tx, { ...request, only }));
 }
 
 const rowsOfGpus = () =>
-  world.rows<{ name: string; gpus: number }>(
+  harness.rows<{ name: string; gpus: number }>(
     `select node.name, count(gpu.id)::int as gpus from nodes as node left join gpus as gpu on gpu.node_id = node.id
       group by node.name order by node.name`,
   );
@@ -105,7 +105,7 @@ const rowsOfGpus = () =>
 it('honest doubles are read, so that what follows is about lies', async () => {
   expect((await look('honest')).outcome).toBe('read');
   expect((await look('hostile')).outcome).toBe('read');
-  expect(await world.statuses()).toEqual({ honest: 'node_ready', hostile: 'node_ready' });
+  expect(await harness.statuses()).toEqual({ honest: 'node_ready', hostile: 'node_ready' });
 });
 
 const ways: readonly (readonly [string, Misbehaviour])[] = [
@@ -117,7 +117,7 @@ describe.each(ways)('a daemon that answers with %s', (_, lie) => {
   it('sells nothing, keeps what was known of it, and takes nothing from the others', async () => {
     daemons.hostile.lie = lie;
     await Promise.all([look('honest'), look('hostile')]);
-    const sellers = (await world.nodes()).filter(({ placeable }) => placeable).map(({ name }) => name);
+    const sellers = (await harness.nodes()).filter(({ placeable }) => placeable).map(({ name }) => name);
     expect(sellers).toEqual(['honest']);
 
     daemons.hostile.lie = null;
@@ -125,18 +125,18 @@ describe.each(ways)('a daemon that answers with %s', (_, lie) => {
     await asOperator('hostile', 'node_ready');
     await look('hostile');
     await look('hostile');
-    expect(await world.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
+    expect(await harness.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
     const before = await rowsOfGpus();
 
     daemons.hostile.lie = lie;
     await passSilence();
     expect(await rowsOfGpus()).toEqual(before);
-    const node = await world.node('hostile');
+    const node = await harness.node('hostile');
     expect(node).toMatchObject({ status: 'node_offline', placeable: false });
     expect((node.statusReason ?? '').length).toBeLessThanOrEqual(1_000);
-    expect(((await world.cluster('hostile')).statusReason ?? '').length).toBeLessThanOrEqual(1_000);
+    expect(((await harness.cluster('hostile')).statusReason ?? '').length).toBeLessThanOrEqual(1_000);
     await expect(place8('hostile')).rejects.toThrow();
-    expect(await world.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
+    expect(await harness.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
     expect(await place8('honest')).toMatchObject({ nodes: [{}] });
   });
 });
@@ -147,21 +147,21 @@ it('a daemon that is honest again is sold again', async () => {
   await passSilence();
   daemons.hostile.lie = null;
   await look('hostile');
-  expect(await world.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
+  expect(await harness.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
 });
 
 it('a daemon that reports the GPUs of another does not get to sell them', async () => {
   await look('honest');
   daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
   await look('hostile');
-  expect(await world.node('hostile')).toMatchObject({ status: 'node_quarantined', placeable: false });
-  expect(await world.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
+  expect(await harness.node('hostile')).toMatchObject({ status: 'node_quarantined', placeable: false });
+  expect(await harness.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
 });
 
 /** As if a supplier had brought it. */
 async function supplied(name: string): Promise<void> {
-  const orgId = await world.organisation();
-  await world.rows(`update clusters set supplier_org_id = '${toUuid(orgId)}' where name = '${name}'`);
+  const orgId = await harness.organisation();
+  await harness.rows(`update clusters set supplier_org_id = '${toUuid(orgId)}' where name = '${name}'`);
 }
 
 it('a daemon of a supplier that reports the GPUs of another learns nothing of whose they are', async () => {
@@ -169,7 +169,7 @@ it('a daemon of a supplier that reports the GPUs of another learns nothing of wh
   await supplied('hostile');
   daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
   await look('hostile');
-  const { status, statusReason } = await world.node('hostile');
+  const { status, statusReason } = await harness.node('hostile');
   expect(status).toBe('node_quarantined');
   expect(statusReason).toContain('is in another machine');
   expect(statusReason).not.toContain(' honest');
@@ -185,7 +185,7 @@ it('a daemon of a supplier stays one machine, whatever it calls itself and howev
     daemons.hostile.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: called(name) } : null);
     await look('hostile');
   }
-  const names = (await world.nodes()).map((node) => node.name).filter((name) => name !== 'honest');
+  const names = (await harness.nodes()).map((node) => node.name).filter((name) => name !== 'honest');
   expect(names).toEqual(['hostile']);
 });
 
@@ -212,7 +212,7 @@ it('texts of a daemon are kept in one line and in bounds, whatever is in them', 
     ],
   };
   await look('hostile');
-  const [gpu] = (await world.node('hostile')).gpus;
+  const [gpu] = (await harness.node('hostile')).gpus;
   expect(gpu?.model).not.toMatch(/[\u0000-\u001f]/);
   expect((gpu?.model ?? '').length).toBeLessThanOrEqual(200);
 });

@@ -7,19 +7,19 @@ import { placementRequestFor } from './placement-request.fixture.ts';
 
 /** Engines that report what no other does, and machines that are not where they were. */
 
-let world: FleetHarness;
+let harness: FleetHarness;
 let sync: FleetSync;
 
 beforeEach(async () => {
-  world = await createFleetHarness();
-  sync = world.worker('one');
-  await world.configure('a', 'b');
+  harness = await createFleetHarness();
+  sync = harness.worker('one');
+  await harness.configure('a', 'b');
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 async function look(cluster = 'a'): Promise<PollResult> {
   await sync.tick();
-  return sync.look(await world.clusterId(cluster));
+  return sync.look(await harness.clusterId(cluster));
 }
 
 async function read(cluster = 'a'): Promise<void> {
@@ -29,29 +29,29 @@ async function read(cluster = 'a'): Promise<void> {
 
 async function later(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 5 * SECOND_MS) {
-    await world.clock.advance(5 * SECOND_MS);
+    await harness.clock.advance(5 * SECOND_MS);
     await sync.tick();
   }
 }
 
 /** Takes GPUs as a rental does, and answers how to give them back. */
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
-  const orgId = await world.organisation();
-  const wish = placementRequestFor(orgId, 'eu', { gpusPerNode, externalId });
+  const orgId = await harness.organisation();
+  const request = placementRequestFor(orgId, 'eu', { gpusPerNode, externalId });
   const options = { name: 'rent', isolation: 'read committed' } as const;
-  const placement = await world.db.transaction(options, (tx) => place(tx, wish));
-  return () => world.db.transaction(options, (tx) => releaseAllocation(tx, orgId, placement.allocationId));
+  const placement = await harness.db.transaction(options, (tx) => place(tx, request));
+  return () => harness.db.transaction(options, (tx) => releaseAllocation(tx, orgId, placement.allocationId));
 }
 
 async function resume(name: string): Promise<void> {
-  const { id } = await world.node(name);
+  const { id } = await harness.node(name);
   const actor = { kind: 'operator', id: 'usr_test' } as const;
-  await world.db.transaction({ name: 'resume', isolation: 'read committed' }, (tx) =>
+  await harness.db.transaction({ name: 'resume', isolation: 'read committed' }, (tx) =>
     transitionNode(tx, id, 'node_ready', { reason: 'looked at', actor }),
   );
 }
 
-const capacity = () => world.rows('select gpus_total, gpus_free, gpus_allocated from node_capacity');
+const capacity = () => harness.rows('select gpus_total, gpus_free, gpus_allocated from node_capacity');
 
 describe('a report that would not fit the tables', () => {
   const hardware = node('n1').hardware;
@@ -75,18 +75,18 @@ describe('a report that would not fit the tables', () => {
   };
 
   it.each(Object.entries(reports))('is taken or refused, and never stops the reading: %s', async (_, bad) => {
-    world.engine('a').nodes = [node('n1'), node('n2')];
+    harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     for (let round = 0; round < 3; round += 1) {
-      world.engine('a').nodes = [bad, node('n2'), { ...bad, name: `new-${round}` }];
+      harness.engine('a').nodes = [bad, node('n2'), { ...bad, name: `new-${round}` }];
       await later(10 * SECOND_MS);
       await read();
     }
-    expect((await world.node('n2')).status).toBe('node_ready');
+    expect((await harness.node('n2')).status).toBe('node_ready');
   });
 
   it('is told of in short when every GPU of a large node is gone', async () => {
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       node(
         'n1',
         Array.from({ length: 64 }, (_, index) => gpu(0, { pciAddress: long(index) })),
@@ -94,46 +94,46 @@ describe('a report that would not fit the tables', () => {
     ];
     await read();
     await rent(64);
-    world.engine('a').nodes = [node('n1', [])];
+    harness.engine('a').nodes = [node('n1', [])];
     await read();
-    expect((await world.node('n1')).status).toBe('node_quarantined');
+    expect((await harness.node('n1')).status).toBe('node_quarantined');
   });
 
   it('counts as no answer when it cannot be written for whatever reason, so that nothing is sold unseen', async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    const owner = await world.database.connect();
+    const owner = await harness.database.connect();
     await owner.query(`alter table nodes add constraint unwritable check (name <> 'poison')`);
     await owner.end();
-    world.engine('a').nodes = [node('n1'), node('poison')];
+    harness.engine('a').nodes = [node('n1'), node('poison')];
     expect(await look()).toMatchObject({
       outcome: 'waiting',
       problem: expect.stringContaining('unwritable'),
     });
     const outcomes: string[] = [];
     for (let round = 0; round < 10; round += 1) {
-      await world.clock.advance(10 * SECOND_MS);
+      await harness.clock.advance(10 * SECOND_MS);
       outcomes.push((await look()).outcome);
     }
     expect(outcomes).toContain('silent');
-    expect(await world.node('n1')).toMatchObject({ status: 'node_offline', placeable: false });
-    world.engine('a').nodes = [node('n1')];
+    expect(await harness.node('n1')).toMatchObject({ status: 'node_offline', placeable: false });
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect(await world.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
+    expect(await harness.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
   });
 });
 
 it('a look that never ends is given up, and another begins', async () => {
-  const running = world.worker('one', {
+  const running = harness.worker('one', {
     tuning: { beatMs: 20, retryMs: 20, readEveryMs: 20, silentMs: 0, lookTimeoutMs: 2_000 },
   });
-  const engine = world.engine('a');
+  const engine = harness.engine('a');
   engine.nodes = null;
   engine.closing = () => new Promise(() => undefined);
   const hasStatus = (status: string) =>
     eventually(
       { what: `the cluster is ${status}` },
-      async () => (await world.cluster('a')).status === status,
+      async () => (await harness.cluster('a')).status === status,
     );
   running.start();
   try {
@@ -148,12 +148,12 @@ it('a look that never ends is given up, and another begins', async () => {
 
 describe('a rented GPU in whose place there is another', () => {
   it("is not sold with it: whatever is at the address is the tenant's until it is given back", async () => {
-    world.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' })])];
+    harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' })])];
     await read();
     const giveBack = await rent(1);
-    world.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' })])];
+    harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' })])];
     await read();
-    expect((await world.node('n1')).status).toBe('node_quarantined');
+    expect((await harness.node('n1')).status).toBe('node_quarantined');
     await resume('n1');
     expect(await capacity()).toEqual([{ gpus_total: 0, gpus_free: 0, gpus_allocated: 1 }]);
     await read();
@@ -161,7 +161,7 @@ describe('a rented GPU in whose place there is another', () => {
     await giveBack();
     await read();
     expect(await capacity()).toEqual([{ gpus_total: 1, gpus_free: 1, gpus_allocated: 0 }]);
-    const rows = await world.rows('select device_uuid, state from gpus order by state');
+    const rows = await harness.rows('select device_uuid, state from gpus order by state');
     expect(rows).toEqual([
       { device_uuid: 'GPU-new', state: 'present' },
       { device_uuid: 'GPU-old', state: 'replaced' },
@@ -170,11 +170,11 @@ describe('a rented GPU in whose place there is another', () => {
 
   it('is the same one under another name while a machine has it and the driver of the host does not', async () => {
     const named = (slot: number) => gpu(slot, { uuid: `GPU-${slot}` });
-    world.engine('a').nodes = [node('n1', [named(0), named(1), named(2)])];
+    harness.engine('a').nodes = [node('n1', [named(0), named(1), named(2)])];
     await read();
     await rent(2);
     const bare = { uuid: null, driverVersion: null, cudaVersion: null };
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       node('n1', [
         gpu(0, { ...bare, model: 'GH100 [H100 SXM5 80GB]' }),
         gpu(1, { ...bare, model: 'NVIDIA 2330' }),
@@ -182,15 +182,15 @@ describe('a rented GPU in whose place there is another', () => {
       ]),
     ];
     await read();
-    expect(await world.node('n1')).toMatchObject({
+    expect(await harness.node('n1')).toMatchObject({
       status: 'node_ready',
       statusReason: null,
       placeable: true,
     });
     expect(await capacity()).toEqual([{ gpus_total: 3, gpus_free: 1, gpus_allocated: 2 }]);
-    world.engine('a').nodes = [node('n1', [named(0), named(1), named(2)])];
+    harness.engine('a').nodes = [node('n1', [named(0), named(1), named(2)])];
     await read();
-    expect(await world.rows('select distinct state, model from gpus')).toEqual([
+    expect(await harness.rows('select distinct state, model from gpus')).toEqual([
       { state: 'present', model: 'NVIDIA H100 80GB HBM3' },
     ]);
   });
@@ -200,22 +200,23 @@ describe('a device that is known already', () => {
   const own = () => [gpu(0, { uuid: 'GPU-1' }), gpu(1, { uuid: 'GPU-2' })];
 
   it('is not sold a second time when its node has another name', async () => {
-    world.engine('a').nodes = [node('n1', own())];
+    harness.engine('a').nodes = [node('n1', own())];
     await read();
     await rent(2);
-    world.engine('a').nodes = [node('renamed', own())];
+    harness.engine('a').nodes = [node('renamed', own())];
     await read();
-    expect(await world.node('renamed')).toMatchObject({ status: 'node_quarantined', placeable: false });
-    expect((await world.node('renamed')).statusReason).toContain('n1');
+    expect(await harness.node('renamed')).toMatchObject({ status: 'node_quarantined', placeable: false });
+    expect((await harness.node('renamed')).statusReason).toContain('n1');
     await expect(rent(1, '01980000-0000-7000-8000-000000000002')).rejects.toThrow();
   });
 
   it('is not sold a second time when another cluster has it too', async () => {
-    world.engine('a').nodes = [node('n1', own())];
+    harness.engine('a').nodes = [node('n1', own())];
     await read('a');
-    world.engine('b').nodes = [node('n1', own()), node('n2', [gpu(0, { uuid: 'GPU-3' })])];
+    harness.engine('b').nodes = [node('n1', own()), node('n2', [gpu(0, { uuid: 'GPU-3' })])];
     await read('b');
-    const found = await world.rows(`select node.name, cluster.name as cluster, node.status from nodes as node
+    const found =
+      await harness.rows(`select node.name, cluster.name as cluster, node.status from nodes as node
       join clusters as cluster on cluster.id = node.cluster_id order by cluster.name, node.name`);
     expect(found).toEqual([
       { name: 'n1', cluster: 'a', status: 'node_ready' },
@@ -225,14 +226,14 @@ describe('a device that is known already', () => {
   });
 
   it('may move to another node of its cluster, and to another slot', async () => {
-    world.engine('a').nodes = [node('n1', own()), node('n2', [gpu(0, { uuid: 'GPU-3' })])];
+    harness.engine('a').nodes = [node('n1', own()), node('n2', [gpu(0, { uuid: 'GPU-3' })])];
     await read();
     const moved = [gpu(0, { uuid: 'GPU-3' }), gpu(1, { uuid: 'GPU-2' })];
-    world.engine('a').nodes = [node('n1', [gpu(5, { uuid: 'GPU-1' })]), node('n2', moved)];
+    harness.engine('a').nodes = [node('n1', [gpu(5, { uuid: 'GPU-1' })]), node('n2', moved)];
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
     const rows =
-      await world.rows(`select device_uuid, node.name from gpus join nodes as node on node.id = node_id
+      await harness.rows(`select device_uuid, node.name from gpus join nodes as node on node.id = node_id
       where state = 'present' order by device_uuid`);
     expect(rows).toEqual([
       { device_uuid: 'GPU-1', name: 'n1' },

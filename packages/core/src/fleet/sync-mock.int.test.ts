@@ -4,24 +4,24 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createFleetHarness, silentLogger, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
 import { applyFleetConfig, createDriverPool } from './index.ts';
 
-let world: FleetHarness;
+let harness: FleetHarness;
 beforeEach(async () => {
-  world = await createFleetHarness();
+  harness = await createFleetHarness();
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 it('the mock engine is watched like any other: its nodes go and come back, and so does it', async () => {
-  const { clock } = world;
+  const { clock } = harness;
   const controls = createMockControls();
   const memory = createInMemoryStore();
   const drivers = createDriverPool({
-    db: world.db,
+    db: harness.db,
     log: silentLogger,
     connect: async ({ name }) => createMockDriver({ cluster: name, clock, memory, controls, doors: null }),
   });
-  const sync = world.worker('one', { drivers });
-  await applyFleetConfig(world.db, defaultFleet);
-  const id = await world.clusterId('mock');
+  const sync = harness.worker('one', { drivers });
+  await applyFleetConfig(harness.db, defaultFleet);
+  const id = await harness.clusterId('mock');
   const watchFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 10 * SECOND_MS) {
       await clock.advance(10 * SECOND_MS);
@@ -30,14 +30,14 @@ it('the mock engine is watched like any other: its nodes go and come back, and s
     }
   };
   const count = async (): Promise<Record<string, number>> => {
-    const found = await world.rows<{ status: string; nodes: number }>(
+    const found = await harness.rows<{ status: string; nodes: number }>(
       'select status, count(*)::int as nodes from nodes group by status',
     );
     return Object.fromEntries(found.map(({ status, nodes }) => [status, nodes]));
   };
   await watchFor(10 * SECOND_MS);
   expect(await count()).toEqual({ node_ready: 16 });
-  const kinds = await world.rows(`select gpu_type, sum(gpus_free)::int as free from node_capacity
+  const kinds = await harness.rows(`select gpu_type, sum(gpus_free)::int as free from node_capacity
     where placeable and mode = 'test' group by gpu_type order by gpu_type`);
   expect(kinds).toEqual([
     { gpu_type: 'b200', free: 32 },

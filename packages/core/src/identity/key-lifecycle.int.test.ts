@@ -308,13 +308,13 @@ describe('the time of last use', () => {
 
   it('is also written at shutdown, for a key that was used during the last flush', async () => {
     const [clock, stopping] = [testClock(), new AbortController()];
-    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [started, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const db = databaseWithClock(database.db, clock);
     const slow: Db = {
       ...database.db,
       clock: db.clock,
       transaction: async (options, work) => {
-        begun.resolve();
+        started.resolve();
         await goOn.promise;
         return db.transaction(options, work);
       },
@@ -324,7 +324,7 @@ describe('the time of last use', () => {
     const ran = usage.run(stopping.signal);
     usage.note(keys[0]?.id ?? expect.fail('no key'));
     await clock.advance(5_000);
-    await begun.promise;
+    await started.promise;
     const usedAt = clock.now();
     usage.note(keys[1]?.id ?? expect.fail('no key'));
     stopping.abort();

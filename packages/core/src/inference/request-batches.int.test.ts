@@ -8,11 +8,11 @@ import { processMessages, type SinkMessage } from './usage/sink.service.ts';
 import { createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
 import type { UsageEvent } from './usage/usage-event.ts';
 
-let world: UsageHarness;
+let harness: UsageHarness;
 beforeAll(async () => {
-  world = await createUsageHarness();
+  harness = await createUsageHarness();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const message = (sequence: number, events: readonly UsageEvent[]): SinkMessage => ({
   sequence,
@@ -20,9 +20,9 @@ const message = (sequence: number, events: readonly UsageEvent[]): SinkMessage =
   text: () => JSON.stringify({ events }),
 });
 
-const priced = (lent: TestLease, amount: number, over: Partial<UsageEvent> = {}): UsageEvent =>
-  world.event(lent, {
-    keyId: lent.orgId.replace('org_', 'key_'),
+const priced = (granted: TestLease, amount: number, over: Partial<UsageEvent> = {}): UsageEvent =>
+  harness.event(granted, {
+    keyId: granted.orgId.replace('org_', 'key_'),
     reservedNanoUsd: String(amount),
     amountNanoUsd: String(amount),
     pricedNanoUsd: String(amount),
@@ -30,15 +30,15 @@ const priced = (lent: TestLease, amount: number, over: Partial<UsageEvent> = {})
   });
 
 const linesOf = (orgId: OrgId): Promise<readonly TransferRecord[]> =>
-  listTransfers(world.db, orgId, { mode: 'live', kind: 'charge' }, { limit: 50, after: null });
+  listTransfers(harness.db, orgId, { mode: 'live', kind: 'charge' }, { limit: 50, after: null });
 
 /** All pages of the batch that a line names. */
 async function openLine(orgId: OrgId, line: TransferRecord, limit = 2): Promise<readonly RequestRecord[]> {
   const first = parseId('req', line.cause.id) ?? expect.fail(line.cause.id);
-  const batch = (await findBatch(world.db, orgId, 'live', first)) ?? expect.fail('no batch');
+  const batch = (await findBatch(harness.db, orgId, 'live', first)) ?? expect.fail('no batch');
   const all: RequestRecord[] = [];
   for (let after: RequestId | null = null; ; after = all.at(-1)?.id ?? null) {
-    const rows = await listBatch(world.db, orgId, batch, { limit, after });
+    const rows = await listBatch(harness.db, orgId, batch, { limit, after });
     all.push(...rows.slice(0, limit));
     if (rows.length <= limit) return all;
   }
@@ -49,14 +49,14 @@ const sumOf = (requests: readonly RequestRecord[]): bigint =>
 
 describe('a ledger line of inference', () => {
   it('opens into the requests it sums, page by page, to the nano-USD', async () => {
-    const lent = await world.lend();
-    const events = [61_900, 1, 77_777, 5, 83_333].map((amount) => priced(lent, amount));
-    const others = [3, 4].map((amount) => priced(lent, amount, { model: 'model-two' }));
-    await processMessages(world.db, 'LINES', [message(1, [...events, ...others])]);
-    await processMessages(world.db, 'LINES', [message(2, [priced(lent, 9)])]);
-    const lines = await linesOf(lent.orgId);
+    const granted = await harness.lend();
+    const events = [61_900, 1, 77_777, 5, 83_333].map((amount) => priced(granted, amount));
+    const others = [3, 4].map((amount) => priced(granted, amount, { model: 'model-two' }));
+    await processMessages(harness.db, 'LINES', [message(1, [...events, ...others])]);
+    await processMessages(harness.db, 'LINES', [message(2, [priced(granted, 9)])]);
+    const lines = await linesOf(granted.orgId);
     expect(lines).toHaveLength(3);
-    const opened = await Promise.all(lines.map((line) => openLine(lent.orgId, line)));
+    const opened = await Promise.all(lines.map((line) => openLine(granted.orgId, line)));
     expect(lines.map(({ amount }) => negateUsd(amount))).toEqual(opened.map(sumOf));
     expect(
       opened
@@ -68,12 +68,12 @@ describe('a ledger line of inference', () => {
   });
 
   it('equals the sum of its requests also when gateways report more than their lease holds', async () => {
-    const lent = await world.lend(1_000_000n);
-    const [{ granted } = { granted: '' }] = await world.query<{ granted: string }>(
+    const lent = await harness.lend(1_000_000n);
+    const [{ granted } = { granted: '' }] = await harness.query<{ granted: string }>(
       `select granted_nano_usd::text as granted from pot_leases where id = '${toUuid(lent.leaseId)}'`,
     );
     const amount = Number(granted) - 100_000;
-    await processMessages(world.db, 'HOSTILE', [
+    await processMessages(harness.db, 'HOSTILE', [
       message(
         1,
         [1, 2, 3].map(() => priced(lent, amount)),
@@ -83,19 +83,19 @@ describe('a ledger line of inference', () => {
     const requests = await openLine(lent.orgId, line ?? expect.fail('no line'));
     expect(requests.map(({ cost }) => cost)).toEqual([BigInt(amount), 100_000n, 0n]);
     expect(line?.amount).toBe(0n - sumOf(requests));
-    expect(await world.charged(lent.orgId)).toBe(BigInt(granted));
+    expect(await harness.charged(lent.orgId)).toBe(BigInt(granted));
   });
 
   it('is not opened by another of its requests, by another organisation or in the other mode', async () => {
-    const lent = await world.lend();
-    const other = await world.lend();
-    const events = [priced(lent, 10), priced(lent, 20)];
-    await processMessages(world.db, 'FOREIGN', [message(1, events)]);
+    const granted = await harness.lend();
+    const other = await harness.lend();
+    const events = [priced(granted, 10), priced(granted, 20)];
+    await processMessages(harness.db, 'FOREIGN', [message(1, events)]);
     const [first, second] = events.map(({ requestId }) => parseId('req', requestId) ?? expect.fail());
     if (first === undefined || second === undefined) throw new Error('No ids.');
-    expect(await findBatch(world.db, lent.orgId, 'live', first)).not.toBeNull();
-    expect(await findBatch(world.db, lent.orgId, 'live', second)).toBeNull();
-    expect(await findBatch(world.db, other.orgId, 'live', first)).toBeNull();
-    expect(await findBatch(world.db, lent.orgId, 'test', first)).toBeNull();
+    expect(await findBatch(harness.db, granted.orgId, 'live', first)).not.toBeNull();
+    expect(await findBatch(harness.db, granted.orgId, 'live', second)).toBeNull();
+    expect(await findBatch(harness.db, other.orgId, 'live', first)).toBeNull();
+    expect(await findBatch(harness.db, granted.orgId, 'test', first)).toBeNull();
   });
 });

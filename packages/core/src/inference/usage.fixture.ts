@@ -88,7 +88,7 @@ export interface UsageHarness {
   /** A gateway that sets money aside in Valkey. */
   gateway(): CreditLeaseClient;
   credit(amount: bigint): Promise<OrgId>;
-  event(lent: TestLease, over?: Partial<UsageEvent>): UsageEvent;
+  event(granted: TestLease, over?: Partial<UsageEvent>): UsageEvent;
   /** One message; the same id is the same message to the stream. */
   publish(events: readonly unknown[], messageId?: string): Promise<number>;
   publishText(subject: string, payload: unknown): Promise<number>;
@@ -220,7 +220,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
         clock: systemClock,
         log,
       }),
-    event: (lent, over = {}) => usageEventOf({ ...lent, ...over }),
+    event: (granted, over = {}) => usageEventOf({ ...granted, ...over }),
     publish: (events, messageId) => publishText(batch, { events }, messageId),
     publishText: (subject, payload) => publishText(`${names.natsPrefix}.usage.1.${subject}`, payload),
     async loseStream() {
@@ -328,10 +328,10 @@ async function createModels(database: TestDatabase): Promise<void> {
 }
 
 /** A key of this organisation, which no request can be made with. */
-export async function createKey(world: UsageHarness, orgId: OrgId): Promise<KeyId> {
+export async function createKey(harness: UsageHarness, orgId: OrgId): Promise<KeyId> {
   const keyId = testIds.next('key');
-  const userId = await createUser(world.db, { name: 'Ada', email: `${keyId.toLowerCase()}@example.com` });
-  await world.query(
+  const userId = await createUser(harness.db, { name: 'Ada', email: `${keyId.toLowerCase()}@example.com` });
+  await harness.query(
     `insert into api_keys (id, org_id, user_id, name, mode, public_id, secret_sha256, scopes, limits)
      values ('${toUuid(keyId)}', '${toUuid(orgId)}', '${toUuid(userId)}', 'used', 'live',
              upper(substr(md5('${keyId}'), 1, 12)), sha256('${keyId}'), '{}', '{}')`,

@@ -9,12 +9,12 @@ import { createInvoiceHarness, HOUR_MS, type InvoiceHarness } from './invoices.f
 
 /** Whatever an organisation did in some months: invoices, lines, the cost export and the ledger agree to the nano-USD. */
 
-let world: InvoiceHarness;
+let harness: InvoiceHarness;
 beforeAll(async () => {
-  world = await createInvoiceHarness();
+  harness = await createInvoiceHarness();
 });
 afterAll(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 interface Act {
@@ -63,22 +63,22 @@ async function live(
     const undone = charges.length === 0 ? undefined : charges[pick % charges.length];
     const tried = async (command: LedgerCommand): Promise<void> => {
       // What the ledger refuses, such as a second reversal, did not happen.
-      await world.apply(command).catch(() => undefined);
+      await harness.apply(command).catch(() => undefined);
     };
-    if (what === 'charge') charges.push(await world.charge(orgId, amount));
+    if (what === 'charge') charges.push(await harness.charge(orgId, amount));
     else if (what === 'tokens') {
       const usage = { requests: 1, promptTokens: pick % 1000, model: `model-${pick % 3}` };
       charges.push(
-        await world.charge(orgId, amount, { cause: { kind: 'inference', id: uniqueId() }, usage }),
+        await harness.charge(orgId, amount, { cause: { kind: 'inference', id: uniqueId() }, usage }),
       );
-    } else if (what === 'rent') meters.push(await world.rent(orgId, amount));
+    } else if (what === 'rent') meters.push(await harness.rent(orgId, amount));
     else if (what === 'close') {
       const meter = meters.pop();
       // Known late: up to some hours of what was posted are given back.
       if (meter !== undefined) {
-        await world.close(
+        await harness.close(
           meter,
-          new Date(Math.max(meter.openedAt.getTime(), world.clock.nowMs() - hours * HOUR_MS)),
+          new Date(Math.max(meter.openedAt.getTime(), harness.clock.nowMs() - hours * HOUR_MS)),
         );
       }
     } else if (what === 'refund' && undone !== undefined) {
@@ -93,32 +93,32 @@ async function live(
     } else if (what === 'adjust') {
       const from = [{ account: { kind: 'adjustments' }, amount }] as const;
       await tried({ ...base('operator'), do: 'credit', kind: 'adjustment', amount, from });
-    } else if (what === 'wait') await world.clock.advance(Math.round(hours * HOUR_MS));
-    else if (what === 'sweep') await world.sweepMeters();
+    } else if (what === 'wait') await harness.clock.advance(Math.round(hours * HOUR_MS));
+    else if (what === 'sweep') await harness.sweepMeters();
   }
-  for (const meter of meters) await world.close(meter, world.clock.now());
+  for (const meter of meters) await harness.close(meter, harness.clock.now());
 }
 
 it('invoices, their lines, the cost export and the ledger agree to the nano-USD, whatever happened', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (life) => {
-      const orgId = await world.organisation();
-      const begun = world.clock.now();
+      const orgId = await harness.organisation();
+      const started = harness.clock.now();
       await live(orgId, life);
       const end = monthAfter(
-        new Date(Date.UTC(world.clock.now().getUTCFullYear(), world.clock.now().getUTCMonth())),
+        new Date(Date.UTC(harness.clock.now().getUTCFullYear(), harness.clock.now().getUTCMonth())),
       );
-      await world.goTo(new Date(end.getTime() + MONTH_CLOSED_AFTER_MS));
-      await world.sweep();
-      const invoices = await world.invoicesOf(orgId);
+      await harness.goTo(new Date(end.getTime() + MONTH_CLOSED_AFTER_MS));
+      await harness.sweep();
+      const invoices = await harness.invoicesOf(orgId);
       for (const { periodStart, periodEnd, total, lines } of invoices) {
-        expect(total).toBe(await world.ledgerCost(orgId, periodStart, periodEnd));
+        expect(total).toBe(await harness.ledgerCost(orgId, periodStart, periodEnd));
         expect(lines.reduce((sum, { amount }) => sum + amount, 0n)).toBe(total);
       }
-      const all = await world.ledgerCost(orgId, new Date(TEST_START_MS - 1), end);
+      const all = await harness.ledgerCost(orgId, new Date(TEST_START_MS - 1), end);
       expect(invoices.reduce((sum, { total }) => sum + total, 0n)).toBe(all);
-      const from = new Date(begun.getTime() - 24 * HOUR_MS);
-      const rows = parseCsv(await world.exported(orgId, from, end));
+      const from = new Date(started.getTime() - 24 * HOUR_MS);
+      const rows = parseCsv(await harness.exported(orgId, from, end));
       const byInvoice = Map.groupBy(rows, (row) => row['InvoiceId'] ?? '');
       for (const { number, total } of invoices) {
         const billed = (byInvoice.get(`INV-${String(number).padStart(8, '0')}`) ?? []).reduce(
@@ -131,5 +131,5 @@ it('invoices, their lines, the cost export and the ledger agree to the nano-USD,
     }),
     { numRuns: 12 },
   );
-  expect((await world.drift()).filter((finding) => finding.startsWith('invoice'))).toEqual([]);
+  expect((await harness.drift()).filter((finding) => finding.startsWith('invoice'))).toEqual([]);
 });

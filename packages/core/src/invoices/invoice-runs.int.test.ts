@@ -6,51 +6,51 @@ import { createInvoiceHarness, HOUR_MS, type InvoiceHarness, usd } from './invoi
 
 /** Months whose walk did not end well. */
 
-let world: InvoiceHarness;
+let harness: InvoiceHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
 const march = monthAfter(february);
 const closing = (end: Date): Date => new Date(end.getTime() + MONTH_CLOSED_AFTER_MS);
 
 beforeEach(async () => {
-  world = await createInvoiceHarness();
+  harness = await createInvoiceHarness();
 });
 afterEach(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 it('an invoice that can never be made keeps nobody from those of later months, and both months are tried again', async () => {
-  const [broken, sound] = [await world.organisation(), await world.organisation()];
-  for (const orgId of [broken, sound]) await world.charge(orgId, usd(1));
-  await world.goTo(closing(february));
-  const owner = await world.database.connect();
+  const [broken, sound] = [await harness.organisation(), await harness.organisation()];
+  for (const orgId of [broken, sound]) await harness.charge(orgId, usd(1));
+  await harness.goTo(closing(february));
+  const owner = await harness.database.connect();
   await owner.query(`alter table invoices add constraint broken check (org_id <> '${toUuid(broken)}')`);
-  await world.sweep(1);
-  for (const orgId of [broken, sound]) await world.charge(orgId, usd(2));
-  await world.goTo(closing(march));
-  await world.sweep(1);
-  expect((await world.invoicesOf(sound)).map(({ total }) => total)).toEqual([usd(1), usd(2)]);
+  await harness.sweep(1);
+  for (const orgId of [broken, sound]) await harness.charge(orgId, usd(2));
+  await harness.goTo(closing(march));
+  await harness.sweep(1);
+  expect((await harness.invoicesOf(sound)).map(({ total }) => total)).toEqual([usd(1), usd(2)]);
   await owner.query('alter table invoices drop constraint broken');
   await owner.end();
-  await world.clock.advance(6 * HOUR_MS);
-  await world.sweep(1);
-  expect((await world.invoicesOf(broken)).map(({ total }) => total)).toEqual([usd(1), usd(2)]);
-  expect(await world.drift()).toEqual([]);
+  await harness.clock.advance(6 * HOUR_MS);
+  await harness.sweep(1);
+  expect((await harness.invoicesOf(broken)).map(({ total }) => total)).toEqual([usd(1), usd(2)]);
+  expect(await harness.drift()).toEqual([]);
 });
 
 it('a month that an operator opens again is walked through again, though later ones are done', async () => {
-  const orgId = await world.organisation();
-  await world.charge(orgId, usd(1));
-  await world.goTo(closing(march));
-  const owner = await world.database.connect();
+  const orgId = await harness.organisation();
+  await harness.charge(orgId, usd(1));
+  await harness.goTo(closing(march));
+  const owner = await harness.database.connect();
   await owner.query(`insert into invoice_months (month, finished_at)
                      values ('${january.toISOString()}', now()), ('${february.toISOString()}', now())`);
-  await world.sweep();
-  expect(await world.drift()).toEqual([expect.stringContaining('invoice_exists')]);
+  await harness.sweep();
+  expect(await harness.drift()).toEqual([expect.stringContaining('invoice_exists')]);
   await owner.query(`update invoice_months set finished_at = null, after_org = null
                       where month = '${january.toISOString()}'`);
   await owner.end();
-  await world.sweep();
-  expect((await world.invoicesOf(orgId)).map(({ total }) => total)).toEqual([usd(1)]);
-  expect(await world.drift()).toEqual([]);
+  await harness.sweep();
+  expect((await harness.invoicesOf(orgId)).map(({ total }) => total)).toEqual([usd(1)]);
+  expect(await harness.drift()).toEqual([]);
 });

@@ -19,7 +19,7 @@ import { MONTH_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
 import { parseCsv } from './csv.fixture.ts';
 import { createInvoiceHarness, HOUR_MS, issuer, usd, type InvoiceHarness } from './invoices.fixture.ts';
 
-let world: InvoiceHarness;
+let harness: InvoiceHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
 const march = monthAfter(february);
@@ -28,50 +28,50 @@ const closing = (end: Date): Date => new Date(end.getTime() + MONTH_CLOSED_AFTER
 const after = (at: Date, ms: number): Date => new Date(at.getTime() + ms);
 
 beforeEach(async () => {
-  world = await createInvoiceHarness();
+  harness = await createInvoiceHarness();
 });
 afterEach(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 describe('an invoice', () => {
   it('is made once for each month with costs, when nothing is entered in it any more', async () => {
     const [busy, idle, brief] = [
-      await world.organisation(),
-      await world.organisation(),
-      await world.organisation(),
+      await harness.organisation(),
+      await harness.organisation(),
+      await harness.organisation(),
     ];
-    await world.charge(busy, usd(3));
-    await world.goTo(after(closing(february), -1));
-    await world.sweep();
-    expect(await world.invoicesOf(busy)).toEqual([]);
-    await world.charge(busy, usd(4));
-    await world.charge(brief, usd(5));
-    await world.goTo(closing(february));
-    await world.sweep();
-    await world.sweep();
-    expect(await world.invoicesOf(busy)).toMatchObject([
+    await harness.charge(busy, usd(3));
+    await harness.goTo(after(closing(february), -1));
+    await harness.sweep();
+    expect(await harness.invoicesOf(busy)).toEqual([]);
+    await harness.charge(busy, usd(4));
+    await harness.charge(brief, usd(5));
+    await harness.goTo(closing(february));
+    await harness.sweep();
+    await harness.sweep();
+    expect(await harness.invoicesOf(busy)).toMatchObject([
       { periodStart: january, periodEnd: february, total: usd(3), issuer, number: 1n },
     ]);
-    expect(await world.invoicesOf(brief)).toEqual([]);
-    await world.goTo(closing(april));
-    await world.sweep();
-    expect((await world.invoicesOf(busy)).map(({ total }) => total)).toEqual([usd(3), usd(4)]);
-    expect(await world.invoicesOf(brief)).toMatchObject([{ periodStart: february, total: usd(5) }]);
-    expect(await world.invoicesOf(idle)).toEqual([]);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.invoicesOf(brief)).toEqual([]);
+    await harness.goTo(closing(april));
+    await harness.sweep();
+    expect((await harness.invoicesOf(busy)).map(({ total }) => total)).toEqual([usd(3), usd(4)]);
+    expect(await harness.invoicesOf(brief)).toMatchObject([{ periodStart: february, total: usd(5) }]);
+    expect(await harness.invoicesOf(idle)).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('has a line for each thing and unit, with what was given back and refunded on it', async () => {
-    const orgId = await world.organisation();
+    const orgId = await harness.organisation();
     const inference = { kind: 'inference', id: uniqueId() };
     const usage = { requests: 2, promptTokens: 100, completionTokens: 11, model: 'meta/llama' };
-    await world.charge(orgId, usd(1), { cause: inference, usage });
-    await world.charge(orgId, usd(0.5), { cause: { kind: 'inference', id: uniqueId() }, usage });
+    await harness.charge(orgId, usd(1), { cause: inference, usage });
+    await harness.charge(orgId, usd(0.5), { cause: { kind: 'inference', id: uniqueId() }, usage });
     const stored = { cause: { kind: 'volume', id: '12' }, usage: { gbMs: 90 * HOUR_MS } };
-    const refunded = await world.charge(orgId, usd(2), stored);
-    await world.charge(orgId, usd(7), { cause: { kind: 'rental', id: '42' } });
-    await world.apply({
+    const refunded = await harness.charge(orgId, usd(2), stored);
+    await harness.charge(orgId, usd(7), { cause: { kind: 'rental', id: '42' } });
+    await harness.apply({
       do: 'refund',
       orgId,
       mode: 'live',
@@ -81,9 +81,9 @@ describe('an invoice', () => {
       amount: usd(0.25),
       description: 'Goodwill',
     });
-    await world.goTo(closing(february));
-    await world.sweep();
-    const [invoice] = await world.invoicesOf(orgId);
+    await harness.goTo(closing(february));
+    await harness.sweep();
+    const [invoice] = await harness.invoicesOf(orgId);
     expect(invoice?.lines).toEqual([
       {
         description: 'Model meta/llama: tokens',
@@ -118,32 +118,32 @@ describe('an invoice', () => {
   });
 
   it('has all time of its month that is posted within three hours after it, and no other', async () => {
-    const [onTime, late] = [await world.organisation(), await world.organisation()];
+    const [onTime, late] = [await harness.organisation(), await harness.organisation()];
     const rate = nanoUsd(3_600_000_007n);
-    const meters = [await world.rent(onTime, rate), await world.rent(late, rate)] as const;
-    await world.goTo(after(february, -20 * 60_000));
-    await world.sweepMeters();
-    await world.goTo(after(february, 10 * 60_000));
+    const meters = [await harness.rent(onTime, rate), await harness.rent(late, rate)] as const;
+    await harness.goTo(after(february, -20 * 60_000));
+    await harness.sweepMeters();
+    await harness.goTo(after(february, 10 * 60_000));
     // One is posted now; the other only when the month takes nothing in any more.
-    await world.close(meters[0], world.clock.now());
-    await world.goTo(after(february, 3 * HOUR_MS));
-    await world.close(meters[1], after(february, 10 * 60_000));
-    await world.goTo(closing(march));
-    await world.sweep();
+    await harness.close(meters[0], harness.clock.now());
+    await harness.goTo(after(february, 3 * HOUR_MS));
+    await harness.close(meters[1], after(february, 10 * 60_000));
+    await harness.goTo(closing(march));
+    await harness.sweep();
     const hours = async (orgId: typeof late) =>
-      (await world.invoicesOf(orgId)).map(({ lines }) => lines.map(({ quantity }) => quantity));
+      (await harness.invoicesOf(orgId)).map(({ lines }) => lines.map(({ quantity }) => quantity));
     expect(await hours(onTime)).toEqual([[`${31 * 24 * 8}`], ['1.333333333']]);
     expect(await hours(late)).toEqual([[(31 * 24 * 8 - 8 / 3).toFixed(9)], ['4']]);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('tells of itself once, by an event with its number and total', async () => {
-    const orgId = await world.organisation();
-    await world.charge(orgId, usd(3));
-    await world.goTo(closing(february));
-    await Promise.all([world.sweep(), world.sweep()]);
-    const [invoice] = await world.invoicesOf(orgId);
-    const told = await world.rows<{ payload: { data: object } }>(
+    const orgId = await harness.organisation();
+    await harness.charge(orgId, usd(3));
+    await harness.goTo(closing(february));
+    await Promise.all([harness.sweep(), harness.sweep()]);
+    const [invoice] = await harness.invoicesOf(orgId);
+    const told = await harness.rows<{ payload: { data: object } }>(
       `select payload from outbox where org_id = '${toUuid(orgId)}' and type = 'invoice.finalized'`,
     );
     expect(told).toHaveLength(1);
@@ -157,55 +157,55 @@ describe('numbers', () => {
   it('have no holes however many workers make invoices at once, and each organisation has one', async () => {
     const orgs = [];
     for (let index = 0; index < 12; index += 1) {
-      const orgId = await world.organisation();
-      await world.charge(orgId, nanoUsd(BigInt(index + 1)));
+      const orgId = await harness.organisation();
+      await harness.charge(orgId, nanoUsd(BigInt(index + 1)));
       orgs.push(orgId);
     }
-    await world.goTo(closing(february));
+    await harness.goTo(closing(february));
     const log = createLogger({ name: 'other', level: 'silent' });
     const others = [2, 3].map((cell) =>
       createDb({
         ...longDbTimeouts,
-        url: world.database.url,
+        url: harness.database.url,
         poolSize: 3,
-        clock: hybridClock(world.clock),
-        ids: createIdSource({ clock: world.clock, cell }),
+        clock: hybridClock(harness.clock),
+        ids: createIdSource({ clock: harness.clock, cell }),
         log,
       }),
     );
-    await Promise.all([world.db, ...others].flatMap((db) => [world.sweep(5, db), world.sweep(4, db)]));
+    await Promise.all([harness.db, ...others].flatMap((db) => [harness.sweep(5, db), harness.sweep(4, db)]));
     await Promise.all(others.map((db) => db.close()));
-    const made = (await Promise.all(orgs.map((orgId) => world.invoicesOf(orgId)))).flat();
+    const made = (await Promise.all(orgs.map((orgId) => harness.invoicesOf(orgId)))).flat();
     expect(made.map(({ number }) => Number(number)).toSorted((a, b) => a - b)).toEqual(
       orgs.map((_, index) => index + 1),
     );
     expect(made.map(({ total }) => total)).toEqual(orgs.map((_, index) => BigInt(index + 1)));
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('are given back by a worker that dies between the number and the invoice', async () => {
-    const orgId = await world.organisation();
-    await world.charge(orgId, usd(3));
-    await world.goTo(closing(february));
-    const dying = await world.database.connect();
-    const killer = await world.database.connect();
+    const orgId = await harness.organisation();
+    await harness.charge(orgId, usd(3));
+    await harness.goTo(closing(february));
+    const dying = await harness.database.connect();
+    const killer = await harness.database.connect();
     dying.on('error', () => undefined);
     await dying.query('begin');
     await dying.query('update invoice_counter set last_number = last_number + 1');
-    const waiting = world.sweep();
+    const waiting = harness.sweep();
     const { rows } = await dying.query<{ pid: number }>('select pg_backend_pid() as pid');
     await killer.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
     await waiting;
     await killer.end();
-    expect((await world.invoicesOf(orgId)).map(({ number }) => number)).toEqual([1n]);
+    expect((await harness.invoicesOf(orgId)).map(({ number }) => number)).toEqual([1n]);
   });
 
   it('and what has them are refused by the database where they would be wrong or changed, also to its owner', async () => {
-    const orgId = await world.organisation();
-    await world.charge(orgId, usd(3));
-    await world.goTo(closing(february));
-    await world.sweep();
-    const owner = await world.database.connect();
+    const orgId = await harness.organisation();
+    await harness.charge(orgId, usd(3));
+    await harness.goTo(closing(february));
+    await harness.sweep();
+    const owner = await harness.database.connect();
     const next = `select gen_random_uuid(), org_id, mode, number + 1, period_end, period_end + interval '1 month'`;
     for (const statement of [
       'update invoice_counter set last_number = last_number + 1',
@@ -224,7 +224,7 @@ describe('numbers', () => {
       await expect(owner.query(statement), statement).rejects.toThrow();
     }
     await owner.end();
-    expect(await world.invoicesOf(orgId)).toMatchObject([{ number: 1n, total: usd(3) }]);
+    expect(await harness.invoicesOf(orgId)).toMatchObject([{ number: 1n, total: usd(3) }]);
   });
 });
 
@@ -232,30 +232,30 @@ describe(poisonedLoop('make invoices'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not delay the invoices of other organisations, and is made later',
     async (how) => {
-      const [broken, sound] = [await world.organisation(), await world.organisation()];
-      await world.charge(broken, usd(1));
-      await world.charge(sound, usd(2));
-      await world.goTo(closing(february));
+      const [broken, sound] = [await harness.organisation(), await harness.organisation()];
+      await harness.charge(broken, usd(1));
+      await harness.charge(sound, usd(2));
+      await harness.goTo(closing(february));
       const when = `new.org_id = '${toUuid(broken)}'`;
-      const removeFault = await poisonRows(world.database, { table: 'invoices', when, how });
-      await world.sweep(1);
-      expect([await world.invoicesOf(broken), (await world.invoicesOf(sound)).length]).toEqual([[], 1]);
+      const removeFault = await poisonRows(harness.database, { table: 'invoices', when, how });
+      await harness.sweep(1);
+      expect([await harness.invoicesOf(broken), (await harness.invoicesOf(sound)).length]).toEqual([[], 1]);
       await removeFault();
-      await world.clock.advance(HOUR_MS);
-      await world.sweep(1);
-      const numbers = [...(await world.invoicesOf(broken)), ...(await world.invoicesOf(sound))].map(
+      await harness.clock.advance(HOUR_MS);
+      await harness.sweep(1);
+      const numbers = [...(await harness.invoicesOf(broken)), ...(await harness.invoicesOf(sound))].map(
         ({ number }) => number,
       );
       expect(numbers).toEqual([2n, 1n]);
-      expect(await world.drift()).toEqual([]);
+      expect(await harness.drift()).toEqual([]);
     },
   );
 });
 
 it('the cost export calls things by their names and says where they are', async () => {
-  const { orgId, ownerId: userId } = await createTenant(world.db);
-  const { clusterId, nodeIds } = await insertFleet(world.db, { nodes: 1 });
-  const [rental] = await insertRentals(world.db, {
+  const { orgId, ownerId: userId } = await createTenant(harness.db);
+  const { clusterId, nodeIds } = await insertFleet(harness.db, { nodes: 1 });
+  const [rental] = await insertRentals(harness.db, {
     orgId,
     userId,
     clusterId,
@@ -265,11 +265,11 @@ it('the cost export calls things by their names and says where they are', async 
     brief: true,
   });
   if (rental === undefined) throw new Error('no rental');
-  await world.grant(orgId, usd(10));
+  await harness.grant(orgId, usd(10));
   const usage = { gpuMs: 3_600_000 };
-  await world.charge(orgId, usd(1), { cause: { kind: 'rental', id: String(rental.wireId) }, usage });
-  await world.charge(orgId, usd(1), { cause: { kind: 'rental', id: 'of-nobody' }, usage });
-  const rows = parseCsv(await world.exported(orgId, january, february));
+  await harness.charge(orgId, usd(1), { cause: { kind: 'rental', id: String(rental.wireId) }, usage });
+  await harness.charge(orgId, usd(1), { cause: { kind: 'rental', id: 'of-nobody' }, usage });
+  const rows = parseCsv(await harness.exported(orgId, january, february));
   const name = `rental-${rental.wireId}`;
   expect(
     rows

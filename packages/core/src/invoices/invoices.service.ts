@@ -88,12 +88,12 @@ async function findOrStartRun(db: Db): Promise<InvoiceRun | null> {
   if (month === null) return null;
   const closedMs = monthAfter(month).getTime() + MONTH_CLOSED_AFTER_MS;
   if (db.clock.nowMs() < closedMs) return null;
-  const hasBegun = await db.transaction({ name: 'begin invoice walk', isolation }, async (tx) => {
+  const hasStarted = await db.transaction({ name: 'begin invoice walk', isolation }, async (tx) => {
     if (tx.clock.nowMs() < closedMs) return false;
     await startInvoiceRun(tx, month);
     return true;
   });
-  return hasBegun ? { month, after: null } : null;
+  return hasStarted ? { month, after: null } : null;
 }
 
 interface InvoiceInput {

@@ -17,8 +17,8 @@ it('renders each invoice once, one after the other, however many ask at once', a
     return Buffer.from(id);
   });
   const [one, two] = [invoiceOf(), invoiceOf()];
-  const answers = await Promise.all([one, two, one, two, one].map((invoice) => shelf.get(invoice)));
-  expect(answers.map(String)).toEqual([one.id, two.id, one.id, two.id, one.id]);
+  const responses = await Promise.all([one, two, one, two, one].map((invoice) => shelf.get(invoice)));
+  expect(responses.map(String)).toEqual([one.id, two.id, one.id, two.id, one.id]);
   expect(rendered).toEqual([one.id, two.id]);
 });
 

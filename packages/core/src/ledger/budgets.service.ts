@@ -22,18 +22,18 @@ export type NewBudget = Pick<
   'orgId' | 'mode' | 'name' | 'keyIds' | 'period' | 'limit' | 'thresholdsPercent' | 'onExceeded'
 >;
 
-export async function createBudget(tx: Tx, wish: NewBudget): Promise<BudgetRecord> {
+export async function createBudget(tx: Tx, request: NewBudget): Promise<BudgetRecord> {
   const now = tx.clock.now();
-  const { startMs, endMs } = periodAt(wish.period, now.getTime());
+  const { startMs, endMs } = periodAt(request.period, now.getTime());
   const budget = {
-    ...wish,
+    ...request,
     id: tx.ids.next('bdg'),
     periodStart: new Date(startMs),
     periodEnd: endMs === null ? null : new Date(endMs),
     createdAt: now,
   };
   await insertBudget(tx, budget);
-  await changeLimit(tx, budget, wish.limit, 'limit:first');
+  await changeLimit(tx, budget, request.limit, 'limit:first');
   return { ...budget, spent: nanoUsd(0n) };
 }
 

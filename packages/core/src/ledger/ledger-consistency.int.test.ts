@@ -99,7 +99,7 @@ async function hold(amount: number, keyId?: KeyId): Promise<HoldId> {
   if (holdId === null) throw new Error('no hold');
   return holdId;
 }
-function budget(wish: Partial<Pick<BudgetRecord, 'keyIds' | 'period' | 'onExceeded'>>, limit: number) {
+function budget(request: Partial<Pick<BudgetRecord, 'keyIds' | 'period' | 'onExceeded'>>, limit: number) {
   return db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
     createBudget(tx, {
       orgId,
@@ -109,7 +109,7 @@ function budget(wish: Partial<Pick<BudgetRecord, 'keyIds' | 'period' | 'onExceed
       period: 'day',
       thresholdsPercent: [],
       onExceeded: 'stop_everything',
-      ...wish,
+      ...request,
       limit: usd(limit),
     }),
   );

@@ -185,10 +185,10 @@ describe('the same asked for by many at once', () => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 3)]);
     const command = await prepare(orgId);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => apply([command])));
-    const done = answers.map(([result]) => requireLedgerSuccess(result));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => apply([command])));
+    const done = responses.map(([result]) => requireLedgerSuccess(result));
     const first = done.find(({ replayed }) => !replayed);
-    for (const answer of done) expect({ ...answer, replayed: false }).toEqual(first);
+    for (const response of done) expect({ ...response, replayed: false }).toEqual(first);
     expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
   });
 });
@@ -344,9 +344,9 @@ describe('a budget that is changed as its period ends', () => {
     const ticking = createDb({ url: database.url, poolSize: 2, clock, ids, log: testLog() });
     const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
       ticking.transaction({ name: 'test', isolation: 'read committed' }, work);
-    const wish = { orgId, mode: 'live', name: 'day', keyIds: null, period: 'day' } as const;
+    const request = { orgId, mode: 'live', name: 'day', keyIds: null, period: 'day' } as const;
     const { id } = await run((tx) =>
-      createBudget(tx, { ...wish, limit: usd(10), thresholdsPercent: [], onExceeded: 'notify' }),
+      createBudget(tx, { ...request, limit: usd(10), thresholdsPercent: [], onExceeded: 'notify' }),
     );
     nowMs = midnightMs - 3;
     passesMs = 2;

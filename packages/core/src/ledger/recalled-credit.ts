@@ -3,7 +3,7 @@ import { isFault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 
 /** Takes money back that was lent out for inference, up to this much. Answers what became available. */
-export type RecallCredit = (wish: {
+export type RecallCredit = (request: {
   readonly orgId: OrgId;
   readonly mode: Mode;
   /** `all` that no request has set aside, because a budget was set since it was lent. */

@@ -24,23 +24,23 @@ import {
   type MeteringHarness,
 } from './metering.fixture.ts';
 
-let world: MeteringHarness;
+let harness: MeteringHarness;
 beforeAll(async () => {
-  world = await createMeteringHarness();
+  harness = await createMeteringHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const isolation = 'read committed';
 
 async function events(orgId: OrgId): Promise<string[]> {
-  const found = await world.rows<{ type: string }>(
+  const found = await harness.rows<{ type: string }>(
     `select type from outbox where org_id = '${toUuid(orgId)}' order by seq`,
   );
   return found.map(({ type }) => type);
 }
 
 async function stepOf(orgId: OrgId): Promise<string | undefined> {
-  const found = await world.rows<{ step: string }>(
+  const found = await harness.rows<{ step: string }>(
     `select step from wallet_ladders where org_id = '${toUuid(orgId)}'`,
   );
   return found[0]?.step;
@@ -48,15 +48,15 @@ async function stepOf(orgId: OrgId): Promise<string | undefined> {
 
 /** Time passes with a sweep every minute, or as often as said. */
 async function pass(ms: number, everyMs = MINUTE_MS): Promise<void> {
-  const endMs = world.clock.nowMs() + ms;
-  while (world.clock.nowMs() < endMs) {
-    await world.clock.advance(Math.min(everyMs, endMs - world.clock.nowMs()));
-    await world.sweep();
+  const endMs = harness.clock.nowMs() + ms;
+  while (harness.clock.nowMs() < endMs) {
+    await harness.clock.advance(Math.min(everyMs, endMs - harness.clock.nowMs()));
+    await harness.sweep();
   }
 }
 
 const actionsOf = async (orgId: OrgId) =>
-  (await listRequiredActions(world.db, orgId, 'live')).map(({ action, cause, reason, state }) => ({
+  (await listRequiredActions(harness.db, orgId, 'live')).map(({ action, cause, reason, state }) => ({
     action,
     id: cause.id,
     reason,
@@ -64,14 +64,14 @@ const actionsOf = async (orgId: OrgId) =>
   }));
 
 const claim = (kinds: readonly string[], limit = 100) =>
-  world.db.transaction({ name: 'claim', isolation }, (tx) =>
-    claimRequiredActions(tx, { kinds, now: world.clock.now(), claimMs: 5 * MINUTE_MS, limit }),
+  harness.db.transaction({ name: 'claim', isolation }, (tx) =>
+    claimRequiredActions(tx, { kinds, now: harness.clock.now(), claimMs: 5 * MINUTE_MS, limit }),
   );
 
 describe('a wallet that runs out of money', () => {
   it('is warned at a day, an hour and a quarter of an hour, each once, and then asked to stop', async () => {
-    const orgId = await world.organisation(25 * 3.6);
-    const meter = await world.open(orgId);
+    const orgId = await harness.organisation(25 * 3.6);
+    const meter = await harness.open(orgId);
     await pass(30 * MINUTE_MS, 10 * MINUTE_MS);
     expect(await events(orgId)).toEqual([]);
     await pass(60 * MINUTE_MS, 10 * MINUTE_MS);
@@ -92,19 +92,19 @@ describe('a wallet that runs out of money', () => {
       { action: 'stop', id: meter.cause.id, reason: 'balance', state: 'pending' },
     ]);
     // Stopped within the time that was kept for stopping, nobody is short of anything.
-    const { finalCost } = await world.close(meter);
+    const { finalCost } = await harness.close(meter);
     expect(finalCost).toBeLessThanOrEqual(usd(25 * 3.6));
-    expect(await world.paid(orgId, meter.cause)).toBe(finalCost);
+    expect(await harness.paid(orgId, meter.cause)).toBe(finalCost);
     await pass(MINUTE_MS);
     expect(await stepOf(orgId)).toBe('fine');
     expect(await actionsOf(orgId)).toEqual([]);
   });
 
   it('tells what it has, what it burns and how long that lasts', async () => {
-    const orgId = await world.organisation(10 * 3.6);
-    const meter = await world.open(orgId);
-    await world.sweep();
-    const [event] = await world.rows<{ payload: unknown; resource_kind: string }>(
+    const orgId = await harness.organisation(10 * 3.6);
+    const meter = await harness.open(orgId);
+    await harness.sweep();
+    const [event] = await harness.rows<{ payload: unknown; resource_kind: string }>(
       `select payload, resource_kind from outbox where org_id = '${toUuid(orgId)}'`,
     );
     expect(event).toEqual({
@@ -116,12 +116,12 @@ describe('a wallet that runs out of money', () => {
         runwaySeconds: 36_000,
       },
     });
-    await world.close(meter);
+    await harness.close(meter);
   });
 
   it('shares what is left among all that runs, so that everything lasts equally long', async () => {
-    const orgId = await world.organisation(9.5);
-    const meters = [await world.open(orgId), await world.open(orgId)];
+    const orgId = await harness.organisation(9.5);
+    const meters = [await harness.open(orgId), await harness.open(orgId)];
     let lasted = 0;
     while ((await actionsOf(orgId)).length === 0 && lasted < 200) {
       await pass(MINUTE_MS);
@@ -133,8 +133,8 @@ describe('a wallet that runs out of money', () => {
     expect((await actionsOf(orgId)).map(({ id }) => id).toSorted()).toEqual(
       meters.map(({ cause }) => cause.id).toSorted(),
     );
-    for (const meter of meters) await world.close(meter);
-    const [short] = await world.rows<{ sum: string }>(
+    for (const meter of meters) await harness.close(meter);
+    const [short] = await harness.rows<{ sum: string }>(
       `select sum(shortfall_nano_usd)::text as sum from meters where org_id = '${toUuid(orgId)}'`,
     );
     expect(short?.sum).toBe('0');
@@ -142,9 +142,9 @@ describe('a wallet that runs out of money', () => {
 
   it('keeps data for the time that was set aside for it, and then has it deleted', async () => {
     const retentionMs = 24 * HOUR_MS;
-    const orgId = await world.organisation(3.6 * 26.5);
+    const orgId = await harness.organisation(3.6 * 26.5);
     const cause = { kind: 'volume', id: 'kept' };
-    const meter = await world.open(orgId, {
+    const meter = await harness.open(orgId, {
       cause,
       product: 'volume',
       unit: 'gb',
@@ -156,7 +156,7 @@ describe('a wallet that runs out of money', () => {
     expect(asked.map(({ action }) => action)).toEqual(['stop', 'delete']);
     // A frozen volume goes on costing what was set aside for it, and is not asked to stop again.
     const [stop] = await claim(['volume']);
-    await world.db.transaction({ name: 'frozen', isolation }, (tx) =>
+    await harness.db.transaction({ name: 'frozen', isolation }, (tx) =>
       completeRequiredAction(tx, orgId, stop?.id ?? ''),
     );
     await pass(20 * HOUR_MS, 30 * MINUTE_MS);
@@ -165,51 +165,51 @@ describe('a wallet that runs out of money', () => {
     await pass(4 * HOUR_MS, 30 * MINUTE_MS);
     const due = await claim(['volume']);
     expect(due).toMatchObject([{ action: 'delete', cause, orgId }]);
-    const { finalCost } = await world.close(meter);
-    expect(await world.paid(orgId, cause)).toBe(finalCost);
+    const { finalCost } = await harness.close(meter);
+    expect(await harness.paid(orgId, cause)).toBe(finalCost);
   });
 
   it('recovers by a top-up: what nobody has begun is called off, and it is warned anew next time', async () => {
-    const orgId = await world.organisation(4.5);
+    const orgId = await harness.organisation(4.5);
     const [first, second] = [
-      await world.open(orgId, { ratePerHour: usd(1) }),
-      await world.open(orgId, { ratePerHour: usd(1) }),
+      await harness.open(orgId, { ratePerHour: usd(1) }),
+      await harness.open(orgId, { ratePerHour: usd(1) }),
     ];
     await pass(120 * MINUTE_MS, 10 * MINUTE_MS);
     await pass(14 * MINUTE_MS);
     expect(await actionsOf(orgId)).toHaveLength(2);
-    const [begun] = await claim(['rental'], 1);
-    await world.topUp(orgId, 100);
+    const [started] = await claim(['rental'], 1);
+    await harness.topUp(orgId, 100);
     await pass(MINUTE_MS);
     expect(await stepOf(orgId)).toBe('fine');
-    expect(await actionsOf(orgId)).toMatchObject([{ id: begun?.cause.id, state: 'claimed' }]);
-    await world.db.transaction({ name: 'done', isolation }, (tx) =>
-      completeRequiredAction(tx, orgId, begun?.id ?? ''),
+    expect(await actionsOf(orgId)).toMatchObject([{ id: started?.cause.id, state: 'claimed' }]);
+    await harness.db.transaction({ name: 'done', isolation }, (tx) =>
+      completeRequiredAction(tx, orgId, started?.id ?? ''),
     );
     expect(await actionsOf(orgId)).toEqual([]);
     const before = (await events(orgId)).length;
     await pass(30 * HOUR_MS, 30 * MINUTE_MS);
     expect((await events(orgId)).slice(before)).toEqual(['balance.low']);
-    for (const meter of [first, second]) if (meter !== undefined) await world.close(meter);
+    for (const meter of [first, second]) if (meter !== undefined) await harness.close(meter);
   });
 
   it('is taken down the ladder once by two sweeps at once', async () => {
-    const orgId = await world.organisation(5);
-    const meter = await world.open(orgId);
-    await world.clock.advance(82 * MINUTE_MS);
-    const sweep = () => sweepMeters(world.db, { shards: allShards, log: quiet });
+    const orgId = await harness.organisation(5);
+    const meter = await harness.open(orgId);
+    await harness.clock.advance(82 * MINUTE_MS);
+    const sweep = () => sweepMeters(harness.db, { shards: allShards, log: quiet });
     await Promise.all([sweep(), sweep(), sweep()]);
     expect(await events(orgId)).toEqual(['balance.floor']);
     expect(await actionsOf(orgId)).toHaveLength(1);
-    await world.close(meter);
+    await harness.close(meter);
   });
 });
 
 describe('a budget that stops everything', () => {
   it('has what it covers stopped though the wallet has money, and called off when it is gone', async () => {
-    const orgId = await world.organisation(1_000);
-    const meter = await world.open(orgId);
-    await world.db.transaction({ name: 'budget', isolation }, (tx) =>
+    const orgId = await harness.organisation(1_000);
+    const meter = await harness.open(orgId);
+    await harness.db.transaction({ name: 'budget', isolation }, (tx) =>
       createBudget(tx, {
         orgId,
         mode: 'live',
@@ -224,7 +224,7 @@ describe('a budget that stops everything', () => {
     await pass(4 * HOUR_MS, 10 * MINUTE_MS);
     expect(await actionsOf(orgId)).toMatchObject([{ action: 'stop', reason: 'budget' }]);
     expect(await stepOf(orgId)).toBe('fine');
-    await world.close(meter);
+    await harness.close(meter);
     await pass(MINUTE_MS);
     expect(await actionsOf(orgId)).toEqual([]);
   });
@@ -232,11 +232,11 @@ describe('a budget that stops everything', () => {
 
 describe('what a supplier is paid for', () => {
   it('is stopped before its hold ends where only promotional credit is left, and takes none of that', async () => {
-    const orgId = await world.organisation(7);
-    await world.topUp(orgId, 1_000, 'promo');
-    const supplier = { orgId: await world.organisation(0), ratePerHour: usd(1) };
-    const own = await world.open(orgId);
-    const supplied = await world.open(orgId, { supplier });
+    const orgId = await harness.organisation(7);
+    await harness.topUp(orgId, 1_000, 'promo');
+    const supplier = { orgId: await harness.organisation(0), ratePerHour: usd(1) };
+    const own = await harness.open(orgId);
+    const supplied = await harness.open(orgId, { supplier });
     await pass(4 * HOUR_MS);
     const stop = { action: 'stop', reason: 'budget', id: supplied.cause.id };
     expect(await actionsOf(orgId)).toMatchObject([stop]);
@@ -245,15 +245,15 @@ describe('what a supplier is paid for', () => {
   });
 
   it('keeps its money set aside while it is paused, so that going on is never at the expense of the operator', async () => {
-    const orgId = await world.organisation(8);
-    const supplier = { orgId: await world.organisation(0), ratePerHour: usd(1) };
-    const meter = await world.open(orgId, { supplier });
-    const { held } = await world.balance(orgId);
-    await world.pause(meter);
-    expect(await world.balance(orgId)).toMatchObject({ held, available: usd(8) - held });
-    expect((await world.resume(meter)).held).toBe(held);
-    await world.close(meter);
-    expect((await world.balance(orgId)).held).toBe(0n);
+    const orgId = await harness.organisation(8);
+    const supplier = { orgId: await harness.organisation(0), ratePerHour: usd(1) };
+    const meter = await harness.open(orgId, { supplier });
+    const { held } = await harness.balance(orgId);
+    await harness.pause(meter);
+    expect(await harness.balance(orgId)).toMatchObject({ held, available: usd(8) - held });
+    expect((await harness.resume(meter)).held).toBe(held);
+    await harness.close(meter);
+    expect((await harness.balance(orgId)).held).toBe(0n);
   });
 });
 
@@ -261,13 +261,13 @@ describe('the look at all wallets', () => {
   it('agrees with the pure function about every wallet', async () => {
     const random = createRandom(11);
     for (let nth = 0; nth < 10; nth += 1) {
-      const orgId = await world.organisation(5_000);
+      const orgId = await harness.organisation(5_000);
       const count = random.int(1, 6);
       const meters = [];
       for (let more = 0; more < count; more += 1) {
-        await world.clock.advance(random.int(0, 40 * MINUTE_MS));
+        await harness.clock.advance(random.int(0, 40 * MINUTE_MS));
         meters.push(
-          await world.open(orgId, {
+          await harness.open(orgId, {
             ratePerHour: nanoUsd(BigInt(random.int(1, 2_000_000_000))),
             funding: {
               kind: 'ahead',
@@ -277,35 +277,35 @@ describe('the look at all wallets', () => {
           }),
         );
       }
-      await world.clock.advance(random.int(0, 40 * MINUTE_MS));
-      const now = world.clock.now();
-      const looks = await readWalletStatuses(world.db, [shardOf(orgId)], now);
+      await harness.clock.advance(random.int(0, 40 * MINUTE_MS));
+      const now = harness.clock.now();
+      const looks = await readWalletStatuses(harness.db, [shardOf(orgId)], now);
       const seen = looks.find((look) => look.orgId === orgId);
-      const running = await world.db.transaction({ name: 'lock', isolation }, (tx) =>
+      const running = await harness.db.transaction({ name: 'lock', isolation }, (tx) =>
         lockRunningMeters(tx, orgId, 'live'),
       );
       const known = burnRateOf(running, now);
       expect(seen).toMatchObject({ burnPerHour: known.burnPerHour, driesAt: known.driesAt });
       expect(Math.abs(Number((seen?.cover ?? 0n) - known.cover))).toBeLessThanOrEqual(2 * count + 1);
       // What the balance tells of the same wallet is the same figure.
-      expect(await readBurnRate(world.db, orgId, 'live', now)).toEqual({
+      expect(await readBurnRate(harness.db, orgId, 'live', now)).toEqual({
         burnPerHour: seen?.burnPerHour,
         cover: seen?.cover,
       });
-      for (const meter of meters) await world.close(meter);
+      for (const meter of meters) await harness.close(meter);
     }
   });
 });
 
 describe('shards', () => {
   it('are swept by one worker in turn, and by another when the first has died', async () => {
-    await world.clock.advance(HOUR_MS);
-    const sweep = (limit: number) => sweepDueShards(world.db, { log: quiet, everyMs: MINUTE_MS, limit });
+    await harness.clock.advance(HOUR_MS);
+    const sweep = (limit: number) => sweepDueShards(harness.db, { log: quiet, everyMs: MINUTE_MS, limit });
     const taken = await Promise.all([sweep(40), sweep(40)]);
     expect(taken.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(64);
     await sweep(64);
     expect(await sweep(64)).toBe(0);
-    await world.clock.advance(MINUTE_MS);
+    await harness.clock.advance(MINUTE_MS);
     expect(await sweep(64)).toBe(64);
   });
 });
@@ -319,7 +319,7 @@ describe('a wallet whose money is lent for inference', () => {
       const given = amount === 'all' || amount > left ? left : amount;
       left -= given;
       recalls.push(given);
-      if (given > 0n) await world.topUp(orgId, Number(given) / 1e9);
+      if (given > 0n) await harness.topUp(orgId, Number(given) / 1e9);
       return given;
     };
     return { recallMoney, recalls, left: () => left };
@@ -327,14 +327,14 @@ describe('a wallet whose money is lent for inference', () => {
 
   const passWith = async (recallMoney: RecallCredit, ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5 * MINUTE_MS) {
-      await world.clock.advance(5 * MINUTE_MS);
-      await sweepMeters(world.db, { shards: allShards, log: quiet, recallMoney });
+      await harness.clock.advance(5 * MINUTE_MS);
+      await sweepMeters(harness.db, { shards: allShards, log: quiet, recallMoney });
     }
   };
 
   it('calls it back before anything is stopped, and no more than the next renewals take', async () => {
-    const orgId = await world.organisation(2 * 3.6);
-    await world.open(orgId);
+    const orgId = await harness.organisation(2 * 3.6);
+    await harness.open(orgId);
     const pot = potWith(orgId, usd(10 * 3.6));
     await passWith(pot.recallMoney, 4 * HOUR_MS);
     expect(await actionsOf(orgId)).toEqual([]);
@@ -345,8 +345,8 @@ describe('a wallet whose money is lent for inference', () => {
   });
 
   it('is asked to stop when the pot has no more, or cannot be asked', async () => {
-    const orgId = await world.organisation(2 * 3.6);
-    await world.open(orgId);
+    const orgId = await harness.organisation(2 * 3.6);
+    await harness.open(orgId);
     const silent: RecallCredit = () => Promise.reject(new Error('away'));
     await passWith(silent, 3 * HOUR_MS);
     expect(await stepOf(orgId)).toBe('empty');

@@ -12,64 +12,65 @@ import {
   type MeteringHarness,
 } from './metering.fixture.ts';
 
-let world: MeteringHarness;
+let harness: MeteringHarness;
 beforeAll(async () => {
-  world = await createMeteringHarness();
+  harness = await createMeteringHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const ofOrg = (orgId: OrgId): string => `new.org_id = '${toUuid(orgId)}'`;
 const failing = (loop: string) =>
-  world.rows<{ item: string; failures: number }>(
+  harness.rows<{ item: string; failures: number }>(
     `select item, failures from loop_items where loop = '${loop}' order by item`,
   );
 const stepOf = async (orgId: OrgId): Promise<string | undefined> =>
-  (await world.rows<{ step: string }>(`select step from wallet_ladders where org_id = '${toUuid(orgId)}'`))[0]
-    ?.step;
+  (
+    await harness.rows<{ step: string }>(`select step from wallet_ladders where org_id = '${toUuid(orgId)}'`)
+  )[0]?.step;
 
 describe(poisonedLoop('post meters'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'leaves other organisations charged when a write for one %s, and is charged once after the cause is gone',
     async (how) => {
-      const orgs = await Promise.all(Array.from({ length: 6 }, () => world.organisation(100)));
+      const orgs = await Promise.all(Array.from({ length: 6 }, () => harness.organisation(100)));
       const [bad, ...good] = orgs as [OrgId, ...OrgId[]];
-      const meters = await Promise.all(orgs.map((orgId) => world.open(orgId)));
-      const removeFault = await poisonRows(world.database, {
+      const meters = await Promise.all(orgs.map((orgId) => harness.open(orgId)));
+      const removeFault = await poisonRows(harness.database, {
         table: 'meters',
         when: `${ofOrg(bad)} and new.postings > 0`,
         how,
       });
-      await world.clock.advance(HOUR_MS);
-      await world.sweep();
+      await harness.clock.advance(HOUR_MS);
+      await harness.sweep();
       for (const [index, orgId] of good.entries()) {
-        expect(await world.paid(orgId, (meters[index + 1] ?? expect.fail()).cause)).toBeGreaterThan(0n);
+        expect(await harness.paid(orgId, (meters[index + 1] ?? expect.fail()).cause)).toBeGreaterThan(0n);
       }
       const badMeter = meters[0] ?? expect.fail();
-      expect(await world.paid(bad, badMeter.cause)).toBe(0n);
+      expect(await harness.paid(bad, badMeter.cause)).toBe(0n);
       expect(await failing('post meters')).toEqual([{ item: toUuid(badMeter.id), failures: 1 }]);
       await removeFault();
-      await world.sweep();
-      expect(await world.paid(bad, badMeter.cause)).toBe(0n);
-      await world.clock.advance(MINUTE_MS);
-      await world.sweep();
-      const closed = await world.close(badMeter);
-      expect(await world.paid(bad, badMeter.cause)).toBe(closed.finalCost);
+      await harness.sweep();
+      expect(await harness.paid(bad, badMeter.cause)).toBe(0n);
+      await harness.clock.advance(MINUTE_MS);
+      await harness.sweep();
+      const closed = await harness.close(badMeter);
+      expect(await harness.paid(bad, badMeter.cause)).toBe(closed.finalCost);
       expect(await failing('post meters')).toEqual([]);
-      for (const meter of meters.slice(1)) await world.close(meter);
+      for (const meter of meters.slice(1)) await harness.close(meter);
     },
   );
 
   it('is left alone when the ledger refuses it, and the others are charged', async () => {
-    const [bad, good] = [await world.organisation(100), await world.organisation(100)];
-    const [lost, sound] = [await world.open(bad), await world.open(good)];
+    const [bad, good] = [await harness.organisation(100), await harness.organisation(100)];
+    const [lost, sound] = [await harness.open(bad), await harness.open(good)];
     const holdId = lost.holdId ?? expect.fail('no hold');
-    await world.db.transaction({ name: 'lose', isolation: 'read committed' }, (tx) =>
+    await harness.db.transaction({ name: 'lose', isolation: 'read committed' }, (tx) =>
       applyLedger(tx, [{ do: 'close', orgId: bad, mode: 'live', cause: lost.cause, step: 'lost', holdId }]),
     );
-    await world.clock.advance(HOUR_MS);
-    await world.sweep();
-    expect(await world.paid(good, sound.cause)).toBeGreaterThan(0n);
-    await world.close(sound);
+    await harness.clock.advance(HOUR_MS);
+    await harness.sweep();
+    expect(await harness.paid(good, sound.cause)).toBeGreaterThan(0n);
+    await harness.close(sound);
   });
 });
 
@@ -77,27 +78,27 @@ describe(poisonedLoop('walk wallets'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'leaves other wallets stopped when a write for one %s',
     async (how) => {
-      const [bad, good] = [await world.organisation(5), await world.organisation(5)];
-      await world.open(bad, { ratePerHour: usd(3.6) });
-      const meter = await world.open(good, { ratePerHour: usd(3.6) });
-      const removeFault = await poisonRows(world.database, {
+      const [bad, good] = [await harness.organisation(5), await harness.organisation(5)];
+      await harness.open(bad, { ratePerHour: usd(3.6) });
+      const meter = await harness.open(good, { ratePerHour: usd(3.6) });
+      const removeFault = await poisonRows(harness.database, {
         table: 'wallet_ladders',
         when: ofOrg(bad),
         how,
       });
       for (let minutes = 0; minutes < 100; minutes += 4) {
-        await world.clock.advance(4 * MINUTE_MS);
-        await world.sweep();
+        await harness.clock.advance(4 * MINUTE_MS);
+        await harness.sweep();
       }
       expect(await stepOf(good)).toBe('empty');
-      expect(await listRequiredActions(world.db, good, 'live')).toMatchObject([
+      expect(await listRequiredActions(harness.db, good, 'live')).toMatchObject([
         { action: 'stop', cause: { id: meter.cause.id } },
       ]);
       expect(await stepOf(bad)).toBeUndefined();
       expect(await failing('walk wallets')).toHaveLength(1);
       await removeFault();
-      await world.clock.advance(30 * MINUTE_MS);
-      await world.sweep();
+      await harness.clock.advance(30 * MINUTE_MS);
+      await harness.sweep();
       expect(await stepOf(bad)).toBe('empty');
       expect(await failing('walk wallets')).toEqual([]);
     },
@@ -108,28 +109,32 @@ describe(poisonedLoop('call off stops'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not keep stops of other organisations from being called off',
     async (how) => {
-      const orgs = [await world.organisation(5), await world.organisation(5), await world.organisation(5)];
+      const orgs = [
+        await harness.organisation(5),
+        await harness.organisation(5),
+        await harness.organisation(5),
+      ];
       const [bad, ...good] = orgs as [OrgId, ...OrgId[]];
       for (const orgId of orgs) {
         // The rental has ended: no meter of it can run dry, so the stop is not needed.
-        await world.rows(
+        await harness.rows(
           `insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
            values ('${toUuid(orgId)}', 'live', 'rental', 'ended-${how}', 'stop', 'budget', now(), now()) returning id`,
         );
       }
-      const removeFault = await poisonRows(world.database, {
+      const removeFault = await poisonRows(harness.database, {
         table: 'required_actions',
         when: ofOrg(bad),
         how,
       });
-      await world.sweep();
-      for (const orgId of good) expect(await listRequiredActions(world.db, orgId, 'live')).toEqual([]);
-      expect(await listRequiredActions(world.db, bad, 'live')).toHaveLength(1);
+      await harness.sweep();
+      for (const orgId of good) expect(await listRequiredActions(harness.db, orgId, 'live')).toEqual([]);
+      expect(await listRequiredActions(harness.db, bad, 'live')).toHaveLength(1);
       expect(await failing('call off stops')).toMatchObject([{ failures: 1 }]);
       await removeFault();
-      await world.clock.advance(MINUTE_MS);
-      await world.sweep();
-      expect(await listRequiredActions(world.db, bad, 'live')).toEqual([]);
+      await harness.clock.advance(MINUTE_MS);
+      await harness.sweep();
+      expect(await listRequiredActions(harness.db, bad, 'live')).toEqual([]);
       expect(await failing('call off stops')).toEqual([]);
     },
   );
@@ -137,9 +142,9 @@ describe(poisonedLoop('call off stops'), () => {
 
 describe('a sweep that fails as a whole', () => {
   it('gives its shards back, so that they are swept again at once', async () => {
-    const broken = await world.database.connect();
+    const broken = await harness.database.connect();
     await broken.query('alter table wallet_ladders rename to wallet_ladders_away');
-    const sweep = () => sweepDueShards(world.db, { log: quiet, everyMs: 30_000, limit: 64 });
+    const sweep = () => sweepDueShards(harness.db, { log: quiet, everyMs: 30_000, limit: 64 });
     await expect(sweep()).rejects.toThrow('wallet_ladders');
     await broken.query('alter table wallet_ladders_away rename to wallet_ladders');
     await broken.end();

@@ -29,7 +29,7 @@ const usd = (amount: number): NanoUsd => nanoUsd(BigInt(amount));
 const opened: readonly MeterTransition[] = [{ kind: 'opened', at: at(0) }];
 const supplierOrg = fixtureIds.next('org');
 const times = (ms: number, nowMs = ms) => ({ at: at(ms), now: at(nowMs) });
-const answersTo = (plan: MeterPlan): LedgerSuccess[] => plan.commands.map(() => done());
+const responsesTo = (plan: MeterPlan): LedgerSuccess[] => plan.commands.map(() => done());
 
 describe('a visit of a sweep', () => {
   it('posts what has run up and asks for the next hold, in one command', () => {
@@ -115,7 +115,7 @@ describe('a pause', () => {
     const plan = planPause(meter, opened, times(1_000, 2_000));
     expect(plan.commands).toMatchObject([{ do: 'post', amount: 1_000n, afterwards: { target: 0n } }]);
     expect(plan.transition).toEqual({ kind: 'paused', at: at(1_000) });
-    expect(plan.finish(answersTo(plan))).toEqual({
+    expect(plan.finish(responsesTo(plan))).toEqual({
       ...meter,
       state: 'paused',
       runningSince: null,
@@ -146,7 +146,7 @@ describe('a pause', () => {
         description: 'Time given back of rental 1042 (gpu) at $0.0036/h',
       },
     ]);
-    expect(plan.finish(answersTo(plan))).toMatchObject({ posted: 400n, shortfall: 0n });
+    expect(plan.finish(responsesTo(plan))).toMatchObject({ posted: 400n, shortfall: 0n });
   });
 
   it('takes a supplier’s part of it back, but not more than is given back', () => {
@@ -160,7 +160,7 @@ describe('a pause', () => {
         { account: { kind: 'platform_fee' }, amount: 300n },
       ],
     });
-    expect(plan.finish(answersTo(plan)).supplier?.posted).toBe(200n);
+    expect(plan.finish(responsesTo(plan)).supplier?.posted).toBe(200n);
     const borne = planPause({ ...meter, shortfall: usd(500) }, opened, times(400, 2_000));
     expect(borne.commands[1]).toMatchObject({
       amount: 600n,
@@ -294,14 +294,14 @@ describe('a close', () => {
         description: 'Rest of the term of rental 1042 (gpu)',
       },
     ]);
-    const after = plan.finish(answersTo(plan));
+    const after = plan.finish(responsesTo(plan));
     expect(after).toMatchObject({ restOfTerm: 300n, posted: 400n, supplier: { posted: 350n } });
   });
 
   it('by our fault, or at the end, charges no rest', () => {
     const waived = planClose(term, opened, { ...times(400), rest: 'waived' });
     expect(waived.commands).toMatchObject([{ amount: 400n, afterwards: 'close' }]);
-    expect(waived.finish(answersTo(waived))).toMatchObject({ restOfTerm: 0n, supplier: { posted: 200n } });
+    expect(waived.finish(responsesTo(waived))).toMatchObject({ restOfTerm: 0n, supplier: { posted: 200n } });
     const ended = planClose(term, opened, { ...times(1_000), rest: 'owed' });
     expect(ended.commands).toMatchObject([{ amount: 1_000n, afterwards: 'close' }]);
   });
@@ -348,7 +348,7 @@ describe('a whole life', () => {
         let paid = 0n;
         const carryOut = (plan: MeterPlan): void => {
           paid += moneyOf(plan.commands);
-          meter = plan.finish(answersTo(plan));
+          meter = plan.finish(responsesTo(plan));
           if (plan.transition !== null) transitions.push(plan.transition);
         };
         for (const [act, gap, late] of story) {

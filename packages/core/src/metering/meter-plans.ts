@@ -31,7 +31,7 @@ export interface MeterPlan {
   readonly commands: readonly LedgerCommand[];
   readonly transition: MeterTransition | null;
   /** Takes the answers to the commands, in their order. */
-  readonly finish: (answers: readonly LedgerSuccess[]) => Meter;
+  readonly finish: (responses: readonly LedgerSuccess[]) => Meter;
 }
 
 type HoldAfterPost = 'keep' | 'close' | { readonly target: NanoUsd };
@@ -151,9 +151,9 @@ function commandsOfSettlement(
 function meterAfterSettlement(
   meter: Meter,
   settlement: MeterSettlement,
-  answers: readonly LedgerSuccess[],
+  responses: readonly LedgerSuccess[],
 ): Meter {
-  const shortfall = addUsd(meter.shortfall, ...answers.map((answer) => answer.shortfall));
+  const shortfall = addUsd(meter.shortfall, ...responses.map((response) => response.shortfall));
   return {
     ...meter,
     postedMs: settlement.postedMs,
@@ -171,18 +171,18 @@ function meterAfterSettlement(
 function meterAfterSplit(
   meter: Meter,
   { before, last }: SettlementSplit,
-  answers: readonly LedgerSuccess[],
+  responses: readonly LedgerSuccess[],
 ): Meter {
-  if (before === null) return meterAfterSettlement(meter, last, answers);
+  if (before === null) return meterAfterSettlement(meter, last, responses);
   return meterAfterSettlement(
-    meterAfterSettlement(meter, before, answers.slice(0, 1)),
+    meterAfterSettlement(meter, before, responses.slice(0, 1)),
     last,
-    answers.slice(1),
+    responses.slice(1),
   );
 }
 
-const heldAfterSettlement = ({ before }: SettlementSplit, answers: readonly LedgerSuccess[]): NanoUsd =>
-  answers[before === null ? 0 : 1]?.held ?? zeroUsd;
+const heldAfterSettlement = ({ before }: SettlementSplit, responses: readonly LedgerSuccess[]): NanoUsd =>
+  responses[before === null ? 0 : 1]?.held ?? zeroUsd;
 
 /** A sweep's visit: posts what has run up and renews the hold. `target` is the usual one unless said. */
 export function planPosting(
@@ -210,10 +210,10 @@ export function planPosting(
         ? []
         : settlementCommands(meter, meter.holdId, acts, committed ? 'keep' : { target }),
     transition: null,
-    finish: (answers) => {
-      const held = heldAfterSettlement(acts, answers);
+    finish: (responses) => {
+      const held = heldAfterSettlement(acts, responses);
       return {
-        ...meterAfterSplit(meter, acts, answers),
+        ...meterAfterSplit(meter, acts, responses),
         held,
         ...postingScheduleOf(meter, held, now, policy),
       };
@@ -244,12 +244,12 @@ export function planPause(
     meter,
     commands: meter.holdId === null ? [] : settlementCommands(meter, meter.holdId, acts, after),
     transition: { kind: 'paused', at },
-    finish: (answers) => ({
-      ...meterAfterSplit(meter, acts, answers),
+    finish: (responses) => ({
+      ...meterAfterSplit(meter, acts, responses),
       state: 'paused',
       runningSince: null,
       elapsedBeforeMs: elapsedMs,
-      held: heldAfterSettlement(acts, answers),
+      held: heldAfterSettlement(acts, responses),
       coveredUntil: null,
       nextPostAt: null,
       transitions: meter.transitions + 1,
@@ -290,8 +290,8 @@ export function planResume(
     meter,
     commands,
     transition: { kind: 'resumed', at },
-    finish: (answers) => {
-      const held = commands.length === 0 ? meter.held : (answers[0]?.held ?? zeroUsd);
+    finish: (responses) => {
+      const held = commands.length === 0 ? meter.held : (responses[0]?.held ?? zeroUsd);
       return { ...running, held, ...postingScheduleOf(running, held, at, policy) };
     },
   };
@@ -335,8 +335,8 @@ export function planClose(
     meter,
     commands,
     transition: { kind: 'closed', at },
-    finish: (answers) => {
-      const after = meterAfterSplit(meter, acts, answers);
+    finish: (responses) => {
+      const after = meterAfterSplit(meter, acts, responses);
       return {
         ...after,
         supplier:

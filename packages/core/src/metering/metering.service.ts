@@ -74,27 +74,27 @@ export interface ClosedMeter {
   readonly finalCost: NanoUsd;
 }
 
-function newMeter(id: MeterId, orgId: OrgId, wish: MeterSpec): Meter {
+function newMeter(id: MeterId, orgId: OrgId, spec: MeterSpec): Meter {
   return {
     id,
     orgId,
-    mode: wish.mode,
-    cause: wish.cause,
-    name: wish.name,
-    product: wish.product,
-    keyId: wish.keyId ?? null,
-    ratePerHour: wish.ratePerHour,
-    quantity: wish.quantity,
-    unit: wish.unit,
-    supplier: wish.supplier === undefined ? null : { ...wish.supplier, posted: zeroUsd },
-    funding: wish.funding.kind,
-    termEndsAt: wish.funding.kind === 'committed' ? wish.funding.termEndsAt : null,
-    refund: wish.funding.kind === 'committed' ? wish.funding.refund : ppm(0),
-    retentionMs: wish.funding.kind === 'ahead' ? (wish.funding.retentionMs ?? 0) : 0,
+    mode: spec.mode,
+    cause: spec.cause,
+    name: spec.name,
+    product: spec.product,
+    keyId: spec.keyId ?? null,
+    ratePerHour: spec.ratePerHour,
+    quantity: spec.quantity,
+    unit: spec.unit,
+    supplier: spec.supplier === undefined ? null : { ...spec.supplier, posted: zeroUsd },
+    funding: spec.funding.kind,
+    termEndsAt: spec.funding.kind === 'committed' ? spec.funding.termEndsAt : null,
+    refund: spec.funding.kind === 'committed' ? spec.funding.refund : ppm(0),
+    retentionMs: spec.funding.kind === 'ahead' ? (spec.funding.retentionMs ?? 0) : 0,
     keptRatePerHour:
-      wish.funding.kind === 'ahead' ? (wish.funding.keptRatePerHour ?? wish.ratePerHour) : zeroUsd,
+      spec.funding.kind === 'ahead' ? (spec.funding.keptRatePerHour ?? spec.ratePerHour) : zeroUsd,
     state: 'open',
-    runningSince: wish.at,
+    runningSince: spec.at,
     elapsedBeforeMs: 0,
     postedMs: 0,
     posted: zeroUsd,
@@ -106,7 +106,7 @@ function newMeter(id: MeterId, orgId: OrgId, wish: MeterSpec): Meter {
     nextPostAt: null,
     postings: 0,
     transitions: 1,
-    openedAt: wish.at,
+    openedAt: spec.at,
     closedAt: null,
   };
 }
@@ -150,11 +150,11 @@ function holdCommand(
 export async function openMeters(
   tx: Tx,
   orgId: OrgId,
-  wishes: readonly MeterSpec[],
+  requests: readonly MeterSpec[],
 ): Promise<readonly Meter[]> {
   const opened: Meter[] = [];
   const fresh: { readonly meter: Meter; readonly wish: MeterSpec }[] = [];
-  for (const wish of wishes) {
+  for (const wish of requests) {
     const known = await findByName(tx, orgId, wish);
     if (known !== null) opened.push(known);
     else {
@@ -167,13 +167,14 @@ export async function openMeters(
   }
   const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
   const commands = withoutHold.map(({ meter, wish }) => holdCommand(meter, wish.demand));
-  const answers = (await applyLedger(tx, commands)).map((result, nth) =>
+  const responses = (await applyLedger(tx, commands)).map((result, nth) =>
     requireLedgerSuccess(result, commands[nth]?.amount),
   );
   for (const one of fresh) {
     const { meter } = one;
-    const answer = answers[withoutHold.indexOf(one)];
-    const funded = answer === undefined ? meter : { ...meter, holdId: answer.holdId, held: answer.held };
+    const response = responses[withoutHold.indexOf(one)];
+    const funded =
+      response === undefined ? meter : { ...meter, holdId: response.holdId, held: response.held };
     opened.push(await insertOpened(tx, funded));
   }
   return opened;
@@ -182,10 +183,10 @@ export async function openMeters(
 async function findByName(
   reader: Reader,
   orgId: OrgId,
-  wish: Pick<MeterSpec, 'mode' | 'cause' | 'name'>,
+  request: Pick<MeterSpec, 'mode' | 'cause' | 'name'>,
 ): Promise<Meter | null> {
-  const meters = await listMetersOf(reader, orgId, wish.mode, wish.cause);
-  return meters.find((meter) => meter.name === wish.name) ?? null;
+  const meters = await listMetersOf(reader, orgId, request.mode, request.cause);
+  return meters.find((meter) => meter.name === request.name) ?? null;
 }
 
 async function insertOpened(tx: Tx, funded: Meter): Promise<Meter> {
@@ -257,7 +258,7 @@ function planMeterChange(
 }
 
 async function executePlans(tx: Tx, plans: readonly MeterPlan[]): Promise<ReadonlyMap<MeterId, Meter>> {
-  const answers = (
+  const responses = (
     await applyLedger(
       tx,
       plans.flatMap((plan) => plan.commands),
@@ -265,7 +266,7 @@ async function executePlans(tx: Tx, plans: readonly MeterPlan[]): Promise<Readon
   ).map((result) => requireLedgerSuccess(result));
   let next = 0;
   const changes = plans.map((plan) => {
-    const own = answers.slice(next, (next += plan.commands.length));
+    const own = responses.slice(next, (next += plan.commands.length));
     return { before: plan.meter, after: plan.finish(own), transition: plan.transition };
   });
   await saveMeters(tx, changes);

@@ -156,9 +156,9 @@ async function settleMeters(
   let next = 0;
   for (const plan of plans) {
     const answers = results.slice(next, (next += plan.commands.length));
-    if (answers.every((answer): answer is LedgerSuccess => answer.ok && !answer.replayed)) {
+    if (answers.every((result): result is LedgerSuccess => result.ok && !result.replayed)) {
       changes.push({ before: plan.meter, after: plan.finish(answers) });
-      if (answers.some((answer) => answer.shortfall > 0n)) shortfalls.add(1);
+      if (answers.some((response) => response.shortfall > 0n)) shortfalls.add(1);
     } else {
       stuck.push(plan.meter);
       log.error({ meterId: plan.meter.id, orgId: plan.meter.orgId, answers }, 'a meter cannot be posted');

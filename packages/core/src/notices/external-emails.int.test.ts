@@ -7,17 +7,17 @@ import { claimEmails } from './notices.store.ts';
 import { renderExternalEmail } from './render-email.ts';
 import { openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
 
-let world: NoticesHarness;
+let harness: NoticesHarness;
 beforeAll(async () => {
-  world = await openNoticesHarness();
+  harness = await openNoticesHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const isolation = 'read committed' as const;
-const lettersTo = (email: string) => world.smtp.letters.filter(({ to }) => to.includes(email));
+const lettersTo = (email: string) => harness.smtp.letters.filter(({ to }) => to.includes(email));
 
 async function write(organisation = 'Acme') {
-  const { orgId } = await world.organisation('owner');
+  const { orgId } = await harness.organisation('owner');
   const email = `new-${uniqueId()}@example.com`;
   const data = {
     invitationId: testIds.next('inv'),
@@ -28,7 +28,7 @@ async function write(organisation = 'Acme') {
     link: 'https://cloud.example.com/console/invitations',
     refuseLink: 'https://cloud.example.com/mail/invitations?proof=1',
   } as const;
-  const noticeId = await world.db.transaction({ name: 'invite', isolation }, (tx) =>
+  const noticeId = await harness.db.transaction({ name: 'invite', isolation }, (tx) =>
     writeToMailbox(tx, orgId, { type: 'member.invited', email, data }),
   );
   return { orgId, email, noticeId };
@@ -36,10 +36,10 @@ async function write(organisation = 'Acme') {
 
 const send = () =>
   sendDueEmails({
-    db: world.db,
-    clock: world.clock,
+    db: harness.db,
+    clock: harness.clock,
     log: testLog(),
-    mailer: world.mailer,
+    mailer: harness.mailer,
     consoleUrl: null,
     leaseMs: 60_000,
     limit: 50,
@@ -58,7 +58,7 @@ test('a letter to somebody without an account goes out once, however many worker
     'list-unsubscribe': '<https://cloud.example.com/mail/invitations?proof=1>',
     'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
   });
-  expect(await world.mails(orgId)).toMatchObject([{ user_id: null, state: 'sent' }]);
+  expect(await harness.mails(orgId)).toMatchObject([{ user_id: null, state: 'sent' }]);
 });
 
 test.each([
@@ -77,19 +77,19 @@ test.each([
 
 test('a letter that was called off is not sent', async () => {
   const { email, orgId, noticeId } = await write();
-  await world.db.transaction({ name: 'cancel', isolation }, (tx) =>
+  await harness.db.transaction({ name: 'cancel', isolation }, (tx) =>
     callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
   );
   await send();
   expect(lettersTo(email)).toEqual([]);
-  expect(await world.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
+  expect(await harness.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
 });
 
 test('a letter that was called off while it was being sent counts for its mailbox, and one called off before does not', async () => {
   const counted = (email: string) =>
-    world.db.transaction({ name: 'count', isolation }, (tx) => countLettersTo(tx, email, new Date(0)));
+    harness.db.transaction({ name: 'count', isolation }, (tx) => countLettersTo(tx, email, new Date(0)));
   const callOff = ({ orgId, noticeId }: Awaited<ReturnType<typeof write>>) =>
-    world.db.transaction({ name: 'cancel', isolation }, (tx) =>
+    harness.db.transaction({ name: 'cancel', isolation }, (tx) =>
       callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
     );
   const before = await write();
@@ -97,7 +97,7 @@ test('a letter that was called off while it was being sent counts for its mailbo
   expect(await counted(before.email)).toBe(0);
   const during = await write();
   const claim = randomUUID();
-  await claimEmails(world.db, { claim, now: world.clock.now(), leaseMs: 60_000, limit: 50 });
+  await claimEmails(harness.db, { claim, now: harness.clock.now(), leaseMs: 60_000, limit: 50 });
   await callOff(during);
   expect(await counted(during.email)).toBe(1);
   await send();
@@ -119,7 +119,7 @@ test('what a tenant calls an organisation is words in it, never markup and never
     link: null,
   };
   const notice = { id: testIds.next('ntc'), type: 'member.invited', data };
-  const rendered = renderExternalEmail(notice, email, world.mailer.from);
+  const rendered = renderExternalEmail(notice, email, harness.mailer.from);
   expect(rendered?.html).toContain('&lt;b&gt;free');
   expect(rendered?.html).not.toContain('<b>free');
 });

@@ -9,7 +9,7 @@ import type { ExternalEmail } from './external-emails.ts';
 const CATEGORY = 'invitations';
 
 /** Writes the letter down as addressed already: there is nobody to look for. */
-export async function insertExternalEmail(tx: Tx, orgId: OrgId, letter: ExternalEmail): Promise<NoticeId> {
+export async function insertExternalEmail(tx: Tx, orgId: OrgId, email: ExternalEmail): Promise<NoticeId> {
   const id = tx.ids.next('ntc');
   const now = tx.clock.now();
   const place = { org_id: toUuid(orgId), mode: 'live' as const };
@@ -18,8 +18,8 @@ export async function insertExternalEmail(tx: Tx, orgId: OrgId, letter: External
     .values({
       ...place,
       id: toUuid(id),
-      type: letter.type,
-      data: JSON.stringify(letter.data),
+      type: email.type,
+      data: JSON.stringify(email.data),
       occurred_at: now,
       addressed_at: now,
     })
@@ -29,7 +29,7 @@ export async function insertExternalEmail(tx: Tx, orgId: OrgId, letter: External
     .values({
       ...place,
       notice_id: toUuid(id),
-      email: letter.email,
+      email: email.email,
       category: CATEGORY,
       state: 'waiting',
       next_attempt_at: now,

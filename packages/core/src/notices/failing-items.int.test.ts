@@ -4,11 +4,11 @@ import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { money, openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
 
-let world: NoticesHarness;
+let harness: NoticesHarness;
 beforeAll(async () => {
-  world = await openNoticesHarness();
+  harness = await openNoticesHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const low = { type: 'balance.low', data: money } as const;
 
@@ -16,27 +16,27 @@ describe(poisonedLoop('address notices'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not stop the notices of other organisations',
     async (how) => {
-      const [bad, good] = [await world.organisation('owner'), await world.organisation('owner')];
+      const [bad, good] = [await harness.organisation('owner'), await harness.organisation('owner')];
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
-      const removeFault = await poisonRows(world.database, { table: 'notice_mails', when, how });
-      await world.events(bad.orgId, [low]);
-      await world.events(good.orgId, [low]);
-      await world.deliver();
-      expect([await world.mails(bad.orgId), await world.mails(good.orgId)]).toMatchObject([
+      const removeFault = await poisonRows(harness.database, { table: 'notice_mails', when, how });
+      await harness.events(bad.orgId, [low]);
+      await harness.events(good.orgId, [low]);
+      await harness.deliver();
+      expect([await harness.mails(bad.orgId), await harness.mails(good.orgId)]).toMatchObject([
         [],
         [{ state: 'sent' }],
       ]);
       await removeFault();
-      await world.clock.advance(60_000);
-      await world.deliver();
-      expect(await world.mails(bad.orgId)).toMatchObject([{ state: 'sent' }]);
+      await harness.clock.advance(60_000);
+      await harness.deliver();
+      expect(await harness.mails(bad.orgId)).toMatchObject([{ state: 'sent' }]);
     },
   );
 });
 
 describe(poisonedLoop('send mail'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('that %s stops no email to other people', async (how) => {
-    const [bad, good] = [await world.organisation('owner'), await world.organisation('owner')];
+    const [bad, good] = [await harness.organisation('owner'), await harness.organisation('owner')];
     const address = bad.people[0]?.email ?? expect.fail('no person');
     let attempts = 0;
     const fail = (): Promise<never> => {
@@ -45,24 +45,24 @@ describe(poisonedLoop('send mail'), () => {
       return poisonedCall(how === 'hangs' && attempts === 1 ? 'hangs' : 'throws');
     };
     const mailer: Mailer = {
-      ...world.mailer,
-      from: world.mailer.from,
-      send: (letter) => (JSON.stringify(letter).includes(address) ? fail() : world.mailer.send(letter)),
+      ...harness.mailer,
+      from: harness.mailer.from,
+      send: (email) => (JSON.stringify(email).includes(address) ? fail() : harness.mailer.send(email)),
     };
-    await world.events(bad.orgId, [low]);
-    await world.events(good.orgId, [low]);
+    await harness.events(bad.orgId, [low]);
+    await harness.events(good.orgId, [low]);
     let isOver = false;
-    const delivered = world.deliver({ mailer }).finally(() => (isOver = true));
+    const delivered = harness.deliver({ mailer }).finally(() => (isOver = true));
     if (how === 'hangs') {
-      await expect.poll(() => world.mails(good.orgId)).toMatchObject([{ state: 'sent' }]);
+      await expect.poll(() => harness.mails(good.orgId)).toMatchObject([{ state: 'sent' }]);
       while (!isOver) {
-        await world.clock.advance(1_000);
+        await harness.clock.advance(1_000);
         await new Promise(setImmediate);
       }
     }
     await delivered;
     expect(attempts).toBeGreaterThan(0);
-    expect([await world.mails(bad.orgId), await world.mails(good.orgId)]).toMatchObject([
+    expect([await harness.mails(bad.orgId), await harness.mails(good.orgId)]).toMatchObject([
       [{ state: 'waiting' }],
       [{ state: 'sent' }],
     ]);

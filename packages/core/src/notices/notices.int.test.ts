@@ -14,44 +14,44 @@ import { keyCreated, money, openNoticesHarness, type NoticesHarness } from './no
 
 const isolation = 'read committed' as const;
 const HOUR_MS = 3_600_000;
-let world: NoticesHarness;
+let harness: NoticesHarness;
 
 beforeAll(async () => {
-  world = await openNoticesHarness();
+  harness = await openNoticesHarness();
 });
 
 beforeEach(async () => {
   // What an earlier test left to be tried again is none of the next one's business.
-  world.smtp.accept();
-  await world.rows('truncate notices cascade');
+  harness.smtp.accept();
+  await harness.rows('truncate notices cascade');
 });
 
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const low = { type: 'balance.low', data: money } as const;
-const lettersTo = (email: string) => world.smtp.letters.filter(({ to }) => to.includes(email));
+const lettersTo = (email: string) => harness.smtp.letters.filter(({ to }) => to.includes(email));
 
 describe('events that matter to a person', () => {
   test('become notices as they are numbered: exactly the types that letters are written about, of any data', async () => {
-    const { orgId } = await world.organisation('owner');
+    const { orgId } = await harness.organisation('owner');
     const odd = { cancelled: 'true', text: '<"\\u0000", null>', deep: [[[]]], number: 1e300 };
-    await world.events(orgId, [
+    await harness.events(orgId, [
       ...eventTypeNames.map((type) => ({ type, data: odd })),
       { type: 'maintenance.ended', data: { cancelled: true } },
     ]);
-    const found = await world.rows<{ type: string }>('select type from notices');
+    const found = await harness.rows<{ type: string }>('select type from notices');
     const told = Object.keys(categoryOf).filter((type) => type !== 'webhook.disabled');
     expect(found.map(({ type }) => type).toSorted()).toEqual(told.toSorted());
-    await world.deliver();
-    const states = (await world.mails(orgId)).map(({ state }) => state);
+    await harness.deliver();
+    const states = (await harness.mails(orgId)).map(({ state }) => state);
     // None of it is what its type promises: nobody gets a letter, and nothing is tried for ever.
     expect(new Set(states)).toEqual(new Set(['given_up']));
   });
 
   test('go once to each member whose role says so, however many workers there are', async () => {
-    const { orgId, people } = await world.organisation('owner', 'admin', 'member', 'billing', 'viewer');
-    await world.events(orgId, [low, { type: 'balance.floor', data: money }]);
-    await Promise.all([world.deliver(), world.deliver(), world.deliver()]);
+    const { orgId, people } = await harness.organisation('owner', 'admin', 'member', 'billing', 'viewer');
+    await harness.events(orgId, [low, { type: 'balance.floor', data: money }]);
+    await Promise.all([harness.deliver(), harness.deliver(), harness.deliver()]);
     const counts = people.map(({ email }) => lettersTo(email).length);
     expect(counts).toEqual([2, 2, 0, 2, 0]);
     const [owner] = people;
@@ -61,15 +61,15 @@ describe('events that matter to a person', () => {
       '[Acme] Your balance has ended: what runs is being stopped',
     ]);
     expect(lettersTo(owner?.email ?? '')[0]?.body).toContain('25.34 USD');
-    const before = world.smtp.letters.length;
-    await world.clock.advance(HOUR_MS);
-    expect(await world.deliver()).toEqual({ claimed: 0, unavailable: null });
-    expect(world.smtp.letters).toHaveLength(before);
+    const before = harness.smtp.letters.length;
+    await harness.clock.advance(HOUR_MS);
+    expect(await harness.deliver()).toEqual({ claimed: 0, unavailable: null });
+    expect(harness.smtp.letters).toHaveLength(before);
   });
 
   test('reach a member with the right role who joined after 500 others', async () => {
-    const { orgId, people } = await world.organisation('owner');
-    await world.rows(
+    const { orgId, people } = await harness.organisation('owner');
+    await harness.rows(
       `with made as (
          insert into users (id, name, email)
          select gen_random_uuid(), 'Many', lower('many-' || n || '-${orgId}@example.com') from generate_series(1, 500) as n
@@ -77,32 +77,32 @@ describe('events that matter to a person', () => {
        insert into members (id, org_id, user_id, role)
        select ('00000000-0000-7000-8000-' || right(id::text, 12))::uuid, '${toUuid(orgId)}', id, 'member' from made`,
     );
-    await world.events(orgId, [low]);
-    await world.deliver();
+    await harness.events(orgId, [low]);
+    await harness.deliver();
     expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
   });
 
   test('reach those who chose them, and not those who chose otherwise', async () => {
-    const { orgId, people } = await world.organisation('owner', 'member');
+    const { orgId, people } = await harness.organisation('owner', 'member');
     const [owner, member] = people;
     if (owner === undefined || member === undefined) throw new Error('Nobody is there.');
-    await world.db.transaction({ name: 'choose', isolation }, async (tx) => {
+    await harness.db.transaction({ name: 'choose', isolation }, async (tx) => {
       const choice = { category: 'balance', wanted: false } as const;
       await saveChoice(tx, orgId, { userId: owner.userId, mode: 'live' }, choice);
       await saveChoice(tx, orgId, { userId: member.userId, mode: 'live' }, { ...choice, wanted: true });
       await saveChoice(tx, orgId, { userId: owner.userId, mode: 'test' }, { ...choice, wanted: true });
     });
-    await world.events(orgId, [low]);
-    await world.deliver();
+    await harness.events(orgId, [low]);
+    await harness.deliver();
     expect([lettersTo(owner.email).length, lettersTo(member.email).length]).toEqual([0, 1]);
-    await world.events(orgId, [{ ...low, mode: 'test' }]);
-    await world.deliver();
+    await harness.events(orgId, [{ ...low, mode: 'test' }]);
+    await harness.deliver();
     expect([lettersTo(owner.email).length, lettersTo(member.email).length]).toEqual([1, 1]);
   });
 
   test('that no event tells are told all the same', async () => {
-    const { orgId, people } = await world.organisation('owner');
-    await world.db.transaction({ name: 'disable', isolation }, (tx) =>
+    const { orgId, people } = await harness.organisation('owner');
+    await harness.db.transaction({ name: 'disable', isolation }, (tx) =>
       notifyMembers(tx, orgId, {
         mode: 'live',
         type: 'webhook.disabled',
@@ -114,120 +114,120 @@ describe('events that matter to a person', () => {
         },
       }),
     );
-    await world.deliver();
+    await harness.deliver();
     const [letter] = lettersTo(people[0]?.email ?? '');
     expect(letter?.body).toContain('https://hooks.example.com/a');
   });
 });
 
 test("what a worker does not know stands in nobody's way, be it of an older version or of a newer one", async () => {
-  const { orgId, people } = await world.organisation('owner');
+  const { orgId, people } = await harness.organisation('owner');
   for (const addressed of ['null', 'now()']) {
-    await world.rows(
+    await harness.rows(
       `insert into notices (id, org_id, mode, type, data, occurred_at, addressed_at)
        values ('${toUuid(testIds.next('ntc'))}', '${toUuid(orgId)}', 'live', 'weather.bad', '{}',
-               '${world.clock.now().toISOString()}', ${addressed})`,
+               '${harness.clock.now().toISOString()}', ${addressed})`,
     );
   }
-  await world.rows(
+  await harness.rows(
     `insert into notice_mails (notice_id, user_id, org_id, mode, category, state, next_attempt_at, created_at)
      select id, '${toUuid(people[0]?.userId ?? orgId)}', org_id, mode, 'balance', 'waiting', occurred_at, occurred_at
        from notices where addressed_at is not null`,
   );
-  await world.events(orgId, [low]);
-  await world.deliver();
+  await harness.events(orgId, [low]);
+  await harness.deliver();
   expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
-  expect((await world.mails(orgId)).map(({ state }) => state).toSorted()).toEqual(['sent', 'waiting']);
+  expect((await harness.mails(orgId)).map(({ state }) => state).toSorted()).toEqual(['sent', 'waiting']);
 });
 
 describe('a letter', () => {
   test('whose worker died before it wrote anything down is sent again, under the same id, and not before its claim is over', async () => {
-    const { orgId, people } = await world.organisation('owner');
+    const { orgId, people } = await harness.organisation('owner');
     const [owner] = people;
     const dying: Mailer = {
-      from: world.mailer.from,
-      send: async (letter) => {
-        await world.mailer.send(letter);
+      from: harness.mailer.from,
+      send: async (email) => {
+        await harness.mailer.send(email);
         throw new Error('killed');
       },
     };
-    await world.events(orgId, [low]);
-    await assignDueRecipients(world.db, { log: testLog(), limit: 10 });
-    const sending = { db: world.db, clock: world.clock, log: testLog(), consoleUrl: null, limit: 5 };
+    await harness.events(orgId, [low]);
+    await assignDueRecipients(harness.db, { log: testLog(), limit: 10 });
+    const sending = { db: harness.db, clock: harness.clock, log: testLog(), consoleUrl: null, limit: 5 };
     await sendDueEmails({ ...sending, mailer: dying, leaseMs: 600_000 });
-    expect(await world.deliver()).toMatchObject({ claimed: 0 });
-    await world.rows(`update notice_mails set claimed_until = clock_timestamp()`);
-    expect(await world.deliver()).toMatchObject({ claimed: 1 });
+    expect(await harness.deliver()).toMatchObject({ claimed: 0 });
+    await harness.rows(`update notice_mails set claimed_until = clock_timestamp()`);
+    expect(await harness.deliver()).toMatchObject({ claimed: 1 });
     const ids = lettersTo(owner?.email ?? '').map(({ headers }) => headers['message-id']);
     expect(ids).toHaveLength(2);
     expect(new Set(ids).size).toBe(1);
-    expect(await world.mails(orgId)).toMatchObject([{ state: 'sent', attempts: 0 }]);
+    expect(await harness.mails(orgId)).toMatchObject([{ state: 'sent', attempts: 0 }]);
   });
 
   test('that another worker has taken over is settled by that one alone', async () => {
-    const { orgId } = await world.organisation('owner');
-    await world.events(orgId, [low]);
-    await assignDueRecipients(world.db, { log: testLog(), limit: 10 });
-    const wish = { now: world.clock.now(), limit: 5 };
+    const { orgId } = await harness.organisation('owner');
+    await harness.events(orgId, [low]);
+    await assignDueRecipients(harness.db, { log: testLog(), limit: 10 });
+    const request = { now: harness.clock.now(), limit: 5 };
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
-    const [slow] = await claimEmails(world.db, { ...wish, claim: first, leaseMs: 0 });
-    const [quick] = await claimEmails(world.db, { ...wish, claim: second, leaseMs: 60_000 });
+    const [slow] = await claimEmails(harness.db, { ...request, claim: first, leaseMs: 0 });
+    const [quick] = await claimEmails(harness.db, { ...request, claim: second, leaseMs: 60_000 });
     if (slow === undefined || quick === undefined) throw new Error('Nothing was claimed.');
     const refused = { state: 'refused', reason: 'late' } as const;
-    expect(await recordEmailOutcome(world.db, slow, refused, wish.now)).toBe(false);
-    expect(await recordEmailOutcome(world.db, quick, { state: 'sent' }, wish.now)).toBe(true);
-    expect(await recordEmailOutcome(world.db, quick, refused, wish.now)).toBe(false);
-    expect(await world.mails(orgId)).toMatchObject([{ state: 'sent' }]);
+    expect(await recordEmailOutcome(harness.db, slow, refused, request.now)).toBe(false);
+    expect(await recordEmailOutcome(harness.db, quick, { state: 'sent' }, request.now)).toBe(true);
+    expect(await recordEmailOutcome(harness.db, quick, refused, request.now)).toBe(false);
+    expect(await harness.mails(orgId)).toMatchObject([{ state: 'sent' }]);
   });
 
   test('that the server puts off is tried again on the ladder; what it refuses is not, with the reason kept', async () => {
-    const { orgId, people } = await world.organisation('owner', 'admin');
+    const { orgId, people } = await harness.organisation('owner', 'admin');
     const [greylisted, unknown] = people.map(({ email }) => email);
-    world.smtp.refuse('RCPT TO', { code: 451, text: 'come again' }, greylisted);
-    world.smtp.refuse('RCPT TO', { code: 550, text: 'no such mailbox' }, unknown);
-    await world.events(orgId, [low]);
-    await world.deliver();
+    harness.smtp.refuse('RCPT TO', { code: 451, text: 'come again' }, greylisted);
+    harness.smtp.refuse('RCPT TO', { code: 550, text: 'no such mailbox' }, unknown);
+    await harness.events(orgId, [low]);
+    await harness.deliver();
     const states = async () =>
-      (await world.mails(orgId)).map(({ state, attempts }) => `${state} ${attempts}`).toSorted();
+      (await harness.mails(orgId)).map(({ state, attempts }) => `${state} ${attempts}`).toSorted();
     expect(await states()).toEqual(['refused 0', 'waiting 1']);
-    const reasons = (await world.mails(orgId)).map(({ last_error }) => last_error).join('; ');
+    const reasons = (await harness.mails(orgId)).map(({ last_error }) => last_error).join('; ');
     expect(reasons).toContain('come again');
     expect(reasons).toContain('no such mailbox');
-    world.smtp.accept();
-    expect((await world.deliver()).claimed).toBe(0);
-    await world.clock.advance(61_000);
-    expect((await world.deliver()).claimed).toBe(1);
+    harness.smtp.accept();
+    expect((await harness.deliver()).claimed).toBe(0);
+    await harness.clock.advance(61_000);
+    expect((await harness.deliver()).claimed).toBe(1);
     expect(await states()).toEqual(['refused 0', 'sent 1']);
   });
 
   test('waits for a server that takes nothing, and that counts against no letter', async () => {
-    const { orgId, people } = await world.organisation('owner');
+    const { orgId, people } = await harness.organisation('owner');
     const outage: Mailer = {
-      from: world.mailer.from,
+      from: harness.mailer.from,
       send: async (_letter: Email): Promise<SendOutcome> => ({ kind: 'unavailable', reason: 'away' }),
     };
-    await world.events(orgId, [low]);
+    await harness.events(orgId, [low]);
     for (let minute = 0; minute < 12; minute += 1) {
-      expect(await world.deliver({ mailer: outage })).toEqual({ claimed: 1, unavailable: 'away' });
-      await world.clock.advance(61_000);
+      expect(await harness.deliver({ mailer: outage })).toEqual({ claimed: 1, unavailable: 'away' });
+      await harness.clock.advance(61_000);
     }
-    expect(await world.mails(orgId)).toMatchObject([{ state: 'waiting', attempts: 0, last_error: 'away' }]);
-    await world.deliver();
+    expect(await harness.mails(orgId)).toMatchObject([{ state: 'waiting', attempts: 0, last_error: 'away' }]);
+    await harness.deliver();
     expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
   });
 
   test('is not sent to somebody who has left, or may not know it any more, since it was written', async () => {
-    const { orgId, people } = await world.organisation('owner', 'admin', 'admin');
+    const { orgId, people } = await harness.organisation('owner', 'admin', 'admin');
     const [owner, left, demoted] = people;
     if (owner === undefined || left === undefined || demoted === undefined)
       throw new Error('Nobody is there.');
-    await world.events(orgId, [low]);
-    await assignDueRecipients(world.db, { log: testLog(), limit: 10 });
-    await world.rows(`delete from members where user_id = '${toUuid(left.userId)}'`);
-    await world.rows(`update members set role = 'viewer' where user_id = '${toUuid(demoted.userId)}'`);
-    await world.deliver();
+    await harness.events(orgId, [low]);
+    await assignDueRecipients(harness.db, { log: testLog(), limit: 10 });
+    await harness.rows(`delete from members where user_id = '${toUuid(left.userId)}'`);
+    await harness.rows(`update members set role = 'viewer' where user_id = '${toUuid(demoted.userId)}'`);
+    await harness.deliver();
     expect(people.map(({ email }) => lettersTo(email).length)).toEqual([1, 0, 0]);
-    const skipped = (await world.mails(orgId)).filter(({ state }) => state === 'skipped');
+    const skipped = (await harness.mails(orgId)).filter(({ state }) => state === 'skipped');
     expect(skipped.map(({ user_id }) => fromUuid('usr', user_id)).toSorted()).toEqual(
       [left.userId, demoted.userId].toSorted(),
     );
@@ -236,65 +236,65 @@ describe('a letter', () => {
 
 describe('nobody', () => {
   test('is flooded: a person gets so many letters of a category in an hour, and other categories come through', async () => {
-    const { orgId, people } = await world.organisation('owner');
+    const { orgId, people } = await harness.organisation('owner');
     const [owner] = people;
     if (owner === undefined) throw new Error('Nobody is there.');
     const many = Array.from({ length: EMAILS_PER_HOUR + 5 }, () => keyCreated(owner.userId));
-    await world.events(orgId, [...many, low]);
-    await world.deliver();
-    const states = (await world.mails(orgId)).map(({ state }) => state);
+    await harness.events(orgId, [...many, low]);
+    await harness.deliver();
+    const states = (await harness.mails(orgId)).map(({ state }) => state);
     expect(states.filter((state) => state === 'waiting')).toHaveLength(5);
     expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
-    await world.clock.advance(HOUR_MS + 1);
-    await world.events(orgId, [keyCreated(owner.userId)]);
-    await world.deliver();
+    await harness.clock.advance(HOUR_MS + 1);
+    await harness.events(orgId, [keyCreated(owner.userId)]);
+    await harness.deliver();
     expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 3);
   });
 
   test('misses what is live because of what they asked for of test mode', async () => {
-    const { orgId, people } = await world.organisation('owner');
+    const { orgId, people } = await harness.organisation('owner');
     const [owner] = people;
     if (owner === undefined) throw new Error('Nobody is there.');
-    await world.db.transaction({ name: 'choose', isolation }, (tx) =>
+    await harness.db.transaction({ name: 'choose', isolation }, (tx) =>
       saveChoice(tx, orgId, { userId: owner.userId, mode: 'test' }, { category: 'balance', wanted: true }),
     );
-    await world.events(
+    await harness.events(
       orgId,
       Array.from({ length: EMAILS_PER_HOUR }, () => ({ ...low, mode: 'test' as const })),
     );
-    await world.events(orgId, [low]);
-    await world.deliver();
-    expect((await world.mails(orgId)).map(({ state }) => state)).not.toContain('skipped');
+    await harness.events(orgId, [low]);
+    await harness.deliver();
+    expect((await harness.mails(orgId)).map(({ state }) => state)).not.toContain('skipped');
     expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
   });
 
   test('gets what happened more than a day before anybody could send it', async () => {
-    const { orgId } = await world.organisation('owner');
-    await world.events(orgId, [low]);
-    await world.clock.advance(25 * HOUR_MS);
-    await world.deliver();
-    expect(await world.mails(orgId)).toEqual([]);
-    expect(await assignDueRecipients(world.db, { log: testLog(), limit: 10 })).toBe(0);
+    const { orgId } = await harness.organisation('owner');
+    await harness.events(orgId, [low]);
+    await harness.clock.advance(25 * HOUR_MS);
+    await harness.deliver();
+    expect(await harness.mails(orgId)).toEqual([]);
+    expect(await assignDueRecipients(harness.db, { log: testLog(), limit: 10 })).toBe(0);
   });
 
   test('keeps notices for ever: they are forgotten with their letters', async () => {
-    const { orgId } = await world.organisation('owner');
-    await world.events(orgId, [low]);
-    await world.deliver();
+    const { orgId } = await harness.organisation('owner');
+    await harness.events(orgId, [low]);
+    await harness.deliver();
     const forget = (olderThanMs: number) =>
-      world.db.transaction({ name: 'forget', isolation }, (tx) =>
+      harness.db.transaction({ name: 'forget', isolation }, (tx) =>
         deleteOldNotices(tx, { olderThanMs, limit: 10 }),
       );
     expect(await forget(HOUR_MS)).toBe(0);
     expect(await forget(0)).toBe(1);
-    expect(await world.mails(orgId)).toEqual([]);
+    expect(await harness.mails(orgId)).toEqual([]);
   });
 });
 
 describe('the loops of a worker', () => {
   test('send what is told while they run, and without a server they say so and send nothing', async () => {
-    const { db } = world;
-    const { orgId, people } = await world.organisation('owner');
+    const { db } = harness;
+    const { orgId, people } = await harness.organisation('owner');
     let logged = '';
     const destination = { write: (line: string) => void (logged += line) };
     const log = createLogger({ name: 'worker', level: 'warn', destination });
@@ -302,11 +302,11 @@ describe('the loops of a worker', () => {
     await Promise.all(idle.map((loop) => loop.stop()));
     expect(logged).toContain('MILLRACE_SMTP_URL is not set');
 
-    const { mailer } = world;
-    const loops = startNotices({ db, clock: world.clock, log, mailer, consoleUrl: null });
-    await world.events(orgId, [low]);
+    const { mailer } = harness;
+    const loops = startNotices({ db, clock: harness.clock, log, mailer, consoleUrl: null });
+    await harness.events(orgId, [low]);
     await eventually({ what: 'the letter' }, async () => {
-      await world.clock.advance(1_000);
+      await harness.clock.advance(1_000);
       return lettersTo(people[0]?.email ?? '').length === 1;
     });
     await Promise.all(loops.map((loop) => loop.stop()));

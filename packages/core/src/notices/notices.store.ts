@@ -223,22 +223,22 @@ interface ClaimedRow {
  */
 export async function claimEmails(
   db: Db,
-  wish: { readonly claim: string; readonly now: Date; readonly leaseMs: number; readonly limit: number },
+  request: { readonly claim: string; readonly now: Date; readonly leaseMs: number; readonly limit: number },
 ): Promise<readonly ClaimedEmail[]> {
   const { rows } = await sql<ClaimedRow>`
     with due as (
       select notice_id, recipient
         from notice_mails
-       where state = 'waiting' and next_attempt_at <= ${wish.now}
+       where state = 'waiting' and next_attempt_at <= ${request.now}
          and coalesce(claimed_until <= clock_timestamp(), true)
        order by next_attempt_at
-       limit ${wish.limit}
+       limit ${request.limit}
          for update skip locked
     ),
     claimed as (
       update notice_mails mail
-         set claim = ${wish.claim},
-             claimed_until = clock_timestamp() + ${wish.leaseMs} * interval '1 millisecond'
+         set claim = ${request.claim},
+             claimed_until = clock_timestamp() + ${request.leaseMs} * interval '1 millisecond'
         from due
        where mail.notice_id = due.notice_id and mail.recipient = due.recipient
       returning mail.*
@@ -255,7 +255,7 @@ export async function claimEmails(
      order by claimed.created_at, claimed.notice_id, claimed.recipient
   `.execute(db.kysely);
   return rows.map((row) => ({
-    claim: wish.claim,
+    claim: request.claim,
     notice: {
       id: fromUuid('ntc', row.notice_id),
       orgId: fromUuid('org', row.org_id),

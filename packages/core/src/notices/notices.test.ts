@@ -45,8 +45,8 @@ describe('who gets a notice', () => {
   });
 
   test('is never somebody whose role may not read it, whatever they chose', () => {
-    const wish = { balance: true, webhooks: true, keys: true };
-    const [billing, viewer] = [member('billing', wish), member('viewer', wish)];
+    const request = { balance: true, webhooks: true, keys: true };
+    const [billing, viewer] = [member('billing', request), member('viewer', request)];
     const get = (category: 'balance' | 'webhooks' | 'keys') =>
       recipientsOf({ category, mode: 'live', about: billing.userId }, [billing, viewer]);
     expect(get('balance')).toEqual([billing.userId]);

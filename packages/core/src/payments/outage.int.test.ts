@@ -10,20 +10,20 @@ import {
   type SentEvent,
 } from './payments-harness.fixture.ts';
 
-let world: PaymentsHarness;
+let harness: PaymentsHarness;
 beforeAll(async () => {
-  world = await startPaymentsHarness();
+  harness = await startPaymentsHarness();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 /** As Stripe does: again and again until it was taken. Whoever dies in between has taken nothing, or all of it. */
 async function untilTaken(event: SentEvent): Promise<number> {
   for (let attempt = 1; attempt < 200; attempt += 1) {
     try {
-      await world.send(event);
+      await harness.send(event);
       return attempt;
     } catch {
-      await waitForPoolRecovery(world.db);
+      await waitForPoolRecovery(harness.db);
     }
   }
   throw new Error('the event was never taken');
@@ -41,13 +41,13 @@ const places = [
 
 it('connections killed at random places in the middle of events: nothing is lost and nothing is doubled', async () => {
   const random = createRandom(20_260_115);
-  const call = await world.newCaller();
+  const call = await harness.newCaller();
   const rounds = 4;
   let attempts = 0;
   let kills = 0;
   for (let round = 0; round < rounds; round += 1) {
-    const opened = await world.open(call);
-    const session = world.stripe.pay(world.stripe.sessionOf(opened.id).id);
+    const opened = await harness.open(call);
+    const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
     const intent = session.payment_intent ?? '';
     const events: readonly SentEvent[] = [
       { ...completed(session), id: `evt_paid_${opened.id}` },
@@ -57,19 +57,23 @@ it('connections killed at random places in the middle of events: nothing is lost
     ];
     let isOver = false;
     const killing = (async () => {
-      while (!isOver) kills += await killBackends(world.database, places[random.int(0, places.length - 1)]);
+      while (!isOver) kills += await killBackends(harness.database, places[random.int(0, places.length - 1)]);
     })();
     // Twice each, as Stripe also sends: the second finds it done.
     const taken = await Promise.all([...events, ...events].map(untilTaken)).finally(() => {
       isOver = true;
     });
     await killing;
-    await waitForPoolRecovery(world.db);
+    await waitForPoolRecovery(harness.db);
     attempts += taken.reduce((sum, each) => sum + each, 0);
-    expect(await world.read(opened)).toMatchObject({ state: 'paid', refunded: usd(10), clawedBack: usd(10) });
+    expect(await harness.read(opened)).toMatchObject({
+      state: 'paid',
+      refunded: usd(10),
+      clawedBack: usd(10),
+    });
   }
-  expect((await world.money(call.orgId)).balance).toBe(usd(90 * rounds));
-  expect((await world.money(call.orgId)).frozen).toBe(false);
+  expect((await harness.money(call.orgId)).balance).toBe(usd(90 * rounds));
+  expect((await harness.money(call.orgId)).frozen).toBe(false);
   // Otherwise nothing was tried.
   expect([kills > rounds, attempts > rounds * 8]).toEqual([true, true]);
 });

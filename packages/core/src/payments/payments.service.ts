@@ -68,21 +68,21 @@ export class Payments {
   }
 
   /** Refuses at once what cannot lead to a payment page, before anything is written. */
-  requireAvailable(wish: TopUpRequest): void {
+  requireAvailable(request: TopUpRequest): void {
     this.#gateway();
-    this.#returnUrls(wish);
+    this.#returnUrls(request);
   }
 
   /** Writes the payment. Its page is made by `openCheckout` once this has committed. */
-  async start(tx: Tx, call: CallContext, wish: TopUpRequest): Promise<Payment> {
+  async start(tx: Tx, call: CallContext, request: TopUpRequest): Promise<Payment> {
     const { key } = await authorizeCaller(tx, call, 'billing:write');
     // The organisation's row is locked by now, so nobody counts at the same time.
     if ((await countUnpaid(tx, call.orgId, key.mode)) >= UNPAID_MAX) throw new Fault('TOP_UP_LIMIT_REACHED');
     const payment = await insertPayment(tx, call.orgId, {
       mode: key.mode,
       real: this.#gateway().live,
-      amount: fromCents(BigInt(wish.amountCents)),
-      ...this.#returnUrls(wish),
+      amount: fromCents(BigInt(request.amountCents)),
+      ...this.#returnUrls(request),
       nextCheckAt: new Date(tx.clock.nowMs() + FIRST_CHECK_MS),
     });
     await appendAuditEntry(tx, call.orgId, call.cause, {

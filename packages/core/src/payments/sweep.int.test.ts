@@ -5,40 +5,40 @@ import { usd } from './payments.fixture.ts';
 import { startPaymentsHarness, type PaymentsHarness } from './payments-harness.fixture.ts';
 
 // Each test has a world of its own: a sweep takes whatever is due.
-let world: PaymentsHarness;
+let harness: PaymentsHarness;
 beforeEach(async () => {
-  world = await startPaymentsHarness();
+  harness = await startPaymentsHarness();
 });
-afterEach(() => world[Symbol.asyncDispose]());
+afterEach(() => harness[Symbol.asyncDispose]());
 
 const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, act));
 
 describe('the sweep', () => {
   it('finds what an event was lost about: paid, expired, and pages that were never made', async () => {
-    const call = await world.newCaller();
-    const paid = await world.open(call);
-    world.stripe.pay(world.stripe.sessionOf(paid.id).id);
-    const expired = await world.open(call);
-    world.stripe.change(world.stripe.sessionOf(expired.id).id, { status: 'expired' });
-    const unopened = await world.start(call);
-    const still = await world.open(call);
+    const call = await harness.newCaller();
+    const paid = await harness.open(call);
+    harness.stripe.pay(harness.stripe.sessionOf(paid.id).id);
+    const expired = await harness.open(call);
+    harness.stripe.change(harness.stripe.sessionOf(expired.id).id, { status: 'expired' });
+    const unopened = await harness.start(call);
+    const still = await harness.open(call);
 
-    await world.inMinutes(9).checkDue(1_000);
-    expect((await world.read(paid)).state).toBe('open');
-    await world.inMinutes(11).checkDue(1_000);
+    await harness.inMinutes(9).checkDue(1_000);
+    expect((await harness.read(paid)).state).toBe('open');
+    await harness.inMinutes(11).checkDue(1_000);
     const states = await Promise.all(
-      [paid, expired, unopened, still].map(async (each) => (await world.read(each)).state),
+      [paid, expired, unopened, still].map(async (each) => (await harness.read(each)).state),
     );
     expect(states).toEqual(['paid', 'expired', 'open', 'open']);
-    expect((await world.money(call.orgId)).balance).toBe(usd(100));
+    expect((await harness.money(call.orgId)).balance).toBe(usd(100));
   });
 
   it('asks ever more rarely, and one worker at a time', async () => {
-    const call = await world.newCaller();
-    const { id } = await world.open(call);
+    const call = await harness.newCaller();
+    const { id } = await harness.open(call);
     const checks = async () => {
-      const row = await world.db.kysely
+      const row = await harness.db.kysely
         .selectFrom('payments')
         .select('checks')
         .where('id', '=', toUuid(id))
@@ -47,72 +47,72 @@ describe('the sweep', () => {
     };
     const seen: number[] = [];
     for (const minutes of [11, 12, 22, 40, 62]) {
-      await times(3, () => world.inMinutes(minutes).checkDue(1_000));
+      await times(3, () => harness.inMinutes(minutes).checkDue(1_000));
       seen.push(await checks());
     }
     expect(seen).toEqual([1, 1, 2, 2, 3]);
   });
 
   it('ends a payment whose page is so old that asking again could make a second one', async () => {
-    const unopened = await world.start(await world.newCaller());
-    const calls = world.stripe.calls();
-    const tomorrow = world.inMinutes(21 * 60);
+    const unopened = await harness.start(await harness.newCaller());
+    const calls = harness.stripe.calls();
+    const tomorrow = harness.inMinutes(21 * 60);
     expect((await tomorrow.openCheckout(unopened.orgId, 'live', unopened.id)).state).toBe('created');
-    expect(world.stripe.calls()).toBe(calls);
+    expect(harness.stripe.calls()).toBe(calls);
     await tomorrow.checkDue(1_000);
-    expect((await world.read(unopened)).state).toBe('expired');
+    expect((await harness.read(unopened)).state).toBe('expired');
   });
 
   describe(poisonedLoop('ask about undecided payments'), () => {
     it('goes on after a payment that Stripe does not know', async () => {
-      const call = await world.newCaller();
-      const opened = [await world.open(call), await world.open(call)];
-      for (const { id } of opened) world.stripe.pay(world.stripe.sessionOf(id).id);
-      world.stripe.failNext('refused');
-      expect(await world.inMinutes(11).checkDue(1_000)).toBe(2);
-      const states = await Promise.all(opened.map(async (each) => (await world.read(each)).state));
+      const call = await harness.newCaller();
+      const opened = [await harness.open(call), await harness.open(call)];
+      for (const { id } of opened) harness.stripe.pay(harness.stripe.sessionOf(id).id);
+      harness.stripe.failNext('refused');
+      expect(await harness.inMinutes(11).checkDue(1_000)).toBe(2);
+      const states = await Promise.all(opened.map(async (each) => (await harness.read(each)).state));
       expect(states.toSorted()).toEqual(['open', 'paid']);
-      await world.inMinutes(32).checkDue(1_000);
-      expect((await world.money(call.orgId)).balance).toBe(usd(200));
+      await harness.inMinutes(32).checkDue(1_000);
+      expect((await harness.money(call.orgId)).balance).toBe(usd(200));
     });
 
     it.each<Poison>(['throws', 'times out'])(
       'whose write %s delays no other payment, and is credited once after the cause is gone',
       async (how) => {
-        const call = await world.newCaller();
-        const opened = [await world.open(call), await world.open(call)] as const;
-        for (const { id } of opened) world.stripe.pay(world.stripe.sessionOf(id).id);
+        const call = await harness.newCaller();
+        const opened = [await harness.open(call), await harness.open(call)] as const;
+        for (const { id } of opened) harness.stripe.pay(harness.stripe.sessionOf(id).id);
         const when = `new.id = '${toUuid(opened[0].id)}' and new.state = 'paid'`;
-        const removeFault = await poisonRows(world.database, { table: 'payments', when, how });
-        await world.inMinutes(11).checkDue(1_000);
-        expect(await Promise.all(opened.map(async (each) => (await world.read(each)).state))).toEqual([
+        const removeFault = await poisonRows(harness.database, { table: 'payments', when, how });
+        await harness.inMinutes(11).checkDue(1_000);
+        expect(await Promise.all(opened.map(async (each) => (await harness.read(each)).state))).toEqual([
           'open',
           'paid',
         ]);
         await removeFault();
-        await world.inMinutes(60).checkDue(1_000);
-        await world.inMinutes(120).checkDue(1_000);
-        expect((await world.money(call.orgId)).balance).toBe(usd(200));
+        await harness.inMinutes(60).checkDue(1_000);
+        await harness.inMinutes(120).checkDue(1_000);
+        expect((await harness.money(call.orgId)).balance).toBe(usd(200));
       },
     );
   });
 
   it('asks no further while Stripe is away, and asks again when it is back', async () => {
-    const call = await world.newCaller();
+    const call = await harness.newCaller();
     for (let n = 0; n < 3; n += 1) {
-      const { id } = await world.open(call);
-      world.stripe.pay(world.stripe.sessionOf(id).id);
+      const { id } = await harness.open(call);
+      harness.stripe.pay(harness.stripe.sessionOf(id).id);
     }
-    const calls = world.stripe.calls();
-    world.stripe.failNext('unavailable');
-    await world.inMinutes(11).checkDue(1_000);
-    expect(world.stripe.calls()).toBe(calls + 1);
-    await world.inMinutes(32).checkDue(1_000);
-    expect((await world.money(call.orgId)).balance).toBe(usd(300));
+    const calls = harness.stripe.calls();
+    harness.stripe.failNext('unavailable');
+    await harness.inMinutes(11).checkDue(1_000);
+    expect(harness.stripe.calls()).toBe(calls + 1);
+    await harness.inMinutes(32).checkDue(1_000);
+    expect((await harness.money(call.orgId)).balance).toBe(usd(300));
   });
 
   it('does nothing where no cards are taken', async () => {
-    await world.open(await world.newCaller());
-    expect(await world.with({ stripe: null }).checkDue(1_000)).toBe(0);
+    await harness.open(await harness.newCaller());
+    expect(await harness.with({ stripe: null }).checkDue(1_000)).toBe(0);
   });
 });

@@ -18,40 +18,40 @@ import {
 import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people-harness.fixture.ts';
 import { listOpenInvitations, listUnansweredInvitations } from './people.store.ts';
 
-let world: PeopleHarness;
+let harness: PeopleHarness;
 beforeAll(async () => {
-  world = await openPeopleHarness();
+  harness = await openPeopleHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const refused = (reason: string) => expect.objectContaining({ reason });
 const invite = (
   { call }: Awaited<ReturnType<PeopleHarness['member']>>,
   email: string,
   role: 'owner' | 'admin' | 'member' | 'viewer' = 'member',
-) => world.inTx((tx) => inviteMember(tx, call, { email, role, link: null, refuseLink: null }));
+) => harness.inTx((tx) => inviteMember(tx, call, { email, role, link: null, refuseLink: null }));
 const accept = ({ cause, userId }: TestPerson, id: InvitationId) =>
-  world.inTx((tx) => acceptInvitation(tx, cause, userId, id, 'mail'));
+  harness.inTx((tx) => acceptInvitation(tx, cause, userId, id, 'mail'));
 const decline = ({ cause, userId }: TestPerson, id: InvitationId) =>
-  world.inTx((tx) => declineInvitation(tx, cause, userId, id, 'mail'));
+  harness.inTx((tx) => declineInvitation(tx, cause, userId, id, 'mail'));
 const rolesOf = (orgId: OrgId, { userId }: TestPerson) =>
-  world.rows<{ role: string }>(
+  harness.rows<{ role: string }>(
     `select role from members where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(userId)}'`,
   );
 const lettersOf = (email: string) =>
-  world.rows<{ state: string }>(
+  harness.rows<{ state: string }>(
     `select state from notice_mails where email = '${email}' order by created_at, notice_id`,
   );
 const actions = async (id: InvitationId) =>
   (
-    await world.rows<{ action: string }>(
+    await harness.rows<{ action: string }>(
       `select action from audit_log where resource_id = '${id}' order by occurred_at, id`,
     )
   ).map(({ action }) => action);
 
 async function scene(role: 'owner' | 'admin' = 'owner') {
-  const orgId = await world.organisation();
-  return { orgId, host: await world.member(orgId, role), guest: await world.person() };
+  const orgId = await harness.organisation();
+  return { orgId, host: await harness.member(orgId, role), guest: await harness.person() };
 }
 
 describe('an invitation', () => {
@@ -59,7 +59,7 @@ describe('an invitation', () => {
     const { orgId, host, guest } = await scene();
     const { id } = await invite(host, guest.email);
     const [forgotten, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const deleting = world.inTx(async (tx) => {
+    const deleting = harness.inTx(async (tx) => {
       expect(await erasePersonalData(tx, guest.email)).toMatchObject({ kind: 'forgotten' });
       forgotten.resolve();
       await isWaiting.promise;
@@ -67,7 +67,7 @@ describe('an invitation', () => {
     await forgotten.promise;
     const accepting = accept(guest, id).catch((error: unknown) => error);
     await eventually({ what: 'the acceptance to wait for the row' }, async () => {
-      const waiting = await world.rows(
+      const waiting = await harness.rows(
         `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       );
       return waiting.length > 0;
@@ -81,7 +81,7 @@ describe('an invitation', () => {
   test('makes its mailbox a member with the role that was offered, once, and leaves its lines in the audit log', async () => {
     const { orgId, host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    const open = await listOpenInvitations(world.db, guest.email, world.clock.now(), {
+    const open = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {
       limit: 10,
       after: null,
     });
@@ -89,14 +89,14 @@ describe('an invitation', () => {
     expect(await accept(guest, id)).toMatchObject({ role: 'member', organisation: { id: orgId } });
     expect(await rolesOf(orgId, guest)).toEqual([{ role: 'member' }]);
     expect(await actions(id)).toEqual(['invitation.created', 'invitation.accepted']);
-    expect(await listUnansweredInvitations(world.db, orgId, { limit: 10, after: null })).toEqual([]);
+    expect(await listUnansweredInvitations(harness.db, orgId, { limit: 10, after: null })).toEqual([]);
   });
 
   test('accepted from many windows at once makes one member, and each window hears the same', async () => {
     const { orgId, host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    const answers = await Promise.all(Array.from({ length: 6 }, () => accept(guest, id)));
-    expect(new Set(answers.map(({ role }) => role))).toEqual(new Set(['member']));
+    const responses = await Promise.all(Array.from({ length: 6 }, () => accept(guest, id)));
+    expect(new Set(responses.map(({ role }) => role))).toEqual(new Set(['member']));
     expect(await rolesOf(orgId, guest)).toHaveLength(1);
     expect(await actions(id)).toEqual(['invitation.created', 'invitation.accepted']);
   });
@@ -113,11 +113,13 @@ describe('an invitation', () => {
     const { orgId, host, guest } = await scene();
     const made = await Promise.all(Array.from({ length: 5 }, () => invite(host, guest.email, 'viewer')));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
-    await world.clock.advance(1_000);
+    await harness.clock.advance(1_000);
     const again = await invite(host, guest.email, 'admin');
     expect(again.expiresAt.getTime()).toBeGreaterThan(made[0]?.expiresAt.getTime() ?? Infinity);
     expect(
-      (await listUnansweredInvitations(world.db, orgId, { limit: 10, after: null })).map(({ role }) => role),
+      (await listUnansweredInvitations(harness.db, orgId, { limit: 10, after: null })).map(
+        ({ role }) => role,
+      ),
     ).toEqual(['admin']);
     expect(await accept(guest, again.id)).toMatchObject({ role: 'admin' });
   });
@@ -125,7 +127,7 @@ describe('an invitation', () => {
   test('is over after seven days by the clock, and can be renewed', async () => {
     const { host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    await world.clock.advance(INVITATION_TTL_MS);
+    await harness.clock.advance(INVITATION_TTL_MS);
     await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
     await expect(decline(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
     expect((await invite(host, guest.email)).id).toBe(id);
@@ -136,13 +138,13 @@ describe('an invitation', () => {
     const { orgId, host, guest } = await scene();
     const first = await invite(host, guest.email);
     const absent = refused('INVITATION_NOT_FOUND');
-    await expect(accept(await world.person(), first.id)).rejects.toEqual(absent);
+    await expect(accept(await harness.person(), first.id)).rejects.toEqual(absent);
     await expect(accept(guest, testIds.next('inv'))).rejects.toEqual(absent);
-    const stranger = await scene();
-    await expect(world.inTx((tx) => cancelInvitation(tx, stranger.host.call, first.id))).rejects.toEqual(
+    const outsider = await scene();
+    await expect(harness.inTx((tx) => cancelInvitation(tx, outsider.host.call, first.id))).rejects.toEqual(
       absent,
     );
-    await world.inTx((tx) => cancelInvitation(tx, host.call, first.id));
+    await harness.inTx((tx) => cancelInvitation(tx, host.call, first.id));
     await expect(accept(guest, first.id)).rejects.toEqual(absent);
     const second = await invite(host, guest.email);
     expect(second.id).not.toBe(first.id);
@@ -154,7 +156,7 @@ describe('an invitation', () => {
 
   test('counts for nobody who has not shown that the mailbox is theirs', async () => {
     const { host } = await scene();
-    const guest = await world.person({ isVerified: false });
+    const guest = await harness.person({ isVerified: false });
     const { id } = await invite(host, guest.email);
     await expect(accept(guest, id)).rejects.toEqual(refused('EMAIL_NOT_VERIFIED'));
   });
@@ -164,8 +166,8 @@ describe('nobody hands out more than they hold', () => {
   test('when they invite', async () => {
     const { host, guest } = await scene('admin');
     await expect(invite(host, guest.email, 'owner')).rejects.toEqual(refused('SCOPE_ESCALATION'));
-    const orgId = await world.organisation();
-    const viewer = await world.member(orgId, 'viewer');
+    const orgId = await harness.organisation();
+    const viewer = await harness.member(orgId, 'viewer');
     await expect(invite(viewer, guest.email)).rejects.toEqual(refused('INSUFFICIENT_SCOPE'));
   });
 
@@ -173,9 +175,9 @@ describe('nobody hands out more than they hold', () => {
     const { orgId, host, guest } = await scene();
     const { id } = await invite(host, guest.email, 'owner');
     const where = `where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(host.userId)}'`;
-    await world.rows(`update members set role = 'member' ${where}`);
+    await harness.rows(`update members set role = 'member' ${where}`);
     await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_VALID'));
-    await world.rows(`delete from members ${where}`);
+    await harness.rows(`delete from members ${where}`);
     await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_VALID'));
     expect(await rolesOf(orgId, guest)).toEqual([]);
   });
@@ -185,12 +187,12 @@ describe('an organisation', () => {
   test('that is suspended takes nobody in, and is not shown', async () => {
     const { orgId, host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    await world.rows(
+    await harness.rows(
       `update organisations set status = 'suspended', suspended_at = now(), suspended_reason = 'test'
         where id = '${toUuid(orgId)}'`,
     );
     await expect(accept(guest, id)).rejects.toEqual(refused('ORGANISATION_SUSPENDED'));
-    const shown = await listOpenInvitations(world.db, guest.email, world.clock.now(), {
+    const shown = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {
       limit: 10,
       after: null,
     });
@@ -199,7 +201,7 @@ describe('an organisation', () => {
 
   test('does not invite who belongs to it', async () => {
     const { orgId, host } = await scene();
-    const other = await world.member(orgId, 'viewer');
+    const other = await harness.member(orgId, 'viewer');
     await expect(invite(host, other.email)).rejects.toEqual(refused('MEMBER_EXISTS'));
   });
 
@@ -212,12 +214,12 @@ describe('an organisation', () => {
       );
     const many = (count: number) =>
       Promise.allSettled(Array.from({ length: count }, () => patiently(`x-${uniqueId()}@example.com`)));
-    const done = (answers: readonly PromiseSettledResult<unknown>[]) =>
-      answers.filter(({ status }) => status === 'fulfilled').length;
+    const done = (responses: readonly PromiseSettledResult<unknown>[]) =>
+      responses.filter(({ status }) => status === 'fulfilled').length;
     expect(done(await many(PENDING_INVITATIONS_MAX - 2))).toBe(PENDING_INVITATIONS_MAX - 2);
     expect(done(await many(6))).toBe(2);
     const close = () =>
-      world.rows(
+      harness.rows(
         `update invitations set status = 'canceled', answered_at = now()
           where org_id = '${toUuid(orgId)}' and status = 'pending'`,
       );
@@ -231,12 +233,12 @@ describe('an organisation', () => {
 test('renewing expired invitations counts against the invitations of the day', async () => {
   const { orgId, host, guest } = await scene();
   await invite(host, guest.email);
-  await world.clock.advance(INVITATION_TTL_MS);
+  await harness.clock.advance(INVITATION_TTL_MS);
   const inviterId = toUuid(host.userId);
-  const at = world.clock.now();
+  const at = harness.clock.now();
   const ends = new Date(at.getTime() + INVITATION_TTL_MS).toISOString();
   // As many as a day allows, each of which was made before and renewed just now, and answered.
-  await world.rows(
+  await harness.rows(
     `insert into invitations (id, org_id, email, role, inviter_id, status, created_at, expires_at, answered_at)
      select gen_random_uuid(), '${toUuid(orgId)}', 'x-' || n || '@example.com', 'member', '${inviterId}',
             'rejected', timestamptz '${at.toISOString()}' - interval '8 days', '${ends}', '${at.toISOString()}'
@@ -249,7 +251,7 @@ describe('the letter', () => {
   test('is a row of the same transaction: none without the invitation, and none when that is undone', async () => {
     const { host, guest } = await scene();
     await expect(
-      world.inTx(async (tx) => {
+      harness.inTx(async (tx) => {
         await inviteMember(tx, host.call, {
           email: guest.email,
           role: 'member',
@@ -267,22 +269,22 @@ describe('the letter', () => {
   test('that waits is called off with the invitation, and by a newer one', async () => {
     const { host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    await world.clock.advance(1_000);
+    await harness.clock.advance(1_000);
     await invite(host, guest.email);
     expect(await lettersOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'waiting' }]);
-    await world.inTx((tx) => cancelInvitation(tx, host.call, id));
+    await harness.inTx((tx) => cancelInvitation(tx, host.call, id));
     expect(await lettersOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'skipped' }]);
   });
 
   test('comes only so often to one mailbox, whoever invites; the invitation stands all the same', async () => {
-    const guest = await world.person();
+    const guest = await harness.person();
     const hosts = await Promise.all(
       Array.from({ length: INVITATION_EMAILS_PER_DAY + 2 }, async () => (await scene()).host),
     );
     // All at once: each has a lock on an organisation of its own.
     await Promise.all(hosts.map((host) => invite(host, guest.email)));
     expect(await lettersOf(guest.email)).toHaveLength(INVITATION_EMAILS_PER_DAY);
-    const open = await listOpenInvitations(world.db, guest.email, world.clock.now(), {
+    const open = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {
       limit: 50,
       after: null,
     });

@@ -48,34 +48,34 @@ interface InvitationLinks {
 export async function inviteMember(
   tx: Tx,
   call: CallContext,
-  wish: { readonly email: string; readonly role: Role } & InvitationLinks,
+  request: { readonly email: string; readonly role: Role } & InvitationLinks,
 ): Promise<Invitation> {
   const { orgId, cause } = call;
   const caller = await authorizeCaller(tx, call, 'members:write');
-  if (!mayChangeRole(caller, null, wish.role)) {
+  if (!mayChangeRole(caller, null, request.role)) {
     throw new Fault('SCOPE_ESCALATION', {
       message: 'The role that is offered holds more than you may hand out.',
       suggestion: 'Ask an owner, or use a key that holds every scope of that role.',
     });
   }
-  if (await isMemberByEmail(tx, orgId, wish.email)) throw new Fault('MEMBER_EXISTS');
+  if (await isMemberByEmail(tx, orgId, request.email)) throw new Fault('MEMBER_EXISTS');
   const terms = {
-    role: wish.role,
+    role: request.role,
     inviterId: caller.key.userId,
     expiresAt: new Date(tx.clock.nowMs() + INVITATION_TTL_MS),
   };
-  const before = await findPendingInvitation(tx, orgId, wish.email);
+  const before = await findPendingInvitation(tx, orgId, request.email);
   if (before === null || !isInvitationOpen(before, tx.clock.now())) await requireInvitationQuota(tx, orgId);
   if (before !== null) await renewInvitation(tx, orgId, before.id, terms);
-  const id = before?.id ?? (await insertInvitation(tx, orgId, wish.email, terms));
+  const id = before?.id ?? (await insertInvitation(tx, orgId, request.email, terms));
   const invitation = await requireInvitation(tx, id, orgId);
   await appendAuditEntry(tx, orgId, cause, {
     action: before === null ? 'invitation.created' : 'invitation.renewed',
     resource: { kind: 'invitation', id },
     ...(before === null ? {} : { before: { role: before.role } }),
-    after: { email: wish.email, role: wish.role, expiresAt: terms.expiresAt.toISOString() },
+    after: { email: request.email, role: request.role, expiresAt: terms.expiresAt.toISOString() },
   });
-  await queueInvitationEmail(tx, invitation, wish);
+  await queueInvitationEmail(tx, invitation, request);
   return invitation;
 }
 

@@ -5,33 +5,35 @@ import { createOwnOrganisation, listMemberships } from './organisations.service.
 import { OWNED_ORGANISATIONS_MAX, DUPLICATE_ORGANISATION_MS } from './people.ts';
 import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people-harness.fixture.ts';
 
-let world: PeopleHarness;
+let harness: PeopleHarness;
 beforeAll(async () => {
-  world = await openPeopleHarness();
+  harness = await openPeopleHarness();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const create = ({ cause, userId }: TestPerson, name: string) =>
-  world.inTx((tx) => createOwnOrganisation(tx, cause, userId, { name, homeCell: 1, mustProveMailbox: true }));
+  harness.inTx((tx) =>
+    createOwnOrganisation(tx, cause, userId, { name, homeCell: 1, mustProveMailbox: true }),
+  );
 const mine = ({ userId }: TestPerson, limit = 50) =>
-  listMemberships(world.db, userId, { limit, after: null });
+  listMemberships(harness.db, userId, { limit, after: null });
 
 describe('an organisation that a person creates', () => {
   test('is theirs, with a short name of its own and a line in the audit log', async () => {
-    const [ada, bob] = [await world.person(), await world.person()];
+    const [ada, bob] = [await harness.person(), await harness.person()];
     const first = await create(ada, 'Ünique Lab');
     const second = await create(bob, 'Ünique Lab');
     expect(first).toMatchObject({ role: 'owner', organisation: { name: 'Ünique Lab', homeCell: 1 } });
     expect(second.organisation.slug).not.toBe(first.organisation.slug);
     expect((await mine(ada)).map(({ organisation }) => organisation.id)).toEqual([first.organisation.id]);
-    const audit = await world.rows(
+    const audit = await harness.rows(
       `select action, actor_kind, actor_id from audit_log where resource_id = '${first.organisation.id}'`,
     );
     expect(audit).toEqual([{ action: 'organisation.created', actor_kind: 'user', actor_id: ada.userId }]);
   });
 
   test('is listed with the others by two statements, however many there are', async () => {
-    const ada = await world.person();
+    const ada = await harness.person();
     for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) await create(ada, name);
     let listed: readonly string[] = [];
     const statements = await countStatements(async () => {
@@ -42,28 +44,28 @@ describe('an organisation that a person creates', () => {
   });
 
   test('asked for again because an answer was lost is the same one; later it is another', async () => {
-    const ada = await world.person();
+    const ada = await harness.person();
     const made = await Promise.all(Array.from({ length: 5 }, () => create(ada, 'Lab')));
     expect(new Set(made.map(({ organisation }) => organisation.id)).size).toBe(1);
-    await world.clock.advance(DUPLICATE_ORGANISATION_MS + 1);
+    await harness.clock.advance(DUPLICATE_ORGANISATION_MS + 1);
     const later = await create(ada, 'Lab');
     expect(later.organisation.id).not.toBe(made[0]?.organisation.id);
     expect(await mine(ada)).toHaveLength(2);
   });
 
   test('is one of so many at most, also asked for at once; those of others do not count', async () => {
-    const ada = await world.person();
+    const ada = await harness.person();
     const asked = Array.from({ length: OWNED_ORGANISATIONS_MAX + 3 }, (_, index) =>
       create(ada, `Lab ${index}`),
     );
-    const answers = await Promise.allSettled(asked);
-    const failed = answers.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
+    const responses = await Promise.allSettled(asked);
+    const failed = responses.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     expect(failed.map(({ reason }) => (reason as { reason: string }).reason)).toEqual([
       'ORGANISATION_LIMIT_REACHED',
       'ORGANISATION_LIMIT_REACHED',
       'ORGANISATION_LIMIT_REACHED',
     ]);
-    await world.rows(
+    await harness.rows(
       `update members set role = 'admin' where ctid in
         (select ctid from members where user_id = '${toUuid(ada.userId)}' limit 1)`,
     );
@@ -71,7 +73,7 @@ describe('an organisation that a person creates', () => {
   });
 
   test('is for people whose mailbox is known to be theirs', async () => {
-    const eve = await world.person({ isVerified: false });
+    const eve = await harness.person({ isVerified: false });
     await expect(create(eve, 'Lab')).rejects.toMatchObject({ reason: 'EMAIL_NOT_VERIFIED' });
     expect(await mine(eve)).toEqual([]);
   });

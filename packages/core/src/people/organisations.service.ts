@@ -29,18 +29,18 @@ export async function createOwnOrganisation(
   tx: Tx,
   cause: AuditContext,
   userId: UserId,
-  wish: { readonly name: string; readonly homeCell: number; readonly mustProveMailbox: boolean },
+  request: { readonly name: string; readonly homeCell: number; readonly mustProveMailbox: boolean },
 ): Promise<Membership> {
   const locked = await lockPerson(tx, userId);
-  const person = wish.mustProveMailbox ? requireVerifiedEmail(locked) : requirePersonRecord(locked);
+  const person = request.mustProveMailbox ? requireVerifiedEmail(locked) : requirePersonRecord(locked);
   const owned = await listOwnedOrganisations(tx, userId);
   const since = tx.clock.nowMs() - DUPLICATE_ORGANISATION_MS;
-  const same = owned.find(({ name, createdAt }) => name === wish.name && createdAt.getTime() > since);
+  const same = owned.find(({ name, createdAt }) => name === request.name && createdAt.getTime() > since);
   if (same !== undefined) return requireMembership(tx, same.id, userId);
   if (owned.length >= OWNED_ORGANISATIONS_MAX) throw new Fault('ORGANISATION_LIMIT_REACHED');
   const { organisation } = await createOrganisation(tx, cause, {
-    name: wish.name,
-    homeCell: wish.homeCell,
+    name: request.name,
+    homeCell: request.homeCell,
     owner: { email: person.email, name: person.name },
   });
   return requireMembership(tx, organisation.id, userId);

@@ -59,8 +59,8 @@ function serveOwnOrganisations({ server, operations, db, homeCell, signUpLinkOf 
   server.serve(operations.createOrganisation, ({ body: { name }, context, transact }) =>
     transact({ name: 'create own organisation', isolation: readCommitted }, async (tx) => {
       const { userId } = requireSessionUser(context);
-      const wish = { name, homeCell, mustProveMailbox: signUpLinkOf === null };
-      const made = await createOwnOrganisation(tx, personAuditContext(context), userId, wish);
+      const request = { name, homeCell, mustProveMailbox: signUpLinkOf === null };
+      const made = await createOwnOrganisation(tx, personAuditContext(context), userId, request);
       return {
         body: toWireMembership(made),
         resource: { kind: 'organisation', id: made.organisation.id },

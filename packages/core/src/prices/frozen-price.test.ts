@@ -19,8 +19,9 @@ const onDemand = buildQuote(quoteInput()).frozen.rental;
 /** One GPU at 9 nano-USD an hour for a day, which costs 216; 10 afterwards. */
 function termAt(refundPpm: number): FrozenPrice {
   const option = optionOf({ termPeriodDays: 1, discount: ppm(100_000), refund: ppm(refundPpm) });
-  const wish = { gpuCount: 1, termType: 'reserved', termPeriodDays: 1 } as const;
-  return buildQuote(quoteInput(wish, { book: [priceOf(h100, 10n)], reserveOptions: [option] })).frozen.rental;
+  const request = { gpuCount: 1, termType: 'reserved', termPeriodDays: 1 } as const;
+  return buildQuote(quoteInput(request, { book: [priceOf(h100, 10n)], reserveOptions: [option] })).frozen
+    .rental;
 }
 
 describe('a frozen price', () => {

@@ -79,13 +79,13 @@ export const list = priceOf(h100, 3_980_000_001n);
 export const volume = priceOf({ kind: 'volume', region: null }, 137_000n);
 
 /** Eight GPUs on demand, by acme, on day 10, with a hundred dollars and a hold of 75 minutes. */
-export function quoteInput(wish: Partial<RentalSpec> = {}, fields: Partial<QuoteInput> = {}): QuoteInput {
+export function quoteInput(request: Partial<RentalSpec> = {}, fields: Partial<QuoteInput> = {}): QuoteInput {
   return {
     orgId: acme,
     mode: 'live',
     book: [list, volume],
     now: day(10),
-    wish: { ...eightGpus, ...wish },
+    wish: { ...eightGpus, ...request },
     reserveOptions: [optionOf()],
     entitlements: [],
     available: nanoUsd(100_000_000_000n),

@@ -108,12 +108,12 @@ const entitle = (orgId: OrgId, percentage: number, fields: Partial<NewEntitlemen
 
 const ask = (
   orgId: OrgId,
-  wish: Partial<Omit<RentalSpec, 'gpuType'>> & { gpuType: string },
+  request: Partial<Omit<RentalSpec, 'gpuType'>> & { gpuType: string },
   mode: 'live' | 'test' = 'live',
 ): Promise<Quote> =>
   quoteFor(db, orgId, mode, {
     // Tests name GPUs that no vocabulary holds, so that they do not meet in the book.
-    wish: { ...eightGpus, ...wish } as RentalSpec,
+    wish: { ...eightGpus, ...request } as RentalSpec,
     available: nanoUsd(10n ** 15n),
     burn: { burnPerHour: nanoUsd(0n), cover: nanoUsd(0n) },
     holdWindowMs: 75 * 60_000,
@@ -261,9 +261,9 @@ describe('ending a price', () => {
   it('happens once, however often and by however many it is asked for', async () => {
     const price = await setPrice({ kind: 'volume', region: newName() }, 1n);
     const endedAt = clock.now();
-    const answers = await Promise.all([end(price.id), end(price.id), end(price.id)]);
+    const responses = await Promise.all([end(price.id), end(price.id), end(price.id)]);
     await clock.advance(60_000);
-    for (const answer of [...answers, await end(price.id)]) expect(answer.validUntil).toEqual(endedAt);
+    for (const response of [...responses, await end(price.id)]) expect(response.validUntil).toEqual(endedAt);
     expect((await auditOf(price.id)).map(({ action }) => action)).toEqual(['price.created', 'price.ended']);
   });
 
@@ -336,8 +336,8 @@ describe('a quote from the database', () => {
     const listed = await setPrice({ ...h100, gpuType }, 2_000_000_000n);
     const contractPrice = await setPrice({ ...h100, gpuType }, 1_000_000_000n, { orgId: acme });
     const storage = await setPrice({ kind: 'volume', region }, 137_000n, { orgId: acme });
-    const wish = { gpuType, storageSizeInGb: 256, durationSeconds: 5_400 };
-    const mine = await ask(acme, wish);
+    const request = { gpuType, storageSizeInGb: 256, durationSeconds: 5_400 };
+    const mine = await ask(acme, request);
     expect(mine.frozen.rental.priceIds).toEqual([contractPrice.id]);
     expect(mine.frozen.volume?.priceIds).toEqual([storage.id]);
     expect(mine.total).toBe(12_000_000_000n + 52_608_000n);

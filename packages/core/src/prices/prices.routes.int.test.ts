@@ -60,7 +60,7 @@ async function send(
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answered> {
-  const answer = await server.fastify.inject({
+  const response = await server.fastify.inject({
     method,
     url: path,
     headers: {
@@ -70,8 +70,8 @@ async function send(
     },
     ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
   });
-  const json = answer.body === '' ? {} : (JSON.parse(answer.body) as Answered['json']);
-  return { status: answer.statusCode, headers: answer.headers, json };
+  const json = response.body === '' ? {} : (JSON.parse(response.body) as Answered['json']);
+  return { status: response.statusCode, headers: response.headers, json };
 }
 
 const gpuPrice = (gpuType: string, fields: object = {}): object => ({
@@ -125,8 +125,8 @@ describe('an operator', () => {
     ['a price below nothing', { priceNanoUsd: '-5' }, 'priceNanoUsd'],
     ['an end before the beginning', { validUntil: '2025-01-01T00:00:00.000Z' }, 'validUntil'],
   ])('is told what is wrong with %s', async (_, wrong, field) => {
-    const answer = await send('POST', '/v2/admin/prices', gpuPrice(uniqueId(), wrong));
-    expect(answer).toMatchObject({
+    const response = await send('POST', '/v2/admin/prices', gpuPrice(uniqueId(), wrong));
+    expect(response).toMatchObject({
       status: 400,
       json: { reason: 'VALIDATION_FAILED', issues: [{ path: [field] }] },
     });

@@ -55,9 +55,9 @@ export interface NewPrice {
   readonly reason: string;
 }
 
-export async function createPrice(tx: Tx, cause: AuditContext, wish: NewPrice): Promise<Price> {
-  const price = requirePrice(wish);
-  const { orgId, subject, unit, validFrom, validUntil } = wish;
+export async function createPrice(tx: Tx, cause: AuditContext, request: NewPrice): Promise<Price> {
+  const price = requirePrice(request);
+  const { orgId, subject, unit, validFrom, validUntil } = request;
   requireValidPeriod(validFrom, validUntil);
   if (orgId !== null) await requireOrganisation(tx, orgId);
   const created = await insertPrice(tx, orgId, { subject, unit, price, validFrom, validUntil });
@@ -66,7 +66,7 @@ export async function createPrice(tx: Tx, cause: AuditContext, wish: NewPrice): 
     action: 'price.created',
     resource: { kind: 'price', id: created.id },
     after: { subject, unit, priceNanoUsd: String(price), validFrom, validUntil },
-    reason: wish.reason,
+    reason: request.reason,
   });
   return created;
 }
@@ -100,17 +100,20 @@ export interface NewReserveOption {
 export async function createReserveOption(
   tx: Tx,
   cause: AuditContext,
-  wish: NewReserveOption,
+  request: NewReserveOption,
 ): Promise<ReserveOption> {
-  const { machineType, gpuType, region, termPeriodDays } = wish;
-  const discount = requirePercentage('discountPercentage', wish.discountPercentage);
-  const refund = requirePercentage('earlyTerminationRefundPercentage', wish.earlyTerminationRefundPercentage);
+  const { machineType, gpuType, region, termPeriodDays } = request;
+  const discount = requirePercentage('discountPercentage', request.discountPercentage);
+  const refund = requirePercentage(
+    'earlyTerminationRefundPercentage',
+    request.earlyTerminationRefundPercentage,
+  );
   const subject = { machineType, gpuType, region, termPeriodDays };
   const option = await insertReserveOption(tx, { ...subject, discount, refund });
   await appendAuditEntry(tx, null, cause, {
     action: 'reserve_option.created',
     resource: { kind: 'reserve_option', id: option.id },
-    after: { ...wish },
+    after: { ...request },
   });
   return option;
 }
@@ -129,11 +132,11 @@ export async function createEntitlement(
   tx: Tx,
   cause: AuditContext,
   orgId: OrgId,
-  wish: NewEntitlement,
+  request: NewEntitlement,
 ): Promise<Entitlement> {
-  const maxDiscount = requirePercentage('maxDiscountPercentage', wish.maxDiscountPercentage);
-  const validFrom = wish.validFrom ?? tx.clock.now();
-  const { gpuType, contractReference, validUntil, reason } = wish;
+  const maxDiscount = requirePercentage('maxDiscountPercentage', request.maxDiscountPercentage);
+  const validFrom = request.validFrom ?? tx.clock.now();
+  const { gpuType, contractReference, validUntil, reason } = request;
   requireValidPeriod(validFrom, validUntil);
   await requireOrganisation(tx, orgId);
   const fields = { maxDiscount, gpuType, contractReference, validFrom, validUntil };

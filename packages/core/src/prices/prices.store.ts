@@ -177,7 +177,7 @@ export async function listPrices(
 export async function readRentalPrices(
   reader: Reader,
   orgId: OrgId,
-  wish: { readonly gpuType: string; readonly machineType: MachineType },
+  request: { readonly gpuType: string; readonly machineType: MachineType },
   at: Date,
 ): Promise<readonly Price[]> {
   const rows = await applicablePrices(reader, orgId, at)
@@ -185,8 +185,8 @@ export async function readRentalPrices(
       where.or([
         where.and([
           where('subject_kind', '=', 'gpu'),
-          where('gpu_type', '=', wish.gpuType),
-          where('machine_type', '=', wish.machineType),
+          where('gpu_type', '=', request.gpuType),
+          where('machine_type', '=', request.machineType),
         ]),
         where('subject_kind', 'in', ['volume', 'disk']),
       ]),
@@ -321,11 +321,11 @@ export async function readAllReserveOptions(reader: Reader): Promise<readonly Re
 /** Those on offer for a machine and a GPU, in every region and for every term. */
 export async function readReserveOptions(
   reader: Reader,
-  wish: { readonly gpuType: string; readonly machineType: MachineType },
+  request: { readonly gpuType: string; readonly machineType: MachineType },
 ): Promise<readonly ReserveOption[]> {
   const rows = await currentReserveOptions(reader)
-    .where('machine_type', '=', wish.machineType)
-    .where('gpu_type', '=', wish.gpuType)
+    .where('machine_type', '=', request.machineType)
+    .where('gpu_type', '=', request.gpuType)
     .execute();
   return rows.map(toOption);
 }

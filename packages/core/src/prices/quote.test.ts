@@ -120,11 +120,11 @@ describe('a quote on demand', () => {
       priceOf({ kind: 'volume', region: null }, 7n),
       priceOf({ kind: 'disk', region: null }, 1_000_000n),
     ];
-    const wish = { gpuCount: 1, durationSeconds: 1 };
-    expect(buildQuote(quoteInput(wish, { book })).total).toBe(0n);
-    expect(buildQuote(quoteInput({ ...wish, durationSeconds: 2 }, { book })).total).toBe(1n);
+    const request = { gpuCount: 1, durationSeconds: 1 };
+    expect(buildQuote(quoteInput(request, { book })).total).toBe(0n);
+    expect(buildQuote(quoteInput({ ...request, durationSeconds: 2 }, { book })).total).toBe(1n);
     // 3599 and 1799 nano-USD an hour: 0.99… and 0.49… in a second, 2.99… and 1.49… in three, each rounded down.
-    const withStorage = { ...wish, storageSizeInGb: 257 };
+    const withStorage = { ...request, storageSizeInGb: 257 };
     expect(buildQuote(quoteInput(withStorage, { book })).total).toBe(0n);
     expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3 }, { book })).total).toBe(2n + 1n);
     expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3_600 }, { book })).total).toBe(
@@ -145,8 +145,8 @@ describe('a quote on demand', () => {
       priceOf({ ...h100, gpuType: 'h200' }, 40n),
       priceOf({ ...h100, region: 'jp-east-1' }, 50n, { orgId: other }),
     ];
-    const hour = (wish: Parameters<typeof quoteInput>[0], orgId = acme): bigint =>
-      buildQuote(quoteInput({ gpuCount: 1, ...wish }, { book, orgId })).perHour;
+    const hour = (request: Parameters<typeof quoteInput>[0], orgId = acme): bigint =>
+      buildQuote(quoteInput({ gpuCount: 1, ...request }, { book, orgId })).perHour;
     expect(hour({ rentalType: 'bare-metal' })).toBe(10n);
     expect(hour({ networkType: 'infiniband' })).toBe(20n);
     expect(hour({ region: 'eu-west-1' })).toBe(30n);
@@ -158,8 +158,8 @@ describe('a quote on demand', () => {
   it.each([
     ['GPUs', { gpuType: 'b200' }],
     ['storage', { storageSizeInGb: 256 }],
-  ] as const)('is refused where the book has no price for the %s', (_, wish) => {
-    expect(refusal(quoteInput(wish, { book: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
+  ] as const)('is refused where the book has no price for the %s', (_, request) => {
+    expect(refusal(quoteInput(request, { book: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
   });
 
   it('uses the price of its instant', () => {

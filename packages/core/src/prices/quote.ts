@@ -275,8 +275,8 @@ export function initialHold(frozen: FrozenPrice, holdWindowMs: number): NanoUsd 
     : commitmentOf(frozen);
 }
 
-function durationMsOf(wish: RentalSpec, term: FrozenPrice['reserve']): number | null {
-  if (wish.durationSeconds !== undefined) return secondsToMs(wish.durationSeconds);
+function durationMsOf(request: RentalSpec, term: FrozenPrice['reserve']): number | null {
+  if (request.durationSeconds !== undefined) return secondsToMs(request.durationSeconds);
   return term === null ? null : termMsOf(term.termPeriodDays);
 }
 
@@ -288,11 +288,11 @@ function runwaySecondsWith(input: QuoteInput, parts: readonly FrozenPrice[]): nu
   return runwaySeconds({ burnPerHour: addUsd(burnPerHour, ...burning), cover }, left);
 }
 
-function rentalLines(wish: RentalSpec, rental: FrozenPrice): readonly QuoteLine[] {
+function rentalLines(request: RentalSpec, rental: FrozenPrice): readonly QuoteLine[] {
   const original = amountOf(rental.originalNanoUsdPerHour);
   const gpus: QuoteLine = {
     kind: 'gpu',
-    description: `${wish.gpuCount} × ${wish.gpuType} in ${wish.region} (${wish.rentalType}, ${wish.networkType})`,
+    description: `${request.gpuCount} × ${request.gpuType} in ${request.region} (${request.rentalType}, ${request.networkType})`,
     perHour: original,
   };
   if (rental.discountPpm === 0) return [gpus];

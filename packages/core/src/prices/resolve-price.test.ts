@@ -182,7 +182,7 @@ function bySorting(book: readonly Price[], at: Date): Price | null {
 }
 
 describe('the reserve option that counts', () => {
-  const wish = {
+  const request = {
     machineType: 'virtual-machine',
     gpuType: 'h100',
     region: 'us-central-1',
@@ -191,12 +191,12 @@ describe('the reserve option that counts', () => {
 
   it('is the one of exactly that machine, GPU and term, in that region or in all', () => {
     const everywhere = optionOf();
-    expect(resolveReserveOption([everywhere], wish)).toBe(everywhere);
-    expect(resolveReserveOption([], wish)).toBeNull();
-    expect(resolveReserveOption([optionOf({ machineType: 'bare-metal' })], wish)).toBeNull();
-    expect(resolveReserveOption([optionOf({ gpuType: 'h200' })], wish)).toBeNull();
-    expect(resolveReserveOption([optionOf({ termPeriodDays: 31 })], wish)).toBeNull();
-    expect(resolveReserveOption([optionOf({ region: 'eu-west-1' })], wish)).toBeNull();
+    expect(resolveReserveOption([everywhere], request)).toBe(everywhere);
+    expect(resolveReserveOption([], request)).toBeNull();
+    expect(resolveReserveOption([optionOf({ machineType: 'bare-metal' })], request)).toBeNull();
+    expect(resolveReserveOption([optionOf({ gpuType: 'h200' })], request)).toBeNull();
+    expect(resolveReserveOption([optionOf({ termPeriodDays: 31 })], request)).toBeNull();
+    expect(resolveReserveOption([optionOf({ region: 'eu-west-1' })], request)).toBeNull();
   });
 
   it('is the one for the region before one for all, then the newest', () => {
@@ -207,12 +207,12 @@ describe('the reserve option that counts', () => {
       [everywhere, hereLater, here],
       [here, everywhere, hereLater],
     ]) {
-      expect(resolveReserveOption(order, wish)).toBe(hereLater);
+      expect(resolveReserveOption(order, request)).toBe(hereLater);
     }
     const twin = { ...hereLater, id: optionOf().id };
     const later = twin.id > hereLater.id ? twin : hereLater;
-    expect(resolveReserveOption([twin, hereLater], wish)).toBe(later);
-    expect(resolveReserveOption([hereLater, twin], wish)).toBe(later);
+    expect(resolveReserveOption([twin, hereLater], request)).toBe(later);
+    expect(resolveReserveOption([hereLater, twin], request)).toBe(later);
   });
 });
 

@@ -48,7 +48,7 @@ export function resolvePrice(
 /** The option that counts for a term, or null: one for the region before one for all, then the newest. */
 export function resolveReserveOption(
   options: readonly ReserveOption[],
-  wish: {
+  request: {
     readonly machineType: MachineType;
     readonly gpuType: string;
     readonly region: string;
@@ -57,10 +57,10 @@ export function resolveReserveOption(
 ): ReserveOption | null {
   const candidates = options.filter(
     (option) =>
-      option.machineType === wish.machineType &&
-      option.gpuType === wish.gpuType &&
-      option.termPeriodDays === wish.termPeriodDays &&
-      matchesOrAny(option.region, wish.region),
+      option.machineType === request.machineType &&
+      option.gpuType === request.gpuType &&
+      option.termPeriodDays === request.termPeriodDays &&
+      matchesOrAny(option.region, request.region),
   );
   return highestRanked(candidates, (option) => [
     isSetRank(option.region),

@@ -11,34 +11,34 @@ import type { Meter } from '../metering/index.ts';
 /** Rentals that live and end on a clock that a test moves, and what the books say of them afterwards. */
 
 export async function startRunningRental(
-  world: RentalHarness,
+  harness: RentalHarness,
   tenant: Tenant,
-  wish: Partial<RentalBody> = {},
+  request: Partial<RentalBody> = {},
 ): Promise<Rental> {
-  await world.watch();
-  return reconcileUntil(world, await world.rent(tenant, 'live', wish), { until: 'Running' });
+  await harness.watch();
+  return reconcileUntil(harness, await harness.rent(tenant, 'live', request), { until: 'Running' });
 }
 
 /** Moves the clock to an instant, and does what is due by then. */
-export async function advanceUntil(world: RentalHarness, rental: Rental, at: Date): Promise<Rental> {
-  await world.advance(Math.max(0, at.getTime() - world.clock.nowMs()));
-  return reconcileToIdle(world, rental);
+export async function advanceUntil(harness: RentalHarness, rental: Rental, at: Date): Promise<Rental> {
+  await harness.advance(Math.max(0, at.getTime() - harness.clock.nowMs()));
+  return reconcileToIdle(harness, rental);
 }
 
 export const later = (from: Date | null, ms: number): Date =>
   new Date((from ?? expect.fail('It has no such instant.')).getTime() + ms);
 
-export function viewOf(world: RentalHarness, rental: Rental): Promise<RentalView> {
-  return world.run((tx) => lockRentalView(tx, rental.orgId, rental.id));
+export function viewOf(harness: RentalHarness, rental: Rental): Promise<RentalView> {
+  return harness.run((tx) => lockRentalView(tx, rental.orgId, rental.id));
 }
 
-export function meters(world: RentalHarness, rental: Rental): Promise<readonly Meter[]> {
-  return metersOf(world.db, rental);
+export function meters(harness: RentalHarness, rental: Rental): Promise<readonly Meter[]> {
+  return metersOf(harness.db, rental);
 }
 
 /** What the tenant was told about the rental, oldest first. */
-export async function rentalEventTypes(world: RentalHarness, rental: Rental): Promise<string[]> {
-  const events = await world.rows<{ type: string }>(
+export async function rentalEventTypes(harness: RentalHarness, rental: Rental): Promise<string[]> {
+  const events = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = 'rental' and resource_id = '${rental.wireId}'
        and org_id = '${toUuid(rental.orgId)}' order by seq`,
   );
@@ -46,11 +46,11 @@ export async function rentalEventTypes(world: RentalHarness, rental: Rental): Pr
 }
 
 /** The books are right by independent arithmetic, nobody bore anything for a tenant, and no GPU is lost or sold twice. */
-export async function expectConsistent(world: RentalHarness): Promise<void> {
-  const report = await runAudit(world.db, { kind: 'full', whenBusy: 'unrecorded' });
+export async function expectConsistent(harness: RentalHarness): Promise<void> {
+  const report = await runAudit(harness.db, { kind: 'full', whenBusy: 'unrecorded' });
   if (report === null) throw new Error('Nothing was audited.');
   const found = [...findingsOf(report, 'error'), ...findingsOf(report, 'notice')];
   // The money of these tests was never paid in by anybody.
   expect(found.filter(({ check }) => check !== 'top_up_has_payment')).toEqual([]);
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 }

@@ -23,16 +23,16 @@ export type Kind = (typeof kinds)[number]['kind'];
 
 /** Accepts an order of the kind in live mode, on engines that were looked at just now. */
 export async function rentAs(
-  world: Pick<RentalHarness, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
+  harness: Pick<RentalHarness, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
   kind: Kind,
   tenant: Tenant,
-  wish: Pick<InstanceRequest, 'gpuCount' | 'customPorts'> = {},
+  request: Pick<InstanceRequest, 'gpuCount' | 'customPorts'> = {},
 ): Promise<Rental> {
-  await world.watch();
-  if (kind === 'instance') return world.rentInstance(tenant, wish);
-  if (kind === 'bare-metal') return world.rentMetal(tenant, { gpuCount: 16 });
-  const { gpuCount = 1, customPorts = [] } = wish;
-  return world.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
+  await harness.watch();
+  if (kind === 'instance') return harness.rentInstance(tenant, request);
+  if (kind === 'bare-metal') return harness.rentMetal(tenant, { gpuCount: 16 });
+  const { gpuCount = 1, customPorts = [] } = request;
+  return harness.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
 }
 
 /** What a test wants of an instance; the rest is as `MARKET` says. */
@@ -60,15 +60,20 @@ export function createInstanceRenter(
   db: Db,
   wireIds: WireIdAllocator,
   market: { readonly clusterId: ClusterId; readonly supplierOrgId: OrgId },
-): (tenant: Tenant, wish?: InstanceRequest) => Promise<Rental> {
-  return async (tenant, wish = {}) => {
+): (tenant: Tenant, request?: InstanceRequest) => Promise<Rental> {
+  return async (tenant, request = {}) => {
     const wireId = await wireIds.next();
     const nodes = await listNodes(db, { clusterId: market.clusterId }, { limit: 100, after: null });
     const [roomiest] = nodes.toSorted((one, other) => freeOf(other) - freeOf(one));
-    const node = nodes.find(({ id }) => id === wish.nodeId) ?? roomiest;
+    const node = nodes.find(({ id }) => id === request.nodeId) ?? roomiest;
     if (node === undefined) throw new Error('The market has no machine.');
     return db.transaction({ name: 'create instance', isolation: 'read committed' }, (tx) =>
-      createRental(tx, tenant.call('live'), instanceOrder(node, wish, market.supplierOrgId, wireId), wireId),
+      createRental(
+        tx,
+        tenant.call('live'),
+        instanceOrder(node, request, market.supplierOrgId, wireId),
+        wireId,
+      ),
     );
   };
 }
@@ -78,11 +83,11 @@ const freeOf = ({ gpus }: NodeRecord): number =>
 
 function instanceOrder(
   node: NodeRecord,
-  wish: InstanceRequest,
+  request: InstanceRequest,
   supplierOrgId: OrgId,
   wireId: number,
 ): InstanceOrder {
-  const { gpuCount = 1, customPorts = [], supplied = true } = wish;
+  const { gpuCount = 1, customPorts = [], supplied = true } = request;
   const { pricePerGpuHour, feePpm, clusterName } = MARKETPLACE;
   const rate = timesUsd(pricePerGpuHour, BigInt(gpuCount));
   const ratePerHour = subtractUsd(rate, roundExact(shareOf(rate, feePpm), 'up'));
@@ -103,10 +108,10 @@ function instanceOrder(
     name: null,
     label: null,
     tags: {},
-    image: wish.image ?? null,
-    userData: wish.userData ?? null,
+    image: request.image ?? null,
+    userData: request.userData ?? null,
     sshKeys: 'all',
-    ttlSeconds: wish.ttlSeconds ?? null,
+    ttlSeconds: request.ttlSeconds ?? null,
     maxUsd: null,
     idle: null,
     machine: {

@@ -70,7 +70,7 @@ async function readCopies(
   stores: RestoreGuardOptions['stores'],
   installation: string,
 ): Promise<StoreAnswers> {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     stores.map(async (store) => ({
       store,
       answer: await store.read(installation).then(
@@ -79,12 +79,12 @@ async function readCopies(
       ),
     })),
   );
-  const marks = answers.flatMap(({ answer }) =>
+  const marks = responses.flatMap(({ answer }) =>
     answer === null || answer.mark === null ? [] : [answer.mark],
   );
   return {
     marks,
-    isTelling: marks.length > 0 || answers.some((one) => one.store.name === 'nats' && one.answer !== null),
+    isTelling: marks.length > 0 || responses.some((one) => one.store.name === 'nats' && one.answer !== null),
   };
 }
 

@@ -219,11 +219,11 @@ describe('confirming a restore', () => {
     for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
     await restoreTo(1);
     await guardOf(nats).check();
-    const begun = await database.db.transaction(
+    const started = await database.db.transaction(
       { name: 'test', isolation: 'read committed' },
       beginConfirming,
     );
-    expect(begun).toBe(false);
+    expect(started).toBe(false);
   });
 
   it('is needed again after a restore to a point before the confirmation', async () => {

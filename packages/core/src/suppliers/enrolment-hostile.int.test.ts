@@ -59,7 +59,7 @@ let own: TestCertificate;
 let folder: string;
 let drivers: DriverPool;
 let sync: FleetSync;
-let parts: EnrolmentDeps;
+let deps: EnrolmentDeps;
 let sweeper: EnrolmentSweep;
 const log = createLogger({ name: 'enrolment', level: 'silent' });
 const sealer = createSealer({ keys: [{ id: 'k1', key: randomBytes(32) }], activeId: 'k1' });
@@ -114,8 +114,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 function useTimeLimits({ hurry, readTimeoutMs }: { hurry: number; readTimeoutMs: number }): void {
-  parts = partsWith(createNetGuard({ allowedNetworks: ['127.0.0.0/8'] }), hurry);
-  sweeper = new EnrolmentSweep(parts);
+  deps = partsWith(createNetGuard({ allowedNetworks: ['127.0.0.0/8'] }), hurry);
+  sweeper = new EnrolmentSweep(deps);
   const tuning = { readTimeoutMs };
   sync = new FleetSync({ db, clock: hybridClock(clock), log, holder: 'test', drivers, tuning });
 }
@@ -161,7 +161,11 @@ async function newToken(orgId: OrgId): Promise<string> {
 }
 
 /** What join.sh does and sends. */
-function joinWith(daemon: HostileIncus, token: string, wish: Partial<JoinRequest> = {}): Promise<Enrolment> {
+function joinWith(
+  daemon: HostileIncus,
+  token: string,
+  request: Partial<JoinRequest> = {},
+): Promise<Enrolment> {
   daemon.pretence.projectConfig['user.millrace.join'] = createHash('sha256').update(token).digest('hex');
   const asked = {
     token,
@@ -169,7 +173,7 @@ function joinWith(daemon: HostileIncus, token: string, wish: Partial<JoinRequest
     endpoint: daemon.url,
     name: 'box',
     serverCertificate: daemon.certificate.certificate,
-    ...wish,
+    ...request,
   };
   return db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
     startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, asked),
@@ -271,8 +275,8 @@ describe('a daemon that trusts us with more than one project', () => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const enrolment = await joinWith(daemon, await newToken(orgId));
     const others = [{ name: 'web', project: 'default', status: 'Running', status_code: 103 }];
-    daemon.lie = (asked) =>
-      asked.path === '/1.0/instances' && asked.query.get('all-projects') === 'true'
+    daemon.lie = (request) =>
+      request.path === '/1.0/instances' && request.query.get('all-projects') === 'true'
         ? { do: 'answer', answer: { status: 200, body: { type: 'sync', metadata: others } } }
         : null;
     await sweep();
@@ -284,7 +288,7 @@ it('a machine of which something cannot be written down is refused when its time
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
   // As if a text of it had come through all that checks texts.
-  sweeper = new EnrolmentSweep({ ...parts, credentialRef: 'a\u0000b' });
+  sweeper = new EnrolmentSweep({ ...deps, credentialRef: 'a\u0000b' });
   expect(await giveUpOn(enrolment)).toMatchObject({ stage: 'refused', trustToken: null });
   expect(await clustersOf(orgId)).toEqual([]);
 });
@@ -315,8 +319,8 @@ it('a token of one daemon and the certificate of another do not go together', as
 
 it('a daemon at an address of our inside is never connected to', async () => {
   await drivers.close();
-  parts = partsWith(createNetGuard({ allowedNetworks: [] }));
-  sweeper = new EnrolmentSweep(parts);
+  deps = partsWith(createNetGuard({ allowedNetworks: [] }));
+  sweeper = new EnrolmentSweep(deps);
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
   const refused = await giveUpOn(enrolment);
@@ -344,7 +348,7 @@ describe(poisonedLoop('enrol machines'), () => {
           how === 'hangs' ? unusableResponses.silence : unusableResponses['a connection that breaks'];
         await joinWith(daemon, token);
       }
-      const few = new EnrolmentSweep(parts, { slots: 4, perSupplier: 2 });
+      const few = new EnrolmentSweep(deps, { slots: 4, perSupplier: 2 });
       const honest = await joinWith(await newDaemon(), await newToken(honestOrg));
       // The first enrolments are processed first, and still leave slots for others.
       expect(await few.sweep()).toBe(3);
@@ -381,8 +385,8 @@ it('a supplier has at most so many machines that are joining, however many ask a
 });
 
 it('a daemon that strangers named first joins with its owner: an address and a certificate are no secrets', async () => {
-  const [stranger, owner, daemon] = [await newSupplier(), await newSupplier(), await newDaemon()];
-  const token = await newToken(stranger);
+  const [outsider, owner, daemon] = [await newSupplier(), await newSupplier(), await newDaemon()];
+  const token = await newToken(outsider);
   // Nothing answers there with the certificate of the owner, or with that of the stranger.
   const byCertificate = await joinWith(daemon, token, { endpoint: 'https://127.0.0.2:1' });
   const byAddress = await joinWith(await newDaemon(), token, { endpoint: daemon.url });
@@ -419,9 +423,9 @@ it('what was taken up before it was asked anew changes nothing: its trust token 
   const token = await newToken(orgId);
   const first = await joinWith(daemon, token, { incusToken: daemon.trustToken() });
   daemon.pretence.secrets.clear();
-  const [takenUp] = await claimEnrolments(parts, { limit: 1, perSupplier: 1, busy: [] });
+  const [takenUp] = await claimEnrolments(deps, { limit: 1, perSupplier: 1, busy: [] });
   await joinWith(daemon, token);
-  await advanceEnrolment(parts, takenUp ?? expect.fail('Nothing was due.'));
+  await advanceEnrolment(deps, takenUp ?? expect.fail('Nothing was due.'));
   expect(await now(first)).toMatchObject({ stage: 'trusting' });
   await sweep();
   expect(await now(first)).toMatchObject({ stage: 'inspecting' });

@@ -22,13 +22,13 @@ import { writeDueStatements } from './earnings/statements.service.ts';
  * asked for, paid and rejected, over month ends. Whatever happens, everybody has what is theirs.
  */
 
-let world: SupplierMoneyHarness;
+let harness: SupplierMoneyHarness;
 
 beforeAll(async () => {
-  world = await createSupplierMoneyHarness();
+  harness = await createSupplierMoneyHarness();
 });
 afterAll(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 interface Life {
@@ -54,51 +54,55 @@ async function attempt(work: Promise<unknown>): Promise<void> {
 
 const operator = systemAuditContext('operator', 'live');
 const backFrom = (random: Random): Date =>
-  new Date(world.clock.nowMs() - random.pick([0, 1, random.int(0, 10_000), random.int(0, 5 * 3_600_000)]));
+  new Date(harness.clock.nowMs() - random.pick([0, 1, random.int(0, 10_000), random.int(0, 5 * 3_600_000)]));
 
 const acts: readonly (readonly [number, (life: Life) => Promise<void>])[] = [
-  [8, ({ random }) => world.pass(random.pick([1, random.int(1, 999), random.int(1, 4 * 3_600_000)]))],
-  [1, ({ random }) => world.pass(random.int(1, 12) * 86_400_000)],
+  [8, ({ random }) => harness.pass(random.pick([1, random.int(1, 999), random.int(1, 4 * 3_600_000)]))],
+  [1, ({ random }) => harness.pass(random.int(1, 12) * 86_400_000)],
   [
     3,
     async ({ random, supplier, tenant, meters }) => {
       const rate = nanoUsd(BigInt(random.pick([random.int(1, 99), random.int(1, 2_000_000_000)])));
       const feePpm = random.pick([0, 1, 150_000, 333_333, 1_000_000, random.int(0, 1_000_000)]);
-      await attempt(world.rent(tenant, supplier.orgId, { rate, feePpm }).then((meter) => meters.push(meter)));
+      await attempt(
+        harness.rent(tenant, supplier.orgId, { rate, feePpm }).then((meter) => meters.push(meter)),
+      );
     },
   ],
   [3, (life) => change(life, 'pause')],
   [2, (life) => change(life, 'resume')],
   [2, (life) => change(life, 'close')],
-  [2, ({ tenant }) => world.apply(grantOf(tenant, usd(5)))],
-  [1, ({ tenant }) => world.apply({ ...grantOf(tenant, usd(5)), promo: { priority: 1, expiresAt: null } })],
+  [2, ({ tenant }) => harness.apply(grantOf(tenant, usd(5)))],
+  [1, ({ tenant }) => harness.apply({ ...grantOf(tenant, usd(5)), promo: { priority: 1, expiresAt: null } })],
   [2, refundSome],
   [
     3,
     async ({ random, supplier }) => {
-      const { balance, held } = await world.account(supplier.orgId);
+      const { balance, held } = await harness.account(supplier.orgId);
       const payable = balance - held;
       const wanted = random.chance(0.2) ? payable + 1n : divideRoundDown(payable, BigInt(random.int(1, 3)));
       if (wanted > 0n) {
-        await attempt(world.within((tx) => requestPayout(tx, supplier.call, nanoUsd(wanted), { holdMs: 0 })));
+        await attempt(
+          harness.within((tx) => requestPayout(tx, supplier.call, nanoUsd(wanted), { holdMs: 0 })),
+        );
       }
     },
   ],
   [2, settleSome],
-  [1, async () => void (await writeDueStatements(world.db, { log: quiet, limit: 50 }))],
+  [1, async () => void (await writeDueStatements(harness.db, { log: quiet, limit: 50 }))],
 ];
 
 async function change({ random, tenant, meters }: Life, act: 'pause' | 'resume' | 'close'): Promise<void> {
   if (meters.length === 0) return;
   const { id: meterId } = random.pick(meters);
-  await world.change(
-    { do: act, meterId, at: act === 'resume' ? world.clock.now() : backFrom(random) },
+  await harness.change(
+    { do: act, meterId, at: act === 'resume' ? harness.clock.now() : backFrom(random) },
     tenant,
   );
 }
 
 async function refundSome({ random, tenant }: Life): Promise<void> {
-  const charges = await world.rows<{ id: string; paid: bigint }>(
+  const charges = await harness.rows<{ id: string; paid: bigint }>(
     `select id, -amount_nano_usd as paid from ledger_transfers
       where kind = 'charge' and amount_nano_usd < 0 and org_id = '${toUuid(tenant)}' order by id desc limit 20`,
   );
@@ -114,24 +118,24 @@ async function refundSome({ random, tenant }: Life): Promise<void> {
   } as const;
   await attempt(
     random.chance(0.2)
-      ? world.apply({ ...base, do: 'reverse', step: 'reverse' })
-      : world.apply({ ...base, do: 'refund', step: 'refund', amount: nanoUsd(amount) }),
+      ? harness.apply({ ...base, do: 'reverse', step: 'reverse' })
+      : harness.apply({ ...base, do: 'refund', step: 'refund', amount: nanoUsd(amount) }),
   );
 }
 
 async function settleSome({ random, supplier }: Life): Promise<void> {
-  const payouts = await listPayouts(world.db, supplier.orgId, { limit: 10, after: null });
+  const payouts = await listPayouts(harness.db, supplier.orgId, { limit: 10, after: null });
   if (payouts.length === 0) return;
   const settle = (id: PayoutId) => {
     const settlement = { outcome: random.pick(['paid', 'paid', 'rejected'] as const), reference: null };
-    return world.within((tx) => settlePayout(tx, operator, id, { ...settlement, reason: 'by chance' }));
+    return harness.within((tx) => settlePayout(tx, operator, id, { ...settlement, reason: 'by chance' }));
   };
   await attempt(settle(random.pick(payouts).id));
 }
 
 /** What went where by the meters of the supplier, from the entries alone. */
 async function split({ supplier }: Life) {
-  const [sums] = await world.rows<
+  const [sums] = await harness.rows<
     Record<'paid' | 'promo' | 'borne' | 'earned' | 'fee' | 'elsewhere', bigint>
   >(
     `select coalesce(-sum(e.amount_nano_usd) filter (where a.kind in ('credit', 'promo')), 0)::bigint as paid,
@@ -157,24 +161,24 @@ it.each([1, 2, 3, 4, 5, 6])(
   'tenant and operator paid what the supplier earned and the fee, to the nano-USD: life %s',
   async (seed) => {
     const random = createRandom(seed);
-    const supplier = await world.supplier();
-    const { orgId: tenant } = await world.tenant(random.pick([0.000001, 3, 50]));
+    const supplier = await harness.supplier();
+    const { orgId: tenant } = await harness.tenant(random.pick([0.000001, 3, 50]));
     const life: Life = { random, supplier, tenant, meters: [] };
     for (let step = 0; step < 120; step += 1) await random.weighted(acts)(life);
     const { paid, promo, borne, earned, fee, elsewhere } = await split(life);
     expect(paid + borne).toBe(earned + fee);
     expect(promo).toBe(0n);
     expect(elsewhere).toBe(0n);
-    const [{ out } = { out: 0n }] = await world.rows<{ out: bigint }>(
+    const [{ out } = { out: 0n }] = await harness.rows<{ out: bigint }>(
       `select coalesce(sum(amount_nano_usd), 0)::bigint as out from supplier_payouts
         where status = 'paid' and org_id = '${toUuid(supplier.orgId)}'`,
     );
-    const { balance } = await world.account(supplier.orgId);
+    const { balance } = await harness.account(supplier.orgId);
     expect(balance).toBe(earned - out);
     // Past the month's end everything that was earned is in a statement, once.
-    await world.pass(40 * 86_400_000);
-    while ((await writeDueStatements(world.db, { log: quiet, limit: 50 })) > 0);
-    const [{ stated, posted } = { stated: 0n, posted: 1n }] = await world.rows<{
+    await harness.pass(40 * 86_400_000);
+    while ((await writeDueStatements(harness.db, { log: quiet, limit: 50 })) > 0);
+    const [{ stated, posted } = { stated: 0n, posted: 1n }] = await harness.rows<{
       stated: bigint;
       posted: bigint;
     }>(
@@ -188,7 +192,7 @@ it.each([1, 2, 3, 4, 5, 6])(
          from supplier_statements where org_id = '${toUuid(supplier.orgId)}'`,
     );
     expect(stated).toBe(posted);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   },
   120_000,
 );

@@ -73,11 +73,11 @@ export interface VolumeHarness extends Pick<Customers, 'topUp' | 'sweepMeters' |
   /** Accepts a volume as the route would: 256 GB unless said otherwise. */
   create(
     tenant: Tenant,
-    wish?: Partial<VolumeOrder> & { readonly rentalIds?: readonly number[] },
+    request?: Partial<VolumeOrder> & { readonly rentalIds?: readonly number[] },
     by?: { readonly mode?: Mode; readonly keyId?: KeyId },
   ): Promise<Volume>;
   /** The same, and has it made. */
-  active(tenant: Tenant, wish?: Partial<VolumeOrder>): Promise<Volume>;
+  active(tenant: Tenant, request?: Partial<VolumeOrder>): Promise<Volume>;
   read(volume: Pick<Volume, 'orgId' | 'mode' | 'wireId'>): Promise<Volume | null>;
   rental(tenant: Tenant, options?: RentalOptions): Promise<InsertedRental>;
   onRental(rental: InsertedRental, changes: string): Promise<void>;
@@ -150,7 +150,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
     throw new Error('There is always something left to do.');
   };
   await settle();
-  const create: VolumeHarness['create'] = async (tenant, wish = {}, { mode = 'live', keyId } = {}) => {
+  const create: VolumeHarness['create'] = async (tenant, request = {}, { mode = 'live', keyId } = {}) => {
     const wireId = await wireIds.next();
     const order = {
       region: mode === 'live' ? region : 'mock-region',
@@ -160,7 +160,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
       tags: {},
       maxUsd: null,
       rentalIds: [],
-      ...wish,
+      ...request,
     };
     return run((tx) => createVolume(tx, tenant.call(mode, keyId), order, wireId));
   };
@@ -187,8 +187,8 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
     read,
     settle,
     sweepAll,
-    active: async (tenant, wish) => {
-      const made = await create(tenant, wish);
+    active: async (tenant, request) => {
+      const made = await create(tenant, request);
       await settle();
       const volume = await read(made);
       if (volume?.status !== 'active') throw new Error(`Volume ${made.wireId} is not active.`);

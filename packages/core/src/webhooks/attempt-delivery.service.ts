@@ -56,20 +56,20 @@ export interface DeliveryDeps {
  * it was accepted and written down, so that what follows it may go.
  */
 export async function attemptDelivery(
-  parts: DeliveryDeps,
+  deps: DeliveryDeps,
   held: ClaimedWebhook,
   state: WebhookSendState,
   delivery: DueDelivery,
 ): Promise<boolean> {
-  const at = parts.db.clock.now();
-  const result = await sendDelivery(parts, held, state, delivery, at);
-  if (result === 'forgotten') return abandonExpired(parts, held, delivery);
+  const at = deps.db.clock.now();
+  const result = await sendDelivery(deps, held, state, delivery, at);
+  if (result === 'forgotten') return abandonExpired(deps, held, delivery);
   const { httpStatus, error, durationMs } = result;
   attemptsMade.add(1, { outcome: error === null ? 'succeeded' : 'failed' });
   attemptSeconds.record(msToSeconds(durationMs));
   const attempt: Attempt = { at: at.toISOString(), httpStatus, error, durationMs };
-  if (error === null) return writeSuccess(parts, held, state, delivery, attempt);
-  await writeFailure(parts, held, delivery, attempt, { url: state.url, httpStatus, error });
+  if (error === null) return writeSuccess(deps, held, state, delivery, attempt);
+  await writeFailure(deps, held, delivery, attempt, { url: state.url, httpStatus, error });
   return false;
 }
 

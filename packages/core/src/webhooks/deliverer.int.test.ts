@@ -13,16 +13,16 @@ import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './webho
 
 /** What receivers see of events, while they answer as they should and while they do not. */
 
-let world: WebhookHarness;
+let harness: WebhookHarness;
 let orgId: OrgId;
 beforeAll(async () => {
-  world = await openWebhookHarness();
+  harness = await openWebhookHarness();
 });
 beforeEach(async () => {
-  orgId = await world.newOrganisation();
+  orgId = await harness.newOrganisation();
 });
-afterEach(() => world.tidy());
-afterAll(() => world.close());
+afterEach(() => harness.tidy());
+afterAll(() => harness.close());
 
 function verifies(secret: string, { payload, headers }: ReceivedDelivery): boolean {
   try {
@@ -34,27 +34,27 @@ function verifies(secret: string, { payload, headers }: ReceivedDelivery): boole
 }
 
 async function newHook(options: Parameters<WebhookHarness['plant']>[2] = {}, at: OrgId = orgId) {
-  const receiver = await world.newReceiver();
-  world.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
+  const receiver = await harness.newReceiver();
+  harness.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
   const url = `https://hooks.example.com:${receiver.port}/in`;
-  return { receiver, url, webhook: await world.plant(at, url, options) };
+  return { receiver, url, webhook: await harness.plant(at, url, options) };
 }
 
 describe('a delivery', () => {
   it('is what the feed shows, signed so that the library of Standard Webhooks verifies it', async () => {
     const { receiver, webhook } = await newHook();
-    await world.publish(orgId, ['a']);
-    world.deliverer();
-    const [kept] = await world.settled(webhook.id);
+    await harness.publish(orgId, ['a']);
+    harness.deliverer();
+    const [kept] = await harness.settled(webhook.id);
     expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 204, error: null }] });
     const [got] = receiver.received;
     if (got === undefined) expect.fail('Nothing came.');
-    vi.setSystemTime(world.clock.now());
+    vi.setSystemTime(harness.clock.now());
     const verified = new Webhook(webhook.secret).verify(got.payload, { ...got.headers });
     vi.useRealTimers();
     expect(verified).toMatchObject({ type: 'key.created', seq: 1, orgId, resource: { id: 'a' } });
     expect(got.headers['webhook-id']).toBe(got.event.id);
-    expect((await world.webhook(orgId, webhook.id))?.lastSucceededAt).toEqual(world.clock.now());
+    expect((await harness.webhook(orgId, webhook.id))?.lastSucceededAt).toEqual(harness.clock.now());
   });
 
   describe(poisonedLoop('reseal webhooks'), () => {
@@ -62,56 +62,56 @@ describe('a delivery', () => {
       const { webhook: bad } = await newHook();
       await newHook();
       const when = `new.id = '${toUuid(bad.id)}'`;
-      const removeFault = await poisonRows(world.database, { table: 'webhooks', when, how });
-      expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBeGreaterThan(0);
+      const removeFault = await poisonRows(harness.database, { table: 'webhooks', when, how });
+      expect(await resealWebhooks(harness.db, harness.nextSealer, testLog())).toBeGreaterThan(0);
       await removeFault();
-      expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBe(1);
+      expect(await resealWebhooks(harness.db, harness.nextSealer, testLog())).toBe(1);
     });
   });
 
   it('is signed by both secrets during a change, also after they were sealed anew with another key', async () => {
     const { receiver, webhook } = await newHook();
     const next = mintSecret();
-    const until = new Date(world.clock.nowMs() + 60_000);
-    const read = await world.webhook(orgId, webhook.id);
+    const until = new Date(harness.clock.nowMs() + 60_000);
+    const read = await harness.webhook(orgId, webhook.id);
     if (read === null) expect.fail('It is gone.');
-    await world.db.transaction({ name: 'rotate', isolation: 'read committed' }, (tx) =>
+    await harness.db.transaction({ name: 'rotate', isolation: 'read committed' }, (tx) =>
       updateWebhook(tx, read, {
         secret: {
-          sealed: sealSecret(world.sealer, webhook.id, 'current', next),
-          previous: { sealed: sealSecret(world.sealer, webhook.id, 'previous', webhook.secret), until },
+          sealed: sealSecret(harness.sealer, webhook.id, 'current', next),
+          previous: { sealed: sealSecret(harness.sealer, webhook.id, 'previous', webhook.secret), until },
         },
       }),
     );
-    expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBeGreaterThan(0);
-    expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBe(0);
-    world.deliverer({ sealer: world.nextSealer });
+    expect(await resealWebhooks(harness.db, harness.nextSealer, testLog())).toBeGreaterThan(0);
+    expect(await resealWebhooks(harness.db, harness.nextSealer, testLog())).toBe(0);
+    harness.deliverer({ sealer: harness.nextSealer });
     const signatures = async (): Promise<readonly boolean[]> => {
       const before = receiver.received.length;
-      await world.publish(orgId, ['a']);
-      await world.settled(webhook.id);
+      await harness.publish(orgId, ['a']);
+      await harness.settled(webhook.id);
       const got = receiver.received[before];
       if (got === undefined) expect.fail('Nothing came.');
-      vi.setSystemTime(world.clock.now());
+      vi.setSystemTime(harness.clock.now());
       const verdicts = [next, webhook.secret].map((secret) => verifies(secret, got));
       vi.useRealTimers();
       return verdicts;
     };
     expect(await signatures()).toEqual([true, true]);
-    await world.clock.advance(60_000);
+    await harness.clock.advance(60_000);
     expect(await signatures()).toEqual([true, false]);
   });
 
   it('goes to webhooks that want its type and have its mode, and to no others', async () => {
     const { receiver, url, webhook } = await newHook({ eventTypes: ['key.revoked'] });
-    const test = await world.plant(orgId, url, { mode: 'test' });
-    const all = await world.plant(orgId, url);
-    await world.publish(orgId, ['a']);
-    await world.publish(orgId, ['b'], { type: 'key.revoked' });
-    await world.publish(orgId, ['c'], { mode: 'test' });
-    await world.publish(await world.newOrganisation(), ['d']);
-    world.deliverer();
-    const numbers = async (hook: typeof all) => (await world.settled(hook.id)).map(({ seq }) => seq);
+    const test = await harness.plant(orgId, url, { mode: 'test' });
+    const all = await harness.plant(orgId, url);
+    await harness.publish(orgId, ['a']);
+    await harness.publish(orgId, ['b'], { type: 'key.revoked' });
+    await harness.publish(orgId, ['c'], { mode: 'test' });
+    await harness.publish(await harness.newOrganisation(), ['d']);
+    harness.deliverer();
+    const numbers = async (hook: typeof all) => (await harness.settled(hook.id)).map(({ seq }) => seq);
     expect([await numbers(webhook), await numbers(test), await numbers(all)]).toEqual([[2], [3], [1, 2]]);
     expect(receiver.received).toHaveLength(4);
   });
@@ -121,21 +121,21 @@ describe('a receiver that answers 500', () => {
   it('is asked again by the ladder, and given up after the last rung; what is about the same thing waits for that, the rest does not', async () => {
     const { receiver, webhook } = await newHook();
     receiver.answer = ({ event }) => (event.resource.id === 'bad' && event.seq === 1 ? 500 : 200);
-    world.deliverer();
-    await world.publish(orgId, ['bad', 'bad', 'good']);
-    const statuses = async () => (await world.settled(webhook.id)).map(({ status }) => status);
+    harness.deliverer();
+    await harness.publish(orgId, ['bad', 'bad', 'good']);
+    const statuses = async () => (await harness.settled(webhook.id)).map(({ status }) => status);
     expect(await statuses()).toEqual(['pending', 'pending', 'succeeded']);
     for (const [rung, waitMs] of retryWaitsMs.entries()) {
       expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(rung + 1);
-      await world.clock.advance(waitMs - 1);
+      await harness.clock.advance(waitMs - 1);
       expect(await statuses()).toEqual(['pending', 'pending', 'succeeded']);
       expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(rung + 1);
-      await world.clock.advance(1);
+      await harness.clock.advance(1);
       // The wait is counted from when the failure is written down.
-      await world.settled(webhook.id);
+      await harness.settled(webhook.id);
     }
     expect(await statuses()).toEqual(['failed', 'succeeded', 'succeeded']);
-    const [first] = await world.deliveries(webhook.id);
+    const [first] = await harness.deliveries(webhook.id);
     expect(first?.attempts).toHaveLength(8);
     expect(first?.attempts.every(({ error }) => error === 'The receiver answered 500.')).toBe(true);
     const about = receiver.received.filter(({ event }) => event.resource.id === 'bad');
@@ -145,31 +145,31 @@ describe('a receiver that answers 500', () => {
   it('is switched off after five days without a success, told why, and asked no more', async () => {
     const { receiver, webhook } = await newHook();
     receiver.answer = () => 500;
-    world.deliverer();
-    await world.publish(orgId, ['a']);
-    await world.settled(webhook.id);
-    const failingSince = world.clock.now();
-    await world.clock.advance(5 * 86_400_000 - 1);
-    await world.publish(orgId, ['b', 'c']);
-    await world.settled(webhook.id);
-    expect(await world.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince });
-    await world.clock.advance(5_000);
+    harness.deliverer();
+    await harness.publish(orgId, ['a']);
+    await harness.settled(webhook.id);
+    const failingSince = harness.clock.now();
+    await harness.clock.advance(5 * 86_400_000 - 1);
+    await harness.publish(orgId, ['b', 'c']);
+    await harness.settled(webhook.id);
+    expect(await harness.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince });
+    await harness.clock.advance(5_000);
     await eventually({ what: 'it is off' }, async () => {
-      const read = await world.webhook(orgId, webhook.id);
+      const read = await harness.webhook(orgId, webhook.id);
       return read?.status === 'disabled' && read.disabledReason?.includes('five days') === true;
     });
-    await world.settled(webhook.id);
-    await cleanUpWebhooks(world.db, 500);
+    await harness.settled(webhook.id);
+    await cleanUpWebhooks(harness.db, 500);
     const asked = receiver.received.length;
-    expect((await world.deliveries(webhook.id)).map(({ status }) => status)).not.toContain('pending');
-    await world.publish(orgId, ['d']);
-    expect(await world.deliveries(webhook.id)).toHaveLength(3);
+    expect((await harness.deliveries(webhook.id)).map(({ status }) => status)).not.toContain('pending');
+    await harness.publish(orgId, ['d']);
+    expect(await harness.deliveries(webhook.id)).toHaveLength(3);
     expect(receiver.received).toHaveLength(asked);
     const { rows } = await sql<{ disabled_by: string; audited: boolean; told: boolean }>`
       select disabled_by,
              exists (select 1 from audit_log where action = 'webhook.disabled' and resource_id = ${webhook.id}) as audited,
              exists (select 1 from notices where type = 'webhook.disabled' and data->>'webhookId' = ${webhook.id}) as told
-        from webhooks where id = ${toUuid(webhook.id)}`.execute(world.db.kysely);
+        from webhooks where id = ${toUuid(webhook.id)}`.execute(harness.db.kysely);
     expect(rows).toEqual([{ disabled_by: 'failures', audited: true, told: true }]);
   });
 
@@ -178,46 +178,46 @@ describe('a receiver that answers 500', () => {
     const { receiver: second, webhook: recovering } = await newHook();
     receiver.answer = () => 410;
     second.answer = () => (second.received.length < 2 ? 503 : 200);
-    world.deliverer();
-    await world.publish(orgId, ['a']);
-    await world.settled(webhook.id);
-    await world.settled(recovering.id);
-    expect((await world.webhook(orgId, webhook.id))?.disabledReason).toContain('410 Gone');
-    expect((await world.webhook(orgId, recovering.id))?.failingSince).not.toBeNull();
-    await world.clock.advance(5_000);
+    harness.deliverer();
+    await harness.publish(orgId, ['a']);
+    await harness.settled(webhook.id);
+    await harness.settled(recovering.id);
+    expect((await harness.webhook(orgId, webhook.id))?.disabledReason).toContain('410 Gone');
+    expect((await harness.webhook(orgId, recovering.id))?.failingSince).not.toBeNull();
+    await harness.clock.advance(5_000);
     await eventually({ what: 'it works again' }, async () =>
-      (await world.settled(recovering.id)).every(({ status }) => status === 'succeeded'),
+      (await harness.settled(recovering.id)).every(({ status }) => status === 'succeeded'),
     );
-    expect((await world.webhook(orgId, recovering.id))?.failingSince).toBeNull();
+    expect((await harness.webhook(orgId, recovering.id))?.failingSince).toBeNull();
   });
 });
 
 describe('an attempt to an address that is changed before the receiver answers', () => {
   it.each([410, 503])('is not counted against the new address when it fails with %i', async (status) => {
     const { receiver: old, webhook } = await newHook();
-    const next = await world.newReceiver();
-    const answer = Promise.withResolvers<number>();
-    const post = world.post();
+    const next = await harness.newReceiver();
+    const response = Promise.withResolvers<number>();
+    const post = harness.post();
     const isOld = (url: string) => url.includes(String(old.port));
     old.answer = () => status;
-    world.deliverer({
+    harness.deliverer({
       post: async (call) => {
         const result = await post(call);
-        if (isOld(call.url)) await answer.promise;
+        if (isOld(call.url)) await response.promise;
         return result;
       },
     });
-    await world.publish(orgId, ['a']);
+    await harness.publish(orgId, ['a']);
     await eventually({ what: 'the attempt at the old address' }, () => old.received.length === 1);
-    await world.db.transaction({ name: 'move', isolation: 'read committed' }, (tx) =>
+    await harness.db.transaction({ name: 'move', isolation: 'read committed' }, (tx) =>
       updateWebhook(tx, { orgId, id: webhook.id }, { url: `https://hooks.example.com:${next.port}/in` }),
     );
-    answer.resolve(status);
+    response.resolve(status);
     await eventually({ what: 'the delivery at the new address' }, () => next.received.length === 1);
-    const [kept] = await world.settled(webhook.id);
+    const [kept] = await harness.settled(webhook.id);
     expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: status }, { error: null }] });
-    expect(await world.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
-    const { failures } = await world.db.kysely
+    expect(await harness.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
+    const { failures } = await harness.db.kysely
       .selectFrom('webhook_deliveries')
       .select('failures')
       .where('webhook_id', '=', toUuid(webhook.id))
@@ -232,24 +232,24 @@ describe('a receiver that is slow', () => {
       'whose receiver %s does not delay other webhooks',
       async (how) => {
         const { receiver } = await newHook();
-        const neighbour = await world.newOrganisation();
+        const neighbour = await harness.newOrganisation();
         const { receiver: quick } = await newHook({}, neighbour);
         receiver.answer = (_delivery, response) => {
           if (how === 'throws') response.destroy();
           return undefined;
         };
         // Longer than the test waits for the neighbour.
-        world.deliverer({ post: world.post({ timeoutMs: 600_000 }) });
-        await world.publish(orgId, ['a']);
+        harness.deliverer({ post: harness.post({ timeoutMs: 600_000 }) });
+        await harness.publish(orgId, ['a']);
         await eventually({ what: 'the bad receiver is asked' }, () => receiver.received.length > 0);
-        await world.publish(neighbour, ['b', 'c']);
+        await harness.publish(neighbour, ['b', 'c']);
         await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 2);
       },
     );
 
     it('does not delay other webhooks or its own other deliveries, and is given up at the deadline', async () => {
       const { receiver, webhook } = await newHook();
-      const neighbour = await world.newOrganisation();
+      const neighbour = await harness.newOrganisation();
       const { receiver: quick } = await newHook({}, neighbour);
       receiver.answer = ({ event }) => (event.resource.id === 'slow' ? undefined : 200);
       // The test itself ends the time limit of an attempt, so a slow machine does not reach it before the others are served.
@@ -258,15 +258,15 @@ describe('a receiver that is slow', () => {
         limits.push({ ms, end });
         return () => undefined;
       };
-      const clock = { ...hybridClock(world.clock), after };
-      world.deliverer({ post: world.post({ timeoutMs: 3_000, clock }) });
-      await world.publish(orgId, ['slow', 'slow']);
+      const clock = { ...hybridClock(harness.clock), after };
+      harness.deliverer({ post: harness.post({ timeoutMs: 3_000, clock }) });
+      await harness.publish(orgId, ['slow', 'slow']);
       await eventually({ what: 'it hangs' }, () => receiver.received.length === 1);
-      await world.publish(orgId, ['brisk']);
-      await world.publish(neighbour, ['a']);
+      await harness.publish(orgId, ['brisk']);
+      await harness.publish(neighbour, ['a']);
       await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 1);
       const attempts = await eventually({ what: 'the brisk one' }, async () => {
-        const counts = (await world.deliveries(webhook.id)).map((delivery) => delivery.attempts.length);
+        const counts = (await harness.deliveries(webhook.id)).map((delivery) => delivery.attempts.length);
         return counts[2] === 1 && counts;
       });
       expect(attempts).toEqual([0, 0, 1]);
@@ -274,7 +274,7 @@ describe('a receiver that is slow', () => {
       const [limit = expect.fail('It has no time limit.')] = limits;
       expect(limit.ms).toBe(3_000);
       limit.end();
-      const [late] = await world.settled(webhook.id);
+      const [late] = await harness.settled(webhook.id);
       expect(late).toMatchObject({
         status: 'pending',
         attempts: [{ httpStatus: null, error: 'The receiver did not answer within 3 seconds.' }],
@@ -284,16 +284,16 @@ describe('a receiver that is slow', () => {
 
   it('and failed before takes no place of those that work', async () => {
     const { receiver, webhook } = await newHook();
-    const neighbour = await world.newOrganisation();
+    const neighbour = await harness.newOrganisation();
     const { receiver: quick, webhook: working } = await newHook({}, neighbour);
     receiver.answer = () => (receiver.received.length === 1 ? 500 : undefined);
-    world.deliverer({ tuning: { workingAtOnce: 1, failingAtOnce: 1 } });
-    await world.publish(orgId, ['a']);
-    await world.settled(webhook.id);
-    await world.clock.advance(5_000);
+    harness.deliverer({ tuning: { workingAtOnce: 1, failingAtOnce: 1 } });
+    await harness.publish(orgId, ['a']);
+    await harness.settled(webhook.id);
+    await harness.clock.advance(5_000);
     await eventually({ what: 'it hangs' }, () => receiver.received.length === 2);
-    await world.publish(neighbour, ['b']);
-    expect((await world.settled(working.id)).map(({ status }) => status)).toEqual(['succeeded']);
+    await harness.publish(neighbour, ['b']);
+    expect((await harness.settled(working.id)).map(({ status }) => status)).toEqual(['succeeded']);
     expect([quick.received.length, receiver.received.length]).toEqual([1, 2]);
   });
 
@@ -305,9 +305,9 @@ describe('a receiver that is slow', () => {
       response.on('close', () => clearInterval(chatter));
       return undefined;
     };
-    world.deliverer({ post: world.post({ timeoutMs: 60_000 }) });
-    await world.publish(orgId, ['a']);
-    const [kept] = await world.settled(webhook.id);
+    harness.deliverer({ post: harness.post({ timeoutMs: 60_000 }) });
+    await harness.publish(orgId, ['a']);
+    const [kept] = await harness.settled(webhook.id);
     expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
     expect(kept?.attempts[0]?.durationMs).toBeLessThan(30_000);
   });
@@ -321,15 +321,15 @@ describe('workers', () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
       return 200;
     };
-    for (let nth = 0; nth < 3; nth += 1) world.deliverer({ tuning: { turnMs: 50 } });
+    for (let nth = 0; nth < 3; nth += 1) harness.deliverer({ tuning: { turnMs: 50 } });
     const things = ['a', 'b', 'c', 'd'];
-    for (let round = 0; round < 10; round += 1) await world.publish(orgId, things);
+    for (let round = 0; round < 10; round += 1) await harness.publish(orgId, things);
     for (const [hook, seen] of [
       [webhook, receiver],
       [slower, second],
     ] as const) {
       const kept = await eventually({ what: 'all is sent' }, async () => {
-        const all = await world.deliveries(hook.id);
+        const all = await harness.deliveries(hook.id);
         return all.length === 40 && all.every(({ status }) => status === 'succeeded') && all;
       });
       expect(kept.every(({ attempts }) => attempts.length === 1)).toBe(true);
@@ -344,27 +344,27 @@ describe('workers', () => {
 
   it('that lost a webhook to another write nothing about it any more', async () => {
     const { receiver, webhook } = await newHook();
-    let answerFirst = (): void => undefined;
+    let responseFirst = (): void => undefined;
     receiver.answer = async () => {
       if (receiver.received.length > 1) return 200;
-      await new Promise<void>((resolve) => (answerFirst = resolve));
+      await new Promise<void>((resolve) => (responseFirst = resolve));
       return 500;
     };
-    const frozen = world.deliverer({ tuning: { workingAtOnce: 1 } });
-    await world.publish(orgId, ['a']);
+    const frozen = harness.deliverer({ tuning: { workingAtOnce: 1 } });
+    await harness.publish(orgId, ['a']);
     await eventually({ what: 'the first has sent' }, () => receiver.received.length === 1);
-    world.deliverer();
+    harness.deliverer();
     // As if it had been silent for longer than its lease.
     await sql`update webhook_queues set lease_until = clock_timestamp() - interval '1 second'
-               where webhook_id = ${toUuid(webhook.id)}`.execute(world.db.kysely);
+               where webhook_id = ${toUuid(webhook.id)}`.execute(harness.db.kysely);
     await eventually({ what: 'another has delivered' }, async () => {
-      const [kept] = await world.deliveries(webhook.id);
+      const [kept] = await harness.deliveries(webhook.id);
       return kept?.status === 'succeeded';
     });
-    answerFirst();
+    responseFirst();
     await frozen.stop();
-    const [kept] = await world.deliveries(webhook.id);
+    const [kept] = await harness.deliveries(webhook.id);
     expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
-    expect(await world.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
+    expect(await harness.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
   });
 });

@@ -126,12 +126,12 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
  * goes one after the other, in a lane; lanes go side by side, so that one slow answer holds up one thing.
  */
 async function sendDueDeliveries(
-  parts: DelivererOptions,
+  options: DelivererOptions,
   tuning: DelivererTuning,
   held: ClaimedWebhook,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { db, clock } = parts;
+  const { db, clock } = options;
   const lanes = new Map<string, Promise<void>>();
   const turnEndsMs = clock.monotonicMs() + tuning.turnMs;
   const isOver = (): boolean => stopping.aborted || clock.monotonicMs() >= turnEndsMs;
@@ -143,7 +143,7 @@ async function sendDueDeliveries(
     for (const delivery of lane.deliveries) {
       if (state === null || isOver()) return;
       if (delivery.nextAttemptAt === null || delivery.nextAttemptAt > db.clock.now()) return;
-      if (!(await attemptDelivery(parts, held, state, delivery))) return;
+      if (!(await attemptDelivery(options, held, state, delivery))) return;
     }
   };
   const startLanes = async ({ failing }: WebhookSendState): Promise<void> => {

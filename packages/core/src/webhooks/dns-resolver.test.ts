@@ -22,12 +22,12 @@ async function startNameServer(records: Readonly<Record<number, Buffer>>) {
     header.writeUInt16BE(record === undefined ? 0 : 1, 6);
     const parts: Buffer[] = [header, query.subarray(12, nameEnds + 4)];
     if (record !== undefined) {
-      const answer = Buffer.alloc(12);
-      answer.writeUInt16BE(0xc00c, 0);
-      query.copy(answer, 2, nameEnds, nameEnds + 4);
-      answer.writeUInt32BE(60, 6);
-      answer.writeUInt16BE(record.length, 10);
-      parts.push(answer, record);
+      const response = Buffer.alloc(12);
+      response.writeUInt16BE(0xc00c, 0);
+      query.copy(response, 2, nameEnds, nameEnds + 4);
+      response.writeUInt32BE(60, 6);
+      response.writeUInt16BE(record.length, 10);
+      parts.push(response, record);
     }
     socket.send(Buffer.concat(parts), port, address);
   });

@@ -7,31 +7,31 @@ import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './webho
 
 /** What becomes of webhooks whose worker stumbles. */
 
-let world: WebhookHarness;
+let harness: WebhookHarness;
 let orgId: OrgId;
 beforeAll(async () => {
-  world = await openWebhookHarness();
+  harness = await openWebhookHarness();
 });
 beforeEach(async () => {
-  orgId = await world.newOrganisation();
-  world.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
+  orgId = await harness.newOrganisation();
+  harness.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
 });
-afterEach(() => world.tidy());
-afterAll(() => world.close());
+afterEach(() => harness.tidy());
+afterAll(() => harness.close());
 
 async function newHook() {
-  const receiver = await world.newReceiver();
+  const receiver = await harness.newReceiver();
   const url = `https://hooks.example.com:${receiver.port}/in`;
-  return { receiver, url, webhook: await world.plant(orgId, url) };
+  return { receiver, url, webhook: await harness.plant(orgId, url) };
 }
 
 it('a worker that was interrupted over one webhook lets go of it, though it goes on with others', async () => {
   const { url, webhook } = await newHook();
   const { receiver: slow } = await newHook();
   slow.answer = () => undefined;
-  const post = world.post({ timeoutMs: 60_000 });
+  const post = harness.post({ timeoutMs: 60_000 });
   let interrupted = 0;
-  world.deliverer({
+  harness.deliverer({
     // If the machine stalls for longer, the worker also loses the lease of the other webhook, which is sent again.
     tuning: { leaseTtlMs: 12_000 },
     post: (posted) => {
@@ -40,16 +40,16 @@ it('a worker that was interrupted over one webhook lets go of it, though it goes
       return Promise.reject(new Error('interrupted'));
     },
   });
-  await world.publish(orgId, ['a']);
+  await harness.publish(orgId, ['a']);
   await eventually({ what: 'it hangs on the other' }, () => slow.received.length === 1);
-  const [kept] = await world.settled(webhook.id);
+  const [kept] = await harness.settled(webhook.id);
   expect([interrupted, kept?.status, slow.received.length]).toEqual([1, 'succeeded', 1]);
 });
 
 it('a long lane behind what failed costs a look at its first, and is let go of', async () => {
   const { receiver, webhook } = await newHook();
   receiver.answer = ({ event }) => (event.resource.id === 'full' ? 500 : 200);
-  await world.publish(orgId, ['full']);
+  await harness.publish(orgId, ['full']);
   const waiting = 50_000;
   const atOnce = 10_000;
   for (let from = 1; from < waiting; from += atOnce) {
@@ -58,18 +58,18 @@ it('a long lane behind what failed costs a look at its first, and is let go of',
                                       next_attempt_at)
       select webhook_id, seq + nth, id, org_id, mode, event_id, event_type, resource_kind, resource_id, next_attempt_at
         from webhook_deliveries, generate_series(${from}::integer, ${from + atOnce - 1}::integer) as nth
-       where webhook_id = ${toUuid(webhook.id)} and seq = 1`.execute(world.db.kysely);
+       where webhook_id = ${toUuid(webhook.id)} and seq = 1`.execute(harness.db.kysely);
   }
-  world.deliverer();
-  const [first, second] = await world.settled(webhook.id);
+  harness.deliverer();
+  const [first, second] = await harness.settled(webhook.id);
   expect([first?.attempts.length, second?.attempts.length]).toEqual([1, 0]);
   // What is about something else goes, though all that has been due for longest waits for the first.
   await sql`update event_heads set last_seq = ${waiting + 1} where org_id = ${toUuid(orgId)}`.execute(
-    world.db.kysely,
+    harness.db.kysely,
   );
-  await world.clock.advance(1);
-  await world.publish(orgId, ['free']);
-  const last = (await world.settled(webhook.id)).at(-1);
+  await harness.clock.advance(1);
+  await harness.publish(orgId, ['free']);
+  const last = (await harness.settled(webhook.id)).at(-1);
   expect(last?.status).toBe('succeeded');
   expect(receiver.received.map(({ event }) => event.resource.id)).toEqual(['full', 'free']);
 });
@@ -77,16 +77,16 @@ it('a long lane behind what failed costs a look at its first, and is let go of',
 it('what failed at the old URL of a webhook goes to the new one at once, and has the whole ladder before it', async () => {
   const { receiver, webhook } = await newHook();
   receiver.answer = () => (receiver.received.length < 3 ? 500 : 200);
-  world.deliverer();
-  await world.publish(orgId, ['a', 'a']);
-  await world.settled(webhook.id);
-  await world.clock.advance(5_000);
+  harness.deliverer();
+  await harness.publish(orgId, ['a', 'a']);
+  await harness.settled(webhook.id);
+  await harness.clock.advance(5_000);
   await eventually({ what: 'the second failure' }, () => receiver.received.length === 2);
-  const [second] = await world.settled(webhook.id);
-  expect(second?.nextAttemptAt?.getTime()).toBe(world.clock.nowMs() + 300_000);
-  await world.db.transaction({ name: 'move webhook', isolation: 'read committed' }, (tx) =>
+  const [second] = await harness.settled(webhook.id);
+  expect(second?.nextAttemptAt?.getTime()).toBe(harness.clock.nowMs() + 300_000);
+  await harness.db.transaction({ name: 'move webhook', isolation: 'read committed' }, (tx) =>
     wakeQueue(tx, orgId, webhook.id, { fresh: true }),
   );
-  const kept = await world.settled(webhook.id);
+  const kept = await harness.settled(webhook.id);
   expect(kept.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
 });

@@ -10,24 +10,24 @@ import {
 
 /** Tenants who would have us knock at our own doors. */
 
-let world: WebhookHarness;
+let harness: WebhookHarness;
 let orgId: OrgId;
 /** Something of the operator's own. It would even show a certificate that is trusted. */
 let inside: WebhookReceiver;
 const NOWHERE = 'The name of the receiver stands for no address on the public internet.';
 
 beforeAll(async () => {
-  world = await openWebhookHarness();
+  harness = await openWebhookHarness();
 });
 beforeEach(async () => {
-  orgId = await world.newOrganisation();
-  inside = await world.newReceiver(PRIVATE_ADDRESS);
+  orgId = await harness.newOrganisation();
+  inside = await harness.newReceiver(PRIVATE_ADDRESS);
 });
 afterEach(async () => {
   expect(inside.connections()).toBe(0);
-  await world.tidy();
+  await harness.tidy();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 it.each([
   ['a name that stands for an address inside', 'inside.example.com'],
@@ -35,36 +35,36 @@ it.each([
   ['an address inside in another spelling', '2130706433'],
   ['an address inside dressed as IPv6', '[::ffff:7f00:1]'],
 ])('%s is never connected to, and says nothing about what is there', async (_what, host) => {
-  world.names.set('inside.example.com', () => PRIVATE_ADDRESS);
+  harness.names.set('inside.example.com', () => PRIVATE_ADDRESS);
   // Planted past the courtesy at the door: what counts is what happens when it is connected to.
-  const webhook = await world.plant(orgId, `https://${host}:${inside.port}/in`);
-  world.deliverer();
-  await world.publish(orgId, ['a']);
-  const [kept] = await world.settled(webhook.id);
+  const webhook = await harness.plant(orgId, `https://${host}:${inside.port}/in`);
+  harness.deliverer();
+  await harness.publish(orgId, ['a']);
+  const [kept] = await harness.settled(webhook.id);
   expect(kept).toMatchObject({ status: 'pending', attempts: [{ httpStatus: null, error: NOWHERE }] });
 });
 
 it('a name that is not there reads the same as one that is inside', async () => {
-  const webhook = await world.plant(orgId, 'https://nowhere.example.com/in');
-  world.deliverer();
-  await world.publish(orgId, ['a']);
-  const [kept] = await world.settled(webhook.id);
+  const webhook = await harness.plant(orgId, 'https://nowhere.example.com/in');
+  harness.deliverer();
+  await harness.publish(orgId, ['a']);
+  const [kept] = await harness.settled(webhook.id);
   expect(kept?.attempts).toMatchObject([{ httpStatus: null, error: NOWHERE }]);
 });
 
 it('a name that changes its mind between two look-ups reaches nothing inside', async () => {
-  const outside = await world.newReceiver();
-  const answers = [PUBLIC_ADDRESS, PRIVATE_ADDRESS, PUBLIC_ADDRESS, PRIVATE_ADDRESS];
+  const outside = await harness.newReceiver();
+  const responses = [PUBLIC_ADDRESS, PRIVATE_ADDRESS, PUBLIC_ADDRESS, PRIVATE_ADDRESS];
   let asked = 0;
-  world.names.set('turncoat.example.com', () => answers[asked++ % answers.length] ?? PRIVATE_ADDRESS);
+  harness.names.set('turncoat.example.com', () => responses[asked++ % responses.length] ?? PRIVATE_ADDRESS);
   // The same port on both addresses would be a coincidence; two webhooks cover both.
-  const there = await world.plant(orgId, `https://turncoat.example.com:${outside.port}/in`);
-  const here = await world.plant(orgId, `https://turncoat.example.com:${inside.port}/in`);
-  world.deliverer();
-  await world.publish(orgId, ['a', 'b', 'c', 'd']);
-  await world.settled(there.id);
-  await world.settled(here.id);
-  const made = [...(await world.deliveries(there.id)), ...(await world.deliveries(here.id))].flatMap(
+  const there = await harness.plant(orgId, `https://turncoat.example.com:${outside.port}/in`);
+  const here = await harness.plant(orgId, `https://turncoat.example.com:${inside.port}/in`);
+  harness.deliverer();
+  await harness.publish(orgId, ['a', 'b', 'c', 'd']);
+  await harness.settled(there.id);
+  await harness.settled(here.id);
+  const made = [...(await harness.deliveries(there.id)), ...(await harness.deliveries(here.id))].flatMap(
     ({ attempts }) => attempts,
   );
   expect(asked).toBeGreaterThanOrEqual(made.length);
@@ -73,28 +73,28 @@ it('a name that changes its mind between two look-ups reaches nothing inside', a
 });
 
 it('a redirect to the inside is an answer like any other, and not followed', async () => {
-  const outside = await world.newReceiver();
+  const outside = await harness.newReceiver();
   outside.answer = (_delivery, response) => {
     response.writeHead(307, { location: `https://${PRIVATE_ADDRESS}:${inside.port}/admin` }).end();
     return undefined;
   };
-  world.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
-  const webhook = await world.plant(orgId, `https://hooks.example.com:${outside.port}/in`);
-  world.deliverer();
-  await world.publish(orgId, ['a']);
-  const [kept] = await world.settled(webhook.id);
+  harness.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
+  const webhook = await harness.plant(orgId, `https://hooks.example.com:${outside.port}/in`);
+  harness.deliverer();
+  await harness.publish(orgId, ['a']);
+  const [kept] = await harness.settled(webhook.id);
   expect(kept).toMatchObject({ status: 'pending', attempts: [{ httpStatus: 307 }] });
   expect(kept?.attempts[0]?.error).toContain('Redirects are not followed');
   expect(outside.received).toHaveLength(1);
 });
 
 it('a receiver whose certificate is for another name gets nothing', async () => {
-  const outside = await world.newReceiver();
-  world.names.set('elsewhere.example.com', () => PUBLIC_ADDRESS);
-  const webhook = await world.plant(orgId, `https://elsewhere.example.com:${outside.port}/in`);
-  world.deliverer();
-  await world.publish(orgId, ['a']);
-  const [kept] = await world.settled(webhook.id);
+  const outside = await harness.newReceiver();
+  harness.names.set('elsewhere.example.com', () => PUBLIC_ADDRESS);
+  const webhook = await harness.plant(orgId, `https://elsewhere.example.com:${outside.port}/in`);
+  harness.deliverer();
+  await harness.publish(orgId, ['a']);
+  const [kept] = await harness.settled(webhook.id);
   expect(kept?.attempts[0]?.error).toBe('No secure connection could be made: ERR_TLS_CERT_ALTNAME_INVALID.');
   expect(outside.received).toHaveLength(0);
 });

@@ -45,8 +45,8 @@ export interface ClaimRequest {
 }
 
 /** Takes webhooks that have something due and that nobody holds, the longest due first. */
-export async function claimWebhooks(db: Db, wish: ClaimRequest): Promise<readonly ClaimedWebhook[]> {
-  const { holder, now } = wish;
+export async function claimWebhooks(db: Db, request: ClaimRequest): Promise<readonly ClaimedWebhook[]> {
+  const { holder, now } = request;
   const free = (failing: boolean, limit: number) => sql`
     select webhook_id from webhook_queues
      where next_due_at <= ${now} and failing = ${failing}
@@ -54,11 +54,11 @@ export async function claimWebhooks(db: Db, wish: ClaimRequest): Promise<readonl
      order by next_due_at limit ${limit}
      for update skip locked`;
   const { rows } = await sql<ClaimedWebhookRow>`
-    with working as (${free(false, wish.working)}),
-    failing as (${free(true, wish.failing)})
+    with working as (${free(false, request.working)}),
+    failing as (${free(true, request.failing)})
     update webhook_queues queue
        set holder = ${holder}, fence = queue.fence + 1,
-           lease_until = clock_timestamp() + ${wish.ttlMs} * interval '1 millisecond'
+           lease_until = clock_timestamp() + ${request.ttlMs} * interval '1 millisecond'
       from (select webhook_id from working union all select webhook_id from failing) as taken
      where queue.webhook_id = taken.webhook_id
     returning queue.webhook_id, queue.org_id, queue.mode, queue.fence, queue.failing

@@ -46,16 +46,16 @@ export function createWebhookSender(options: WebhookSenderOptions): SendWebhook 
   const agent = new Agent({ keepAlive: false });
   return async (posted) => {
     const startedMs = clock.monotonicMs();
-    const answer = (httpStatus: number | null, error: string | null): WebhookResponse => ({
+    const response = (httpStatus: number | null, error: string | null): WebhookResponse => ({
       httpStatus,
       error,
       durationMs: Math.max(0, Math.round(clock.monotonicMs() - startedMs)),
     });
     try {
       const status = await requestStatus({ ...options, resolve }, agent, posted);
-      return answer(status, problemWithStatus(status));
+      return response(status, problemWithStatus(status));
     } catch (error) {
-      return answer(null, describeFailure(error, timeoutMs));
+      return response(null, describeFailure(error, timeoutMs));
     }
   };
 }

@@ -210,9 +210,9 @@ type Resolve = NonNullable<Parameters<typeof createWebhookSender>[0]['resolve']>
 function resolveBy(names: ReadonlyMap<string, () => string>): Resolve {
   return (hostname, _options, callback: Parameters<LookupFunction>[2] | Parameters<Resolve>[2]) => {
     const found = names.get(hostname)?.();
-    const answer = callback as Parameters<Resolve>[2];
-    if (found === undefined) answer(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []);
-    else answer(null, [{ address: found, family: isIP(found) }]);
+    const response = callback as Parameters<Resolve>[2];
+    if (found === undefined) response(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []);
+    else response(null, [{ address: found, family: isIP(found) }]);
   };
 }
 

@@ -37,12 +37,12 @@ const ABANDON_BATCH = 500;
 
 export async function createWebhook(
   tx: Tx,
-  parts: WebhookDeps,
+  deps: WebhookDeps,
   call: CallContext,
   fields: { readonly url: string; readonly description: string; readonly eventTypes: readonly string[] },
 ): Promise<WebhookWithSecret> {
   const { orgId, cause } = call;
-  requireDeliverableUrl(parts.guard, fields.url);
+  requireDeliverableUrl(deps.guard, fields.url);
   const { key } = await authorizeCaller(tx, call, 'webhooks:write');
   if ((await countWebhooks(tx, orgId, cause.mode)) >= WEBHOOKS_MAX) throw new Fault('WEBHOOK_LIMIT_REACHED');
   const id = tx.ids.next('whk');
@@ -53,7 +53,7 @@ export async function createWebhook(
     url: fields.url,
     description: fields.description,
     eventTypes: [...new Set(fields.eventTypes)],
-    secretSealed: sealSecret(parts.sealer, id, 'current', secret),
+    secretSealed: sealSecret(deps.sealer, id, 'current', secret),
     createdBy: key.userId,
   });
   await appendAuditEntry(tx, orgId, cause, {
@@ -72,24 +72,24 @@ export async function readWebhook(db: Db, orgId: OrgId, mode: Mode, id: WebhookI
 
 export async function changeWebhook(
   tx: Tx,
-  parts: WebhookDeps,
+  deps: WebhookDeps,
   call: CallContext,
   id: WebhookId | null,
-  wish: {
+  request: {
     readonly url?: string | undefined;
     readonly description?: string | undefined;
     readonly eventTypes?: readonly string[] | undefined;
     readonly status?: 'enabled' | 'disabled' | undefined;
   },
 ): Promise<Webhook> {
-  if (wish.url !== undefined) requireDeliverableUrl(parts.guard, wish.url);
+  if (request.url !== undefined) requireDeliverableUrl(deps.guard, request.url);
   const before = await requireWritableWebhook(tx, call, id);
   // Saying again what is so already keeps the reason why it is off.
-  const status = wish.status === before.status ? undefined : wish.status;
+  const status = request.status === before.status ? undefined : request.status;
   const changed = await updateWebhook(tx, before, {
-    url: wish.url,
-    description: wish.description,
-    eventTypes: wish.eventTypes === undefined ? undefined : [...new Set(wish.eventTypes)],
+    url: request.url,
+    description: request.description,
+    eventTypes: request.eventTypes === undefined ? undefined : [...new Set(request.eventTypes)],
     status: status === 'disabled' ? { disabledReason: 'Switched off by its owner.' } : status,
   });
   if (changed === null) throw new Fault('WEBHOOK_NOT_FOUND');
@@ -132,12 +132,12 @@ export async function deleteWebhook(tx: Tx, call: CallContext, id: WebhookId | n
 /** The secret before this one signs as well for a while; one before that does not. */
 export async function rotateSecret(
   tx: Tx,
-  parts: WebhookDeps,
+  deps: WebhookDeps,
   call: CallContext,
   id: WebhookId | null,
   overlapMs: number,
 ): Promise<WebhookWithSecret> {
-  const { sealer } = parts;
+  const { sealer } = deps;
   const before = await requireWritableWebhook(tx, call, id);
   const secret = mintSecret();
   const until = new Date(tx.clock.nowMs() + overlapMs);

@@ -16,7 +16,7 @@ import { completionAdapterOf } from './text/completion-adapters.ts';
 
 /** Each dialect against the double of its engine; llama.cpp has the real one, in chat-llama.int.test.ts. */
 
-const { event: chunkSchema, schema: answerSchema } = contract.operations.createChatCompletion.response;
+const { event: chunkSchema, schema: responseSchema } = contract.operations.createChatCompletion.response;
 const completionSchema = contract.operations.createCompletion.response.schema;
 const tokens = ['Brot', ' aus', ' "Mehl"', '\n', ' 🍞', '.'];
 const sentence = tokens.join('');
@@ -34,12 +34,12 @@ describe.each(engines)('%s (a double)', (engine) => {
 
   async function send<Request>(adapter: TextAdapter<Request>, request: Request, maxTokens = 16) {
     const upstream = adapter.toUpstream(request, { ...upstreamContext, maxTokens });
-    const answer = await fetch(`${double.address}${upstream.path}`, {
+    const response = await fetch(`${double.address}${upstream.path}`, {
       method: 'POST',
       headers: upstream.headers,
       body: upstream.body,
     });
-    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+    return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
   }
 
   async function whole(body: object, maxTokens?: number) {
@@ -56,12 +56,12 @@ describe.each(engines)('%s (a double)', (engine) => {
 
   it('says and costs the same streamed as whole, in the shapes of the contract, by our names', async () => {
     const one = await whole({});
-    const answer = answerSchema.parse(JSON.parse(one.body));
-    expect(answer.choices).toEqual([
+    const response = responseSchema.parse(JSON.parse(one.body));
+    expect(response.choices).toEqual([
       { index: 0, message: { role: 'assistant', content: sentence }, finish_reason: 'stop' },
     ]);
-    expect(answer).toMatchObject({ id: 'req_1', model: 'acme/chät', created: 1_760_000_001 });
-    expect(answer.usage).toEqual({
+    expect(response).toMatchObject({ id: 'req_1', model: 'acme/chät', created: 1_760_000_001 });
+    expect(response.usage).toEqual({
       prompt_tokens: 11,
       total_tokens: 17,
       completion_tokens: 6,
@@ -75,7 +75,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     for (const event of events) {
       expect(chunkSchema.parse(event)).toMatchObject({ id: 'req_1', model: 'acme/chät' });
     }
-    expect(events.at(-1)?.usage).toEqual(answer.usage);
+    expect(events.at(-1)?.usage).toEqual(response.usage);
     expect(other.counts).toEqual(one.counts);
     expect([other.finishReason, one.finishReason]).toEqual(['stop', 'stop']);
   });
@@ -123,8 +123,8 @@ describe.each(engines)('%s (a double)', (engine) => {
   it('passes called tools on, with no content beside them', async () => {
     const tools = [{ type: 'function', function: { name: 'weigh', parameters: { type: 'object' } } }];
     const asked = { tools, tool_choice: { type: 'function', function: { name: 'weigh' } } };
-    const answer = answerSchema.parse(JSON.parse((await whole(asked)).body));
-    expect(answer.choices[0]?.message).toMatchObject({
+    const response = responseSchema.parse(JSON.parse((await whole(asked)).body));
+    expect(response.choices[0]?.message).toMatchObject({
       content: null,
       tool_calls: [{ type: 'function', function: { name: 'weigh', arguments: '{"a":1}' } }],
     });
@@ -196,7 +196,7 @@ describe.each(engines)('%s (a double)', (engine) => {
       double.failNext(way);
       const request = chatRequest({ stream: true });
       const bytes = await send(chatAdapterOf(engine), request).then(
-        (answer) => answer.bytes,
+        (response) => response.bytes,
         // The connection was cut: what came before is what a reader of the socket had.
         () =>
           Buffer.from(
@@ -215,19 +215,19 @@ describe.each(engines)('%s (a double)', (engine) => {
     const asked = { prompt: ['Once', 'Twice'], n: 2 };
     const request = completionRequest(asked);
     const one = adapter.readAnswer((await send(adapter, request)).bytes.toString(), request, answerContext);
-    const answer = completionSchema.parse(JSON.parse(one.body));
-    expect(answer.choices.map(({ index, text }) => [index, text])).toEqual(
+    const response = completionSchema.parse(JSON.parse(one.body));
+    expect(response.choices.map(({ index, text }) => [index, text])).toEqual(
       [0, 1, 2, 3].map((index) => [index, sentence]),
     );
     expect(one.counts).toEqual({ prompt: 22, cached, completion: 24 });
 
     const streaming = completionRequest({ ...asked, stream: true });
     const { bytes } = await send(adapter, streaming);
-    const heard = readStream(adapter.openStream(streaming, answerContext), [bytes]);
-    expect(textsIn(heard.text)).toEqual([sentence, sentence, sentence, sentence]);
-    expect(heard.counts).toEqual(one.counts);
-    for (const event of eventsIn(heard.text)) completionSchema.parse(event);
-    expect(eventsIn(heard.text).at(-1)?.usage).toEqual(answer.usage);
+    const received = readStream(adapter.openStream(streaming, answerContext), [bytes]);
+    expect(textsIn(received.text)).toEqual([sentence, sentence, sentence, sentence]);
+    expect(received.counts).toEqual(one.counts);
+    for (const event of eventsIn(received.text)) completionSchema.parse(event);
+    expect(eventsIn(received.text).at(-1)?.usage).toEqual(response.usage);
   });
 
   it('tells a prompt that does not fit from an engine that failed', async () => {
@@ -280,8 +280,11 @@ describe('a plain OpenAI server', () => {
     await using double = await startChatDouble({ engine: 'openai' });
     const adapter = chatAdapterOf('openai');
     const upstream = adapter.toUpstream(chatRequest({ top_k: 5 }), upstreamContext);
-    const answer = await fetch(`${double.address}${upstream.path}`, { method: 'POST', body: upstream.body });
-    expect(adapter.readFailure(answer.status, await answer.text())).toEqual({
+    const response = await fetch(`${double.address}${upstream.path}`, {
+      method: 'POST',
+      body: upstream.body,
+    });
+    expect(adapter.readFailure(response.status, await response.text())).toEqual({
       status: 400,
       reason: 'PARAMETER_NOT_SUPPORTED',
       message: 'The model does not support the parameter top_k.',
@@ -327,10 +330,10 @@ describe('a whole answer', () => {
     for (const name of ['reasoning_content', 'reasoning']) {
       const message = { role: 'assistant', content: '42', [name]: 'Let me think.' };
       const text = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
-      const answer = answerSchema.parse(
+      const response = responseSchema.parse(
         JSON.parse(chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext).body),
       );
-      expect(answer.choices[0]?.message).toEqual({
+      expect(response.choices[0]?.message).toEqual({
         role: 'assistant',
         content: '42',
         reasoning_content: 'Let me think.',
@@ -350,8 +353,8 @@ describe('a whole answer', () => {
   it('never has more cached tokens than its prompt, whatever the engine says', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } };
     const text = JSON.stringify({ choices: [{ index: 0, message: { content: null } }], usage });
-    const answer = chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext);
-    expect(answer.counts).toEqual({ prompt: 3, cached: 3, completion: 1 });
-    expect(JSON.parse(answer.body).choices[0].message).toEqual({ role: 'assistant', content: '' });
+    const response = chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext);
+    expect(response.counts).toEqual({ prompt: 3, cached: 3, completion: 1 });
+    expect(JSON.parse(response.body).choices[0].message).toEqual({ role: 'assistant', content: '' });
   });
 });

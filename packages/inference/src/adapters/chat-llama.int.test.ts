@@ -16,7 +16,7 @@ import { completionAdapterOf } from './text/completion-adapters.ts';
 
 /** The adapter of llama.cpp against a real llama-server. */
 
-const { event: chunkSchema, schema: answerSchema } = contract.operations.createChatCompletion.response;
+const { event: chunkSchema, schema: responseSchema } = contract.operations.createChatCompletion.response;
 const chat = chatAdapterOf('llama.cpp');
 const completion = completionAdapterOf('llama.cpp');
 const user = (content: string) => ({ messages: [{ role: 'user', content }] });
@@ -33,12 +33,12 @@ describe('llama-server', () => {
     const slot = { id: 0, reuse: true };
     const place = { ...deployment, upstreamModel: llama.model, apiKey: llama.apiKey };
     const upstream = adapter.toUpstream(request, { deployment: place, maxTokens, cacheSalt: 'salt', slot });
-    const answer = await fetch(`${llama.url}${upstream.path}`, {
+    const response = await fetch(`${llama.url}${upstream.path}`, {
       method: 'POST',
       headers: upstream.headers,
       body: upstream.body,
     });
-    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+    return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
   }
 
   async function whole(body: object, maxTokens?: number) {
@@ -46,15 +46,15 @@ describe('llama-server', () => {
     const { status, bytes } = await send(chat, request, maxTokens);
     expect([status, status === 200 ? '' : bytes.toString()]).toEqual([200, '']);
     const read = chat.readAnswer(bytes.toString(), request, answerContext);
-    return { ...read, answer: answerSchema.parse(JSON.parse(read.body)) };
+    return { ...read, answer: responseSchema.parse(JSON.parse(read.body)) };
   }
 
   async function streamed(body: object, maxTokens?: number) {
     const request = chatRequest({ ...body, stream: true });
     const { bytes } = await send(chat, request, maxTokens);
-    const heard = readStream(chat.openStream(request, answerContext), [bytes]);
-    for (const event of eventsIn(heard.text)) chunkSchema.parse(event);
-    return { ...heard, bytes };
+    const received = readStream(chat.openStream(request, answerContext), [bytes]);
+    for (const event of eventsIn(received.text)) chunkSchema.parse(event);
+    return { ...received, bytes };
   }
 
   it('says and costs the same streamed as whole, for a long answer', async () => {
@@ -124,10 +124,10 @@ describe('llama-server', () => {
     expect(Object.keys(listed[0] ?? {})).toEqual(['token', 'logprob', 'bytes', 'top_logprobs']);
     for (const { top_logprobs: top } of listed) expect(top).toHaveLength(alternatives);
     const { text } = await streamed({ ...user('Hello!'), ...calm, ...asked }, 4);
-    const heard = eventsIn(text).flatMap(({ choices }) =>
+    const received = eventsIn(text).flatMap(({ choices }) =>
       choices.flatMap((choice) => choice.logprobs?.content ?? []),
     );
-    expect(heard).toEqual(listed);
+    expect(received).toEqual(listed);
   });
 
   it('repeats itself for a seed, whichever 64-bit number it is, and not for another', async () => {
@@ -200,19 +200,19 @@ describe('llama-server', () => {
     expect(one.counts.completion).toBeGreaterThan(4);
 
     const streaming = completionRequest({ ...asked, stream: true });
-    const heard = readStream(completion.openStream(streaming, answerContext), [
+    const received = readStream(completion.openStream(streaming, answerContext), [
       (await send(completion, streaming, 6)).bytes,
     ]);
-    expect(heard.broken).toBeNull();
-    expect(textsIn(heard.text)).toHaveLength(4);
-    expect(heard.counts.prompt).toBe(2 + 5);
+    expect(received.broken).toBeNull();
+    expect(textsIn(received.text)).toHaveLength(4);
+    expect(received.counts.prompt).toBe(2 + 5);
     const single = completionRequest({ prompt: 'Hello', ...calm, logprobs: 2 });
-    const answer = completion.readAnswer(
+    const response = completion.readAnswer(
       (await send(completion, single, 3)).bytes.toString(),
       single,
       answerContext,
     );
-    expect(answer.counts.prompt).toBe(2);
-    expect(answer.body).toContain('top_logprobs');
+    expect(response.counts.prompt).toBe(2);
+    expect(response.body).toContain('top_logprobs');
   });
 });

@@ -13,14 +13,14 @@ const operations = operationsOf(contract).filter(
 const pathsOf = ({ path, aliases = [] }: Operation): string[] =>
   [path, ...aliases].map((each) => each.replaceAll(/\{\w+\}/g, 'acme%2Fchat'));
 
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayHarness({ models: [] });
+  harness = await createGatewayHarness({ models: [] });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const ask = (operation: Operation, path: string, key?: string): Promise<Response> =>
-  fetch(`${world.url}${path}`, {
+  fetch(`${harness.url}${path}`, {
     method: operation.method,
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
     ...(operation.method === 'POST' ? { body: '{}' } : {}),
@@ -47,32 +47,32 @@ test('a gateway serves exactly what the contract gives to it', () => {
 describe.each(operations.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
   test.each(pathsOf(operation))('without a key, or with nonsense for one, is refused on %s', async (path) => {
     for (const key of [undefined, 'nonsense', `mr_live_${'0'.repeat(12)}_${'0'.repeat(38)}`]) {
-      const answer = await ask(operation, path, key);
-      expect(answer.status).toBe(401);
-      expect(await answer.json()).toMatchObject({ object: 'error', code: 401 });
+      const response = await ask(operation, path, key);
+      expect(response.status).toBe(401);
+      expect(await response.json()).toMatchObject({ object: 'error', code: 401 });
     }
   });
 
   test.each(pathsOf(operation))('with a key that lacks the scope is forbidden on %s', async (path) => {
-    const entries = [...world.book.keys];
+    const entries = [...harness.book.keys];
     for (const [publicId, entry] of entries) {
-      world.book.keys.set(publicId, {
+      harness.book.keys.set(publicId, {
         ...entry,
         scopes: entry.scopes.filter((scope) => scope !== operation.scope),
       });
     }
-    const answer = await ask(operation, path, world.key);
-    for (const [publicId, entry] of entries) world.book.keys.set(publicId, entry);
-    expect(answer.status).toBe(403);
-    expect(await answer.json()).toMatchObject({ error: { code: 'insufficient_scope' } });
+    const response = await ask(operation, path, harness.key);
+    for (const [publicId, entry] of entries) harness.book.keys.set(publicId, entry);
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ error: { code: 'insufficient_scope' } });
   });
 
   test('by another method is not there', async () => {
     const [path = ''] = pathsOf(operation);
-    const answer = await fetch(`${world.url}${path}`, {
+    const response = await fetch(`${harness.url}${path}`, {
       method: 'DELETE',
-      headers: { authorization: `Bearer ${world.key}` },
+      headers: { authorization: `Bearer ${harness.key}` },
     });
-    expect([404, 405]).toContain(answer.status);
+    expect([404, 405]).toContain(response.status);
   });
 });

@@ -12,9 +12,9 @@ import {
 const arrivals = new WeakMap<GatewayHarness, RequestProgress>();
 
 async function openWorld(options: GatewayHarnessOptions): Promise<GatewayHarness> {
-  const world = await createGatewayHarness(options);
-  arrivals.set(world, trackRequestProgress(world.gateway.server));
-  return world;
+  const harness = await createGatewayHarness(options);
+  arrivals.set(harness, trackRequestProgress(harness.gateway.server));
+  return harness;
 }
 
 /** A client that sends the head of a request and as much of its body as it is told to. */
@@ -25,11 +25,11 @@ class Upload {
   readonly closed: Promise<void>;
 
   constructor(
-    world: GatewayHarness,
+    harness: GatewayHarness,
     { key, length }: { readonly key: string; readonly length: number | null },
   ) {
-    const { port, hostname } = new URL(world.url);
-    this.#arrivals = arrivals.get(world);
+    const { port, hostname } = new URL(harness.url);
+    this.#arrivals = arrivals.get(harness);
     this.#socket = connect(Number(port), hostname);
     this.#socket.on('data', (chunk: Buffer) => (this.#text += chunk.toString('latin1')));
     this.#socket.on('error', () => undefined);
@@ -78,10 +78,10 @@ const limits = { bodies, bodyBytes: length };
 
 describe('request bodies at the gateway', () => {
   test('a body beyond the number of the organisation is refused before it is read, and the answer can be read', async () => {
-    await using world = await openWorld({ models: [], limits });
-    const held = Array.from({ length: 4 }, () => new Upload(world, { key: world.testKey, length }));
+    await using harness = await openWorld({ models: [], limits });
+    const held = Array.from({ length: 4 }, () => new Upload(harness, { key: harness.testKey, length }));
     for (const upload of held) await upload.send(1_000);
-    const fifth = new Upload(world, { key: world.testKey, length });
+    const fifth = new Upload(harness, { key: harness.testKey, length });
     void fifth.sendWhole(300_000);
     const refused = await fifth.answer();
     expect(refused).toMatch(/^HTTP\/1\.1 429 /);
@@ -92,10 +92,10 @@ describe('request bodies at the gateway', () => {
   });
 
   test('bytes of a refused body are dropped while the refusal is still being counted', async () => {
-    await using world = await openWorld({ models: [], limits: { ...limits, bodies: noBodies } });
+    await using harness = await openWorld({ models: [], limits: { ...limits, bodies: noBodies } });
     const counted = Promise.withResolvers<void>();
-    world.limits.answersAfter = counted.promise;
-    const upload = new Upload(world, { key: world.testKey, length: 64_000_000 });
+    harness.limits.answersAfter = counted.promise;
+    const upload = new Upload(harness, { key: harness.testKey, length: 64_000_000 });
     await upload.sendWhole(48_000_000);
     counted.resolve();
     expect(await upload.answer()).toMatch(/^HTTP\/1\.1 429 /);
@@ -103,13 +103,13 @@ describe('request bodies at the gateway', () => {
   });
 
   test('bytes count as they arrive, and room comes back when a client leaves', async () => {
-    await using world = await openWorld({
+    await using harness = await openWorld({
       models: [],
       limits: { bodyBytes: length, bodies: { ...bodies, callerBytes: length } },
     });
     const post = async (): Promise<number> =>
-      (await world.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(500_000) })).status;
-    const slow = new Upload(world, { key: world.testKey, length });
+      (await harness.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(500_000) })).status;
+    const slow = new Upload(harness, { key: harness.testKey, length });
     expect(await post()).toBe(422);
     await slow.send(900_000);
     expect(await post()).toBe(429);
@@ -117,55 +117,55 @@ describe('request bodies at the gateway', () => {
     while ((await post()) !== 422);
   });
 
-  const postAs = async (world: GatewayHarness, key: string): Promise<number> =>
-    (await world.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(200_000) }, { key })).status;
+  const postAs = async (harness: GatewayHarness, key: string): Promise<number> =>
+    (await harness.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(200_000) }, { key })).status;
 
   test.each([
     ['test keys', { mode: 'test', isFunded: true }],
     ['live keys of organisations without funds', { mode: 'live', isFunded: false }],
   ] as const)('uploads with %s leave room for funded callers', async (_, without) => {
-    await using world = await openWorld({ models: [], limits });
+    await using harness = await openWorld({ models: [], limits });
     const uploads = Array.from(
       { length: 8 },
-      () => new Upload(world, { key: world.newKey(without), length }),
+      () => new Upload(harness, { key: harness.newKey(without), length }),
     );
     await Promise.all(uploads.map((upload) => upload.send(900_000)));
-    const other = world.newKey(without);
-    expect(await postAs(world, other)).toBe(429);
-    expect(await postAs(world, world.key)).toBe(422);
+    const other = harness.newKey(without);
+    expect(await postAs(harness, other)).toBe(429);
+    expect(await postAs(harness, harness.key)).toBe(422);
     for (const upload of uploads) upload.end();
-    while ((await postAs(world, other)) !== 422);
+    while ((await postAs(harness, other)) !== 422);
   });
 
   test('an organisation whose last reservation was refused for its balance has no room of its own', async () => {
     const model = modelFixture({ deployments: [deploymentFixture({ address: 'http://127.0.0.1:1' })] });
-    await using world = await openWorld({ models: [model], limits });
+    await using harness = await openWorld({ models: [model], limits });
     const ask = { model: model.name, messages: [{ role: 'user', content: 'x' }], max_tokens: 1 };
-    world.purse.refuseWith = 'INSUFFICIENT_BALANCE';
-    expect((await world.post('/v1/chat/completions', ask)).status).toBe(402);
-    const upload = new Upload(world, { key: world.testKey, length });
+    harness.purse.refuseWith = 'INSUFFICIENT_BALANCE';
+    expect((await harness.post('/v1/chat/completions', ask)).status).toBe(402);
+    const upload = new Upload(harness, { key: harness.testKey, length });
     await upload.send(900_000);
-    expect(await postAs(world, world.key)).toBe(429);
-    expect(await postAs(world, world.otherKey)).toBe(422);
+    expect(await postAs(harness, harness.key)).toBe(429);
+    expect(await postAs(harness, harness.otherKey)).toBe(422);
     upload.end();
   });
 
   test('a caller whose limit is used up is refused before a large body is read', async () => {
-    await using world = await openWorld({ models: [], limits });
-    world.limits.perMinute = 1;
-    expect((await world.post('/v1/chat/completions', { model: 'none' })).status).toBe(422);
-    const upload = new Upload(world, { key: world.testKey, length });
+    await using harness = await openWorld({ models: [], limits });
+    harness.limits.perMinute = 1;
+    expect((await harness.post('/v1/chat/completions', { model: 'none' })).status).toBe(422);
+    const upload = new Upload(harness, { key: harness.testKey, length });
     expect(await upload.answer()).toMatch(/^HTTP\/1\.1 429 /);
     upload.end();
   });
 
   test('a body that comes byte by byte is read whole', async () => {
-    await using world = await openWorld({ models: [], limits });
+    await using harness = await openWorld({ models: [], limits });
     const body = JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'a'.repeat(40_000) }] });
     const pieces = body.match(/.{1,7}/gs) ?? [];
-    const response = await fetch(`${world.url}/v1/chat/completions`, {
+    const response = await fetch(`${harness.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' },
       body: new ReadableStream({
         start(controller) {
           for (const piece of pieces) controller.enqueue(Buffer.from(piece));
@@ -186,11 +186,11 @@ describe('request bodies at the gateway', () => {
     ['with charset=utf-16', {}, `${json}; charset=utf-16`, 'charset'],
     ['with charset="ISO-8859-1"', {}, `${json}; Charset="ISO-8859-1"`, 'charset'],
   ])('a body %s is refused, and does not count as a held body', async (_what, headers, type, word) => {
-    await using world = await openWorld({ models: [], limits });
+    await using harness = await openWorld({ models: [], limits });
     const send = (extra: Record<string, string>): Promise<Response> =>
-      fetch(`${world.url}/v1/chat/completions`, {
+      fetch(`${harness.url}/v1/chat/completions`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${world.key}`, 'content-type': json, ...extra },
+        headers: { authorization: `Bearer ${harness.key}`, 'content-type': json, ...extra },
         body: JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'x' }] }),
       });
     // One more than the bodies that the organisation may hold.
@@ -209,12 +209,15 @@ describe('request bodies at the gateway', () => {
     [{}, `${json};charset=UTF-8`],
     [{}, `${json}; charset="utf-8"`],
   ])('a body with %j and %s is read', async (headers, type) => {
-    await using world = await openWorld({ models: [], limits });
-    const answer = await fetch(`${world.url}/v1/chat/completions`, {
+    await using harness = await openWorld({ models: [], limits });
+    const response = await fetch(`${harness.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${world.key}`, ...headers, 'content-type': type },
+      headers: { authorization: `Bearer ${harness.key}`, ...headers, 'content-type': type },
       body: JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'x' }] }),
     });
-    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('There is no model')]);
+    expect([response.status, await response.text()]).toEqual([
+      404,
+      expect.stringContaining('There is no model'),
+    ]);
   });
 });

@@ -27,11 +27,11 @@ async function openGateway(
   model: Partial<Parameters<typeof modelFixture>[0]>,
   deployment: Deployment,
 ): Promise<GatewayHarness> {
-  const world = await createGatewayHarness({
+  const harness = await createGatewayHarness({
     models: [modelFixture({ ...model, deployments: [deploymentFixture(deployment)] })],
   });
-  closing.push(() => world.close());
-  return world;
+  closing.push(() => harness.close());
+  return harness;
 }
 
 const ask = {
@@ -49,9 +49,9 @@ const delta = (content: string): string => event({ index: 0, delta: { content },
 describe('a client that disconnects from a stream', () => {
   test('of an engine without running counts pays one token for each delta it got', async () => {
     const engine = await startEngine();
-    const world = await openGateway({}, { engine: 'openai', address: engine.address });
+    const harness = await openGateway({}, { engine: 'openai', address: engine.address });
     const leaving = new AbortController();
-    const answering = world.post(
+    const answering = harness.post(
       '/v1/chat/completions',
       { ...ask, stream: true },
       { signal: leaving.signal },
@@ -65,8 +65,8 @@ describe('a client that disconnects from a stream', () => {
     let text = '';
     while (!text.includes('turn999"')) text += Buffer.from((await reader?.read())?.value ?? []).toString();
     leaving.abort();
-    await world.settled();
-    const [final] = world.usage.finals;
+    await harness.settled();
+    const [final] = harness.usage.finals;
     expect(final).toMatchObject({ cancelled: true, tokensPrompt: LEAST_PROMPT, tokensCompletion: 1_000 });
     expect(final?.amountNanoUsd).toBe(String(costOf(LEAST_PROMPT, 1_000)));
     expect(BigInt(final?.amountNanoUsd ?? 0)).toBeLessThanOrEqual(BigInt(final?.reservedNanoUsd ?? 0));
@@ -76,9 +76,9 @@ describe('a client that disconnects from a stream', () => {
     'of %s before its first event pays for the prompt',
     async (kind) => {
       const engine = await startEngine();
-      const world = await openGateway({}, { engine: kind, address: engine.address });
+      const harness = await openGateway({}, { engine: kind, address: engine.address });
       const leaving = new AbortController();
-      const answering = world.post(
+      const answering = harness.post(
         '/v1/chat/completions',
         { ...ask, stream: true },
         { signal: leaving.signal },
@@ -87,8 +87,8 @@ describe('a client that disconnects from a stream', () => {
       leaving.abort();
       await expect(answering).rejects.toThrow();
       await until(() => engine.dropped === 1);
-      await world.settled();
-      expect(world.usage.finals[0]).toMatchObject({
+      await harness.settled();
+      expect(harness.usage.finals[0]).toMatchObject({
         cancelled: true,
         tokensPrompt: LEAST_PROMPT,
         tokensCompletion: 0,
@@ -99,11 +99,11 @@ describe('a client that disconnects from a stream', () => {
 
   test('never pays more than its reservation', async () => {
     const engine = await startEngine();
-    const world = await openGateway({}, { engine: 'openai', address: engine.address });
-    world.purse.affordable = 5n;
+    const harness = await openGateway({}, { engine: 'openai', address: engine.address });
+    harness.purse.affordable = 5n;
     const leaving = new AbortController();
     const { max_tokens: _, ...open } = ask;
-    const answering = world.post(
+    const answering = harness.post(
       '/v1/chat/completions',
       { ...open, stream: true },
       { signal: leaving.signal },
@@ -111,15 +111,15 @@ describe('a client that disconnects from a stream', () => {
     await until(() => engine.asked.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
-    await world.settled();
-    expect(world.usage.finals[0]).toMatchObject({ reservedNanoUsd: '5', amountNanoUsd: '5' });
+    await harness.settled();
+    expect(harness.usage.finals[0]).toMatchObject({ reservedNanoUsd: '5', amountNanoUsd: '5' });
   });
 
   test('whose engine refuses the request pays nothing', async () => {
     const engine = await startEngine();
-    const world = await openGateway({}, { engine: 'vllm', address: engine.address });
+    const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
-    const answering = world.post('/v1/chat/completions', ask, { signal: leaving.signal });
+    const answering = harness.post('/v1/chat/completions', ask, { signal: leaving.signal });
     await until(() => engine.asked.length === 1);
     // The refusal is on its way when the client leaves.
     engine.asked[0]?.writeHead(400, { 'content-type': 'application/json', 'content-length': 1_000 });
@@ -127,23 +127,23 @@ describe('a client that disconnects from a stream', () => {
     await delivered();
     leaving.abort();
     await expect(answering).rejects.toThrow();
-    await world.settled();
-    expect(world.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
+    await harness.settled();
+    expect(harness.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
   });
 });
 
 describe('a client that disconnects before a whole answer', () => {
   test('while the engine works on it pays for the prompt', async () => {
     const engine = await startEngine();
-    const world = await openGateway({}, { engine: 'vllm', address: engine.address });
+    const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
-    const answering = world.post('/v1/chat/completions', ask, { signal: leaving.signal });
+    const answering = harness.post('/v1/chat/completions', ask, { signal: leaving.signal });
     await until(() => engine.asked.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
     await until(() => engine.dropped === 1);
-    await world.settled();
-    expect(world.usage.finals[0]).toMatchObject({
+    await harness.settled();
+    expect(harness.usage.finals[0]).toMatchObject({
       cancelled: true,
       amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
     });
@@ -151,9 +151,9 @@ describe('a client that disconnects before a whole answer', () => {
 
   test('while the finished answer is on its way pays for all of it', async () => {
     const engine = await startEngine();
-    const world = await openGateway({}, { engine: 'vllm', address: engine.address });
+    const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
-    const answering = world.post('/v1/chat/completions', ask, { signal: leaving.signal });
+    const answering = harness.post('/v1/chat/completions', ask, { signal: leaving.signal });
     await until(() => engine.asked.length === 1);
     const body = JSON.stringify({
       choices: [{ index: 0, message: { role: 'assistant', content: 'It turns.' }, finish_reason: 'stop' }],
@@ -169,11 +169,11 @@ describe('a client that disconnects before a whole answer', () => {
     leaving.abort();
     await expect(answering).rejects.toThrow();
     await delivered();
-    expect(world.usage.finals).toHaveLength(0);
+    expect(harness.usage.finals).toHaveLength(0);
     response?.end(body.slice(40));
-    await world.settled();
-    expect(world.usage.finals).toHaveLength(1);
-    expect(world.usage.finals[0]).toMatchObject({
+    await harness.settled();
+    expect(harness.usage.finals).toHaveLength(1);
+    expect(harness.usage.finals[0]).toMatchObject({
       cancelled: true,
       tokensPrompt: 11,
       tokensCompletion: 300,
@@ -183,9 +183,9 @@ describe('a client that disconnects before a whole answer', () => {
 
   test('of several choices, which llama.cpp streams, pays for what was made of them', async () => {
     const engine = await startEngine();
-    const world = await openGateway({}, { engine: 'llama.cpp', address: engine.address });
+    const harness = await openGateway({}, { engine: 'llama.cpp', address: engine.address });
     const leaving = new AbortController();
-    const answering = world.post('/v1/chat/completions', { ...ask, n: 2 }, { signal: leaving.signal });
+    const answering = harness.post('/v1/chat/completions', { ...ask, n: 2 }, { signal: leaving.signal });
     await until(() => engine.asked.length === 1);
     const [response] = engine.asked;
     response?.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -193,8 +193,8 @@ describe('a client that disconnects before a whole answer', () => {
     await delivered();
     leaving.abort();
     await expect(answering).rejects.toThrow();
-    await world.settled();
-    expect(world.usage.finals[0]).toMatchObject({
+    await harness.settled();
+    expect(harness.usage.finals[0]).toMatchObject({
       cancelled: true,
       amountNanoUsd: String(costOf(LEAST_PROMPT, 20)),
     });
@@ -202,29 +202,29 @@ describe('a client that disconnects before a whole answer', () => {
 });
 
 describe('a client that disconnects before an image', () => {
-  const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+  const request = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
   const draw = { name: 'acme/draw', modality: 'image' } as const;
   const picture = mockPng(256, 256, 1).toString('base64');
 
   test('that the engine has begun pays for it, and its slot is taken until the engine is done', async () => {
     const engine = await startEngine();
-    const world = await openGateway(draw, {
+    const harness = await openGateway(draw, {
       engine: 'openai-images',
       address: engine.address,
       maxConcurrency: 1,
     });
     const leaving = new AbortController();
-    const answering = world.post('/v1/images/generations', wish, { signal: leaving.signal });
+    const answering = harness.post('/v1/images/generations', request, { signal: leaving.signal });
     await until(() => engine.asked.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
-    const second = world.post('/v1/images/generations', wish);
+    const second = harness.post('/v1/images/generations', request);
     await delivered();
     expect(engine.dropped).toBe(0);
     expect(engine.asked).toHaveLength(1);
     engine.asked[0]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
     await until(() => engine.asked.length === 2);
-    const [final] = world.usage.finals;
+    const [final] = harness.usage.finals;
     expect(final).toMatchObject({ cancelled: true, finishReason: 'stop' });
     expect(BigInt(final?.amountNanoUsd ?? 0)).toBeGreaterThan(0n);
     expect(final?.amountNanoUsd).toBe(final?.reservedNanoUsd);
@@ -234,16 +234,16 @@ describe('a client that disconnects before an image', () => {
 
   test('that the engine then fails pays nothing, and no other engine is asked', async () => {
     const engine = await startEngine();
-    const world = await openGateway(draw, { engine: 'openai-images', address: engine.address });
+    const harness = await openGateway(draw, { engine: 'openai-images', address: engine.address });
     const leaving = new AbortController();
-    const answering = world.post('/v1/images/generations', wish, { signal: leaving.signal });
+    const answering = harness.post('/v1/images/generations', request, { signal: leaving.signal });
     await until(() => engine.asked.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
     await delivered();
     engine.asked[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
-    await until(() => world.usage.finals.length === 1);
-    expect(world.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
+    await until(() => harness.usage.finals.length === 1);
+    expect(harness.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
     expect(engine.asked).toHaveLength(1);
   });
 });

@@ -10,22 +10,34 @@ import { serveText } from './text/serve-text.ts';
 
 /** The operations of the contract that a gateway serves. */
 export function gatewayRoutes(
-  parts: GatewayDeps,
+  deps: GatewayDeps,
   schemas: Pick<ContractSchemas, 'chatRequest'>,
 ): readonly GatewayRoute[] {
   const chat = chatOperation(schemas);
-  const media = createMediaOperations({ clock: parts.clock, randomSeed: () => randomInt(2 ** 31) });
+  const media = createMediaOperations({ clock: deps.clock, randomSeed: () => randomInt(2 ** 31) });
   const write = { method: 'POST', scope: 'inference:write' } as const;
   const read = { method: 'GET', scope: 'inference:read' } as const;
-  const price = { ...read, serve: (ask: GatewayRequest) => serveModelPrice(parts, ask) };
+  const price = { ...read, serve: (request: GatewayRequest) => serveModelPrice(deps, request) };
   return [
-    { ...write, path: '/v1/chat/completions', serve: (ask) => serveText(parts, chat, ask) },
-    { ...write, path: '/v1/completions', serve: (ask) => serveText(parts, completionOperation, ask) },
-    { ...write, path: '/v1/image/generation', serve: (ask) => serveMedia(parts, media.generateImage, ask) },
-    { ...write, path: '/v1/images/generations', serve: (ask) => serveMedia(parts, media.createImages, ask) },
-    { ...write, path: '/v1/audio/generation', serve: (ask) => serveMedia(parts, media.generateAudio, ask) },
-    { ...write, path: '/v1/audio/speech', serve: (ask) => serveMedia(parts, media.createSpeech, ask) },
-    { ...read, path: '/v1/models', serve: (ask) => serveModels(parts, ask) },
+    { ...write, path: '/v1/chat/completions', serve: (request) => serveText(deps, chat, request) },
+    { ...write, path: '/v1/completions', serve: (request) => serveText(deps, completionOperation, request) },
+    {
+      ...write,
+      path: '/v1/image/generation',
+      serve: (request) => serveMedia(deps, media.generateImage, request),
+    },
+    {
+      ...write,
+      path: '/v1/images/generations',
+      serve: (request) => serveMedia(deps, media.createImages, request),
+    },
+    {
+      ...write,
+      path: '/v1/audio/generation',
+      serve: (request) => serveMedia(deps, media.generateAudio, request),
+    },
+    { ...write, path: '/v1/audio/speech', serve: (request) => serveMedia(deps, media.createSpeech, request) },
+    { ...read, path: '/v1/models', serve: (request) => serveModels(deps, request) },
     { ...price, path: /^\/models\/([^/]+)\/price$/ },
     { ...price, path: /^\/v1\/models\/([^/]+)\/price$/ },
   ];

@@ -157,23 +157,23 @@ function createFakeLeaseClient(): FakeLeaseClient &
     settled: [],
   };
   return Object.assign(double, {
-    async reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal> {
+    async reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal> {
       if (double.refuseWith !== null) {
         const why = double.lack === null ? {} : { lack: double.lack };
         return { refused: double.refuseWith, rate: unlimited, ...why };
       }
-      double.reserved.push(ask);
+      double.reserved.push(request);
       await double.answersAfter;
-      const most = double.affordable ?? ask.amount;
+      const most = double.affordable ?? request.amount;
       return {
-        orgId: ask.orgId,
-        mode: ask.mode,
-        requestId: ask.requestId,
-        amount: ask.mode === 'test' ? 0n : most < ask.amount ? most : ask.amount,
-        budgets: ask.budgets,
-        limits: ask.limits,
-        tokens: ask.tokens,
-        leaseId: ask.mode === 'test' ? null : ('lse_fixture' as LeaseId),
+        orgId: request.orgId,
+        mode: request.mode,
+        requestId: request.requestId,
+        amount: request.mode === 'test' ? 0n : most < request.amount ? most : request.amount,
+        budgets: request.budgets,
+        limits: request.limits,
+        tokens: request.tokens,
+        leaseId: request.mode === 'test' ? null : ('lse_fixture' as LeaseId),
         epoch: 1n,
         gatewayId: 'gateway-fixture',
         reservedAtMs: 0,

@@ -21,7 +21,7 @@ const PROMPT_TOKENS = 11;
 const AT_ONCE = 32;
 let first: ChatDouble;
 let second: ChatDouble;
-let world: GatewayHarness;
+let harness: GatewayHarness;
 
 const ask = {
   model: 'acme/chat',
@@ -41,7 +41,7 @@ afterAll(async () => {
   await second.close();
 });
 beforeEach(async () => {
-  world = await createGatewayHarness({
+  harness = await createGatewayHarness({
     models: [
       modelFixture({
         deployments: [
@@ -57,7 +57,7 @@ beforeEach(async () => {
     ],
   });
 });
-afterEach(() => world.close());
+afterEach(() => harness.close());
 
 /** The texts of the events of a stream. */
 const eventsOf = (text: string): string[] =>
@@ -68,14 +68,14 @@ const eventsOf = (text: string): string[] =>
 
 describe('money', () => {
   test('an answer is charged what it used, once, and the rest of its reservation is given back', async () => {
-    const answer = await world.post('/v1/chat/completions', ask);
-    expect(answer.status).toBe(200);
-    const body = (await answer.json()) as { id: string; usage: { cost_nano_usd: number } };
-    await world.settled();
+    const response = await harness.post('/v1/chat/completions', ask);
+    expect(response.status).toBe(200);
+    const body = (await response.json()) as { id: string; usage: { cost_nano_usd: number } };
+    await harness.settled();
     const cost = costOf(PROMPT_TOKENS, TOKENS.length);
     expect(body.usage.cost_nano_usd).toBe(Number(cost));
-    expect(world.usage.finals).toHaveLength(1);
-    expect(world.usage.finals[0]).toMatchObject({
+    expect(harness.usage.finals).toHaveLength(1);
+    expect(harness.usage.finals[0]).toMatchObject({
       requestId: body.id,
       amountNanoUsd: String(cost),
       tokensPrompt: PROMPT_TOKENS,
@@ -83,19 +83,19 @@ describe('money', () => {
       cancelled: false,
       finishReason: 'stop',
     });
-    expect(world.purse.settled).toEqual([{ requestId: body.id, actual: cost }]);
-    expect(answer.headers.get('x-inference-request-id')).toBe(body.id);
-    expect(answer.headers.get('inference-id')).toBe(body.id);
+    expect(harness.purse.settled).toEqual([{ requestId: body.id, actual: cost }]);
+    expect(response.headers.get('x-inference-request-id')).toBe(body.id);
+    expect(response.headers.get('inference-id')).toBe(body.id);
   });
 
   test('a stream costs what the same answer in one piece costs', async () => {
-    const answer = await world.post('/v1/chat/completions', { ...ask, stream: true });
-    const events = eventsOf(await answer.text());
+    const response = await harness.post('/v1/chat/completions', { ...ask, stream: true });
+    const events = eventsOf(await response.text());
     expect(events.at(-1)).toBe('[DONE]');
     const last = JSON.parse(events.at(-2) ?? '') as { usage: { cost_nano_usd: number } };
-    await world.settled();
+    await harness.settled();
     expect(last.usage.cost_nano_usd).toBe(Number(costOf(PROMPT_TOKENS, TOKENS.length)));
-    expect(world.purse.settled.map(({ actual }) => actual)).toEqual([costOf(PROMPT_TOKENS, TOKENS.length)]);
+    expect(harness.purse.settled.map(({ actual }) => actual)).toEqual([costOf(PROMPT_TOKENS, TOKENS.length)]);
   });
 
   test('a client that leaves after any byte of a stream is charged once, and never for more than was made', async () => {
@@ -130,10 +130,10 @@ describe('money', () => {
   });
 
   test('what an engine makes beyond the reservation is not charged', async () => {
-    world.purse.affordable = 5n;
-    await world.post('/v1/chat/completions', ask).then((answer) => answer.text());
-    await world.settled();
-    expect(world.usage.finals[0]).toMatchObject({
+    harness.purse.affordable = 5n;
+    await harness.post('/v1/chat/completions', ask).then((response) => response.text());
+    await harness.settled();
+    expect(harness.usage.finals[0]).toMatchObject({
       reservedNanoUsd: '5',
       amountNanoUsd: '5',
       // It was told to make one token only, and the prompt alone is dearer than what was set aside.
@@ -143,11 +143,11 @@ describe('money', () => {
 
   test('without a length the money says how long the answer may be', async () => {
     const { max_tokens: _, ...open } = ask;
-    await world.post('/v1/chat/completions', open).then((answer) => answer.text());
-    const [reserved] = world.purse.reserved;
+    await harness.post('/v1/chat/completions', open).then((response) => response.text());
+    const [reserved] = harness.purse.reserved;
     expect(reserved?.least).toBeLessThan(reserved?.amount ?? 0n);
-    world.purse.affordable = (reserved?.least ?? 0n) + costOf(0, 9);
-    await world.post('/v1/chat/completions', open).then((answer) => answer.text());
+    harness.purse.affordable = (reserved?.least ?? 0n) + costOf(0, 9);
+    await harness.post('/v1/chat/completions', open).then((response) => response.text());
     const sent = [...first.received, ...second.received].map(({ body }) => body['max_tokens']);
     expect(sent).toContain(10);
   });
@@ -158,21 +158,27 @@ describe('money', () => {
     ['ACCOUNT_FROZEN', 403],
     ['LEDGER_UNAVAILABLE', 503],
   ] as const)('a purse that says %s answers %i, and no engine hears of it', async (reason, status) => {
-    world.purse.refuseWith = reason;
+    harness.purse.refuseWith = reason;
     const before = first.received.length + second.received.length;
-    const answer = await world.post('/v1/chat/completions', ask);
-    expect(answer.status).toBe(status);
-    expect(await answer.json()).toMatchObject({ object: 'error', error: { code: reason.toLowerCase() } });
+    const response = await harness.post('/v1/chat/completions', ask);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ object: 'error', error: { code: reason.toLowerCase() } });
     expect(first.received.length + second.received.length).toBe(before);
-    expect(world.usage.finals).toHaveLength(0);
+    expect(harness.usage.finals).toHaveLength(0);
   });
 
   test('a budget that is too small says what is needed, what is left and when to come back', async () => {
-    world.purse.refuseWith = 'BUDGET_EXCEEDED';
-    world.purse.lack = { of: 'budget', needed: 132_000n, left: 56_000n, isReserved: true, resetsInMs: null };
-    const answer = await world.post('/v1/chat/completions', ask);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([402, '1']);
-    expect(await answer.json()).toMatchObject({
+    harness.purse.refuseWith = 'BUDGET_EXCEEDED';
+    harness.purse.lack = {
+      of: 'budget',
+      needed: 132_000n,
+      left: 56_000n,
+      isReserved: true,
+      resetsInMs: null,
+    };
+    const response = await harness.post('/v1/chat/completions', ask);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([402, '1']);
+    expect(await response.json()).toMatchObject({
       message: expect.stringContaining('at least 0.000132 USD, but only 0.000056 USD'),
       error: { code: 'budget_exceeded' },
       needed_nano_usd: '132000',
@@ -181,29 +187,29 @@ describe('money', () => {
   });
 
   test('usage that nobody stores lets no new request in', async () => {
-    world.usage.isFull = true;
-    expect((await world.post('/v1/chat/completions', ask)).status).toBe(503);
-    expect(world.purse.reserved).toHaveLength(0);
+    harness.usage.isFull = true;
+    expect((await harness.post('/v1/chat/completions', ask)).status).toBe(503);
+    expect(harness.purse.reserved).toHaveLength(0);
   });
 
   test('a test key costs nothing and answers the same every time', async () => {
-    const wish = { ...ask, model: 'acme/test' };
+    const request = { ...ask, model: 'acme/test' };
     const texts = await Promise.all(
       [1, 2].map(async () => {
-        const answer = await world.post('/v1/chat/completions', wish, { key: world.testKey });
-        const body = (await answer.json()) as { choices: { message: { content: string } }[] };
+        const response = await harness.post('/v1/chat/completions', request, { key: harness.testKey });
+        const body = (await response.json()) as { choices: { message: { content: string } }[] };
         return body.choices[0]?.message.content;
       }),
     );
     expect(texts[0]).toBe(texts[1]);
-    await world.settled();
+    await harness.settled();
     // Nor has it a price that the operator would bear, and the auditor miss.
-    const costs = world.usage.finals.map((event) => [event.amountNanoUsd, event.pricedNanoUsd]);
+    const costs = harness.usage.finals.map((event) => [event.amountNanoUsd, event.pricedNanoUsd]);
     expect(costs).toEqual([
       ['0', '0'],
       ['0', '0'],
     ]);
-    expect(world.usage.finals[0]?.tokensCompletion).toBeGreaterThan(0);
+    expect(harness.usage.finals[0]?.tokensCompletion).toBeGreaterThan(0);
   });
 });
 
@@ -215,12 +221,12 @@ describe('engines that fail', () => {
       second.failNext(failure);
       const before = first.received.length + second.received.length;
       // Whichever is asked first fails; the other one has its failure still to come, so it is asked twice at most.
-      const answer = await world.post('/v1/chat/completions', { ...ask, stream: true });
+      const response = await harness.post('/v1/chat/completions', { ...ask, stream: true });
       const tried = first.received.length + second.received.length - before;
-      await answer.text();
+      await response.text();
       expect(tried).toBeGreaterThan(1);
-      await world.settled();
-      expect(world.usage.finals).toHaveLength(1);
+      await harness.settled();
+      expect(harness.usage.finals).toHaveLength(1);
       // Leaves nothing to fail for the next test.
       await Promise.all([drainFailures(first), drainFailures(second)]);
     },
@@ -239,9 +245,9 @@ describe('engines that fail', () => {
     });
     try {
       slow.failNext('cut');
-      const answer = await lone.post('/v1/chat/completions', { ...ask, stream: true });
-      const events = eventsOf(await answer.text());
-      expect(answer.status).toBe(200);
+      const response = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+      const events = eventsOf(await response.text());
+      expect(response.status).toBe(200);
       expect(events).not.toContain('[DONE]');
       expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({
         object: 'error',
@@ -264,9 +270,9 @@ describe('engines that fail', () => {
     });
     try {
       first.failNext('broken');
-      const answer = await lone.post('/v1/chat/completions', ask);
-      expect(answer.status).toBe(502);
-      expect(await answer.json()).toMatchObject({ error: { code: 'upstream_error' } });
+      const response = await lone.post('/v1/chat/completions', ask);
+      expect(response.status).toBe(502);
+      expect(await response.json()).toMatchObject({ error: { code: 'upstream_error' } });
       await lone.settled();
       expect(lone.purse.settled.map(({ actual }) => actual)).toEqual([0n]);
     } finally {
@@ -281,12 +287,12 @@ describe('engines that fail', () => {
     });
     try {
       const leaving = new AbortController();
-      const answer = await lone.post(
+      const response = await lone.post(
         '/v1/chat/completions',
         { ...ask, stream: true },
         { signal: leaving.signal },
       );
-      await answer.body?.getReader().read();
+      await response.body?.getReader().read();
       const stopwatch = startStopwatch();
       leaving.abort();
       await eventually({ what: 'the engine to be left', intervalMs: 2 }, () => slow.left() > 0);
@@ -306,8 +312,8 @@ describe('engines that fail', () => {
       limits: { longestRequestMs: 400 },
     });
     try {
-      const answer = await lone.post('/v1/chat/completions', { ...ask, stream: true });
-      const events = eventsOf(await answer.text());
+      const response = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+      const events = eventsOf(await response.text());
       expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { code: 'upstream_timeout' } });
       await lone.settled();
       expect(lone.usage.finals).toHaveLength(1);
@@ -324,27 +330,31 @@ describe('the door', () => {
     ['a key that is none', 'mr_live_nonsense', 401, 'malformed_api_key'],
   ])('%s is refused', async (_, key, status, code) => {
     const headers: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
-    const answer = await fetch(`${world.url}/v1/chat/completions`, { method: 'POST', headers, body: '{}' });
-    expect(answer.status).toBe(status);
-    expect(await answer.json()).toMatchObject({ error: { code } });
+    const response = await fetch(`${harness.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: '{}',
+    });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { code } });
   });
 
   test('a key that is changed in the book is judged anew with the next request', async () => {
-    expect((await world.post('/v1/chat/completions', ask)).status).toBe(200);
-    for (const [publicId, entry] of world.book.keys) {
-      world.book.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
+    expect((await harness.post('/v1/chat/completions', ask)).status).toBe(200);
+    for (const [publicId, entry] of harness.book.keys) {
+      harness.book.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
     }
-    const answer = await world.post('/v1/chat/completions', ask);
-    expect(answer.status).toBe(401);
-    expect(await answer.json()).toMatchObject({ error: { code: 'api_key_revoked' } });
+    const response = await harness.post('/v1/chat/completions', ask);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error: { code: 'api_key_revoked' } });
   });
 
   test('a stale book lets nobody in', async () => {
-    world.book.isStale = true;
-    const answer = await world.post('/v1/chat/completions', ask);
-    expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ error: { code: 'key_feed_stale' } });
-    expect(answer.headers.get('retry-after')).toBe('5');
+    harness.book.isStale = true;
+    const response = await harness.post('/v1/chat/completions', ask);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ error: { code: 'key_feed_stale' } });
+    expect(response.headers.get('retry-after')).toBe('5');
   });
 
   test.each([
@@ -358,30 +368,32 @@ describe('the door', () => {
       'context_length_exceeded',
     ],
   ])('%s is refused before any money moves', async (_, body, status, code) => {
-    const answer = await world.post('/v1/chat/completions', body);
-    expect(answer.status).toBe(status);
-    expect(await answer.json()).toMatchObject({ error: { code } });
-    expect(world.purse.reserved).toHaveLength(0);
+    const response = await harness.post('/v1/chat/completions', body);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { code } });
+    expect(harness.purse.reserved).toHaveLength(0);
   });
 
   test('a body beyond the limit is refused without being read', async () => {
     const small = await createGatewayHarness({ models: [], limits: { bodyBytes: 100 } });
     try {
-      const answer = await small.post('/v1/chat/completions', { text: 'x'.repeat(200) });
-      expect(answer.status).toBe(413);
+      const response = await small.post('/v1/chat/completions', { text: 'x'.repeat(200) });
+      expect(response.status).toBe(413);
     } finally {
       await small.close();
     }
   });
 
   test('what is refused before it is paid for counts as a request, and shows the limits', async () => {
-    world.limits.perMinute = 1;
-    const first = await world.post('/v1/chat/completions', '{"model":"acme/chat"}');
+    harness.limits.perMinute = 1;
+    const first = await harness.post('/v1/chat/completions', '{"model":"acme/chat"}');
     expect(first.status).toBe(422);
     expect(first.headers.get('ratelimit')).toContain('"organisation"');
-    const second = await world.post('/v1/chat/completions', '{"model":"acme/chat"}');
+    const second = await harness.post('/v1/chat/completions', '{"model":"acme/chat"}');
     expect(second.status).toBe(429);
-    const list = await fetch(`${world.url}/v1/models`, { headers: { authorization: `Bearer ${world.key}` } });
+    const list = await fetch(`${harness.url}/v1/models`, {
+      headers: { authorization: `Bearer ${harness.key}` },
+    });
     expect(list.status).toBe(429);
   });
 
@@ -400,8 +412,8 @@ describe('the door', () => {
   });
 
   test('an unknown path is 404 and a wrong method 405', async () => {
-    expect((await world.post('/v1/nothing', {})).status).toBe(404);
-    expect((await world.post('/v1/models', {})).status).toBe(405);
+    expect((await harness.post('/v1/nothing', {})).status).toBe(404);
+    expect((await harness.post('/v1/models', {})).status).toBe(405);
   });
 });
 
@@ -411,10 +423,10 @@ test('a drain lets a stream run to its end and takes no other', async () => {
     models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
   });
   try {
-    const answer = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+    const response = await lone.post('/v1/chat/completions', { ...ask, stream: true });
     const drained = lone.gateway.drain(10_000);
     await expect(lone.post('/v1/chat/completions', ask)).rejects.toThrow();
-    expect(eventsOf(await answer.text()).at(-1)).toBe('[DONE]');
+    expect(eventsOf(await response.text()).at(-1)).toBe('[DONE]');
     await drained;
     expect(lone.usage.finals).toHaveLength(1);
   } finally {
@@ -427,14 +439,14 @@ test('a drain lets a stream run to its end and takes no other', async () => {
 function leaveAfter({ url, key }: GatewayHarness, bytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}` };
-    const call = httpRequest(`${url}/v1/chat/completions`, { method: 'POST', headers }, (answer) => {
+    const call = httpRequest(`${url}/v1/chat/completions`, { method: 'POST', headers }, (response) => {
       let read = 0;
-      answer.on('data', (chunk: Buffer) => {
+      response.on('data', (chunk: Buffer) => {
         read += chunk.length;
         if (read >= bytes) call.destroy();
       });
-      answer.on('close', () => resolve());
-      answer.on('error', () => undefined);
+      response.on('close', () => resolve());
+      response.on('error', () => undefined);
       if (bytes === 0) call.destroy();
     });
     call.on('error', (error) => (call.destroyed ? resolve() : reject(error)));
@@ -445,12 +457,12 @@ function leaveAfter({ url, key }: GatewayHarness, bytes: number): Promise<void> 
 /** Asks a double directly until it has no failure left to play. */
 async function drainFailures({ address }: ChatDouble): Promise<void> {
   for (let nth = 0; nth < 3; nth += 1) {
-    const answer = await fetch(`${address}/v1/chat/completions`, {
+    const response = await fetch(`${address}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'served', messages: [{ role: 'user', content: 'x' }] }),
     });
-    await answer.text();
-    if (answer.status === 200) return;
+    await response.text();
+    if (response.status === 200) return;
   }
 }

@@ -15,7 +15,7 @@ import {
 /** Clients and engines that mean no good, or have no luck. */
 
 let engine: ChatDouble;
-let world: GatewayHarness | null = null;
+let harness: GatewayHarness | null = null;
 
 const ask = {
   model: 'acme/chat',
@@ -28,16 +28,16 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 afterEach(async () => {
-  await world?.close();
-  world = null;
+  await harness?.close();
+  harness = null;
 });
 
 async function open(options: Partial<GatewayHarnessOptions> = {}): Promise<GatewayHarness> {
-  world = await createGatewayHarness({
+  harness = await createGatewayHarness({
     models: [modelFixture({ deployments: [deploymentFixture({ address: engine.address })] })],
     ...options,
   });
-  return world;
+  return harness;
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -63,9 +63,9 @@ describe('a body of very many values', () => {
   ])('is refused before it is parsed: %s', async (_what, body) => {
     const { post } = await open();
     const stopwatch = startStopwatch();
-    const answer = await post('/v1/chat/completions', body);
-    expect(answer.status).toBe(422);
-    expect(await answer.json()).toMatchObject({ detail: [{ msg: 'holds more than 20000 values' }] });
+    const response = await post('/v1/chat/completions', body);
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ detail: [{ msg: 'holds more than 20000 values' }] });
     // Everybody else waits as long: parsed and judged it would take many seconds.
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
@@ -146,13 +146,13 @@ describe('a client that reads nothing', () => {
   const connections = ({ gateway }: GatewayHarness): Promise<number> =>
     new Promise((resolve) => gateway.server.getConnections((_error, count) => resolve(count)));
 
-  async function readNothing(tokens: readonly string[], wish: object): Promise<GatewayHarness> {
+  async function readNothing(tokens: readonly string[], request: object): Promise<GatewayHarness> {
     const long = await startChatDouble({ engine: 'vllm', tokens });
     const models = [modelFixture({ deployments: [deploymentFixture({ address: long.address })] })];
     const opened = await open({ models, limits });
     const client = await dial(opened);
     client.pause();
-    client.write(written('/v1/chat/completions', opened.key, wish));
+    client.write(written('/v1/chat/completions', opened.key, request));
     await until(() => opened.purse.settled.length === 1);
     const untilMs = systemClock.monotonicMs() + 3_000;
     while ((await connections(opened)) > 0 && systemClock.monotonicMs() < untilMs)
@@ -220,8 +220,8 @@ describe('an engine', () => {
   test('with an address that is none is a failure, and its request ends', async () => {
     const models = [modelFixture({ deployments: [deploymentFixture({ address: 'no address' })] })];
     const opened = await open({ models });
-    const answer = await opened.post('/v1/chat/completions', ask);
-    expect(answer.status).toBe(502);
+    const response = await opened.post('/v1/chat/completions', ask);
+    expect(response.status).toBe(502);
     await opened.settled();
     expect(opened.usage.finals).toMatchObject([{ finishReason: 'error', amountNanoUsd: '0' }]);
   });
@@ -345,12 +345,12 @@ describe('a drain', () => {
     const opened = await open();
     const setAside = gate();
     opened.purse.answersAfter = setAside.opened;
-    const answer = opened.post('/v1/chat/completions', ask);
+    const response = opened.post('/v1/chat/completions', ask);
     await until(() => opened.purse.reserved.length === 1);
     const drained = opened.gateway.drain(5_000);
     await systemClock.sleep(60);
     setAside.open();
-    expect((await answer).status).toBe(200);
+    expect((await response).status).toBe(200);
     await drained;
   });
 
@@ -418,7 +418,7 @@ test('the largest numbers that a client can write are refused or priced, never a
   ];
   const opened = await open({ models });
   const huge = { ...ask, max_tokens: Number.MAX_SAFE_INTEGER, n: 128 };
-  const answer = await opened.post('/v1/chat/completions', huge);
-  expect(answer.status).toBeLessThan(500);
+  const response = await opened.post('/v1/chat/completions', huge);
+  expect(response.status).toBeLessThan(500);
   for (const { tokens } of opened.purse.reserved) expect(Number.isSafeInteger(tokens)).toBe(true);
 });

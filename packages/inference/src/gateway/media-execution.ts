@@ -30,7 +30,7 @@ const zeroUnits: MediaUnits = { imagePixelSteps: 0, characters: 0 };
 const noTokens = { prompt: 0, cached: 0, completion: 0 };
 
 export async function serveMedia<Wish, Answer>(
-  parts: GatewayDeps,
+  deps: GatewayDeps,
   operation: MediaOperation<Wish, Answer>,
   ask: GatewayRequest,
 ): Promise<void> {
@@ -38,24 +38,22 @@ export async function serveMedia<Wish, Answer>(
   const { caller, requestId } = ask;
   const asked = operation.modelOf(wish);
   const named =
-    asked === null ? requireDefaultModel(parts, ask, operation.modality) : requireModel(parts, caller, asked);
+    asked === null ? requireDefaultModel(deps, ask, operation.modality) : requireModel(deps, caller, asked);
   if (named.modality !== operation.modality) {
     throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
   }
-  const model = modelOrFallback(parts, caller, named, (other) =>
-    canServe(operation, wish, other.deployments),
-  );
+  const model = modelOrFallback(deps, caller, named, (other) => canServe(operation, wish, other.deployments));
   const able = capableDeployments(operation, wish, model.deployments);
-  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
+  const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
   const worst = mediaCost(price, operation.worstCase(wish));
-  const reservation = await reserveCredit(parts, ask, model, {
+  const reservation = await reserveCredit(deps, ask, model, {
     requestId,
     mostNanoUsd: worst,
     leastNanoUsd: worst,
     tokens: 0,
   });
   const headers = responseHeaders(requestId, reservation.rate, ignored);
-  const session = new MediaExecution(parts, {
+  const session = new MediaExecution(deps, {
     operation,
     wish,
     ask,
@@ -75,22 +73,22 @@ export async function serveMedia<Wish, Answer>(
       'content-length': Buffer.byteLength(body),
     });
     ask.response.end(body);
-    startUnreadTimeout(ask.response, parts.limits.unreadMs);
+    startUnreadTimeout(ask.response, deps.limits.unreadMs);
   } catch (error) {
     if (!(error instanceof Fault))
-      parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+      deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
     sendFault(ask.response, error, requestId, headers);
   }
 }
 
 function requireDefaultModel(
-  parts: GatewayDeps,
+  deps: GatewayDeps,
   { caller }: GatewayRequest,
   modality: 'image' | 'audio',
 ): ModelEntry {
-  const model = defaultModel(parts.book.models(caller.key.orgId, caller.key.mode), modality);
+  const model = defaultModel(deps.book.models(caller.key.orgId, caller.key.mode), modality);
   if (model === null) throw new Fault('MODEL_NOT_FOUND');
-  return requireModel(parts, caller, model.name);
+  return requireModel(deps, caller, model.name);
 }
 
 interface MediaExecutionInput<Wish, Answer> {
@@ -120,8 +118,8 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
   #made: MediaUnits = zeroUnits;
   #failure: EngineFailure | null = null;
 
-  constructor(parts: GatewayDeps, work: MediaExecutionInput<Wish, Answer>) {
-    this.#parts = parts;
+  constructor(deps: GatewayDeps, work: MediaExecutionInput<Wish, Answer>) {
+    this.#parts = deps;
     this.#work = work;
     const able = new Set(work.able.map(({ id }) => id));
     this.#except = new Set(work.model.deployments.map(({ id }) => id).filter((id) => !able.has(id)));
@@ -133,7 +131,7 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
       reservation: work.reservation,
       streamed: false,
     };
-    this.#exchange = new MeteredRequest(parts.exchanges, admitted, this);
+    this.#exchange = new MeteredRequest(deps.exchanges, admitted, this);
     work.ask.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
     // It may have left while its money was set aside.
     if (work.ask.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
@@ -158,11 +156,11 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
   async run() {
     try {
       for (;;) {
-        const visit = await this.#visit();
+        const call = await this.#visit();
         try {
-          return await this.#draw(visit);
+          return await this.#draw(call);
         } catch (error) {
-          await this.#afterFailure(visit, error);
+          await this.#afterFailure(call, error);
         }
       }
     } finally {
@@ -178,10 +176,17 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
     const { router } = this.#parts;
     const signal = AbortSignal.any([this.#leaving.signal, this.#ending.signal]);
     if (signal.aborted) throw abortFault(signal.reason);
-    const wish = { orgId: ask.caller.key.orgId, prefix: '', by: 'affinity', except: this.#except } as const;
-    const first = router.route(model, wish);
+    const request = {
+      orgId: ask.caller.key.orgId,
+      prefix: '',
+      by: 'affinity',
+      except: this.#except,
+    } as const;
+    const first = router.route(model, request);
     const found =
-      first.outcome === 'full' ? await router.waitForTurn(model, wish, signal).catch(throwAbortFault) : first;
+      first.outcome === 'full'
+        ? await router.waitForTurn(model, request, signal).catch(throwAbortFault)
+        : first;
     // Where an engine has failed and there is no other, its failure is what the client should know.
     if (found.outcome !== 'to') throw this.#failure === null ? noRouteFault(found) : toFault(this.#failure);
     this.#exchange.tries(found.deployment.id);
@@ -189,21 +194,24 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
     return found;
   }
 
-  async #draw(visit: UpstreamCall) {
+  async #draw(call: UpstreamCall) {
     const { operation, wish, ask } = this.#work;
     const { clock } = this.#parts;
-    const { deployment } = visit;
+    const { deployment } = call;
     const adapter = operation.adapterOf(deployment.engine);
     if (adapter === null) throw new Fault('MODEL_NOT_AVAILABLE');
     const startedMs = clock.monotonicMs();
     const facts = { deployment, requestId: ask.requestId };
-    const answer = await adapter.run(wish, facts, this.#callOf(deployment), this.#ending.signal);
-    this.#made = operation.made(wish, answer);
+    const response = await adapter.run(wish, facts, this.#callOf(deployment), this.#ending.signal);
+    this.#made = operation.made(wish, response);
     this.#exchange.began();
-    visit.end('ok');
-    this.#note(visit, startedMs, 200, null);
+    call.end('ok');
+    this.#note(call, startedMs, 200, null);
     const elapsedMs = clock.monotonicMs() - this.#exchange.startedMs;
-    return operation.render(wish, answer, { createdSeconds: msToSecondsRoundDown(clock.nowMs()), elapsedMs });
+    return operation.render(wish, response, {
+      createdSeconds: msToSecondsRoundDown(clock.nowMs()),
+      elapsedMs,
+    });
   }
 
   #callOf(deployment: DeploymentEntry): SendUpstream {
@@ -212,20 +220,20 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
   }
 
   /** Returns when another engine may try; throws what the client is told otherwise. */
-  async #afterFailure(visit: UpstreamCall, error: unknown): Promise<void> {
+  async #afterFailure(call: UpstreamCall, error: unknown): Promise<void> {
     if (error instanceof Fault) {
-      visit.end('cancelled');
+      call.end('cancelled');
       throw error;
     }
     if (this.#ending.signal.aborted) {
-      visit.end('cancelled');
+      call.end('cancelled');
       throw abortFault(this.#ending.signal.reason);
     }
     const failure = failureIn(error);
     this.#failure = failure;
-    visit.end(upstreamOutcomeOf(failure));
+    call.end(upstreamOutcomeOf(failure));
     // Not its message: an engine may quote the prompt in it, and attempts are kept.
-    this.#note(visit, this.#exchange.startedMs, failure.status, failure.reason);
+    this.#note(call, this.#exchange.startedMs, failure.status, failure.reason);
     const { limits, router, log } = this.#parts;
     log.warn(
       { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },
@@ -236,11 +244,11 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
     if (!mayTryOn || !router.mayRetry(this.#work.model)) throw toFault(failure);
   }
 
-  #note(visit: UpstreamCall, startedMs: number, status: number | null, error: string | null): void {
+  #note(call: UpstreamCall, startedMs: number, status: number | null, error: string | null): void {
     const { clock } = this.#parts;
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
     const startedAtMs = clock.nowMs() - durationMs;
-    this.#exchange.tried({ deployment: visit.deployment.id, startedAtMs, durationMs, status, error });
+    this.#exchange.tried({ deployment: call.deployment.id, startedAtMs, durationMs, status, error });
   }
 }
 

@@ -6,10 +6,10 @@ import {
   type GatewayHarness,
 } from './gateway.fixture.ts';
 
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
   const address = 'http://127.0.0.1:1';
-  world = await createGatewayHarness({
+  harness = await createGatewayHarness({
     models: [
       modelFixture({ name: 'acme/served', deployments: [deploymentFixture({ address })] }),
       modelFixture({ name: 'acme/nowhere', deployments: [] }),
@@ -18,22 +18,22 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 describe('a live model without a deployment', () => {
   test('is not offered, unless another model stands in for it', async () => {
-    const answer = await fetch(`${world.url}/v1/models`, {
-      headers: { authorization: `Bearer ${world.key}` },
+    const response = await fetch(`${harness.url}/v1/models`, {
+      headers: { authorization: `Bearer ${harness.key}` },
     });
-    const { data } = (await answer.json()) as { data: { id: string }[] };
+    const { data } = (await response.json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id).toSorted()).toEqual(['acme/served', 'acme/stood-in']);
   });
 
   test.each(['acme/nowhere', 'acme/drained'])('%s is refused before money is reserved', async (model) => {
     const messages = [{ role: 'user', content: 'Hi' }];
-    const answer = await world.post('/v1/chat/completions', { model, messages });
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '30']);
-    expect(await answer.json()).toMatchObject({ error: { code: 'model_not_available' } });
-    expect(world.purse.reserved).toEqual([]);
+    const response = await harness.post('/v1/chat/completions', { model, messages });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(await response.json()).toMatchObject({ error: { code: 'model_not_available' } });
+    expect(harness.purse.reserved).toEqual([]);
   });
 });

@@ -24,13 +24,13 @@ export function serveModels(
 }
 
 export function serveModelPrice(
-  parts: GatewayDeps,
+  deps: GatewayDeps,
   { caller, params, response, requestId, rate }: GatewayRequest,
 ): void {
   const [name] = params;
   if (name === undefined) throw new Fault('ROUTE_NOT_FOUND');
-  const model = requireModel(parts, caller, name);
-  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
+  const model = requireModel(deps, caller, name);
+  const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
   const body = JSON.stringify(toWireModelPrice(model, price));
   sendJson(response, 200, responseHeaders(requestId, rate()), body);
 }

@@ -2,23 +2,23 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
 
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayHarness({ models: [] });
+  harness = await createGatewayHarness({ models: [] });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const mebibyte = 1_048_576;
 
 /** A client that writes the whole request before it reads, as many HTTP libraries do. Rejects when the connection is reset. */
 function upload(path: string, contentType: string, bytes: number): Promise<string> {
-  const { port, hostname } = new URL(world.url);
+  const { port, hostname } = new URL(harness.url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     socket.on('error', reject);
     socket.pause();
     socket.write(
-      `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${world.key}\r\ncontent-type: ${contentType}\r\ncontent-length: ${bytes}\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\ncontent-type: ${contentType}\r\ncontent-length: ${bytes}\r\n\r\n`,
     );
     const chunk = Buffer.alloc(mebibyte, 0x20);
     const writeOn = (left: number): void => {
@@ -40,14 +40,14 @@ describe('an upload that is refused', () => {
   test('to a path that is not served gets a readable 404, on each of 20 connections', async () => {
     const type = 'multipart/form-data; boundary=x';
     const all = Array.from({ length: 20 }, () => upload('/v1/audio/transcriptions', type, mebibyte));
-    const answers = await Promise.all(all);
-    expect(answers.map((answer) => answer.slice(0, 12))).toEqual(answers.map(() => 'HTTP/1.1 404'));
-    expect(answers[0]).toContain('"code":"route_not_found"');
+    const responses = await Promise.all(all);
+    expect(responses.map((response) => response.slice(0, 12))).toEqual(responses.map(() => 'HTTP/1.1 404'));
+    expect(responses[0]).toContain('"code":"route_not_found"');
   });
 
   test('because it is too large gets a readable 413', async () => {
-    const answer = await upload('/v1/chat/completions', 'application/json', 40 * mebibyte);
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer).toContain('"code":"body_too_large"');
+    const response = await upload('/v1/chat/completions', 'application/json', 40 * mebibyte);
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+    expect(response).toContain('"code":"body_too_large"');
   });
 });

@@ -16,23 +16,23 @@ import { costOf, delivered, startManualEngine, until, type ManualEngine } from '
 /** Requests that run when their key or organisation is shut out. */
 
 let engine: ChatDouble;
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
   const tokens = Array.from({ length: 2_000 }, () => ' turn');
   engine = await startChatDouble({ engine: 'vllm', tokens, pauseMs: 20 });
 });
 afterAll(() => engine.close());
-afterEach(() => world.close());
+afterEach(() => harness.close());
 
 function change(key: string, fields: Partial<KeyEntry> | null): void {
-  const [publicId, entry] = [...world.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
-  if (fields === null) world.book.keys.delete(publicId);
-  else world.book.keys.set(publicId, { ...entry, ...fields });
+  const [publicId, entry] = [...harness.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
+  if (fields === null) harness.book.keys.delete(publicId);
+  else harness.book.keys.set(publicId, { ...entry, ...fields });
 }
 
 const suspend = (key: string): void => {
-  const [, { orgId }] = [...world.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
-  world.book.suspended.add(orgId);
+  const [, { orgId }] = [...harness.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
+  harness.book.suspended.add(orgId);
 };
 
 const shutOut: readonly [string, string, (key: string) => void][] = [
@@ -44,7 +44,7 @@ const shutOut: readonly [string, string, (key: string) => void][] = [
 
 describe('the open stream of a key', () => {
   test.each(shutOut)('that %s ends within a second with %s, and is charged', async (_how, code, act) => {
-    world = await createGatewayHarness({
+    harness = await createGatewayHarness({
       models: [
         modelFixture({
           maxOutputTokens: 2_000,
@@ -54,14 +54,14 @@ describe('the open stream of a key', () => {
     });
     const messages = [{ role: 'user', content: 'What does the mill do?' }];
     const body = { model: 'acme/chat', messages, stream: true, max_tokens: 2_000 };
-    const [answer, other] = await Promise.all([
-      world.post('/v1/chat/completions', body),
-      world.post('/v1/chat/completions', body, { key: world.otherKey }),
+    const [response, other] = await Promise.all([
+      harness.post('/v1/chat/completions', body),
+      harness.post('/v1/chat/completions', body, { key: harness.otherKey }),
     ]);
-    const reader = answer.body?.getReader() ?? expect.fail('no body');
+    const reader = response.body?.getReader() ?? expect.fail('no body');
     await reader.read();
     const stopwatch = startStopwatch();
-    act(world.key);
+    act(harness.key);
     let text = '';
     for (;;) {
       const { done, value } = await reader.read();
@@ -70,13 +70,13 @@ describe('the open stream of a key', () => {
     }
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     expect(JSON.parse(text.trim().split('data: ').at(-1) ?? '')).toMatchObject({ error: { code } });
-    expect(world.usage.finals).toMatchObject([{ finishReason: 'error', cancelled: false }]);
-    expect(Number(world.usage.finals[0]?.tokensCompletion)).toBeGreaterThan(0);
-    expect(world.purse.settled).toHaveLength(1);
+    expect(harness.usage.finals).toMatchObject([{ finishReason: 'error', cancelled: false }]);
+    expect(Number(harness.usage.finals[0]?.tokensCompletion)).toBeGreaterThan(0);
+    expect(harness.purse.settled).toHaveLength(1);
     // Streams of other keys go on.
-    expect(world.gateway.inFlight()).toBe(1);
+    expect(harness.gateway.inFlight()).toBe(1);
     await other.body?.cancel();
-    await world.settled();
+    await harness.settled();
   });
 });
 
@@ -94,10 +94,10 @@ describe('a request whose key is shut out while an engine works', () => {
     options: Pick<GatewayHarnessOptions, 'limits' | 'upstreams'> = {},
   ): Promise<void> {
     const deployments = [deploymentFixture({ address: manual.address, ...deployment })];
-    world = await createGatewayHarness({ models: [modelFixture({ ...model, deployments })], ...options });
+    harness = await createGatewayHarness({ models: [modelFixture({ ...model, deployments })], ...options });
   }
 
-  const revoke = (): void => change(world.key, { refusedFor: 'API_KEY_REVOKED' });
+  const revoke = (): void => change(harness.key, { refusedFor: 'API_KEY_REVOKED' });
   const ask = {
     model: 'acme/chat',
     messages: [{ role: 'user', content: 'What does the mill do?' }],
@@ -118,15 +118,15 @@ describe('a request whose key is shut out while an engine works', () => {
     ),
   )('$kind whose key $how before the first byte is charged for its prompt', async ({ code, act, stream }) => {
     await openGateway({}, {});
-    const answering = world.post('/v1/chat/completions', { ...ask, stream });
+    const answering = harness.post('/v1/chat/completions', { ...ask, stream });
     await until(() => manual.asked.length === 1);
-    act(world.key);
+    act(harness.key);
     const refused = await answering;
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(await refused.json()).toMatchObject({ error: { code } });
     await until(() => manual.dropped === 1);
-    await world.settled();
-    expect(world.usage.finals).toMatchObject([
+    await harness.settled();
+    expect(harness.usage.finals).toMatchObject([
       {
         cancelled: false,
         finishReason: 'error',
@@ -135,40 +135,40 @@ describe('a request whose key is shut out while an engine works', () => {
         amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
       },
     ]);
-    expect(world.purse.settled.map(({ actual }) => actual)).toEqual([costOf(LEAST_PROMPT, 0)]);
+    expect(harness.purse.settled.map(({ actual }) => actual)).toEqual([costOf(LEAST_PROMPT, 0)]);
   });
 
   test('a text is never charged more than its reservation', async () => {
     await openGateway({}, {});
-    world.purse.affordable = 5n;
+    harness.purse.affordable = 5n;
     const { max_tokens: _, ...open } = ask;
-    const answering = world.post('/v1/chat/completions', open);
+    const answering = harness.post('/v1/chat/completions', open);
     await until(() => manual.asked.length === 1);
     revoke();
     expect((await answering).status).toBe(401);
-    await world.settled();
-    expect(world.usage.finals).toMatchObject([{ reservedNanoUsd: '5', amountNanoUsd: '5' }]);
+    await harness.settled();
+    expect(harness.usage.finals).toMatchObject([{ reservedNanoUsd: '5', amountNanoUsd: '5' }]);
   });
 
   test('a text that waits for an engine is charged nothing', async () => {
     await openGateway({}, { maxConcurrency: 1 });
-    const first = world.post('/v1/chat/completions', ask, { key: world.otherKey });
+    const first = harness.post('/v1/chat/completions', ask, { key: harness.otherKey });
     await until(() => manual.asked.length === 1);
-    const waiting = world.post('/v1/chat/completions', ask);
-    await until(() => world.purse.reserved.length === 2);
+    const waiting = harness.post('/v1/chat/completions', ask);
+    await until(() => harness.purse.reserved.length === 2);
     revoke();
     expect((await waiting).status).toBe(401);
-    await until(() => world.usage.finals.length === 1);
-    expect(world.usage.finals).toMatchObject([{ amountNanoUsd: '0', cancelled: false }]);
+    await until(() => harness.usage.finals.length === 1);
+    expect(harness.usage.finals).toMatchObject([{ amountNanoUsd: '0', cancelled: false }]);
     manual.asked[0]?.writeHead(400).end('{}');
     await first;
-    await world.settled();
+    await harness.settled();
     expect(manual.asked).toHaveLength(1);
   });
 
   test('a buffered text whose answer has begun to arrive is charged for the whole answer', async () => {
     await openGateway({}, {});
-    const answering = world.post('/v1/chat/completions', ask);
+    const answering = harness.post('/v1/chat/completions', ask);
     await until(() => manual.asked.length === 1);
     const body = JSON.stringify({
       choices: [{ index: 0, message: { role: 'assistant', content: 'It turns.' }, finish_reason: 'stop' }],
@@ -187,10 +187,10 @@ describe('a request whose key is shut out while an engine works', () => {
       401,
       { error: { code: 'api_key_revoked' } },
     ]);
-    expect(world.usage.finals).toHaveLength(0);
+    expect(harness.usage.finals).toHaveLength(0);
     response?.end(body.slice(40));
-    await world.settled();
-    expect(world.usage.finals).toMatchObject([
+    await harness.settled();
+    expect(harness.usage.finals).toMatchObject([
       {
         cancelled: false,
         finishReason: 'error',
@@ -225,7 +225,7 @@ describe('a request whose key is shut out while an engine works', () => {
     '$kind is not delivered, is charged in full, and holds its slot until the engine is done',
     async ({ modality, engine: kind, path, wish, answer }) => {
       await openGateway({ name: 'acme/media', modality }, { engine: kind, maxConcurrency: 1 });
-      const answering = world.post(path, wish);
+      const answering = harness.post(path, wish);
       await until(() => manual.asked.length === 1);
       revoke();
       // The client is told at once: the engine has not answered yet.
@@ -234,15 +234,15 @@ describe('a request whose key is shut out while an engine works', () => {
         401,
         { error: { code: 'api_key_revoked' } },
       ]);
-      const second = world.post(path, wish, { key: world.otherKey });
-      await until(() => world.purse.reserved.length === 2);
+      const second = harness.post(path, wish, { key: harness.otherKey });
+      await until(() => harness.purse.reserved.length === 2);
       await delivered();
       expect(manual.dropped).toBe(0);
       expect(manual.asked).toHaveLength(1);
-      expect(world.usage.finals).toHaveLength(0);
+      expect(harness.usage.finals).toHaveLength(0);
       manual.asked[0]?.end(answer);
       await until(() => manual.asked.length === 2);
-      const [final] = world.usage.finals;
+      const [final] = harness.usage.finals;
       expect(final).toMatchObject({ cancelled: false, finishReason: 'error' });
       expect(BigInt(final?.amountNanoUsd ?? 0)).toBeGreaterThan(0n);
       expect(final?.amountNanoUsd).toBe(final?.reservedNanoUsd);
@@ -255,13 +255,13 @@ describe('a request whose key is shut out while an engine works', () => {
     '$kind is charged nothing if the engine then fails',
     async ({ modality, engine: kind, path, wish }) => {
       await openGateway({ name: 'acme/media', modality }, { engine: kind });
-      const answering = world.post(path, wish);
+      const answering = harness.post(path, wish);
       await until(() => manual.asked.length === 1);
       revoke();
       expect((await answering).status).toBe(401);
       manual.asked[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
-      await until(() => world.usage.finals.length === 1);
-      expect(world.usage.finals).toMatchObject([{ amountNanoUsd: '0' }]);
+      await until(() => harness.usage.finals.length === 1);
+      expect(harness.usage.finals).toMatchObject([{ amountNanoUsd: '0' }]);
       expect(manual.asked).toHaveLength(1);
     },
   );
@@ -274,12 +274,12 @@ describe('a request whose key is shut out while an engine works', () => {
       // The connection to the engine has a longer limit, so that only the limit of the request can end it.
       { limits: { longestRequestMs: 4_000 }, upstreams: { answerMs: 600_000 } },
     );
-    const answering = world.post(image.path, image.wish);
+    const answering = harness.post(image.path, image.wish);
     await until(() => manual.asked.length === 1);
     revoke();
     await answering;
     await until(() => manual.dropped === 1);
-    await world.settled();
-    expect(world.usage.finals).toHaveLength(1);
+    await harness.settled();
+    expect(harness.usage.finals).toHaveLength(1);
   });
 });

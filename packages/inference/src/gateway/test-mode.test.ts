@@ -10,16 +10,16 @@ import {
 
 const model = 'acme/test';
 
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
   const deployments = [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })];
-  world = await createGatewayHarness({
+  harness = await createGatewayHarness({
     models: [
       modelFixture({ name: model, mode: 'test', contextLength: 200, maxOutputTokens: null, deployments }),
     ],
   });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 interface Answer {
   readonly choices: readonly {
@@ -35,12 +35,12 @@ interface Answer {
 
 async function ask(body: object): Promise<{ readonly status: number; readonly json: Answer }> {
   const messages = [{ role: 'user', content: 'Tell me of the mill.' }];
-  const answer = await world.post(
+  const response = await harness.post(
     '/v1/chat/completions',
     { model, messages, ...body },
-    { key: world.testKey },
+    { key: harness.testKey },
   );
-  return { status: answer.status, json: (await answer.json()) as Answer };
+  return { status: response.status, json: (await response.json()) as Answer };
 }
 
 const schema = {

@@ -42,14 +42,14 @@ export function candidateOf(entry: DeploymentEntry, state: Candidate['state']): 
 export function chooseDeployment(
   candidates: readonly Candidate[],
   key: number,
-  wish: Pick<RouteRequest, 'by' | 'except'>,
+  request: Pick<RouteRequest, 'by' | 'except'>,
   limits: ChoiceLimits,
   priceOf?: DeploymentPriceOf,
 ): number {
   let load = 1;
   let weight = 0;
   for (const candidate of candidates) {
-    if (!isUsable(candidate, wish.except)) continue;
+    if (!isUsable(candidate, request.except)) continue;
     load += loadOf(candidate);
     weight += candidate.entry.weight;
   }
@@ -64,16 +64,16 @@ export function chooseDeployment(
   let bestDraw = 0;
   for (let index = 0; index < candidates.length; index += 1) {
     const candidate = candidates[index];
-    if (candidate === undefined || !isUsable(candidate, wish.except) || !hasCapacity(candidate, limits))
+    if (candidate === undefined || !isUsable(candidate, request.except) || !hasCapacity(candidate, limits))
       continue;
     const own = loadOf(candidate);
     const isEasy =
       candidate.state.waiting === 0 &&
       (own < limits.freeLoad || own * weight < bound * candidate.entry.weight);
-    const rank = rankOf(candidate, wish.by, isEasy);
+    const rank = rankOf(candidate, request.by, isEasy);
     if (best !== NO_CAPACITY && rank > bestRank) continue;
-    const price = wish.by === 'price' && priceOf !== undefined ? priceOf(candidate.entry) : 0n;
-    const measure = isEasy ? measureOf(candidate, wish.by) : 1 + own * candidate.inverseWeight;
+    const price = request.by === 'price' && priceOf !== undefined ? priceOf(candidate.entry) : 0n;
+    const measure = isEasy ? measureOf(candidate, request.by) : 1 + own * candidate.inverseWeight;
     const draw = drawOf(candidate, key);
     const isBetter =
       best === NO_CAPACITY ||

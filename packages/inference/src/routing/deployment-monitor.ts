@@ -105,9 +105,9 @@ export class DeploymentMonitor {
     const { entry } = this;
     const { state, clock } = this.#options;
     const inFlightWhenAsked = state.inFlight;
-    const answer = await this.#get(METRICS_PATH).catch(() => null);
-    if (answer === null || answer.status >= 500) return false;
-    const reading = answer.status === 200 ? readLoad(entry.engine, answer.text) : null;
+    const response = await this.#get(METRICS_PATH).catch(() => null);
+    if (response === null || response.status >= 500) return false;
+    const reading = response.status === 200 ? readLoad(entry.engine, response.text) : null;
     if (reading === null) this.#metricsDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
     else state.read(reading, inFlightWhenAsked, clock.monotonicMs());
     return true;
@@ -117,14 +117,14 @@ export class DeploymentMonitor {
     const { entry } = this;
     const { state, clock } = this.#options;
     const askedAtMs = clock.monotonicMs();
-    const answer = await this.#get(this.#healthPath ?? '').catch(() => null);
-    const verdict = answer === null ? false : isHealthyStatus(entry.engine, answer.status);
-    if (verdict === false) {
+    const response = await this.#get(this.#healthPath ?? '').catch(() => null);
+    const result = response === null ? false : isHealthyStatus(entry.engine, response.status);
+    if (result === false) {
       state.probeFailed(askedAtMs);
       return;
     }
-    state.probed(verdict, clock.monotonicMs());
-    if (verdict === null) this.#healthDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
+    state.probed(result, clock.monotonicMs());
+    if (result === null) this.#healthDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
   }
 
   #get(path: string): ReturnType<SendProbe> {

@@ -35,7 +35,7 @@ export function createProber(): Prober {
     ask: async (entry, path, signal) => {
       const headers = entry.apiKey === null ? {} : { authorization: `Bearer ${entry.apiKey}` };
       const url = new URL(`${entry.address.replace(/(?<!\/)\/+$/, '')}${path}`);
-      const answer = await agent.request({
+      const response = await agent.request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         method: 'GET',
@@ -44,12 +44,12 @@ export function createProber(): Prober {
       });
       const parts: Buffer[] = [];
       let bytes = 0;
-      for await (const part of answer.body as AsyncIterable<Buffer>) {
+      for await (const part of response.body as AsyncIterable<Buffer>) {
         bytes += part.length;
         if (bytes > MAX_ANSWER_BYTES) throw new Error(`${path} of ${entry.id} answers without end.`);
         parts.push(part);
       }
-      return { status: answer.statusCode, text: Buffer.concat(parts).toString('utf8') };
+      return { status: response.statusCode, text: Buffer.concat(parts).toString('utf8') };
     },
     close: () => {
       void agent.destroy();

@@ -68,14 +68,14 @@ export type Route = UpstreamCall | NoRoute;
 
 export interface Router {
   /** Chooses at once, and begins the visit. While others wait in line for the model a newcomer is told `full`. */
-  route(model: ModelEntry, wish: RouteRequest, priceOf?: DeploymentPriceOf): Route;
+  route(model: ModelEntry, request: RouteRequest, priceOf?: DeploymentPriceOf): Route;
   /**
    * For whom `route` said `full`: waits in the model's bounded line, organisations in turn. Answers `full` at once when the
    * line is full or would take too long, and later when the longest wait is over. Rejects with the signal's reason.
    */
   waitForTurn(
     model: ModelEntry,
-    wish: RouteRequest,
+    request: RouteRequest,
     signal: AbortSignal,
     priceOf?: DeploymentPriceOf,
   ): Promise<Route>;

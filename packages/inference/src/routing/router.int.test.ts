@@ -33,13 +33,13 @@ async function seen(what: string, isIt: (view: DeploymentView) => boolean): Prom
 
 /** Something to do for it, until the signal: of what is not streamed it would not notice that nobody waits for it. */
 async function keepBusy(signal: AbortSignal): Promise<void> {
-  const answer = await fetch(`${llama.url}/v1/completions`, {
+  const response = await fetch(`${llama.url}/v1/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${llama.apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ prompt: 'Count to 100.', max_tokens: 1_900, ignore_eos: true, stream: true }),
     signal,
   });
-  await answer.text();
+  await response.text();
 }
 
 describe('a real llama-server', () => {

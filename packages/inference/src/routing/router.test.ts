@@ -44,12 +44,12 @@ const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);
 describe('a route', () => {
   it('counts at its place from the moment it is given until its one end', () => {
     const { router } = ground();
-    const visit = visitOf(router.route(two, routeRequest()));
-    const { id } = visit.deployment;
+    const call = visitOf(router.route(two, routeRequest()));
+    const { id } = call.deployment;
     expect(viewOf(router, two, id).inFlight).toBe(1);
-    visit.end('ok');
-    visit.end('ok');
-    visit.end('failed');
+    call.end('ok');
+    call.end('ok');
+    call.end('failed');
     expect(viewOf(router, two, id).inFlight).toBe(0);
   });
 
@@ -57,9 +57,9 @@ describe('a route', () => {
     const many = modelEntry(Array.from({ length: 10 }, (_, index) => deploymentEntry(`dep_${index}`)));
     const { router } = ground();
     const go = (fields: Partial<RouteRequest>): string => {
-      const visit = visitOf(router.route(many, routeRequest(fields)));
-      visit.end('ok');
-      return visit.deployment.id;
+      const call = visitOf(router.route(many, routeRequest(fields)));
+      call.end('ok');
+      return call.deployment.id;
     };
     const long = 'x'.repeat(routerLimits.prefixChars);
     expect(go({ prefix: `${long}one` })).toBe(go({ prefix: `${long}two` }));
@@ -78,16 +78,16 @@ describe('a route', () => {
     const uneven = modelEntry([deploymentEntry('dep_a', { weight: 300 }), deploymentEntry('dep_b')]);
     let toA = 0;
     for (let request = 0; request < 2_000; request += 1) {
-      const visit = visitOf(router.route(uneven, routeRequest({ prefix: '' })));
-      if (visit.deployment.id === 'dep_a') toA += 1;
-      visit.end('ok');
+      const call = visitOf(router.route(uneven, routeRequest({ prefix: '' })));
+      if (call.deployment.id === 'dep_a') toA += 1;
+      call.end('ok');
     }
     expect(Math.abs(toA / 2_000 - 0.75)).toBeLessThan(0.06);
   });
 
   it('follows the version of the entry that it is asked with, and keeps what it knows of what stays', () => {
     const { router } = ground();
-    const visit = visitOf(router.route(narrow, routeRequest()));
+    const call = visitOf(router.route(narrow, routeRequest()));
     const wider = modelEntry([
       deploymentEntry('dep_a', { maxConcurrency: 2 }),
       deploymentEntry('dep_b', { weight: 0 }),
@@ -97,7 +97,7 @@ describe('a route', () => {
     expect(viewOf(router, wider, 'dep_a').inFlight).toBe(2);
     expect(router.route(wider, routeRequest()).outcome).toBe('full');
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    visit.end('ok');
+    call.end('ok');
     second.end('ok');
     expect(viewOf(router, narrow, 'dep_a').inFlight).toBe(0);
   });
@@ -153,13 +153,13 @@ describe('a route', () => {
 
   it('knows how soon streams begin and how fast they run, and forgets it', async () => {
     const { router, clock } = ground();
-    const visit = visitOf(router.route(two, routeRequest()));
-    const { id } = visit.deployment;
+    const call = visitOf(router.route(two, routeRequest()));
+    const { id } = call.deployment;
     await clock.advance(40);
-    visit.firstByte();
+    call.firstByte();
     await clock.advance(500);
-    visit.firstByte();
-    visit.end('ok', 100);
+    call.firstByte();
+    call.end('ok', 100);
     expect(viewOf(router, two, id)).toMatchObject({ firstTokenMs: 40, tokensPerSecond: 200 });
     await clock.advance(routerLimits.measuresLastMs - 500);
     expect(viewOf(router, two, id)).toMatchObject({ firstTokenMs: 40, tokensPerSecond: 200 });
@@ -180,9 +180,9 @@ describe('probes', () => {
     expect(viewOf(router, two, 'dep_a').health).toBe('down');
     expect(viewOf(router, two, 'dep_b').health).toBe('healthy');
     for (let request = 0; request < 20; request += 1) {
-      const visit = visitOf(router.route(two, routeRequest({ prefix: `prompt ${request}` })));
-      expect(visit.deployment.id).toBe('dep_b');
-      visit.end('ok');
+      const call = visitOf(router.route(two, routeRequest({ prefix: `prompt ${request}` })));
+      expect(call.deployment.id).toBe('dep_b');
+      call.end('ok');
     }
     engines.health.set('dep_a', 200);
     await clock.advance(routerLimits.probe.everyMs);
@@ -209,13 +209,13 @@ describe('probes', () => {
 
   it('are made at once when a visit fails, so that others are preferred before the next look', async () => {
     const { router, clock, engines } = ground();
-    const visit = visitOf(router.route(two, routeRequest()));
+    const call = visitOf(router.route(two, routeRequest()));
     await clock.advance(500);
-    engines.health.set(visit.deployment.id, 'refused');
-    visit.end('failed');
+    engines.health.set(call.deployment.id, 'refused');
+    call.end('failed');
     await clock.advance(0);
-    expect(viewOf(router, two, visit.deployment.id).health).toBe('degraded');
-    expect(visitOf(router.route(two, routeRequest())).deployment.id).not.toBe(visit.deployment.id);
+    expect(viewOf(router, two, call.deployment.id).health).toBe('degraded');
+    expect(visitOf(router.route(two, routeRequest())).deployment.id).not.toBe(call.deployment.id);
     router.close();
   });
 
@@ -223,11 +223,11 @@ describe('probes', () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'silent');
     for (let second = 0; second < 5; second += 1) {
-      const visit = visitOf(router.route(narrow, routeRequest()));
+      const call = visitOf(router.route(narrow, routeRequest()));
       await clock.advance(900);
-      visit.firstByte();
+      call.firstByte();
       await clock.advance(100);
-      visit.end('ok');
+      call.end('ok');
     }
     expect(viewOf(router, narrow, 'dep_a').health).not.toBe('down');
     router.close();
@@ -235,11 +235,11 @@ describe('probes', () => {
 
   it('read the load of others, count our own exactly, and forget a reading that got old', async () => {
     const { router, clock, engines } = ground();
-    const visit = visitOf(router.route(narrow, routeRequest()));
+    const call = visitOf(router.route(narrow, routeRequest()));
     engines.loads.set('dep_a', llamaMetrics(4, 2));
     await clock.advance(routerLimits.probe.everyMs);
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 1, others: 5, waiting: 2 });
-    visit.end('ok');
+    call.end('ok');
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 0, others: 5, waiting: 1 });
     // Full by the word of the engine, though none of it is ours.
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
@@ -324,20 +324,20 @@ describe('standing in line', () => {
     const { router, clock } = ground({
       line: { maxWaiting: 100, maxWaitingPerOrganisation: 100, maxWaitMs: 5_000 },
     });
-    let visit = visitOf(router.route(narrow, routeRequest()));
+    let call = visitOf(router.route(narrow, routeRequest()));
     const join = (orgId: string): Promise<Route> =>
       router.waitForTurn(narrow, routeRequest({ orgId }), never);
     const serveNext = async (next: Promise<Route>): Promise<void> => {
       await clock.advance(2_000);
-      visit.end('ok');
-      visit = visitOf(await next);
+      call.end('ok');
+      call = visitOf(await next);
     };
     const early = [join('org_2'), join('org_3')];
     for (const next of early) await serveNext(next);
     const late = [join('org_4'), join('org_5')];
     await expect(join('org_6')).resolves.toEqual({ outcome: 'full', retryAfterMs: 6_000 });
     for (const next of late) await serveNext(next);
-    visit.end('ok');
+    call.end('ok');
     router.close();
   });
 
@@ -360,7 +360,7 @@ describe('standing in line', () => {
     const one = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 5 })]);
     const visits = Array.from({ length: 5 }, () => visitOf(router.route(one, routeRequest())));
     const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, routeRequest(), never));
-    for (const visit of visits) visit.end('failed');
+    for (const call of visits) call.end('failed');
     const firstOnes = await Promise.all(waiting);
     // Four came free before the breaker opened, so all three got a place; their failures are its business.
     for (const route of firstOnes) visitOf(route).end('cancelled');
@@ -492,7 +492,7 @@ describe('whatever happens', () => {
         }
         await clock.advance(10_000);
         expect(inLine).toBe(0);
-        for (const visit of visits) visit.end('ok');
+        for (const call of visits) call.end('ok');
         expect(router.views(model).map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
         router.close();
         await clock.advance(10_000);

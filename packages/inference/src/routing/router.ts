@@ -65,19 +65,19 @@ class DefaultRouter implements Router {
     this.#host = { clock: options.clock, onEnd: (model) => this.#serveLine(model) };
   }
 
-  route(entry: ModelEntry, wish: RouteRequest, priceOf?: DeploymentPriceOf): Route {
+  route(entry: ModelEntry, request: RouteRequest, priceOf?: DeploymentPriceOf): Route {
     const nowMs = this.#clock.monotonicMs();
     const placement = this.#placementOf(entry, nowMs);
     const { model } = placement;
     // An attempt elsewhere has stood in line before, if there was one.
-    if (wish.except.size === 0) {
+    if (request.except.size === 0) {
       model.budget.countRequest(nowMs);
       if (model.line.size > 0) {
         this.#serveLine(model);
         if (model.line.size > 0) return model.full();
       }
     }
-    return this.#attempt(placement, this.#keyOf(wish), wish, priceOf, nowMs);
+    return this.#attempt(placement, this.#keyOf(request), request, priceOf, nowMs);
   }
 
   waitForTurn(
@@ -177,14 +177,14 @@ class DefaultRouter implements Router {
   #attempt(
     placement: ModelSnapshot,
     key: number,
-    wish: RouteRequest,
+    request: RouteRequest,
     priceOf: DeploymentPriceOf | undefined,
     nowMs: number,
   ): Route {
     const { seats, model } = placement;
     model.lastUsedMs = nowMs;
     this.#attend(seats, nowMs);
-    const index = chooseDeployment(seats, key, wish, this.#limits.choice, priceOf);
+    const index = chooseDeployment(seats, key, request, this.#limits.choice, priceOf);
     if (index === NO_CAPACITY) return model.full();
     const seat = index === NO_DEPLOYMENT ? undefined : seats[index];
     return seat === undefined
@@ -219,10 +219,10 @@ class DefaultRouter implements Router {
     for (const model of this.#withLine) this.#serveLine(model);
   };
 
-  #keyOf(wish: RouteRequest): number {
+  #keyOf(request: RouteRequest): number {
     // Nothing to be close to: every request draws anew, and so they spread by weight.
-    if (wish.prefix === '') return mix32((this.#spread += 1));
-    return hashText(wish.prefix, this.#limits.prefixChars, hashText(wish.orgId));
+    if (request.prefix === '') return mix32((this.#spread += 1));
+    return hashText(request.prefix, this.#limits.prefixChars, hashText(request.orgId));
   }
 
   #placementOf(entry: ModelEntry, nowMs: number): ModelSnapshot {

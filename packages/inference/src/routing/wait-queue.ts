@@ -64,9 +64,9 @@ export class WaitQueue<Waiter extends QueuedItem> {
     for (const [orgId, waiters] of this.#byOrganisation) {
       const [first] = waiters;
       if (first === undefined) throw new Error('An organisation without waiters stands in line.');
-      const answer = serve(first);
-      if (answer === 'stop') return;
-      if (answer === 'passed') continue;
+      const response = serve(first);
+      if (response === 'stop') return;
+      if (response === 'passed') continue;
       waiters.shift();
       this.#size -= 1;
       // To the end, where this very loop comes by again when all others have had their turn.

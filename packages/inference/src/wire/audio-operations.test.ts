@@ -66,10 +66,10 @@ describe('what the engine is told', () => {
     const { call, asked } = fixedSender(200, silentMp3(2));
     const deployment = deploymentOf(engine, { upstreamModel: 'tts', apiKey: 'k' });
     const { request: wish } = generateAudio.read(request);
-    const answer = await generateAudio
+    const response = await generateAudio
       .adapterOf(engine)
       ?.run(wish, { deployment, requestId: 'r' }, call, never);
-    expect(answer?.sampleRate).toBe(44_100);
+    expect(response?.sampleRate).toBe(44_100);
     expect(asked[0]).toMatchObject({ path: '/v1/audio/speech', headers: { authorization: 'Bearer k' } });
     return JSON.parse(String(asked[0]?.body));
   }
@@ -126,19 +126,19 @@ test('answers are what the contract promises', async () => {
   const facts = { deployment: deploymentOf('mock'), requestId: 'r' };
   const call = async () => Promise.reject(new Error('nobody is called'));
   const { request } = generateAudio.read({ text: 'Hello, mill!' });
-  const answer = await generateAudio.adapterOf('mock')?.run(request, facts, call, never);
-  if (answer === undefined) throw new Error('The mock speaks.');
+  const response = await generateAudio.adapterOf('mock')?.run(request, facts, call, never);
+  if (response === undefined) throw new Error('The mock speaks.');
   const mine = { createdSeconds: 1, elapsedMs: 90 };
-  const own: unknown = JSON.parse(String(generateAudio.render(request, answer, mine).body));
+  const own: unknown = JSON.parse(String(generateAudio.render(request, response, mine).body));
   expect(contract.operations.generateAudio.response.schema.parse(own)).toEqual({
-    audio: answer.audio.toString('base64'),
+    audio: response.audio.toString('base64'),
     inference_time: 0.09,
     sample_rate: 44_100,
     usage: 12,
   });
-  expect(createSpeech.render(request, answer, mine)).toEqual({
+  expect(createSpeech.render(request, response, mine)).toEqual({
     contentType: 'audio/mpeg',
-    body: answer.audio,
+    body: response.audio,
   });
 });
 

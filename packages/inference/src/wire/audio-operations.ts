@@ -18,9 +18,9 @@ const readOpenAi = createBodyReader(createSpeech.body, fieldNamesOf(createSpeech
 
 const common = {
   modality: 'audio',
-  modelOf: (wish: SpeechRequest) => wish.model,
-  worstCase: (wish: SpeechRequest) => units(wish),
-  made: (wish: SpeechRequest) => units(wish),
+  modelOf: (request: SpeechRequest) => request.model,
+  worstCase: (request: SpeechRequest) => units(request),
+  made: (request: SpeechRequest) => units(request),
   adapterOf: speechAdapterOf,
 } as const;
 
@@ -36,13 +36,13 @@ export const audioOperations: {
       return { request: fromInterface(request), ignored };
     },
     nameOf: (field) => field,
-    render: (wish, { audio, sampleRate }, { elapsedMs }) => ({
+    render: (request, { audio, sampleRate }, { elapsedMs }) => ({
       contentType: 'application/json',
       body: JSON.stringify({
         audio: audio.toString('base64'),
         inference_time: msToSeconds(Math.round(elapsedMs)),
         sample_rate: sampleRate,
-        usage: charactersOf(wish.text),
+        usage: charactersOf(request.text),
       }),
     }),
   },
@@ -58,8 +58,8 @@ export const audioOperations: {
   },
 };
 
-function units(wish: SpeechRequest): MediaUnits {
-  return { imagePixelSteps: 0, characters: charactersOf(wish.text) };
+function units(request: SpeechRequest): MediaUnits {
+  return { imagePixelSteps: 0, characters: charactersOf(request.text) };
 }
 
 /** As a person counts them: a sign outside the first plane of Unicode is one, not two. */

@@ -237,8 +237,8 @@ describe('money', () => {
         (made, side, steps) => {
           const sized = { ...openAi, n: made.length, size: `${side}x${side}`, num_inference_steps: steps };
           const { request } = createImages.read(sized);
-          const answer = { images: made.map((image) => ({ ...image, base64: '', seed: 1 })) };
-          const [worst, actual] = [createImages.worstCase(request), createImages.made(request, answer)];
+          const response = { images: made.map((image) => ({ ...image, base64: '', seed: 1 })) };
+          const [worst, actual] = [createImages.worstCase(request), createImages.made(request, response)];
           expect(actual.imagePixelSteps).toBeLessThanOrEqual(worst.imagePixelSteps);
           const pixels = made.reduce((sum, { width, height }) => sum + width * height, 0);
           expect(actual.imagePixelSteps).toBeLessThanOrEqual(pixels * steps);
@@ -255,9 +255,9 @@ test('answers are what the contract promises', async () => {
   const mine = { createdSeconds: 1_700_000_000, elapsedMs: 1234.5 };
   for (const operation of [generateImage, createImages]) {
     const { request } = operation.read(operation === generateImage ? body : { ...openAi, n: 2 });
-    const answer = await operation.adapterOf('mock')?.run(request, facts, call, never);
-    if (answer === undefined) throw new Error('The mock draws.');
-    const { contentType, body: text } = operation.render(request, answer, mine);
+    const response = await operation.adapterOf('mock')?.run(request, facts, call, never);
+    if (response === undefined) throw new Error('The mock draws.');
+    const { contentType, body: text } = operation.render(request, response, mine);
     expect(contentType).toBe('application/json');
     const value: unknown = JSON.parse(String(text));
     expect(contract.operations[operation.id].response.schema.safeParse(value).success).toBe(true);
@@ -267,7 +267,7 @@ test('answers are what the contract promises', async () => {
       expect(value).toMatchObject({ created: 1_700_000_000, data: [{}, {}] });
     }
     const again = await operation.adapterOf('mock')?.run(request, facts, call, never);
-    expect(again).toEqual(answer);
+    expect(again).toEqual(response);
   }
 });
 

@@ -40,8 +40,9 @@ export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
   const adapters = new Map<string, ImageAdapter | null>();
   const common = {
     modality: 'image',
-    modelOf: (wish: ImageRequest) => wish.model,
-    worstCase: (wish: ImageRequest): MediaUnits => units(wish.width * wish.height * wish.steps * wish.count),
+    modelOf: (request: ImageRequest) => request.model,
+    worstCase: (request: ImageRequest): MediaUnits =>
+      units(request.width * request.height * request.steps * request.count),
     made: producedUnits,
     adapterOf: (engine: Parameters<ImageOperation['adapterOf']>[0]) => {
       const known = adapters.get(engine);
@@ -101,10 +102,10 @@ function units(imagePixelSteps: number): MediaUnits {
 }
 
 /** A picture that came out smaller than was asked for costs what it is; a larger one what was asked for. */
-function producedUnits(wish: ImageRequest, { images }: ImageAnswer): MediaUnits {
-  const asked = wish.width * wish.height;
+function producedUnits(request: ImageRequest, { images }: ImageAnswer): MediaUnits {
+  const asked = request.width * request.height;
   const pixels = images.reduce((sum, { width, height }) => sum + Math.min(width * height, asked), 0);
-  return units(pixels * wish.steps);
+  return units(pixels * request.steps);
 }
 
 /** What the schema of the interface's shape cannot say. */

@@ -32,14 +32,14 @@ export interface MediaOperation<Wish, Answer> {
   /** Throws `VALIDATION_FAILED`, with everything that is wrong. */
   read(body: unknown): ParsedBody<Wish>;
   /** Null: the client leaves it to us, see `defaultModel`. */
-  modelOf(wish: Wish): string | null;
-  worstCase(wish: Wish): MediaUnits;
+  modelOf(request: Wish): string | null;
+  worstCase(request: Wish): MediaUnits;
   /** What was made. Never above the worst case. */
-  made(wish: Wish, answer: Answer): MediaUnits;
+  made(request: Wish, response: Answer): MediaUnits;
   adapterOf(engine: EngineKind): MediaAdapter<Wish, Answer> | null;
   /** The names that the client wrote for what an adapter says it lacks. */
   nameOf(field: string): string;
-  render(wish: Wish, answer: Answer, facts: MediaAnswerContext): RenderedMedia;
+  render(request: Wish, response: Answer, facts: MediaAnswerContext): RenderedMedia;
 }
 
 /** Rounded up once, over everything that a request has made. */
@@ -51,12 +51,12 @@ export function mediaCost(price: FrozenModelPrice, units: MediaUnits): NanoUsd {
 /** The deployments that can do all that is asked for. None: a refusal that names what the nearest of them lacks. */
 export function capableDeployments<Wish, Answer>(
   operation: MediaOperation<Wish, Answer>,
-  wish: Wish,
+  request: Wish,
   deployments: readonly DeploymentEntry[],
 ): readonly DeploymentEntry[] {
   let nearest: readonly string[] | null = null;
   const able = deployments.filter((deployment) => {
-    const missing = operation.adapterOf(deployment.engine)?.lacks(wish, deployment);
+    const missing = operation.adapterOf(deployment.engine)?.lacks(request, deployment);
     if (missing === undefined) return false;
     if (nearest === null || missing.length < nearest.length) nearest = missing;
     return missing.length === 0;
@@ -68,11 +68,11 @@ export function capableDeployments<Wish, Answer>(
 /** Whether one of the deployments can do all that is asked for. */
 export function canServe<Wish, Answer>(
   operation: Pick<MediaOperation<Wish, Answer>, 'adapterOf'>,
-  wish: Wish,
+  request: Wish,
   deployments: readonly DeploymentEntry[],
 ): boolean {
   return deployments.some(
-    (deployment) => operation.adapterOf(deployment.engine)?.lacks(wish, deployment).length === 0,
+    (deployment) => operation.adapterOf(deployment.engine)?.lacks(request, deployment).length === 0,
   );
 }
 

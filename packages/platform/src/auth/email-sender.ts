@@ -6,7 +6,7 @@ import type { SignInEmail } from './sign-in-emails.ts';
 
 export interface EmailSender {
   /** Sends in the background: who waits for an answer must not learn from its delay whether anything was sent. */
-  send(to: EmailAddress, letter: SignInEmail): void;
+  send(to: EmailAddress, email: SignInEmail): void;
   /** Resolves when nothing is under way any more. */
   settled(): Promise<void>;
 }
@@ -25,9 +25,9 @@ export function createEmailSender(deps: {
   const { mailer, clock, log } = deps;
   const underWay = new Set<Promise<void>>();
 
-  async function deliver(letter: Email): Promise<void> {
+  async function deliver(email: Email): Promise<void> {
     for (const pauseMs of [...RETRY_DELAYS_MS, null]) {
-      const outcome = await mailer.send(letter);
+      const outcome = await mailer.send(email);
       if (outcome.kind === 'sent') return;
       if (outcome.kind === 'refused' || pauseMs === null) {
         log.warn(

@@ -27,11 +27,11 @@ async function endAll(ends: (() => void)[]): Promise<void> {
 test('a flood is hashed two at once, and beyond forty that wait it is turned away', async () => {
   const work = slowWork();
   const passwords = createPasswords(work);
-  const answers = Promise.allSettled(
+  const responses = Promise.allSettled(
     Array.from({ length: 50 }, (_, index) => passwords.hash(index === 3 ? 'broken' : String(index))),
   );
   await endAll(work.ends);
-  const outcomes = await answers;
+  const outcomes = await responses;
   expect(work.most()).toBe(2);
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(41);
   const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));

@@ -67,9 +67,9 @@ describe('the clock of a transaction', () => {
   it('goes on while the transaction waits', async () => {
     const db = open();
     const waitedMs = await db.transaction(plain, async (tx) => {
-      const begunMs = tx.clock.nowMs();
+      const startedMs = tx.clock.nowMs();
       await sql`select pg_sleep(0.05)`.execute(tx.kysely);
-      return tx.clock.nowMs() - begunMs;
+      return tx.clock.nowMs() - startedMs;
     });
     expect(waitedMs).toBeGreaterThanOrEqual(49);
   });

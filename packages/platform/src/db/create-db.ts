@@ -108,16 +108,17 @@ export function createDb(options: DbOptions): Db {
   const timer = options.clock ?? options.processClock ?? systemClock;
   const remote = options.clock === undefined ? new RemoteClock('database', timer) : null;
   const guard = remote === null ? null : new ClockGuard({ reference: remote, name: 'database', log });
-  const begun: BeginClocks = new WeakMap();
+  const started: BeginClocks = new WeakMap();
   const pool = createPool(options);
-  const dialect = remote === null ? new PostgresDialect({ pool }) : new TimedDialect({ pool }, remote, begun);
+  const dialect =
+    remote === null ? new PostgresDialect({ pool }) : new TimedDialect({ pool }, remote, started);
   const kysely = new Kysely<Tables>({ dialect });
   type Hook = () => void | Promise<void>;
 
   /** What the driver read when it began the transaction on this connection. */
   async function clockOf(transaction: Transaction<Tables>): Promise<Clock> {
     if (remote === null) return timer;
-    const clock = await transaction.getExecutor().provideConnection(async (held) => begun.get(held));
+    const clock = await transaction.getExecutor().provideConnection(async (held) => started.get(held));
     if (clock === undefined) throw new Error('A transaction began without a reading of the clock.');
     return clock;
   }

@@ -37,10 +37,10 @@ class TimedDriver extends PostgresDriver {
   readonly #clock: RemoteClock;
   readonly #begun: BeginClocks;
 
-  constructor(config: PostgresDialectConfig, clock: RemoteClock, begun: BeginClocks) {
+  constructor(config: PostgresDialectConfig, clock: RemoteClock, started: BeginClocks) {
     super(config);
     this.#clock = clock;
-    this.#begun = begun;
+    this.#begun = started;
   }
 
   override async beginTransaction(
@@ -70,9 +70,9 @@ class TimedDriver extends PostgresDriver {
 export class TimedDialect extends PostgresDialect {
   readonly #make: () => TimedDriver;
 
-  constructor(config: PostgresDialectConfig, clock: RemoteClock, begun: BeginClocks) {
+  constructor(config: PostgresDialectConfig, clock: RemoteClock, started: BeginClocks) {
     super(config);
-    this.#make = () => new TimedDriver(config, clock, begun);
+    this.#make = () => new TimedDriver(config, clock, started);
   }
 
   override createDriver(): PostgresDriver {

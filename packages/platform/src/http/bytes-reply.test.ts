@@ -33,24 +33,24 @@ test.each([
   ['at once', () => gzipSync(text)],
   ['piece by piece', () => Readable.from([gzipSync(text).subarray(0, 9), gzipSync(text).subarray(9)])],
 ])('bytes of a handler are sent as they are, %s', async (_how, produce) => {
-  const answer = await ask(serving(async () => produce()));
-  expect([answer.statusCode, gunzipSync(answer.rawPayload).toString()]).toEqual([200, text]);
-  expect(answer.headers).toMatchObject({ ...packed, 'content-type': 'application/json; charset=utf-8' });
+  const response = await ask(serving(async () => produce()));
+  expect([response.statusCode, gunzipSync(response.rawPayload).toString()]).toEqual([200, text]);
+  expect(response.headers).toMatchObject({ ...packed, 'content-type': 'application/json; charset=utf-8' });
 });
 
 test('a client that has the answer gets none, and none is made', async () => {
   const server = serving(() => Promise.reject(new Error('It was made.')));
-  const answer = await ask(server, { 'if-none-match': 'W/"v0", "v1"' });
-  expect([answer.statusCode, answer.rawPayload.length]).toEqual([304, 0]);
-  expect(answer.headers).toMatchObject({ etag: '"v1"' });
-  expect(answer.headers).not.toHaveProperty('content-encoding');
+  const response = await ask(server, { 'if-none-match': 'W/"v0", "v1"' });
+  expect([response.statusCode, response.rawPayload.length]).toEqual([304, 0]);
+  expect(response.headers).toMatchObject({ etag: '"v1"' });
+  expect(response.headers).not.toHaveProperty('content-encoding');
 });
 
 test('a refusal while the answer is made says so in plain text, whatever the answer would have been', async () => {
-  const answer = await ask(serving(() => Promise.reject(new Fault('INVALID_CURSOR'))));
-  expect([answer.statusCode, answer.json().reason]).toEqual([400, 'INVALID_CURSOR']);
-  expect(answer.headers).not.toHaveProperty('content-encoding');
-  expect(answer.headers).not.toHaveProperty('etag');
+  const response = await ask(serving(() => Promise.reject(new Fault('INVALID_CURSOR'))));
+  expect([response.statusCode, response.json().reason]).toEqual([400, 'INVALID_CURSOR']);
+  expect(response.headers).not.toHaveProperty('content-encoding');
+  expect(response.headers).not.toHaveProperty('etag');
 });
 
 test('bytes outside the schema of their operation do not go unseen in development', async () => {

@@ -72,20 +72,20 @@ describe('an upload that is refused', () => {
   ] as const)('%s gets a readable answer', async (_why, sent, status, reason) => {
     const port = await listen();
     for (let nth = 0; nth < 5; nth += 1) {
-      const answer = await upload(port, sent);
-      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-      expect(answer.toLowerCase()).toContain('connection: close');
-      expect(answer).toContain(`"reason":"${reason}"`);
+      const response = await upload(port, sent);
+      expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(response.toLowerCase()).toContain('connection: close');
+      expect(response).toContain(`"reason":"${reason}"`);
     }
   });
 
   test('after its whole body was read keeps its connection', async () => {
     const port = await listen();
-    const answer = await fetch(`http://127.0.0.1:${port}/v2/things`, {
+    const response = await fetch(`http://127.0.0.1:${port}/v2/things`, {
       method: 'POST',
       headers: { ...authorizedHeaders, 'content-type': 'application/json' },
       body: JSON.stringify({ size: 7, pad: 'x'.repeat(500_000) }),
     });
-    expect([answer.status, answer.headers.get('connection')]).toEqual([400, 'keep-alive']);
+    expect([response.status, response.headers.get('connection')]).toEqual([400, 'keep-alive']);
   });
 });

@@ -90,10 +90,10 @@ function hasUnreadBody(request: IncomingMessage): boolean {
  * sent, but the response stays open until the client has sent its body, within the limits of the drain.
  */
 function replyThenDrain(kit: ServerContext, request: IncomingMessage, text: string): Readable {
-  const answer = new PassThrough();
-  answer.write(text);
-  kit.bodyDrain.drain(request, () => answer.end());
-  return answer;
+  const response = new PassThrough();
+  response.write(text);
+  kit.bodyDrain.drain(request, () => response.end());
+  return response;
 }
 
 function reportUndeclaredStatus(kit: ServerContext, operation: Operation | null, status: number): void {

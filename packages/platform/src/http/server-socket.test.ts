@@ -26,13 +26,13 @@ async function listen(
 
 function exchange(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    let answer = '';
+    let response = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
     socket.setEncoding('utf8');
     socket.on('data', (chunk: string) => {
-      answer += chunk;
+      response += chunk;
     });
-    socket.on('close', () => resolve(answer));
+    socket.on('close', () => resolve(response));
     socket.on('error', reject);
   });
 }
@@ -46,20 +46,20 @@ test.each([
   ['text that is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n', 'MALFORMED_HTTP'],
 ])('%s get an error body, a request id and a closed connection', async (_name, text, reason) => {
   const { port } = await listen();
-  const answer = await exchange(port, text);
-  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-  expect(answer).toMatch(/\r\nx-request-id: req_/);
-  expect(answer).toContain(`"reason":"${reason}"`);
+  const response = await exchange(port, text);
+  expect(response).toMatch(/^HTTP\/1\.1 400 /);
+  expect(response).toMatch(/\r\nx-request-id: req_/);
+  expect(response).toContain(`"reason":"${reason}"`);
 });
 
 test('a path that cannot be decoded is refused in the usual form', async () => {
   const { port } = await listen();
-  const answer = await fetch(`http://127.0.0.1:${port}/v2/things/%zz`, { headers: authorizedHeaders });
-  expect([answer.status, ((await answer.json()) as { reason: string }).reason]).toEqual([
+  const response = await fetch(`http://127.0.0.1:${port}/v2/things/%zz`, { headers: authorizedHeaders });
+  expect([response.status, ((await response.json()) as { reason: string }).reason]).toEqual([
     404,
     'ROUTE_NOT_FOUND',
   ]);
-  expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+  expect(response.headers.get('x-request-id')).toMatch(/^req_/);
 });
 
 test('a handler learns that its client left', async () => {

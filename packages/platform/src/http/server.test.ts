@@ -47,14 +47,14 @@ function bindAll(server: TestServer): void {
 
 test('an answer carries a request id of ours, the limits, and never one taken from the client', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({
+  const response = await fastify.inject({
     url: '/v2/things/a',
     headers: { ...authorizedHeaders, 'x-request-id': 'req_of_the_client' },
   });
-  expect(answer.statusCode).toBe(200);
-  expect(answer.json()).toEqual({ id: 'a', size: 5, key: null });
-  expect(parseId('req', String(answer.headers['x-request-id']))).not.toBeNull();
-  expect(answer.headers).toMatchObject({
+  expect(response.statusCode).toBe(200);
+  expect(response.json()).toEqual({ id: 'a', size: 5, key: null });
+  expect(parseId('req', String(response.headers['x-request-id']))).not.toBeNull();
+  expect(response.headers).toMatchObject({
     'ratelimit-policy': '"organisation";q=60;w=60',
     ratelimit: '"organisation";r=59;t=1',
     'x-ratelimit-limit-requests': '60',
@@ -143,30 +143,30 @@ test('every failure has the body of its family, the limits and a request id', as
     },
   ] as const;
   for (const { request, status, family, ...rest } of cases) {
-    const answer = await fastify.inject(request);
+    const response = await fastify.inject(request);
     const name = `${'method' in request ? request.method : 'GET'} ${request.url}`;
-    expect(answer.statusCode, name).toBe(status);
-    expect(answer.headers['content-type'], name).toBe('application/json; charset=utf-8');
-    expect(answer.headers, name).toMatchObject({
+    expect(response.statusCode, name).toBe(status);
+    expect(response.headers['content-type'], name).toBe('application/json; charset=utf-8');
+    expect(response.headers, name).toMatchObject({
       'x-request-id': expect.stringMatching(/^req_/),
       ratelimit: expect.any(String),
       'ratelimit-policy': expect.any(String),
       'x-ratelimit-remaining-requests': expect.any(String),
     });
-    expect(errorBodyFor(family, status).safeParse(answer.json()).error, name).toBeUndefined();
-    if ('reason' in rest) expect(answer.json().reason, name).toBe(rest.reason);
+    expect(errorBodyFor(family, status).safeParse(response.json()).error, name).toBeUndefined();
+    if ('reason' in rest) expect(response.json().reason, name).toBe(rest.reason);
   }
 });
 
 test('a validation error names the field, says what is wrong and suggests what to send', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({
+  const response = await fastify.inject({
     method: 'POST',
     url: '/v2/things',
     headers: authorizedHeaders,
     payload: { size: 7 },
   });
-  expect(answer.json()).toMatchObject({
+  expect(response.json()).toMatchObject({
     message: 'Input validation failed',
     code: 'BAD_REQUEST',
     issues: [{ message: 'must be a multiple of 8', path: ['size'], code: 'not_multiple_of' }],
@@ -178,13 +178,13 @@ test('a validation error names the field, says what is wrong and suggests what t
 
 test('the inference body can be read by flat and by nested clients', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({
+  const response = await fastify.inject({
     method: 'POST',
     url: '/v1/chat',
     headers: authorizedHeaders,
     payload: {},
   });
-  expect(answer.json()).toMatchObject({
+  expect(response.json()).toMatchObject({
     object: 'error',
     type: 'invalid_request_error',
     param: 'model',
@@ -196,32 +196,32 @@ test('the inference body can be read by flat and by nested clients', async () =>
 
 test('unknown fields are ignored and named; a wrong field is still refused', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({
+  const response = await fastify.inject({
     method: 'POST',
     url: '/v2/things?dry=1',
     headers: authorizedHeaders,
     payload: { size: 8, 'wéird\r\nX: 1': 1, extra: { deep: true } },
   });
-  expect(answer.statusCode).toBe(201);
-  expect(answer.headers['x-ignored-fields']).toBe('dry, w%C3%A9ird%0D%0AX%3A%201, extra');
+  expect(response.statusCode).toBe(201);
+  expect(response.headers['x-ignored-fields']).toBe('dry, w%C3%A9ird%0D%0AX%3A%201, extra');
 });
 
 test('a key without the scope is refused and told which scope it lacks', async () => {
   const { fastify } = serverWith({ principal: testPrincipal({ scopes: new Set() }) });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect(answer.statusCode).toBe(403);
-  expect(answer.json()).toMatchObject({ reason: 'INSUFFICIENT_SCOPE', requiredScope: 'rentals:read' });
+  const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect(response.statusCode).toBe(403);
+  expect(response.json()).toMatchObject({ reason: 'INSUFFICIENT_SCOPE', requiredScope: 'rentals:read' });
 });
 
 test('a refused request names the limit that bit, whose it is and when to come back', async () => {
   const principal = testPrincipal({ limits: { organisationRpm: 60, keyRpm: 1 } });
   const { fastify } = serverWith({ principal });
   await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect(answer.statusCode).toBe(429);
-  expect(answer.headers['retry-after']).toBe('60');
-  expect(answer.headers['ratelimit']).toBe('"organisation";r=59;t=1, "key";r=0;t=60');
-  expect(answer.json().limit).toEqual({
+  const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect(response.statusCode).toBe(429);
+  expect(response.headers['retry-after']).toBe('60');
+  expect(response.headers['ratelimit']).toBe('"organisation";r=59;t=1, "key";r=0;t=60');
+  expect(response.json().limit).toEqual({
     name: 'key',
     scope: 'key',
     limit: 1,
@@ -257,10 +257,10 @@ test('the limits are on the answer also when authentication itself breaks', asyn
   const authenticate: HttpServerOptions['authenticate'] = () =>
     Promise.reject(new Error('database password is hunter2'));
   const { fastify, lines } = serverWith({ authenticate });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect(answer.statusCode).toBe(500);
-  expect(answer.headers['ratelimit']).toBeDefined();
-  expect(answer.body).not.toContain('hunter2');
+  const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect(response.statusCode).toBe(500);
+  expect(response.headers['ratelimit']).toBeDefined();
+  expect(response.body).not.toContain('hunter2');
   expect(lines.some((line) => line.includes('"level":"error"'))).toBe(true);
 });
 
@@ -300,34 +300,34 @@ test.each([
   ['an empty body', '', 'application/json', 400, 'VALIDATION_FAILED'],
 ])('%s is refused as the caller’s mistake', async (_what, payload, contentType, status, reason) => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({
+  const response = await fastify.inject({
     method: 'POST',
     url: '/v2/things',
     headers: { ...authorizedHeaders, 'content-type': contentType },
     payload,
   });
-  expect([answer.statusCode, answer.json().reason]).toEqual([status, reason]);
-  expect(answer.headers['ratelimit']).toBeDefined();
+  expect([response.statusCode, response.json().reason]).toEqual([status, reason]);
+  expect(response.headers['ratelimit']).toBeDefined();
 });
 
 test('an unauthenticated body is refused before it is read', async () => {
   const { fastify } = serverWith();
   const headers = { 'content-type': 'application/json' };
-  const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: '{"size":' });
-  expect(answer.statusCode).toBe(401);
+  const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: '{"size":' });
+  expect(response.statusCode).toBe(401);
 });
 
 test('an operation without a body ignores whatever is sent with it', async () => {
   const { fastify } = serverWith();
   for (const contentType of ['application/json', 'text/plain']) {
     const headers = { ...authorizedHeaders, 'content-type': contentType };
-    const answer = await fastify.inject({
+    const response = await fastify.inject({
       method: 'DELETE',
       url: '/v2/things/a',
       headers,
       payload: 'rubbish',
     });
-    expect([answer.statusCode, answer.body], contentType).toEqual([204, '']);
+    expect([response.statusCode, response.body], contentType).toEqual([204, '']);
   }
 });
 
@@ -339,8 +339,8 @@ test('an answer outside its schema is a loud 500 in development and goes out as 
     const server = serverWith({ validateResponses }, ({ serve }) => {
       serve(getThing, async () => ({ id: 'a', size: 1, key: null, leaked: 'field' }));
     });
-    const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-    expect(answer.statusCode).toBe(status);
+    const response = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+    expect(response.statusCode).toBe(status);
     expect(server.lines.some((line) => line.includes('outside its schema'))).toBe(validateResponses);
   }
 });
@@ -349,10 +349,10 @@ test('what a bug says stays in the log; the caller gets a request id', async () 
   const server = serverWith({}, ({ serve }) => {
     serve(getThing, () => Promise.reject(new Error('relation "secrets" does not exist')));
   });
-  const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect(answer.statusCode).toBe(500);
-  expect(answer.body).not.toContain('secrets');
-  const { requestId } = z.object({ requestId: z.string() }).parse(answer.json());
+  const response = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect(response.statusCode).toBe(500);
+  expect(response.body).not.toContain('secrets');
+  const { requestId } = z.object({ requestId: z.string() }).parse(response.json());
   expect(server.lines.some((line) => line.includes(requestId) && line.includes('relation'))).toBe(true);
 });
 
@@ -383,8 +383,8 @@ test('the interface’s operations answer the interface’s statuses for the sam
 test.each(['', ' ', 'x'.repeat(256), 'naïve'])('the idempotency key %j is refused', async (key) => {
   const { fastify } = serverWith();
   const headers = { ...authorizedHeaders, 'idempotency-key': key };
-  const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: { size: 8 } });
-  expect([answer.statusCode, answer.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
+  const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: { size: 8 } });
+  expect([response.statusCode, response.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
 });
 
 test('a handler that takes too long is answered for, with a time to come back', async () => {
@@ -395,8 +395,8 @@ test('a handler that takes too long is answered for, with a time to come back', 
         new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('left')))),
     );
   });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect([answer.statusCode, answer.json().reason, answer.headers['retry-after']]).toEqual([
+  const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect([response.statusCode, response.json().reason, response.headers['retry-after']]).toEqual([
     503,
     'SERVICE_UNAVAILABLE',
     '1',
@@ -421,8 +421,8 @@ test('with the limiter degraded requests pass and still carry the policy', async
     peek: () => Promise.reject(new Error('not asked')),
   };
   const { fastify } = serverWith({ limiter });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect([answer.statusCode, answer.headers['ratelimit']]).toEqual([200, '"organisation";r=60;t=0']);
+  const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect([response.statusCode, response.headers['ratelimit']]).toEqual([200, '"organisation";r=60;t=0']);
 });
 
 test('a handler can add headers, and reads who is calling', async () => {
@@ -431,8 +431,8 @@ test('a handler can add headers, and reads who is calling', async () => {
       reply({ id: requirePrincipal(context).orgId, size: 1, key: null }, { link: '<x>; rel="next"' }),
     );
   });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
-  expect([answer.json().id, answer.headers['link']]).toEqual([principal.orgId, '<x>; rel="next"']);
+  const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  expect([response.json().id, response.headers['link']]).toEqual([principal.orgId, '<x>; rel="next"']);
 });
 
 test('only operations of the contract can be served, each once', () => {
@@ -456,13 +456,13 @@ test('no key ever reaches a log line', async () => {
 
 test('a path asked with a method it does not have says which methods it has', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({
+  const response = await fastify.inject({
     method: 'POST',
     url: '/v2/things/a?x=1',
     headers: authorizedHeaders,
   });
-  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'DELETE, GET']);
-  expect(answer.json()).toMatchObject({ reason: 'METHOD_NOT_ALLOWED', suggestion: 'Use DELETE or GET.' });
+  expect([response.statusCode, response.headers.allow]).toEqual([405, 'DELETE, GET']);
+  expect(response.json()).toMatchObject({ reason: 'METHOD_NOT_ALLOWED', suggestion: 'Use DELETE or GET.' });
 });
 
 test.each([
@@ -473,7 +473,7 @@ test.each([
 ])('a body that is no JSON is told where, without a word of it: %j', async (payload, message) => {
   const { fastify } = serverWith();
   const headers = { ...authorizedHeaders, 'content-type': 'application/json' };
-  const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload });
-  expect([answer.statusCode, answer.json().reason]).toEqual([400, 'MALFORMED_JSON']);
-  expect(answer.json().message).toBe(message);
+  const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload });
+  expect([response.statusCode, response.json().reason]).toEqual([400, 'MALFORMED_JSON']);
+  expect(response.json().message).toBe(message);
 });

@@ -73,8 +73,8 @@ function serve(withSessions = true, limits: Partial<HttpLimits> = {}) {
   });
   server.serve(createThing, async () => ({ id: 'x', size: 8, key: null }));
   const ask = async (url: string, headers: Record<string, string>, method: 'GET' | 'POST' = 'GET') => {
-    const answer = await server.fastify.inject({ method, url, headers });
-    return { status: answer.statusCode, json: answer.json() as Record<string, unknown> };
+    const response = await server.fastify.inject({ method, url, headers });
+    return { status: response.statusCode, json: response.json() as Record<string, unknown> };
   };
   return { ask, asked };
 }
@@ -99,12 +99,12 @@ describe('a person who is signed in', () => {
       { cookie, origin },
       { authorization: `Bearer ${token}` },
     ]) {
-      const answer = await ask('/v2/things/1', {
+      const response = await ask('/v2/things/1', {
         ...headers,
         'millrace-organisation': 'org_1',
         'millrace-mode': 'test',
       });
-      expect(answer).toMatchObject({ status: 200, json: { id: `user ${person.userId}` } });
+      expect(response).toMatchObject({ status: 200, json: { id: `user ${person.userId}` } });
       expect((await ask('/v2/who', headers)).json).toEqual({ userId: person.userId });
     }
     expect(asked).toEqual(Array(3).fill({ organisation: 'org_1', mode: 'test' }));
@@ -165,8 +165,8 @@ describe('who is not', () => {
 
   it('and has a key is who the key says, whatever cookie the browser adds', async () => {
     const { ask } = serve();
-    const answer = await ask('/v2/things/1', { ...authorizedHeaders, cookie, ...ownPage });
-    expect(String(answer.json['id'])).toMatch(/^key /);
+    const response = await ask('/v2/things/1', { ...authorizedHeaders, cookie, ...ownPage });
+    expect(String(response.json['id'])).toMatch(/^key /);
   });
 
   it('cannot sign in where nobody can: a token is judged as the key that it is not', async () => {

@@ -25,14 +25,14 @@ test.each([
   ['keys that a parser would refuse', '{"__proto__":1}'],
   ['nothing but a blank', ' '],
 ])('a signed body reaches its handler as it was sent: %s', async (_what, text) => {
-  const answer = await post(hearing(), text);
-  expect([answer.statusCode, answer.json()]).toEqual([200, { heard: text }]);
-  expect(answer.headers).not.toHaveProperty('x-ignored-fields');
+  const response = await post(hearing(), text);
+  expect([response.statusCode, response.json()]).toEqual([200, { heard: text }]);
+  expect(response.headers).not.toHaveProperty('x-ignored-fields');
 });
 
 test('a signed body that is missing is an empty text, for the handler to refuse', async () => {
-  const answer = await hearing().fastify.inject({ method: 'POST', url: '/v2/hear' });
-  expect([answer.statusCode, answer.json()]).toEqual([200, { heard: '' }]);
+  const response = await hearing().fastify.inject({ method: 'POST', url: '/v2/hear' });
+  expect([response.statusCode, response.json()]).toEqual([200, { heard: '' }]);
 });
 
 test('a signed body of another media type or beyond the limit is refused like any other', async () => {
@@ -45,7 +45,7 @@ test('callers with signed bodies are counted apart from others of their address,
   const server = hearing({ limits: { anonymousRpm: 1, signedRpm: 3 } });
   const other = () => server.fastify.inject({ method: 'POST', url: '/v1/marketplace', payload: {} });
   expect([(await other()).statusCode, (await other()).statusCode]).toEqual([200, 429]);
-  const heard = [];
-  for (let n = 0; n < 4; n += 1) heard.push((await post(server, '{}')).statusCode);
-  expect(heard).toEqual([200, 200, 200, 429]);
+  const received = [];
+  for (let n = 0; n < 4; n += 1) received.push((await post(server, '{}')).statusCode);
+  expect(received).toEqual([200, 200, 200, 429]);
 });

@@ -41,10 +41,10 @@ test.each(['/v2/things', '/v1/chat'])(
   async (path) => {
     const server = serverWith(50);
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-    const answer = await sendPart(port, path);
-    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-    expect(answer.toLowerCase()).toContain('body_timeout');
+    const response = await sendPart(port, path);
+    expect(response).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(response).toMatch(/\r\nconnection: close\r\n/i);
+    expect(response.toLowerCase()).toContain('body_timeout');
     expect(server.lines.some((line) => line.includes('"level":"error"'))).toBe(false);
   },
 );
@@ -61,13 +61,13 @@ describe('a body that is not plain UTF-8', () => {
   ])('is refused with 415 %s', async (_what, headers, type) => {
     const { fastify } = serverWith();
     const sent = { ...authorizedHeaders, ...headers, 'content-type': type };
-    const answer = await fastify.inject({
+    const response = await fastify.inject({
       method: 'POST',
       url: '/v2/things',
       headers: sent,
       payload: '{"size":8}',
     });
-    expect([answer.statusCode, answer.json().reason]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    expect([response.statusCode, response.json().reason]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
   });
 
   test.each([
@@ -77,12 +77,12 @@ describe('a body that is not plain UTF-8', () => {
   ])('is read with %j and %s', async (headers, type) => {
     const { fastify } = serverWith();
     const sent = { ...authorizedHeaders, ...headers, 'content-type': type };
-    const answer = await fastify.inject({
+    const response = await fastify.inject({
       method: 'POST',
       url: '/v2/things',
       headers: sent,
       payload: '{"size":8}',
     });
-    expect(answer.statusCode).toBe(201);
+    expect(response.statusCode).toBe(201);
   });
 });

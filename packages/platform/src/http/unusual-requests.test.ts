@@ -58,9 +58,9 @@ test.each([
       ...authorizedHeaders,
       ...('payload' in request ? { 'content-type': 'application/json' } : {}),
     };
-    const answer = await server.fastify.inject({ ...request, headers });
-    expect(answer.statusCode).toBe(status);
-    expect(answer.headers).toMatchObject({ ...limitHeaders, 'x-ratelimit-remaining-requests': '59' });
+    const response = await server.fastify.inject({ ...request, headers });
+    expect(response.statusCode).toBe(status);
+    expect(response.headers).toMatchObject({ ...limitHeaders, 'x-ratelimit-remaining-requests': '59' });
     expect(server.lines.filter((line) => line.includes('"msg":"request"'))).toHaveLength(1);
   },
 );
@@ -78,9 +78,9 @@ test('a key that could not be looked up is no failed authentication: it is not c
     Promise.reject(new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 }));
   const { fastify } = serverWith({ authenticate, limits: { failedAuthRpm: 1 } });
   for (let call = 0; call < 3; call += 1) {
-    const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers: authorizedHeaders });
-    expect(answer.statusCode).toBe(503);
-    expect(answer.headers).toMatchObject({ ...limitHeaders, 'retry-after': '1' });
+    const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers: authorizedHeaders });
+    expect(response.statusCode).toBe(503);
+    expect(response.headers).toMatchObject({ ...limitHeaders, 'retry-after': '1' });
   }
 });
 
@@ -88,14 +88,14 @@ test('JSON nested beyond all reason is refused, with and without an idempotency 
   const { fastify } = serverWith();
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   for (const extra of [{}, { 'idempotency-key': 'deep' }]) {
-    const answer = await fastify.inject({
+    const response = await fastify.inject({
       method: 'POST',
       url: '/v2/things',
       headers: { ...authorizedHeaders, 'content-type': 'application/json', ...extra },
       payload: `{"size":8,"x":${nested}}`,
     });
-    expect([answer.statusCode, answer.json().reason]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(answer.json().issues).toMatchObject([{ code: 'too_deep' }]);
+    expect([response.statusCode, response.json().reason]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(response.json().issues).toMatchObject([{ code: 'too_deep' }]);
   }
 });
 
@@ -109,16 +109,16 @@ test.each([
     const server = serverWith();
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
     const head = `${method} /v2/nothing HTTP/1.1\r\n${header}\r\nConnection: close\r\n\r\n`;
-    const answer = await new Promise<string>((resolve, reject) => {
+    const response = await new Promise<string>((resolve, reject) => {
       let text = '';
       const socket = connect(port, '127.0.0.1', () => socket.write(head));
       socket.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
       socket.on('close', () => resolve(text));
       socket.on('error', reject);
     });
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(answer).toMatch(/\r\nratelimit: /);
-    expect(answer).toContain(`"reason":"${reason}"`);
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(response).toMatch(/\r\nratelimit: /);
+    expect(response).toContain(`"reason":"${reason}"`);
     expect(server.lines.some((line) => line.includes('"level":"error"'))).toBe(false);
   },
 );
@@ -128,9 +128,9 @@ test('a deprecated list says both where its successor and where its next page is
   const server = createTestServer({ contract: { ...testContract, deprecations: { feed: notice } } });
   open.push(server);
   server.serve(feed, async () => reply({ items: [] }, { link: '</v2/feed?cursor=x>; rel="next"' }));
-  const answer = await server.fastify.inject({ url: '/v2/feed', headers: authorizedHeaders });
-  expect(answer.headers['deprecation']).toBe('@1577836800');
-  expect(answer.headers['link']).toBe(
+  const response = await server.fastify.inject({ url: '/v2/feed', headers: authorizedHeaders });
+  expect(response.headers['deprecation']).toBe('@1577836800');
+  expect(response.headers['link']).toBe(
     '</v2/things>; rel="successor-version", </v2/feed?cursor=x>; rel="next"',
   );
 });

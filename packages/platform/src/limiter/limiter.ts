@@ -31,8 +31,8 @@ const defaultTimeoutMs = 250;
 const warnEveryMs = 30_000;
 
 /** The script answers whole numbers and nothing else. */
-function parseScriptResult(answer: unknown): readonly number[] {
-  if (Array.isArray(answer) && answer.every((value) => typeof value === 'number')) return answer;
+function parseScriptResult(response: unknown): readonly number[] {
+  if (Array.isArray(response) && response.every((value) => typeof value === 'number')) return response;
   throw new TypeError('The limiter script answered something else than numbers.');
 }
 
@@ -45,7 +45,7 @@ export function createLimiter(options: LimiterOptions): RefundingLimiter {
   let silentUntilMs = Number.NEGATIVE_INFINITY;
 
   async function run({ tag, policies }: RateRequest, costs: readonly number[], consume: boolean) {
-    const answer = await valkey.run(limiterScript, {
+    const response = await valkey.run(limiterScript, {
       keys: policies.map((policy) => limitKey(tag, policy)),
       args: [
         options.nowMs === undefined ? '' : String(options.nowMs()),
@@ -54,7 +54,7 @@ export function createLimiter(options: LimiterOptions): RefundingLimiter {
       ],
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     });
-    const [passed, ...used] = parseScriptResult(answer);
+    const [passed, ...used] = parseScriptResult(response);
     return { passed: passed === 1, used };
   }
 

@@ -58,7 +58,7 @@ describe('a runner with a database', () => {
 
   it('gives each item to one of many workers at once, and leaves nothing behind', async () => {
     const items = Array.from({ length: 40 }, (_, index) => `item ${index}`);
-    const begun: string[] = [];
+    const started: string[] = [];
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     // Workers that have items, or have seen that none is left. One that looks after the release may take what is done already.
@@ -69,17 +69,17 @@ describe('a runner with a database', () => {
           key,
           work: async (item) => {
             hasLooked.add(nth);
-            begun.push(item);
+            started.push(item);
             await released;
           },
         })
         .finally(() => hasLooked.add(nth)),
     );
-    while (begun.length < 8 || hasLooked.size < runs.length) await new Promise(setImmediate);
+    while (started.length < 8 || hasLooked.size < runs.length) await new Promise(setImmediate);
     expect(await freeOf(items)).toEqual([]);
     release();
     const reports = await Promise.all(runs);
-    expect(begun.toSorted()).toEqual(items.toSorted());
+    expect(started.toSorted()).toEqual(items.toSorted());
     expect(reports.reduce((sum, { done }) => sum + done, 0)).toBe(40);
     expect(await rows()).toEqual([]);
   });
@@ -97,20 +97,20 @@ describe('a runner with a database', () => {
   });
 
   it('renews a claim that has run down while its item waited for a place, and leaves an item that was taken over', async () => {
-    const begun: string[] = [];
+    const started: string[] = [];
     const slow = { ...loop, atOnce: 1, timeoutMs: 60_000 };
     const releases: (() => void)[] = [];
     const running = createItemRunner(slow, { clock, log, db, claims: true }).run(['a', 'b', 'c'], {
       key,
       work: async (item: string) => {
-        begun.push(item);
+        started.push(item);
         await new Promise<void>((resolve) => void releases.push(resolve));
       },
     });
-    while (begun.length < 1) await new Promise(setImmediate);
+    while (started.length < 1) await new Promise(setImmediate);
     await clock.advance(50_000);
     releases[0]?.();
-    while (begun.length < 2) await new Promise(setImmediate);
+    while (started.length < 2) await new Promise(setImmediate);
     // Without the renewal the claim of b would have run out by now.
     await clock.advance(50_000);
     expect(await freeOf(['b', 'c'])).toEqual(['c']);
@@ -123,7 +123,7 @@ describe('a runner with a database', () => {
     );
     releases[1]?.();
     expect(await running).toEqual({ done: 2, failed: 0, skipped: 1 });
-    expect(begun).toEqual(['a', 'b']);
+    expect(started).toEqual(['a', 'b']);
     expect(await rows()).toMatchObject([{ item: 'c', failures: 1 }]);
   });
 

@@ -70,12 +70,12 @@ describe('an item runner', () => {
 
   it('does not begin an item again whose earlier work still hangs', async () => {
     const { runner, clock } = harness();
-    let begun = 0;
+    let started = 0;
     const once = () =>
       runner.run(['hangs'], {
         key,
         work: () => {
-          begun += 1;
+          started += 1;
           return hang();
         },
       });
@@ -84,7 +84,7 @@ describe('an item runner', () => {
     await first;
     await clock.advance(10_000);
     expect(await once()).toEqual({ done: 0, failed: 0, skipped: 1 });
-    expect(begun).toBe(1);
+    expect(started).toBe(1);
   });
 
   it('answers after its patience and goes on beside items that are under way', async () => {
@@ -138,12 +138,12 @@ describe('an item runner', () => {
   it('begins no further item after the abort, and does not count aborted items as failures', async () => {
     const { runner, logged } = harness();
     const stopping = new AbortController();
-    const begun: string[] = [];
+    const started: string[] = [];
     const running = runner.run(['a', 'b', 'c'], {
       key,
       signal: stopping.signal,
       work: async (item, signal) => {
-        begun.push(item);
+        started.push(item);
         await new Promise((_, reject) => {
           signal.addEventListener('abort', () => reject(new Error('stopped')));
         });
@@ -152,7 +152,7 @@ describe('an item runner', () => {
     await new Promise(setImmediate);
     stopping.abort();
     expect(await running).toEqual({ done: 0, failed: 2, skipped: 1 });
-    expect(begun).toEqual(['a', 'b']);
+    expect(started).toEqual(['a', 'b']);
     expect(logged).toEqual([]);
   });
 });

@@ -158,7 +158,7 @@ class Runner implements ItemRunner {
   async run<T>(items: readonly T[], work: ItemWork<T>): Promise<RunReport> {
     const byKey = new Map(items.map((item) => [rowKeyOf(work.key(item)), item]));
     const counts = { done: 0, failed: 0, problems: [] as unknown[], hasAnswered: false };
-    const begun: Promise<void>[] = [];
+    const started: Promise<void>[] = [];
     const idle = [...byKey.keys()].filter((key) => !this.#running.has(key));
     const { ready, known } = await this.#takeReady(idle);
     const takenMs = this.#clock.monotonicMs();
@@ -182,13 +182,13 @@ class Runner implements ItemRunner {
         )
         .then(() => void this.#placed.delete(placed));
       this.#placed.add(placed);
-      begun.push(placed);
+      started.push(placed);
     }
-    await this.#patiently(Promise.all(begun), work.patienceMs);
+    await this.#patiently(Promise.all(started), work.patienceMs);
     counts.hasAnswered = true;
     // Only the record of a failure can get here: then nothing is known of the item, and the loop itself must wait.
     if (counts.problems.length > 0) throw counts.problems[0];
-    return { done: counts.done, failed: counts.failed, skipped: byKey.size - begun.length };
+    return { done: counts.done, failed: counts.failed, skipped: byKey.size - started.length };
   }
 
   /** A failure that cannot be recorded fails the round; one of a round that has answered is at least logged. */
@@ -204,14 +204,14 @@ class Runner implements ItemRunner {
     const { db } = this.#options;
     const waitedMs = this.#clock.monotonicMs() - takenMs;
     if (db === undefined || this.#holder === null || waitedMs < RENEW_AFTER_MS) return true;
-    let isOurs = false;
+    let isOwn = false;
     try {
-      isOurs = await db.transaction({ name: 'renew claim', isolation }, (tx) =>
+      isOwn = await db.transaction({ name: 'renew claim', isolation }, (tx) =>
         extendClaim(tx, this.#held([key]), this.#loop.timeoutMs + CLAIM_MARGIN_MS),
       );
-      return isOurs;
+      return isOwn;
     } finally {
-      if (!isOurs) this.#leave();
+      if (!isOwn) this.#leave();
     }
   }
 
@@ -297,8 +297,8 @@ class Runner implements ItemRunner {
     const again = (): void => {
       if (!this.#running.has(key)) return;
       extend().then(
-        (isOurs) => {
-          if (isOurs) this.#clock.after(CLAIM_MARGIN_MS, again);
+        (isOwn) => {
+          if (isOwn) this.#clock.after(CLAIM_MARGIN_MS, again);
         },
         (error: unknown) => {
           log.warn({ err: error, loop: this.#loop.name, item: key }, 'a hanging item could not be kept');

@@ -31,7 +31,7 @@ export interface Mailer {
   /** The mailbox that letters come from. */
   readonly from: EmailAddress;
   /** Never throws for what servers do. */
-  send(letter: Email): Promise<SendOutcome>;
+  send(email: Email): Promise<SendOutcome>;
 }
 
 /**

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSmtpMailer, type Email } from './index.ts';
 
 const from = { name: 'Example Cloud', address: 'notices@example.com' };
-const letter: Email = {
+const email: Email = {
   messageId: '1.2@example.com',
   to: { name: 'Ada <ada@elsewhere.test>, "Eve"', address: 'ada@example.com' },
   subject: 'Your balance\r\nBcc: eve@example.com ends — soon',
@@ -21,7 +21,7 @@ async function startServer(options: Parameters<typeof startSmtpServer>[0] = {}) 
 describe('a letter', () => {
   test('reaches its one mailbox as it was written, whatever stands in its headers', async () => {
     const { smtp, mailer } = await startServer({ withPassword: true });
-    expect(await mailer.send(letter)).toEqual({ kind: 'sent' });
+    expect(await mailer.send(email)).toEqual({ kind: 'sent' });
     expect(smtp.letters).toHaveLength(1);
     const [received] = smtp.letters;
     expect(received).toMatchObject({ from: 'notices@example.com', to: ['ada@example.com'] });
@@ -40,7 +40,7 @@ describe('a letter', () => {
   test('for more than one mailbox is refused before anybody is asked', async () => {
     const { smtp, mailer } = await startServer();
     const to = { name: null, address: 'ada@example.com,eve@example.com' };
-    expect(await mailer.send({ ...letter, to })).toMatchObject({ kind: 'refused' });
+    expect(await mailer.send({ ...email, to })).toMatchObject({ kind: 'refused' });
     expect(smtp.letters).toEqual([]);
   });
 
@@ -53,31 +53,31 @@ describe('a letter', () => {
   ] as const)('that is answered at %s with %i is %s, with what the server said', async (step, code, kind) => {
     const { smtp, mailer } = await startServer();
     smtp.refuse(step, { code, text: 'for a reason' });
-    expect(await mailer.send(letter)).toEqual({ kind, reason: expect.stringContaining('for a reason') });
+    expect(await mailer.send(email)).toEqual({ kind, reason: expect.stringContaining('for a reason') });
   });
 });
 
 describe('a server', () => {
   test('that cannot prove who it is gets neither a letter nor a password', async () => {
     const { smtp, mailer } = await startServer({ impostor: true, withPassword: true });
-    expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
+    expect(await mailer.send(email)).toMatchObject({ kind: 'unavailable' });
     expect(smtp.letters).toEqual([]);
   });
 
   test('that does not know us, is gone or says nothing is unavailable, and nothing is held against the letter', async () => {
     const { smtp } = await startServer({ withPassword: true });
-    const stranger = createSmtpMailer({ url: smtp.url.replace('open', 'closed'), from, timeoutMs: 20_000 });
-    expect(await stranger.send(letter)).toMatchObject({ kind: 'unavailable' });
+    const outsider = createSmtpMailer({ url: smtp.url.replace('open', 'closed'), from, timeoutMs: 20_000 });
+    expect(await outsider.send(email)).toMatchObject({ kind: 'unavailable' });
 
     await using proxy = await startTcpProxy(smtp.url);
     const mailer = createSmtpMailer({ url: proxy.rewrite(smtp.url), from, timeoutMs: 1_000 });
     proxy.pause();
-    expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
+    expect(await mailer.send(email)).toMatchObject({ kind: 'unavailable' });
     proxy.cut();
-    expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
+    expect(await mailer.send(email)).toMatchObject({ kind: 'unavailable' });
     proxy.heal();
     await eventually({ what: 'the letter to be sent' }, async () => {
-      return (await mailer.send(letter)).kind === 'sent';
+      return (await mailer.send(email)).kind === 'sent';
     });
   });
 });

@@ -51,11 +51,11 @@ export function createSmtpMailer({ url, from, timeoutMs = TIMEOUT_MS }: SmtpOpti
   });
   return {
     from,
-    send: async (letter): Promise<SendOutcome> => {
-      if (!isSingleAddress(letter.to.address))
+    send: async (email): Promise<SendOutcome> => {
+      if (!isSingleAddress(email.to.address))
         return { kind: 'refused', reason: 'The address is not one mailbox.' };
       try {
-        await transport.sendMail(toSmtpMessage(letter, from));
+        await transport.sendMail(toSmtpMessage(email, from));
         return { kind: 'sent' };
       } catch (error) {
         if (!(error instanceof Error)) throw error;

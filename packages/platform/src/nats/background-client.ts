@@ -46,15 +46,15 @@ export function connectNatsInBackground(
   });
 
   function subscribeLater(...listen: Parameters<NatsClient['subscribe']>): NatsSubscription {
-    let begun: NatsSubscription | undefined;
+    let started: NatsSubscription | undefined;
     const begin = (found: NatsClient): void => {
-      begun = found.subscribe(...listen);
+      started = found.subscribe(...listen);
     };
     waiting.add(begin);
     return {
       close: async () => {
         waiting.delete(begin);
-        await begun?.close();
+        await started?.close();
       },
     };
   }

@@ -109,8 +109,8 @@ interface ClientDeps {
   readonly standing: ConnectionState;
 }
 
-function createClient(parts: ClientDeps): NatsClient {
-  const { connection, manager, streams, clock, log, standing } = parts;
+function createClient(deps: ClientDeps): NatsClient {
+  const { connection, manager, streams, clock, log, standing } = deps;
   const onReconnect = (listener: () => void): (() => void) => {
     standing.onReconnect.add(listener);
     return () => standing.onReconnect.delete(listener);
@@ -146,7 +146,7 @@ function createClient(parts: ClientDeps): NatsClient {
 
     subscribe(subject, { queue }, handler) {
       const subscription = connection.subscribe(subject, queue === undefined ? {} : { queue });
-      const handled = handleEach(subscription, (message) => respond(parts, message, handler));
+      const handled = handleEach(subscription, (message) => respond(deps, message, handler));
       return {
         async close() {
           await subscription.drain();
@@ -161,7 +161,7 @@ function createClient(parts: ClientDeps): NatsClient {
       const messages = await consumer.consume({ max_messages: spec.maxInFlight });
       return toSubscription(
         messages,
-        handleEach(messages, (message) => acknowledge(parts, message, handler)),
+        handleEach(messages, (message) => acknowledge(deps, message, handler)),
       );
     },
 

@@ -30,15 +30,15 @@ type List = (pattern: string) => AsyncIterable<BucketEntry>;
  * the question. A copy of the bucket that was cut off from the others cannot pass for the bucket.
  */
 export function followBucket(
-  parts: BucketDeps,
+  deps: BucketDeps,
   bucket: string,
   list: List,
   options: FollowOptions,
 ): BucketFollower {
-  const { manager, streams, clock, log } = parts;
+  const { manager, streams, clock, log } = deps;
   const stream = bucketStream(bucket);
   const closing = new AbortController();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   /** When the bucket was made: another time is another bucket, whose revisions begin anew. */
   let made: string | null = null;
   /** All changes up to this revision have been told. */
@@ -84,7 +84,7 @@ export function followBucket(
     target = null;
     freshAtMs = askedAtMs;
     options.onBegin(present.filter((entry) => entry.value !== null));
-    begun.resolve();
+    started.resolve();
   }
 
   function giveUp(): void {
@@ -97,7 +97,7 @@ export function followBucket(
   async function watchOver(messages: ConsumerMessages): Promise<void> {
     const broken = new AbortController();
     const end = (): void => broken.abort();
-    const stopListening = parts.onReconnect(end);
+    const stopListening = deps.onReconnect(end);
     void messages.closed().finally(end);
     void closeWhenLost(messages, end);
     const until = AbortSignal.any([broken.signal, closing.signal]);
@@ -152,7 +152,7 @@ export function followBucket(
   const running = run();
 
   return {
-    begun: () => begun.promise,
+    begun: () => started.promise,
     freshAtMs: () => freshAtMs,
     async close() {
       closing.abort();

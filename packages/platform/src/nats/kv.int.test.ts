@@ -147,9 +147,9 @@ describe('following a bucket', () => {
     await bucket.write('model.new', 'new', 0);
     await eventually({ what: 'the new bucket' }, () => heard.begins.length === 2);
     // A follower that finds the bucket before the value is in it receives the value as a change.
-    const heardOf = () => [...(heard.begins.at(-1) ?? []), ...heard.changes].map(({ key }) => key);
-    await eventually({ what: 'the new value' }, () => heardOf().length > 0);
-    expect(heardOf()).toEqual(['model.new']);
+    const receivedOf = () => [...(heard.begins.at(-1) ?? []), ...heard.changes].map(({ key }) => key);
+    await eventually({ what: 'the new value' }, () => receivedOf().length > 0);
+    expect(receivedOf()).toEqual(['model.new']);
   });
 
   it('waits for a bucket that does not exist yet', async () => {

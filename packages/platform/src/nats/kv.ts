@@ -69,8 +69,8 @@ function storedEntry(bucket: string, message: StoredMsg): BucketEntry {
   return toEntry(bucket, { subject, seq, headers: header, text: () => message.string() });
 }
 
-export function openBucket(parts: BucketDeps, bucket: string): Bucket {
-  const { manager, streams, clock } = parts;
+export function openBucket(deps: BucketDeps, bucket: string): Bucket {
+  const { manager, streams, clock } = deps;
   const stream = bucketStream(bucket);
 
   async function* list(pattern: string): AsyncGenerator<BucketEntry> {
@@ -134,7 +134,7 @@ export function openBucket(parts: BucketDeps, bucket: string): Bucket {
       }
     },
 
-    follow: (options) => followBucket(parts, bucket, list, options),
+    follow: (options) => followBucket(deps, bucket, list, options),
   };
 }
 

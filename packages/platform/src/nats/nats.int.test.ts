@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 /** After an answer, everything that was sent before has arrived. A single ping may time out in a stall of the machine. */
-const answers = (of: Pick<NatsClient, 'ping'>): Promise<boolean> =>
+const responses = (of: Pick<NatsClient, 'ping'>): Promise<boolean> =>
   eventually({ what: 'an answer of NATS' }, () => of.ping().then(() => true));
 
 describe('a stream', () => {
@@ -122,17 +122,17 @@ describe('a stream', () => {
 
 describe('messages that are not stored', () => {
   it('reach every listener, and one of each queue', async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const listen = (who: string, queue?: string) =>
       client.subscribe(names.natsSubject('wake'), queue === undefined ? {} : { queue }, async () =>
-        heard.push(who),
+        received.push(who),
       );
     const listeners = [listen('a'), listen('b'), listen('q', 'shared'), listen('q', 'shared')];
-    await answers(client);
+    await responses(client);
     client.notify(names.natsSubject('wake'), {}, envelope);
-    await eventually({ what: 'three listeners' }, () => heard.length === 3);
+    await eventually({ what: 'three listeners' }, () => received.length === 3);
     await Promise.all(listeners.map((listener) => listener.close()));
-    expect(heard.toSorted()).toEqual(['a', 'b', 'q']);
+    expect(received.toSorted()).toEqual(['a', 'b', 'q']);
   });
 
   it('can be answered, and an asker without an answer is told so', async () => {
@@ -158,8 +158,8 @@ describe('the connection', () => {
     proxy.cut();
     const early = connectNatsInBackground({ servers: [proxy.rewrite(server)], name: 'test', log });
     onTestFinished(() => early.close());
-    const heard: string[] = [];
-    const hear = (subject: string) => early.subscribe(subject, {}, async () => heard.push(subject));
+    const received: string[] = [];
+    const hear = (subject: string) => early.subscribe(subject, {}, async () => received.push(subject));
     const [kept, dropped] = [names.natsSubject('early.kept'), names.natsSubject('early.dropped')];
     const listener = hear(kept);
     await hear(dropped).close();
@@ -169,11 +169,11 @@ describe('the connection', () => {
 
     proxy.heal();
     await eventually({ what: 'the first connection' }, () => early.connected());
-    await answers(early);
+    await responses(early);
     client.notify(dropped, 1, envelope);
     client.notify(kept, 1, envelope);
-    await eventually({ what: 'the message' }, () => heard.length > 0);
-    expect(heard).toEqual([kept]);
+    await eventually({ what: 'the message' }, () => received.length > 0);
+    expect(received).toEqual([kept]);
     await listener.close();
   });
 
@@ -191,16 +191,16 @@ describe('the connection', () => {
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
     const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const listener = fragile.subscribe(names.natsSubject('back'), {}, async (message) =>
-      heard.push(message.json()),
+      received.push(message.json()),
     );
-    await answers(fragile);
+    await responses(fragile);
     proxy.dropConnections();
     await eventually({ what: 'a message after the loss' }, async () => {
       client.notify(names.natsSubject('back'), 1, envelope);
-      await answers(client);
-      return heard.length > 0;
+      await responses(client);
+      return received.length > 0;
     });
     const message = { messageId: `${names.id}-back`, envelope };
     expect((await fragile.publish(subject, {}, message)).duplicate).toBe(false);

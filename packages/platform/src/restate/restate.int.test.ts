@@ -105,7 +105,7 @@ async function direct(path: string, headers: Record<string, string>): Promise<nu
   try {
     return await new Promise<number>((resolve, reject) => {
       const stream = session.request({ ':method': 'POST', ':path': path, ...headers });
-      stream.on('response', (answer) => resolve(Number(answer[constants.HTTP2_HEADER_STATUS])));
+      stream.on('response', (response) => resolve(Number(response[constants.HTTP2_HEADER_STATUS])));
       stream.on('error', reject);
       stream.end();
     });
@@ -223,14 +223,14 @@ describe('the endpoint', () => {
 
 describe('installations that share a Restate', () => {
   it('have services of their own, by a prefix that handlers and callers know nothing of', async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const listen = async (installation: string) => {
       const each = object({
         name: 'Probe',
         handlers: {
           record: async (ctx: ObjectContext) => {
             await step(ctx, 'note', { maxAttempts: 3, timeoutMs: 1_000 }, async () => {
-              heard.push(`${installation} ${ctx.key}`);
+              received.push(`${installation} ${ctx.key}`);
             });
           },
         },
@@ -250,8 +250,8 @@ describe('installations that share a Restate', () => {
     const [one, two] = [await listen('one'), await listen('two')];
     await one.into.send(call('first', 'record', { service: 'Probe', idempotencyKey: `${names.id}-p1` }));
     await two.into.send(call('second', 'record', { service: 'Probe', idempotencyKey: `${names.id}-p2` }));
-    await eventually({ what: 'both heard' }, async () => heard.length === 2);
-    expect(heard.toSorted()).toEqual(['one first', 'two second']);
+    await eventually({ what: 'both heard' }, async () => received.length === 2);
+    expect(received.toSorted()).toEqual(['one first', 'two second']);
     for (const { served, deploymentId } of [one, two]) {
       await unregisterDeployment(deploymentId);
       await served.close();

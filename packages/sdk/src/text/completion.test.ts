@@ -76,8 +76,8 @@ test('speed is what came after the first token, over the time that took', () => 
 describe('what the books say of a request', () => {
   const booked = { tokens_prompt: 3, tokens_completion: 2, tokens_cached: 1, cost_nano_usd: 70 };
   const absent = (status: number): Error => Object.assign(new Error('refused'), { status });
-  const booksOf = (answers: readonly (Error | typeof booked)[]) => {
-    const left = [...answers];
+  const booksOf = (responses: readonly (Error | typeof booked)[]) => {
+    const left = [...responses];
     return {
       usage: {
         getRequest: async () => {

@@ -48,10 +48,13 @@ describe('a server that does not keep to the protocol', () => {
     for (const close of closing.splice(0)) close();
   });
 
-  async function meet(answer: (socket: Socket, call: Buffer) => void, timeoutMs = 60_000): Promise<unknown> {
+  async function meet(
+    response: (socket: Socket, call: Buffer) => void,
+    timeoutMs = 60_000,
+  ): Promise<unknown> {
     const server = createServer((socket) => {
       socket.on('error', () => {});
-      socket.on('data', (call: Buffer) => answer(socket, call));
+      socket.on('data', (call: Buffer) => response(socket, call));
       closing.push(() => socket.destroy());
     });
     closing.push(() => server.close());

@@ -25,7 +25,7 @@ const lastFragment = 0x8000_0000;
 const maxBytes = 4 * 1_048_576;
 
 interface PendingCall {
-  readonly resolve: (answer: Buffer) => void;
+  readonly resolve: (response: Buffer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -82,16 +82,16 @@ export class RpcConnection {
     const call = new XdrWriter();
     call.u32(xid).u32(0).u32(2).u32(nfsProgram).u32(nfsVersion).u32(compoundProcedure);
     call.u32(authSys).opaque(this.#credential).u32(0).opaque('').fixed(args);
-    const answer = new XdrReader(await this.#exchange(xid, call.bytes()));
-    answer.u32();
-    if (answer.u32() !== 1) throw new MalformedResponseError('What came is not an answer.');
-    if (answer.u32() !== 0)
-      throw new Error(`The server refused the call itself (${answer.u32()}, ${answer.u32()}).`);
-    answer.u32();
-    answer.opaque();
-    const accepted = answer.u32();
+    const response = new XdrReader(await this.#exchange(xid, call.bytes()));
+    response.u32();
+    if (response.u32() !== 1) throw new MalformedResponseError('What came is not an answer.');
+    if (response.u32() !== 0)
+      throw new Error(`The server refused the call itself (${response.u32()}, ${response.u32()}).`);
+    response.u32();
+    response.opaque();
+    const accepted = response.u32();
     if (accepted !== 0) throw new Error(`The server could not make sense of the call (${accepted}).`);
-    return answer;
+    return response;
   }
 
   end(error: Error = new Error('the connection was ended')): void {
@@ -111,9 +111,9 @@ export class RpcConnection {
       // Whatever came later could not be told from the answer to another call, so the connection ends with it.
       const cancel = clock.after(timeoutMs, () => this.end(new Error(`no answer within ${timeoutMs} ms`)));
       this.#waiting.set(xid, {
-        resolve: (answer) => {
+        resolve: (response) => {
           cancel();
-          resolve(answer);
+          resolve(response);
         },
         reject: (error) => {
           cancel();

@@ -90,14 +90,20 @@ export async function startAutomatic1111Double(
 }
 
 /** A sheet of all of them comes first when there are several, and the map of a control net last. */
-function drawImages(wish: DrawRequest): unknown {
-  const count = wish.n_iter * wish.batch_size;
-  const seeds = Array.from({ length: count }, (_, index) => wish.seed + index);
+function drawImages(request: DrawRequest): unknown {
+  const count = request.n_iter * request.batch_size;
+  const seeds = Array.from({ length: count }, (_, index) => request.seed + index);
   const draw = (width: number, height: number, seed: number): string =>
     plainPng(width, height, [seed % 256, 64, 128]).toString('base64');
-  const sheets = count > 1 ? [draw(wish.width * 2, wish.height, 0)] : [];
-  const maps = wish.alwayson_scripts?.controlnet === undefined ? [] : [draw(wish.width, wish.height, 255)];
-  const images = [...sheets, ...seeds.map((seed) => draw(wish.width, wish.height, seed)), ...maps];
-  const info = { seed: wish.seed, all_seeds: seeds, index_of_first_image: sheets.length, steps: wish.steps };
-  return { images, parameters: wish, info: JSON.stringify(info) };
+  const sheets = count > 1 ? [draw(request.width * 2, request.height, 0)] : [];
+  const maps =
+    request.alwayson_scripts?.controlnet === undefined ? [] : [draw(request.width, request.height, 255)];
+  const images = [...sheets, ...seeds.map((seed) => draw(request.width, request.height, seed)), ...maps];
+  const info = {
+    seed: request.seed,
+    all_seeds: seeds,
+    index_of_first_image: sheets.length,
+    steps: request.steps,
+  };
+  return { images, parameters: request, info: JSON.stringify(info) };
 }

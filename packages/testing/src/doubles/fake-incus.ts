@@ -92,15 +92,15 @@ export class FakeIncus {
     this.hardware = hardware;
   }
 
-  answer(asked: IncusRequest): IncusResponse {
-    const [, version, kind = '', ...rest] = asked.path.split('/');
+  answer(request: IncusRequest): IncusResponse {
+    const [, version, kind = '', ...rest] = request.path.split('/');
     if (version !== '1.0') return missing;
-    const client = asked.fingerprint === null ? undefined : this.trusted.get(asked.fingerprint);
-    if (kind === '' && asked.method === 'GET') return this.#server(client !== undefined);
-    if (kind === 'certificates') return this.#certificates(asked, client, rest);
+    const client = request.fingerprint === null ? undefined : this.trusted.get(request.fingerprint);
+    if (kind === '' && request.method === 'GET') return this.#server(client !== undefined);
+    if (kind === 'certificates') return this.#certificates(request, client, rest);
     if (client === undefined) return errorResponse(403, 'not authorized');
-    const project = asked.query.get('project') ?? 'default';
-    const isServerWide = asked.query.get('all-projects') === 'true' && kind !== 'events';
+    const project = request.query.get('project') ?? 'default';
+    const isServerWide = request.query.get('all-projects') === 'true' && kind !== 'events';
     if (client.restricted && isServerWide && kind === 'instances')
       return errorResponse(403, 'not authorized');
     const isInside = ['instances', 'operations', 'images'].includes(kind) && !isServerWide;
@@ -109,7 +109,7 @@ export class FakeIncus {
     }
     switch (kind) {
       case 'projects':
-        return this.#projects(asked, client, rest);
+        return this.#projects(request, client, rest);
       case 'resources':
         return okResponse(this.resources());
       case 'networks':
@@ -126,7 +126,7 @@ export class FakeIncus {
       case 'operations':
         return this.#operation(rest);
       case 'instances':
-        return this.#instance(asked, project, rest);
+        return this.#instance(request, project, rest);
       default:
         return missing;
     }
@@ -148,39 +148,39 @@ export class FakeIncus {
     });
   }
 
-  #certificates(asked: IncusRequest, client: Trusted | undefined, rest: readonly string[]): IncusResponse {
-    if (asked.method === 'POST') {
-      const { trust_token: token = '' } = (asked.body ?? {}) as { trust_token?: string };
+  #certificates(request: IncusRequest, client: Trusted | undefined, rest: readonly string[]): IncusResponse {
+    if (request.method === 'POST') {
+      const { trust_token: token = '' } = (request.body ?? {}) as { trust_token?: string };
       const granted = this.secrets.get(secretIn(token));
-      if (granted === undefined || asked.fingerprint === null) return errorResponse(403, 'not authorized');
+      if (granted === undefined || request.fingerprint === null) return errorResponse(403, 'not authorized');
       this.secrets.delete(secretIn(token));
-      this.trusted.set(asked.fingerprint, granted);
+      this.trusted.set(request.fingerprint, granted);
       return okResponse(null);
     }
     if (client === undefined) return errorResponse(403, 'not authorized');
-    if (asked.method === 'DELETE') {
-      if (client.restricted || asked.fingerprint === null) return errorResponse(403, 'not authorized');
-      this.trusted.delete(asked.fingerprint);
+    if (request.method === 'DELETE') {
+      if (client.restricted || request.fingerprint === null) return errorResponse(403, 'not authorized');
+      this.trusted.delete(request.fingerprint);
       return okResponse(null);
     }
-    const own = { ...client, type: 'client', name: 'millrace', fingerprint: asked.fingerprint };
+    const own = { ...client, type: 'client', name: 'millrace', fingerprint: request.fingerprint };
     if (rest[0] === undefined) {
-      const isFull = asked.query.get('recursion') === '1';
-      return okResponse([isFull ? own : `/1.0/certificates/${asked.fingerprint}`]);
+      const isFull = request.query.get('recursion') === '1';
+      return okResponse([isFull ? own : `/1.0/certificates/${request.fingerprint}`]);
     }
-    return rest[0] === asked.fingerprint || !client.restricted ? okResponse(own) : missing;
+    return rest[0] === request.fingerprint || !client.restricted ? okResponse(own) : missing;
   }
 
-  #projects(asked: IncusRequest, client: Trusted, [name]: readonly string[]): IncusResponse {
-    if (asked.method === 'POST') {
+  #projects(request: IncusRequest, client: Trusted, [name]: readonly string[]): IncusResponse {
+    if (request.method === 'POST') {
       if (client.restricted) return errorResponse(403, 'not authorized');
-      this.projects.add((asked.body as { name: string }).name);
+      this.projects.add((request.body as { name: string }).name);
       return okResponse(null);
     }
     const visible = [...this.projects].filter((one) => !client.restricted || client.projects.includes(one));
     const shown = (one: string) => ({ name: one, config: one === 'default' ? {} : this.projectConfig });
     if (name === undefined) {
-      const isFull = asked.query.get('recursion') === '1';
+      const isFull = request.query.get('recursion') === '1';
       return okResponse(visible.map((one) => (isFull ? shown(one) : `/1.0/projects/${one}`)));
     }
     if (visible.includes(name)) return okResponse(shown(name));
@@ -222,32 +222,32 @@ export class FakeIncus {
     return { status: 202, body: { type: 'async', operation: `/1.0/operations/${id}`, metadata } };
   }
 
-  #instance(asked: IncusRequest, project: string, [name, part]: readonly string[]): IncusResponse {
+  #instance(request: IncusRequest, project: string, [name, part]: readonly string[]): IncusResponse {
     if (name === undefined) {
-      if (asked.method === 'POST') return this.#make(asked.body, project);
+      if (request.method === 'POST') return this.#make(request.body, project);
       const inProject = [...this.instances.values()].filter((one) => one.project === project);
       return okResponse(inProject.map((one) => this.#shown(one)));
     }
     const instance = this.instances.get(`${project}/${name}`);
     if (instance === undefined) return missing;
-    if (part === 'state' && asked.method === 'PUT') {
-      const { action = '' } = asked.body as { action?: string };
+    if (part === 'state' && request.method === 'PUT') {
+      const { action = '' } = request.body as { action?: string };
       instance.status = action === 'stop' ? 'Stopped' : 'Running';
       return this.#begun(`${action} instance`);
     }
     if (part === 'metadata') return okResponse({ templates: {} });
     if (part === 'files') {
-      return asked.method === 'GET'
+      return request.method === 'GET'
         ? { status: 200, body: Buffer.from('root:x:0:0::/root:/bin/sh\n') }
         : okResponse(null);
     }
     if (part !== undefined) return okResponse(null);
-    return this.#change(asked, instance);
+    return this.#change(request, instance);
   }
 
-  #change(asked: IncusRequest, instance: FakeInstance): IncusResponse {
-    const written = (asked.body ?? {}) as Partial<Pick<FakeInstance, 'config' | 'devices'>>;
-    switch (asked.method) {
+  #change(request: IncusRequest, instance: FakeInstance): IncusResponse {
+    const written = (request.body ?? {}) as Partial<Pick<FakeInstance, 'config' | 'devices'>>;
+    switch (request.method) {
       case 'DELETE':
         this.instances.delete(`${instance.project}/${instance.name}`);
         return this.#begun('Deleting instance');

@@ -61,7 +61,7 @@ export interface HostileDriverSettings {
 }
 
 /** What is done with a request instead of answering it honestly; null: it is answered honestly. */
-export type Misbehaviour = (asked: IncusRequest, honest: FakeIncus) => MisbehaviourResponse | null;
+export type Misbehaviour = (request: IncusRequest, honest: FakeIncus) => MisbehaviourResponse | null;
 
 export type MisbehaviourResponse =
   | { readonly do: 'answer'; readonly answer: IncusResponse }
@@ -275,8 +275,8 @@ const always =
 /** Another report of the hardware than the honest one. */
 const reports =
   (change: (honest: FakeHardware) => unknown): Misbehaviour =>
-  (asked, { hardware }) =>
-    asked.path === '/1.0/resources' ? { do: 'answer', answer: okResponse(change(hardware)) } : null;
+  (request, { hardware }) =>
+    request.path === '/1.0/resources' ? { do: 'answer', answer: okResponse(change(hardware)) } : null;
 
 const cardAt = (pci: string, model: string): object => ({
   pci_address: pci,
@@ -296,8 +296,8 @@ export const unusableResponses = {
   'garbage instead of JSON': always({ do: 'text', text: '\u0000\u0001<html>{{{' }),
   'JSON that is no answer': always({ do: 'text', text: '[[],{"type":7}]' }),
   'JSON that is nested very deeply': always({ do: 'text', text: '['.repeat(500_000) }),
-  'an answer of the wrong types': (asked) =>
-    asked.path === '/1.0'
+  'an answer of the wrong types': (request) =>
+    request.path === '/1.0'
       ? { do: 'answer', answer: okResponse({ auth: 1, environment: null }) }
       : { do: 'answer', answer: okResponse('x') },
   'an answer without an end': always({ do: 'flood' }),
@@ -344,37 +344,37 @@ function validReport(): { cpu: object; memory: object; gpu: object } {
 
 /** A daemon that fails those who want a machine of it, in each of these ways, and is honest otherwise. */
 export const createFailures = {
-  'says that it made the machine, and has none': (asked, honest) => {
-    if (asked.method !== 'GET' || !isInstance(asked.path)) return null;
+  'says that it made the machine, and has none': (request, honest) => {
+    if (request.method !== 'GET' || !isInstance(request.path)) return null;
     return honest.instances.size === 0 ? null : { do: 'answer', answer: errorResponse(404, 'Not Found') };
   },
-  'refuses every machine': (asked) =>
-    isCreateRequest(asked)
+  'refuses every machine': (request) =>
+    isCreateRequest(request)
       ? { do: 'answer', answer: errorResponse(500, 'Failed creating instance record') }
       : null,
-  'is gone in the middle of it': (asked) => (isCreateRequest(asked) ? { do: 'vanish' } : null),
-  'falls silent in the middle of it': (asked, honest) =>
-    isCreateRequest(asked) || honest.instances.size > 0 ? { do: 'silence' } : null,
-  'makes it and breaks the connection': (asked, honest) => {
-    if (!isCreateRequest(asked)) return null;
-    honest.answer(asked);
+  'is gone in the middle of it': (request) => (isCreateRequest(request) ? { do: 'vanish' } : null),
+  'falls silent in the middle of it': (request, honest) =>
+    isCreateRequest(request) || honest.instances.size > 0 ? { do: 'silence' } : null,
+  'makes it and breaks the connection': (request, honest) => {
+    if (!isCreateRequest(request)) return null;
+    honest.answer(request);
     return { do: 'reset' };
   },
-  'never ends making it': (asked) =>
-    asked.path.endsWith('/wait')
+  'never ends making it': (request) =>
+    request.path.endsWith('/wait')
       ? { do: 'answer', answer: okResponse({ status_code: 103, description: 'Creating instance' }) }
       : null,
-  'makes another one than was asked for': (asked, honest) => {
-    if (!isCreateRequest(asked)) return null;
-    const body = asked.body as {
+  'makes another one than was asked for': (request, honest) => {
+    if (!isCreateRequest(request)) return null;
+    const body = request.body as {
       config: Record<string, string>;
       devices: Record<string, Record<string, string>>;
     };
     const devices = Object.fromEntries(Object.entries(body.devices).filter(([, { type }]) => type !== 'gpu'));
-    return { do: 'answer', answer: honest.answer({ ...asked, body: { ...body, devices } }) };
+    return { do: 'answer', answer: honest.answer({ ...request, body: { ...body, devices } }) };
   },
-  'starts nothing': (asked) =>
-    asked.method === 'PUT' && asked.path.endsWith('/state')
+  'starts nothing': (request) =>
+    request.method === 'PUT' && request.path.endsWith('/state')
       ? { do: 'answer', answer: errorResponse(500, 'Failed to run: forkstart') }
       : null,
 } as const satisfies Readonly<Record<string, Misbehaviour>>;

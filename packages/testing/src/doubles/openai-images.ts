@@ -71,27 +71,27 @@ export async function startOpenAiImagesDouble(server: ImagesServer): Promise<Ope
   const double = await startHttpDouble(({ method, path, body }) => {
     if (`${method} ${path}` !== 'POST /v1/images/generations')
       return { status: 404, body: { detail: 'Not Found' } };
-    const wish = body as Body;
-    const refused = checks[server](wish);
+    const request = body as Body;
+    const refused = checks[server](request);
     if (refused !== null) return refused;
     drawn.push(body as Readonly<Record<string, unknown>>);
-    return { status: 200, body: imageResponse(server, wish) };
+    return { status: 200, body: imageResponse(server, request) };
   });
   return { ...double, drawn };
 }
 
-function imageResponse(server: ImagesServer, wish: Body): unknown {
-  const [width = 0, height = 0] = (wish.size ?? '1024x1024').split('x').map(Number);
-  const seed = wish.seed ?? (server === 'sglang' ? seedOfSglang : 7);
-  const pictures = Array.from({ length: wish.n ?? 1 }, (_, index) =>
+function imageResponse(server: ImagesServer, request: Body): unknown {
+  const [width = 0, height = 0] = (request.size ?? '1024x1024').split('x').map(Number);
+  const seed = request.seed ?? (server === 'sglang' ? seedOfSglang : 7);
+  const pictures = Array.from({ length: request.n ?? 1 }, (_, index) =>
     plainPng(width, height, [(seed + index) % 256, 10, 20]).toString('base64'),
   );
   const named =
-    wish.response_format ?? (server === 'sglang' || wish.model === 'dall-e-3' ? 'url' : 'b64_json');
+    request.response_format ?? (server === 'sglang' || request.model === 'dall-e-3' ? 'url' : 'b64_json');
   const data = pictures.map((b64_json, index) =>
     named === 'url'
-      ? { url: `/v1/images/${index}/content`, revised_prompt: wish.prompt, file_path: '/outputs/x.png' }
-      : { b64_json, revised_prompt: server === 'sglang' ? wish.prompt : null },
+      ? { url: `/v1/images/${index}/content`, revised_prompt: request.prompt, file_path: '/outputs/x.png' }
+      : { b64_json, revised_prompt: server === 'sglang' ? request.prompt : null },
   );
   return { id: 'double', created: 1, data };
 }

@@ -105,8 +105,8 @@ const headers = { 'content-type': 'application/json', 'x-openstack-ironic-api-ve
 /** Asked again until it is known: the engine may not have got as far. */
 async function lookUp(machine: EmulatedMachine, apiUrl: string, signal: AbortSignal): Promise<string> {
   for (;;) {
-    const answer = await fetch(`${apiUrl}/v1/lookup?addresses=${machine.mac}`, { headers, signal });
-    const { node } = (await answer.json()) as { readonly node?: { readonly uuid: string } };
+    const response = await fetch(`${apiUrl}/v1/lookup?addresses=${machine.mac}`, { headers, signal });
+    const { node } = (await response.json()) as { readonly node?: { readonly uuid: string } };
     if (node !== undefined) return node.uuid;
     await systemClock.sleep(lockedMs, signal);
   }
@@ -126,9 +126,9 @@ async function heartbeat({ apiUrl, token, machine, node, signal }: Heartbeat): P
     agent_version: agentVersion,
   });
   for (let tries = 0; tries < 20; tries += 1) {
-    const answer = await fetch(`${apiUrl}/v1/heartbeat/${node}`, { method: 'POST', headers, body, signal });
-    await answer.body?.cancel();
-    if (answer.status !== 409) return;
+    const response = await fetch(`${apiUrl}/v1/heartbeat/${node}`, { method: 'POST', headers, body, signal });
+    await response.body?.cancel();
+    if (response.status !== 409) return;
     await systemClock.sleep(lockedMs, signal);
   }
 }
@@ -187,9 +187,9 @@ async function deploy(machine: EmulatedMachine, step: Step | undefined): Promise
   if (machine.faults.failsToWriteImage) throw new Error('Error writing image to device.');
   const [url] = image?.urls ?? [];
   if (image === undefined || url === undefined) throw new Error('There is no image to write.');
-  const answer = await fetch(url);
-  if (!answer.ok) throw new Error(`The image is not there: ${answer.status}.`);
-  const bytes = Buffer.from(await answer.arrayBuffer());
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`The image is not there: ${response.status}.`);
+  const bytes = Buffer.from(await response.arrayBuffer());
   const hash = createHash(image.os_hash_algo ?? 'sha256')
     .update(bytes)
     .digest('hex');

@@ -150,12 +150,12 @@ function hardwareCollections(machine: EmulatedMachine): HardwareCollections {
   };
 }
 
-function setBoot(machine: EmulatedMachine, wish: unknown): RedfishResponse {
+function setBoot(machine: EmulatedMachine, request: unknown): RedfishResponse {
   const {
     BootSourceOverrideEnabled: enabled = machine.boot.enabled,
     BootSourceOverrideTarget: target = machine.boot.target,
     BootSourceOverrideMode: mode = machine.boot.mode,
-  } = (wish ?? {}) as Record<string, string>;
+  } = (request ?? {}) as Record<string, string>;
   if (enabled !== 'Disabled' && enabled !== 'Once' && enabled !== 'Continuous') {
     return redfishError(400, `There is no override ${enabled}.`);
   }
@@ -214,8 +214,8 @@ function virtualMedia({ media }: EmulatedMachine, at: string) {
 
 /** A BMC reads the image from where it is told to, over the network. */
 async function insert(machine: EmulatedMachine, url: string): Promise<RedfishResponse> {
-  const answer = await fetch(url);
-  if (!answer.ok) return redfishError(500, `The image cannot be read: ${answer.status}.`);
-  machine.media = { url, image: Buffer.from(await answer.arrayBuffer()) };
+  const response = await fetch(url);
+  if (!response.ok) return redfishError(500, `The image cannot be read: ${response.status}.`);
+  machine.media = { url, image: Buffer.from(await response.arrayBuffer()) };
   return done;
 }

@@ -24,9 +24,9 @@ test('hosts of suppliers are apart from each other, reachable, and trust nobody'
     });
     await once(socket, 'secureConnect');
     socket.write('GET /1.0 HTTP/1.1\r\nhost: incus\r\nconnection: close\r\n\r\n');
-    let answer = '';
-    for await (const chunk of socket) answer += String(chunk);
-    expect(answer).toContain('"auth":"untrusted"');
+    let response = '';
+    for await (const chunk of socket) response += String(chunk);
+    expect(response).toContain('"auth":"untrusted"');
   }
 });
 

@@ -35,7 +35,7 @@ export interface SupplierHost extends IncusHostEndpoints {
   /** Starts it again after that. */
   start(): Promise<void>;
   /** Runs `join.sh` as the host's administrator does. Rejects, with what it said, when it fails. */
-  join(wish: JoinOptions): Promise<string>;
+  join(options: JoinOptions): Promise<string>;
 }
 
 export interface JoinOptions {
@@ -107,20 +107,20 @@ async function startHost(number: number): Promise<SupplierHost> {
     ...incusHost,
     kill: () => killNode(nodeName, { stateDir }),
     start: () => startNode(nodeName, { stateDir }),
-    join: (wish) => runJoin(incusHost, path.join(stateDir, 'client'), wish),
+    join: (options) => runJoin(incusHost, path.join(stateDir, 'client'), options),
   };
 }
 
 const joinScript = path.join(repositoryRoot, 'deploy/supplier/join.sh');
 
 /** The daemon's socket is a file, so that it does not matter on whose network the script runs. */
-function runJoin(host: IncusHostEndpoints, clientDir: string, wish: JoinOptions): Promise<string> {
+function runJoin(host: IncusHostEndpoints, clientDir: string, options: JoinOptions): Promise<string> {
   mkdirSync(clientDir, { recursive: true });
   const words = {
-    url: wish.url,
+    url: options.url,
     address: host.address,
-    name: wish.name,
-    project: wish.project ?? 'millrace',
+    name: options.name,
+    project: options.project ?? 'millrace',
     network: host.network,
     pool: host.storagePool,
     type: 'container',
@@ -131,9 +131,9 @@ function runJoin(host: IncusHostEndpoints, clientDir: string, wish: JoinOptions)
     PATH: process.env['PATH'],
     INCUS_SOCKET: host.socketPath,
     INCUS_CONF: clientDir,
-    MILLRACE_JOIN_TOKEN: wish.token,
+    MILLRACE_JOIN_TOKEN: options.token,
   };
-  const [program = 'sh', ...before] = withIdRanges(wish.idRangesFile);
+  const [program = 'sh', ...before] = withIdRanges(options.idRangesFile);
   return new Promise((resolve, reject) => {
     execFile(program, [...before, joinScript, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);

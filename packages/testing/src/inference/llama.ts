@@ -79,9 +79,9 @@ export async function startLlama(settings: LlamaSettings = {}): Promise<TestLlam
 }
 
 async function readMetrics(url: string, apiKey: string): Promise<ReadonlyMap<string, number>> {
-  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${url}/metrics answered ${answer.status}: ${text.slice(0, 200)}`);
+  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url}/metrics answered ${response.status}: ${text.slice(0, 200)}`);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     lines.map((line) => {

@@ -30,8 +30,8 @@ export async function transcribe(mp3: Buffer, vocabulary: readonly string[]): Pr
     const asWav = ['-q', '-m', '-r', '16000', '-e', 's16', '-w', at('speech.wav'), at('speech.mp3')];
     await run('mpg123', asWav);
     const wav = await readFile(at('speech.wav'));
-    const heard = ['-infile', at('speech.wav'), '-jsgf', at('words.jsgf'), '-logfn', '/dev/null'];
-    const { stdout } = await run('pocketsphinx_continuous', heard);
+    const received = ['-infile', at('speech.wav'), '-jsgf', at('words.jsgf'), '-logfn', '/dev/null'];
+    const { stdout } = await run('pocketsphinx_continuous', received);
     return {
       words: stdout.split(/\s+/).filter((word) => word !== ''),
       durationMs: Math.round((wav.length - wavHeader) / bytesPerMs),

@@ -141,12 +141,12 @@ function callOf(url: string, authorization: string): TestIronic['call'] {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-    const answer = await eventually({ what: `${method} ${target}`, timeoutMs: lockedMs }, async () => {
+    const response = await eventually({ what: `${method} ${target}`, timeoutMs: lockedMs }, async () => {
       const tried = await once();
       return tried.status === 409 && (await tried.clone().text()).includes('locked') ? undefined : tried;
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${target} answered ${answer.status}: ${text}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${target} answered ${response.status}: ${text}`);
     // Callers name the shape that the engine documents.
     return (text === '' ? undefined : JSON.parse(text)) as never;
   };

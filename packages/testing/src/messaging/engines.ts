@@ -28,9 +28,9 @@ export function connectTestNats(
 export async function unregisterDeployment(deploymentId: string): Promise<void> {
   const { adminUrl } = readEndpoints().restate;
   await killCallsTo(deploymentId);
-  const answer = await fetch(`${adminUrl}/deployments/${deploymentId}?force=true`, { method: 'DELETE' });
-  if (!answer.ok && answer.status !== 404) {
-    throw new Error(`Restate kept the deployment ${deploymentId}: it answered ${answer.status}.`);
+  const response = await fetch(`${adminUrl}/deployments/${deploymentId}?force=true`, { method: 'DELETE' });
+  if (!response.ok && response.status !== 404) {
+    throw new Error(`Restate kept the deployment ${deploymentId}: it answered ${response.status}.`);
   }
 }
 
@@ -38,19 +38,19 @@ export async function unregisterDeployment(deploymentId: string): Promise<void> 
 async function killCallsTo(deploymentId: string): Promise<void> {
   const { adminUrl } = readEndpoints().restate;
   const query = `select id from sys_invocation where pinned_deployment_id = '${deploymentId}' and status <> 'completed'`;
-  const answer = await fetch(`${adminUrl}/query`, {
+  const response = await fetch(`${adminUrl}/query`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify({ query }),
   });
-  const { rows } = (await answer.json()) as { rows: readonly { id: string }[] };
+  const { rows } = (await response.json()) as { rows: readonly { id: string }[] };
   for (const { id } of rows) await fetch(`${adminUrl}/invocations/${id}/kill`, { method: 'PATCH' });
 }
 
 /** The same for whatever is registered at an address. */
 export async function unregisterDeploymentsAt(url: string): Promise<void> {
-  const answer = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
-  const { deployments } = (await answer.json()) as { deployments: readonly { id: string; uri?: string }[] };
-  const ours = deployments.filter(({ uri }) => uri !== undefined && uri.replace(/\/$/, '') === url);
-  for (const { id } of ours) await unregisterDeployment(id);
+  const response = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
+  const { deployments } = (await response.json()) as { deployments: readonly { id: string; uri?: string }[] };
+  const own = deployments.filter(({ uri }) => uri !== undefined && uri.replace(/\/$/, '') === url);
+  for (const { id } of own) await unregisterDeployment(id);
 }

@@ -116,12 +116,12 @@ function getOver(
   name: string,
 ): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    const call = request({ ...options, headers: { host: name }, agent: false }, (answer) => {
+    const call = request({ ...options, headers: { host: name }, agent: false }, (response) => {
       const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.once('error', reject);
-      answer.once('end', () =>
-        resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
       );
     });
     call.once('error', reject);

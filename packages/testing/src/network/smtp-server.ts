@@ -30,7 +30,7 @@ export interface TestSmtp extends AsyncDisposable {
   refuse(step: Step, refusal: Refusal, mailbox?: string): void;
   accept(): void;
   /** Called when a letter is there and before it is acknowledged. */
-  onLetter: (letter: ReceivedEmail) => void;
+  onLetter: (email: ReceivedEmail) => void;
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   const letters: ReceivedEmail[] = [];
   const refusals: { readonly step: Step; readonly refusal: Refusal; readonly mailbox: string | undefined }[] =
     [];
-  const verdict = (step: Step, mailboxes: readonly string[]): Error | null => {
+  const result = (step: Step, mailboxes: readonly string[]): Error | null => {
     const found = refusals.find((each) => {
       return each.step === step && (each.mailbox === undefined || mailboxes.includes(each.mailbox));
     });
@@ -59,7 +59,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   ): Promise<Error | null> => {
     const raw = await text(stream);
     const to = envelope.rcptTo.map(({ address }) => address);
-    const refused = verdict('DATA', to);
+    const refused = result('DATA', to);
     if (refused !== null) return refused;
     const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
     const letter = { from, to, raw, ...read(raw) };
@@ -73,14 +73,14 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
     allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
-    onAuth: ({ username, password }, _session, answer) => {
+    onAuth: ({ username, password }, _session, response) => {
       const isKnown = username === credentials.user && password === credentials.password;
-      if (isKnown) answer(null, { user: username });
-      else answer(new Error('Invalid username or password'));
+      if (isKnown) response(null, { user: username });
+      else response(new Error('Invalid username or password'));
     },
-    onMailFrom: ({ address }, _session, answer) => answer(verdict('MAIL FROM', [address])),
-    onRcptTo: ({ address }, _session, answer) => answer(verdict('RCPT TO', [address])),
-    onData: (stream, { envelope }, answer) => void takeOver(stream, envelope).then(answer),
+    onMailFrom: ({ address }, _session, response) => response(result('MAIL FROM', [address])),
+    onRcptTo: ({ address }, _session, response) => response(result('RCPT TO', [address])),
+    onData: (stream, { envelope }, response) => void takeOver(stream, envelope).then(response),
   });
   // Clients that hang up in the middle are what some tests are about.
   server.on('error', () => undefined);

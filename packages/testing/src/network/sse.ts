@@ -23,22 +23,22 @@ export async function openSse(
   headers: Readonly<Record<string, string>>,
 ): Promise<SseConnection> {
   const leaving = new AbortController();
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     headers: { accept: 'text/event-stream', ...headers },
     signal: leaving.signal,
   });
   let comments = 0;
   return {
-    status: answer.status,
-    headers: answer.headers,
+    status: response.status,
+    headers: response.headers,
     comments: () => comments,
-    json: () => answer.json(),
+    json: () => response.json(),
     close: () => leaving.abort(),
     async *events() {
-      if (answer.body === null) return;
+      if (response.body === null) return;
       let text = '';
       try {
-        for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
+        for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
           text += chunk;
           for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
             const block = text.slice(0, end);

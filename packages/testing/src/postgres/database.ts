@@ -130,10 +130,10 @@ const ensureTestTablespace = oncePerServer((serverUrl) =>
 function oncePerServer<T>(work: (serverUrl: string) => Promise<T>): (serverUrl?: string) => Promise<T> {
   const known = new Map<string, Promise<T>>();
   return async (serverUrl = sharedServer()) => {
-    const begun = known.get(serverUrl) ?? work(serverUrl);
-    known.set(serverUrl, begun);
+    const started = known.get(serverUrl) ?? work(serverUrl);
+    known.set(serverUrl, started);
     try {
-      return await begun;
+      return await started;
     } catch (error) {
       known.delete(serverUrl);
       throw error;

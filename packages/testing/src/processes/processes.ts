@@ -149,9 +149,9 @@ async function waitReady(handle: TestProcess, readyUrl: string): Promise<void> {
       throw new Error(`${handle.name} ended before it was ready. Its output:\n${handle.output()}`);
     }
     const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
-      async (answer) => {
-        await answer.body?.cancel();
-        return answer.ok;
+      async (response) => {
+        await response.body?.cancel();
+        return response.ok;
       },
       () => false,
     );

@@ -50,9 +50,9 @@ function makeVolume({ endpoint, credential, vip }: Told): Promise<number> {
   return new Promise((resolve, reject) => {
     const call = request({ ...tls, hostname, port, method: 'PUT', path: '/v1/volumes/left', agent: false });
     call.on('error', reject);
-    call.on('response', (answer) => {
-      answer.resume();
-      resolve(answer.statusCode ?? 0);
+    call.on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
     });
     call.end(JSON.stringify({ orgId: testIds.next('org'), sizeGb: 1, vip, clients: [] }));
   });

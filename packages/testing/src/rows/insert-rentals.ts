@@ -65,7 +65,7 @@ export async function insertRentals(db: Db, options: RentalsOptions): Promise<re
   `.execute(db.kysely);
   const first = rows[0]?.next ?? FIRST_WIRE_ID;
   const nodes = options.nodeIds;
-  const planted = Array.from({ length: count }, (_, index): RentalRow => {
+  const inserted = Array.from({ length: count }, (_, index): RentalRow => {
     const nodeId = nodes[index % nodes.length];
     if (nodeId === undefined) throw new Error('Rentals need nodes to be on.');
     return {
@@ -78,14 +78,14 @@ export async function insertRentals(db: Db, options: RentalsOptions): Promise<re
     };
   });
   for (let from = 0; from < count; from += CHUNK) {
-    await insertChunk(db, options, planted.slice(from, from + CHUNK));
+    await insertChunk(db, options, inserted.slice(from, from + CHUNK));
   }
-  return planted;
+  return inserted;
 }
 
 const statusAt = (index: number): string => RARE_STATUSES[index % 100] ?? 'Running';
 
-async function insertChunk(db: Db, options: RentalsOptions, planted: readonly RentalRow[]): Promise<void> {
+async function insertChunk(db: Db, options: RentalsOptions, inserted: readonly RentalRow[]): Promise<void> {
   await db.transaction({ name: 'plant rentals', isolation: 'read committed' }, async ({ kysely }) => {
     const { orgId, mode = 'live', kind = 'virtual-machine', brief = false } = options;
     const org = toUuid(orgId);
@@ -93,10 +93,10 @@ async function insertChunk(db: Db, options: RentalsOptions, planted: readonly Re
     const provider = sql`(select provider_id from clusters where id = ${toUuid(options.clusterId)})`;
     const region = sql`(select region from clusters where id = ${toUuid(options.clusterId)})`;
     // One list of rows for all statements; each takes what it needs of it.
-    const all = sql`unnest(${planted.map(({ id }) => toUuid(id))}::uuid[],
-      ${planted.map(({ wireId }) => wireId)}::int[], ${planted.map(({ status }) => status)}::text[],
-      ${planted.map(({ nodeId }) => toUuid(nodeId))}::uuid[], ${planted.map(({ at }) => at)}::timestamptz[],
-      ${planted.map(({ meterId }) => toUuid(meterId))}::uuid[], ${planted.map(({ meterId }) => meterId)}::text[])
+    const all = sql`unnest(${inserted.map(({ id }) => toUuid(id))}::uuid[],
+      ${inserted.map(({ wireId }) => wireId)}::int[], ${inserted.map(({ status }) => status)}::text[],
+      ${inserted.map(({ nodeId }) => toUuid(nodeId))}::uuid[], ${inserted.map(({ at }) => at)}::timestamptz[],
+      ${inserted.map(({ meterId }) => toUuid(meterId))}::uuid[], ${inserted.map(({ meterId }) => meterId)}::text[])
       as planted (id, wire_id, status, node_id, at, meter_id, meter)`;
     await sql`insert into rentals (id, wire_id, org_id, mode, kind, user_id, provider_id, region, gpu_type, gpus_per_node,
         node_count, connection_type, name, label, tags, user_data, ssh_keys, labels, convert_on_expiry, status, status_since,

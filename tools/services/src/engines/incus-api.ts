@@ -51,11 +51,11 @@ function exchange(
   };
   return new Promise((resolve, reject) => {
     const send = 'socketPath' in address ? httpRequest : httpsRequest;
-    const call = send(settings, (answer) => {
+    const call = send(settings, (response) => {
       const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.on('error', reject);
-      answer.on('end', () => {
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
         try {
           resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')) as IncusResponse);
         } catch (error) {
@@ -72,9 +72,9 @@ function exchange(
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 async function requestOrThrow(address: IncusAddress, method: Method, target: string, body?: Body) {
-  const answer = await exchange(address, method, target, body);
-  if (answer.type !== 'error') return answer;
-  throw new IncusError(answer.error_code ?? 0, `${method} ${target}: ${answer.error}`);
+  const response = await exchange(address, method, target, body);
+  if (response.type !== 'error') return response;
+  throw new IncusError(response.error_code ?? 0, `${method} ${target}: ${response.error}`);
 }
 
 /** One call; an operation is waited for, and its own result is returned. */
@@ -84,9 +84,9 @@ export async function incusCall(
   target: string,
   body?: Body,
 ): Promise<unknown> {
-  const answer = await requestOrThrow(address, method, target, body);
-  if (answer.type === 'sync' || answer.operation === undefined) return answer.metadata;
-  const ended = await exchange(address, 'GET', waitTarget(answer.operation), undefined);
+  const response = await requestOrThrow(address, method, target, body);
+  if (response.type === 'sync' || response.operation === undefined) return response.metadata;
+  const ended = await exchange(address, 'GET', waitTarget(response.operation), undefined);
   const operation = ended.metadata as { status_code?: number; err?: string; metadata?: unknown } | null;
   if (operation?.status_code === 200) return operation.metadata;
   throw new IncusError(operation?.status_code ?? 0, `${method} ${target}: ${operation?.err ?? ended.error}`);

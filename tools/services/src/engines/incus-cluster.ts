@@ -112,8 +112,8 @@ async function join(group: Group, node: NodeSpec, note: Note): Promise<void> {
 
 /** The cluster gives the parts of a token; their encoding is what its own client makes of them. */
 async function joinToken(atLeader: IncusAddress, name: string): Promise<string> {
-  const begun = await incusStartOperation(atLeader, 'POST', '/1.0/cluster/members', { server_name: name });
-  const { metadata } = begun as { metadata: Readonly<Record<string, unknown>> };
+  const started = await incusStartOperation(atLeader, 'POST', '/1.0/cluster/members', { server_name: name });
+  const { metadata } = started as { metadata: Readonly<Record<string, unknown>> };
   const token = {
     server_name: name,
     fingerprint: metadata['fingerprint'],

@@ -49,14 +49,14 @@ export const valkey: Engine = {
   },
 
   async ready({ site }, node) {
-    const answer = await exchangeText({
+    const response = await exchangeText({
       port: node.ports['client'] ?? 0,
       send: ['PING\r\nINFO server\r\n'],
       until: (text) => text.includes('config_file:') && text.endsWith('\r\n'),
     });
     const own = path.join(knownHome(site, node.name), 'valkey.conf');
-    if (!answer.startsWith('+PONG')) throw new Error(`answered ${answer.split('\r\n')[0]} to PING`);
-    if (!answer.includes(`config_file:${own}\r\n`)) {
+    if (!response.startsWith('+PONG')) throw new Error(`answered ${response.split('\r\n')[0]} to PING`);
+    if (!response.includes(`config_file:${own}\r\n`)) {
       throw new Error('the server on this port has another configuration file');
     }
   },

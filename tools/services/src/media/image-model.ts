@@ -21,7 +21,7 @@ export interface Picture {
 
 export interface ImageModel {
   /** Ends between two steps once the signal is aborted. */
-  draw(wish: DrawRequest, signal: AbortSignal): Promise<Picture>;
+  draw(request: DrawRequest, signal: AbortSignal): Promise<Picture>;
 }
 
 interface Vocabulary {
@@ -69,17 +69,17 @@ export async function loadImageModel(folder: string): Promise<ImageModel> {
   }
 
   return {
-    async draw(wish, signal) {
-      const both = [...tokensOf(wish.prompt), ...tokensOf(wish.negativePrompt)];
+    async draw(request, signal) {
+      const both = [...tokensOf(request.prompt), ...tokensOf(request.negativePrompt)];
       const tokens = new Tensor('int64', BigInt64Array.from(both), [2, maxTokens]);
-      const planes = noise(wish.seed, length);
-      for (let step = 0; step < wish.steps; step += 1) {
+      const planes = noise(request.seed, length);
+      for (let step = 0; step < request.steps; step += 1) {
         signal.throwIfAborted();
-        const ways = await velocities(planes, step / wish.steps, tokens);
+        const ways = await velocities(planes, step / request.steps, tokens);
         for (let at = 0; at < length; at += 1) {
           const without = ways[length + at] ?? 0;
-          const led = without + wish.guidance * ((ways[at] ?? 0) - without);
-          planes[at] = (planes[at] ?? 0) + led / wish.steps;
+          const led = without + request.guidance * ((ways[at] ?? 0) - without);
+          planes[at] = (planes[at] ?? 0) + led / request.steps;
         }
       }
       return { side, planes };

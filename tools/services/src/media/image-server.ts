@@ -18,7 +18,7 @@ serve(mediaModels.images, '/v1/images/generations', async (body, signal) => {
   const count = whole(numberIn(body, 'n', 1, [1, 10]));
   const seed = whole(numberIn(body, 'seed', randomInt(2 ** 31), [0, Number.MAX_SAFE_INTEGER]));
   const negative = body['negative_prompt'];
-  const wish = {
+  const request = {
     prompt: textIn(body, 'prompt'),
     negativePrompt: typeof negative === 'string' ? negative : '',
     steps: whole(numberIn(body, 'num_inference_steps', 20, [1, 200])),
@@ -28,7 +28,7 @@ serve(mediaModels.images, '/v1/images/generations', async (body, signal) => {
   if (format !== 'b64_json') throw new BadRequest('Only response_format b64_json is supported.');
   const data: { readonly b64_json: string }[] = [];
   for (let index = 0; index < count; index += 1) {
-    const picture = await painter.draw({ ...wish, seed: seed + index }, signal);
+    const picture = await painter.draw({ ...request, seed: seed + index }, signal);
     data.push({ b64_json: toPng(picture, width, height).toString('base64') });
   }
   return json({ created: Math.floor(Date.now() / 1000), data });

@@ -16,11 +16,11 @@ export const command = defineCommand({
   async run(context, { args }) {
     await context.confirm(`End instance ${args.instance}? Everything on its disk is lost.`);
     const { instances } = context.client().marketplace;
-    const answer = await instances.terminate({ id: args.instance }, { signal: context.signal });
+    const response = await instances.terminate({ id: args.instance }, { signal: context.signal });
     printResult(
       context,
       `Instance ${args.instance} has ended. What it cost: millrace market history`,
-      answer,
+      response,
     );
   },
 });

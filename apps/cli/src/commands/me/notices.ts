@@ -37,11 +37,11 @@ export const command = defineCommand({
     }
     const { me } = context.client();
     const { signal } = context;
-    const answer =
+    const response =
       wanted.length === 0
         ? await me.getNoticePreferences({}, { signal })
         : await me.updateNoticePreferences({ preferences: Object.fromEntries(wanted) }, { signal });
-    const rows = Object.entries(answer.preferences).map(([kind, { enabled, chosen, available }]) => ({
+    const rows = Object.entries(response.preferences).map(([kind, { enabled, chosen, available }]) => ({
       ...{ kind, enabled, chosen, available },
     }));
     const isTest = hasTestKey(context.profile);
@@ -53,7 +53,7 @@ export const command = defineCommand({
         { name: 'sent', value: ({ enabled, available }) => enabled && available },
         { name: 'because', value: ({ chosen, available }) => noticeReason(chosen, available, isTest) },
       ],
-      { empty: 'There are none.', footer: `Sent to ${answer.email}.` },
+      { empty: 'There are none.', footer: `Sent to ${response.email}.` },
     );
   },
 });

@@ -31,15 +31,17 @@ export const command = defineCommand({
     ],
   },
   async run(context, { flags }) {
-    const wish = await readQuoteRequest(context, flags);
-    const explained = await context.client().options.explain(wish, { signal: context.signal });
+    const request = await readQuoteRequest(context, flags);
+    const explained = await context.client().options.explain(request, { signal: context.signal });
     if (context.output.format === 'json') {
       printJson(context, explained);
       return;
     }
     const { nodesFitting, nodesConsidered } = explained;
-    const verdict = explained.placeable ? 'can be had now' : 'cannot be had now';
-    context.io.out(`${quoteTitle(wish)} ${verdict}: ${nodesFitting} of ${nodesConsidered} hosts would do.\n`);
+    const result = explained.placeable ? 'can be had now' : 'cannot be had now';
+    context.io.out(
+      `${quoteTitle(request)} ${result}: ${nodesFitting} of ${nodesConsidered} hosts would do.\n`,
+    );
     if (explained.obstacles.length > 0) {
       printList(
         context,

@@ -48,21 +48,21 @@ export const command = defineCommand({
   json: rentalJson,
   failure: 'Could not create the rental.',
   async run(context, { flags }) {
-    const wish = await readQuoteRequest(context, flags);
-    const order = await readCreateRequest(context, flags, wish);
+    const request = await readQuoteRequest(context, flags);
+    const order = await readCreateRequest(context, flags, request);
     const quote = await fetchQuote(
       context,
-      { ...wish, storageSizeInGb: flags['storage-gb'] },
+      { ...request, storageSizeInGb: flags['storage-gb'] },
       order.body.ttlSeconds,
     );
-    await requirePlaceable(context, wish, quote);
+    await requirePlaceable(context, request, quote);
     showQuote(
       context,
-      `${order.body.name ?? ''}: ${quoteTitle(wish)}`,
+      `${order.body.name ?? ''}: ${quoteTitle(request)}`,
       quoteLines(quote, order.body.ttlSeconds),
     );
     await context.confirm('Create it?');
-    const rentalId = await createRental(context, order, wish);
+    const rentalId = await createRental(context, order, request);
     const { client, signal } = context;
     const made = await client().rentals.get({ rentalId }, { signal });
     if (flags.wait === false) {
@@ -81,7 +81,7 @@ export const command = defineCommand({
 async function createRental(
   { client, signal, ...context }: Context,
   order: CreateRequest,
-  wish: QuoteRequest,
+  request: QuoteRequest,
 ): Promise<number> {
   const { rentals } = client();
   try {
@@ -93,6 +93,6 @@ async function createRental(
   } catch (error) {
     // Somebody was faster. What is left is worth more than the refusal.
     const isFull = error instanceof Error && 'reason' in error && error.reason === 'INSUFFICIENT_CAPACITY';
-    throw isFull ? await noCapacityError({ ...context, client, signal }, wish, error) : error;
+    throw isFull ? await noCapacityError({ ...context, client, signal }, request, error) : error;
   }
 }

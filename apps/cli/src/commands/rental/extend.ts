@@ -38,11 +38,15 @@ export const command = defineCommand({
     const rental = await findRental(context, args.rental);
     const { id: rentalId } = rental;
     if (flags.days !== undefined) {
-      const wish = { ...quoteRequestFor(rental), termType: 'reserved', termPeriodDays: flags.days } as const;
-      const quote = await fetchQuote(context, wish, undefined);
+      const request = {
+        ...quoteRequestFor(rental),
+        termType: 'reserved',
+        termPeriodDays: flags.days,
+      } as const;
+      const quote = await fetchQuote(context, request, undefined);
       showQuote(
         context,
-        `${handleOf(rental)}: ${flags.days} more days of ${quoteTitle(wish)}`,
+        `${handleOf(rental)}: ${flags.days} more days of ${quoteTitle(request)}`,
         quoteLines(quote, undefined),
       );
       await context.confirm(`Reserve rental ${rentalId} (${handleOf(rental)}) for ${flags.days} more days?`);

@@ -15,9 +15,9 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['message'] },
   failure: 'Could not ask for it.',
   async run(context, { args }) {
-    const answer = await context
+    const response = await context
       .client()
       .rentals.requestReservation({ gpuCount: Number(args.gpus) }, { signal: context.signal });
-    printResult(context, safeText(answer.message), answer);
+    printResult(context, safeText(response.message), response);
   },
 });

@@ -27,11 +27,11 @@ export const command = defineCommand({
     const { id: storageVolumeId, vip, label } = await findVolume(context, args.volume);
     const rentalIds = await Promise.all(args.rentals.map((words) => findRentalId(context, words)));
     const { signal } = context;
-    const answer = await context.client().volumes.attach({ storageVolumeId, rentalIds }, { signal });
+    const response = await context.client().volumes.attach({ storageVolumeId, rentalIds }, { signal });
     printResult(
       context,
       `Volume ${storageVolumeId} (${label}) can be mounted from ${vip} by ${rentalIds.join(', ')}.`,
-      answer,
+      response,
     );
   },
 });

@@ -31,11 +31,11 @@ export const command = defineCommand({
       `Keep ${rentalIds.join(', ')} from volume ${storageVolumeId} (${label})? Files that are open there are cut off.`,
     );
     const { signal } = context;
-    const answer = await context.client().volumes.detach({ storageVolumeId, rentalIds }, { signal });
+    const response = await context.client().volumes.detach({ storageVolumeId, rentalIds }, { signal });
     printResult(
       context,
       `Volume ${storageVolumeId} (${label}) is closed to ${rentalIds.join(', ')}.`,
-      answer,
+      response,
     );
   },
 });

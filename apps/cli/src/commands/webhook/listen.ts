@@ -76,8 +76,8 @@ function printForwarded(context: Context, forwarded: ForwardResult): void {
   }
   const { paint } = context.io;
   const { seq, type, httpStatus, error, durationMs } = forwarded;
-  const answer = error === null ? paint('green', String(httpStatus)) : paint('red', safeText(error));
+  const response = error === null ? paint('green', String(httpStatus)) : paint('red', safeText(error));
   context.io.out(
-    `${String(seq).padStart(6)}  ${padTo(safeText(type), 22)}  ${answer}  ${paint('dim', `${durationMs} ms`)}\n`,
+    `${String(seq).padStart(6)}  ${padTo(safeText(type), 22)}  ${response}  ${paint('dim', `${durationMs} ms`)}\n`,
   );
 }

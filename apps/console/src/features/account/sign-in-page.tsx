@@ -60,11 +60,11 @@ function PasswordForm({
   const { busy, error, onSubmit } = useForm(async ({ email = '', password = '' }) => {
     setUnverified(null);
     try {
-      const answer = await authCall<{ twoFactorRedirect?: boolean }>('POST', '/sign-in/email', {
+      const response = await authCall<{ twoFactorRedirect?: boolean }>('POST', '/sign-in/email', {
         email,
         password,
       });
-      if (answer.twoFactorRedirect === true) onSecondFactor();
+      if (response.twoFactorRedirect === true) onSecondFactor();
       else await onDone();
     } catch (failure) {
       if (!(failure instanceof SignInError) || failure.code !== 'EMAIL_NOT_VERIFIED') throw failure;

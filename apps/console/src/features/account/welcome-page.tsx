@@ -72,18 +72,18 @@ function Invitation({ invitation }: { readonly invitation: InvitationRecord }) {
   const { again } = usePerson();
   const goTo = useGoTo();
   const [error, setError] = useState<unknown>(null);
-  const answerInput = () => {
+  const responseInput = () => {
     const secret = invitationSecretFor(sessionStorage, invitation.id);
     return { invitationId: invitation.id, ...(secret === null ? {} : { secret }) };
   };
   const accept = async (): Promise<void> => {
-    await anonymousClient.me.acceptInvitation(answerInput());
+    await anonymousClient.me.acceptInvitation(responseInput());
     removeInvitationSecret(sessionStorage);
     await again();
     goTo(undefined);
   };
   const decline = async (): Promise<void> => {
-    await anonymousClient.me.declineInvitation(answerInput());
+    await anonymousClient.me.declineInvitation(responseInput());
     await cache.invalidateQueries({ queryKey: invitationsKey });
   };
   return (

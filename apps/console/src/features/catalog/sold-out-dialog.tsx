@@ -42,18 +42,20 @@ function ForVisitors() {
 }
 
 function ForMembers({ offer }: { readonly offer: Offer }) {
-  const wish = resolveSpec(selectionForOffer(offer), [offer]);
+  const request = resolveSpec(selectionForOffer(offer), [offer]);
   const explained = useApiQuery(
-    ['catalog', 'explain', wish],
+    ['catalog', 'explain', request],
     async (client, signal) =>
-      wish === null ? null : client.options.explain(toQuoteRequest(wish), { signal }),
+      request === null ? null : client.options.explain(toQuoteRequest(request), { signal }),
     { refetchMs: 10_000 },
   );
   return (
     <div className="flex flex-col gap-4">
       <QueryView query={explained} what="reason">
-        {(answer) =>
-          answer === null || wish === null ? null : <PlacementExplanation wish={wish} explained={answer} />
+        {(response) =>
+          response === null || request === null ? null : (
+            <PlacementExplanation wish={request} explained={response} />
+          )
         }
       </QueryView>
       <ReservationForm gpuCount={offer.gpuCount} />

@@ -154,7 +154,7 @@ describe('what keeps Create from being pressed', () => {
 
 describe('refusals', () => {
   it('are told apart from failures that may have come after the deed', () => {
-    const answer = (status: number) =>
+    const response = (status: number) =>
       new ApiError({
         status,
         headers: new Headers(),
@@ -166,8 +166,8 @@ describe('refusals', () => {
         issues: [],
         body: null,
       });
-    expect(isRefusal(answer(400))).toBe(true);
-    expect(isRefusal(answer(503))).toBe(false);
+    expect(isRefusal(response(400))).toBe(true);
+    expect(isRefusal(response(503))).toBe(false);
     expect(isRefusal(new ConnectionError('gone'))).toBe(false);
     expect(isRefusal(null)).toBe(false);
   });

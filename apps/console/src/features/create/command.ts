@@ -18,7 +18,7 @@ export const USER_DATA_FILE = 'user-data.sh';
 
 export function createCommand(
   { body, type }: CreateRequest,
-  wish: RentalSpec,
+  spec: RentalSpec,
   volumeLabel: string | null,
 ): string {
   const storage = 'storageVolume' in body ? body.storageVolume : undefined;
@@ -27,11 +27,11 @@ export function createCommand(
   return [
     'millrace rental create',
     type === 'bare-metal' ? '--bare-metal' : '',
-    flag('gpu', wish.gpu),
-    flag('count', wish.count),
-    flag('region', wish.region),
-    flag('network', wish.network),
-    wish.days === null ? '' : flag('days', wish.days),
+    flag('gpu', spec.gpu),
+    flag('count', spec.count),
+    flag('region', spec.region),
+    flag('network', spec.network),
+    spec.days === null ? '' : flag('days', spec.days),
     body.convertToOnDemandOnExpiry === false ? '--no-convert' : '',
     body.name === undefined ? '' : flag('name', body.name),
     ...(body.sshKeyIds ?? []).map((id) => flag('ssh-key', id)),

@@ -60,8 +60,8 @@ function ResolvedSpec({
   readonly offers: readonly Offer[];
 }) {
   const navigate = useNavigate();
-  const wish = resolveSpec(picks, offers);
-  const whole = wish === null ? null : JSON.stringify(selectionFromSpec(wish));
+  const request = resolveSpec(picks, offers);
+  const whole = request === null ? null : JSON.stringify(selectionFromSpec(request));
   const isWhole = whole === JSON.stringify(picks);
   useEffect(() => {
     // What was left open is settled once: it must not change under the person when something else becomes cheaper.
@@ -69,14 +69,14 @@ function ResolvedSpec({
       void navigate({ to: '/rent', search: JSON.parse(whole) as RentalSelection, replace: true });
     }
   }, [whole, isWhole, navigate]);
-  if (wish === null) {
+  if (request === null) {
     return (
       <EmptyState title="Nothing is on offer yet.">
         Machines appear here as soon as the operator sells some.
       </EmptyState>
     );
   }
-  return <OrderForm wish={wish} offers={offers} />;
+  return <OrderForm wish={request} offers={offers} />;
 }
 
 function random32(): number {

@@ -21,9 +21,9 @@ const machine: RentalSpec = {
 };
 const metal: RentalSpec = { ...machine, type: 'bare-metal', count: 16, network: 'infiniband' };
 const plain = newDraft('calm-brook-42');
-const read = (change: Partial<Draft>, wish = machine) => parseDraft({ ...plain, ...change }, wish);
-const commandOf = (change: Partial<Draft>, wish = machine, label: string | null = null) =>
-  createCommand(read(change, wish).order, wish, label);
+const read = (change: Partial<Draft>, spec = machine) => parseDraft({ ...plain, ...change }, spec);
+const commandOf = (change: Partial<Draft>, spec = machine, label: string | null = null) =>
+  createCommand(read(change, spec).order, spec, label);
 
 describe('an order', () => {
   it('says nothing that was not asked for', () => {

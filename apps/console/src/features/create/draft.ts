@@ -209,8 +209,8 @@ export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, lack: st
     : { idleAfter: 'Not available here. Clear the field.' };
 }
 
-export function parseDraft(draft: Draft, wish: RentalSpec): ParsedDraft {
-  const isMetal = wish.type === 'bare-metal';
+export function parseDraft(draft: Draft, spec: RentalSpec): ParsedDraft {
+  const isMetal = spec.type === 'bare-metal';
   const ttl = parseDurationField(draft.ttl, MIN_TTL_SECONDS, MAX_SECONDS, 'a minute');
   const idle = isMetal
     ? { value: null, issue: undefined }
@@ -222,13 +222,13 @@ export function parseDraft(draft: Draft, wish: RentalSpec): ParsedDraft {
   const image = draft.image.trim();
   const common = {
     name: draft.name.trim(),
-    gpuCount: wish.count,
-    gpuType: wish.gpu,
-    networkType: wish.network,
+    gpuCount: spec.count,
+    gpuType: spec.gpu,
+    networkType: spec.network,
     ...(draft.sshKeyIds !== null && { sshKeyIds: [...draft.sshKeyIds] }),
-    ...(wish.days !== null && {
+    ...(spec.days !== null && {
       termType: 'reserved' as const,
-      termPeriodDays: wish.days,
+      termPeriodDays: spec.days,
       convertToOnDemandOnExpiry: draft.convert,
     }),
     ...(image !== '' && { image }),
@@ -244,7 +244,7 @@ export function parseDraft(draft: Draft, wish: RentalSpec): ParsedDraft {
         type: 'bare-metal',
         body: {
           ...common,
-          region: wish.region as BareMetalRequest['region'],
+          region: spec.region as BareMetalRequest['region'],
           ...(draft.cuda !== '' && { cudaVersion: draft.cuda }),
           ...(volume.storage !== undefined && { storageVolume: volume.storage }),
         },
@@ -253,7 +253,7 @@ export function parseDraft(draft: Draft, wish: RentalSpec): ParsedDraft {
         type: 'virtual-machine',
         body: {
           ...common,
-          region: wish.region as VirtualMachineRequest['region'],
+          region: spec.region as VirtualMachineRequest['region'],
           ...(ports.value !== null && ports.value.length > 0 && { customPorts: [...ports.value] }),
         },
       };

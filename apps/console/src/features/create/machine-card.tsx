@@ -92,10 +92,10 @@ function capacityText(hasRoom: boolean, isOpen: boolean): string {
 }
 
 /** Another type of machine is sold elsewhere and in other sizes, so the place is chosen anew. */
-function selectionForType(value: string, wish: RentalSpec): RentalSelection {
+function selectionForType(value: string, spec: RentalSpec): RentalSelection {
   return value === 'bare-metal'
-    ? { type: 'bare-metal', gpu: wish.gpu, count: Math.max(GPUS_PER_NODE, wish.count) }
-    : { type: 'virtual-machine', gpu: wish.gpu, count: Math.min(GPUS_PER_NODE, wish.count) };
+    ? { type: 'bare-metal', gpu: spec.gpu, count: Math.max(GPUS_PER_NODE, spec.count) }
+    : { type: 'virtual-machine', gpu: spec.gpu, count: Math.min(GPUS_PER_NODE, spec.count) };
 }
 
 function Sizes({

@@ -23,7 +23,7 @@ const metal = makeOffer({
 });
 const all = [cheap, freeTwo, free, metal];
 
-const wish: RentalSpec = {
+const spec: RentalSpec = {
   gpu: 'h100',
   type: 'virtual-machine',
   count: 1,
@@ -35,7 +35,7 @@ const wish: RentalSpec = {
 describe('picks', () => {
   it('are in the address as they were picked', () => {
     expect(parseSelection({ ...selectionForOffer(metal) })).toEqual(selectionForOffer(metal));
-    expect(parseSelection({ ...selectionFromSpec({ ...wish, days: 30 }) })).toEqual({
+    expect(parseSelection({ ...selectionFromSpec({ ...spec, days: 30 }) })).toEqual({
       ...selectionForOffer(free),
       days: 30,
     });
@@ -45,7 +45,7 @@ describe('picks', () => {
   });
 
   it('are filled in by the cheapest that is free, not by the cheapest of all', () => {
-    expect(resolveSpec({ type: 'virtual-machine' }, all)).toEqual(wish);
+    expect(resolveSpec({ type: 'virtual-machine' }, all)).toEqual(spec);
     expect(resolveSpec({}, [cheap])?.region).toBe('us-east-1');
     expect(resolveSpec({}, [])).toBeNull();
   });
@@ -78,22 +78,22 @@ describe('picks', () => {
 
 describe('where and how large', () => {
   it('lists every place that sells it, cheapest first, and says where such a machine is free', () => {
-    expect(locationsFor(wish, all).map(({ region, hasRoom }) => ({ region, hasRoom }))).toEqual([
+    expect(locationsFor(spec, all).map(({ region, hasRoom }) => ({ region, hasRoom }))).toEqual([
       { region: 'us-east-1', hasRoom: false },
       { region: 'us-central-1', hasRoom: true },
     ]);
-    expect(locationsFor({ ...wish, count: 4 }, all).map(({ hasRoom }) => hasRoom)).toEqual([false, false]);
+    expect(locationsFor({ ...spec, count: 4 }, all).map(({ hasRoom }) => hasRoom)).toEqual([false, false]);
   });
 
   it('lists the sizes of the chosen place, smallest first', () => {
-    expect(sizesFor(wish, all)).toEqual([free, freeTwo]);
-    expect(sizesFor({ ...wish, network: 'infiniband' }, all)).toEqual([]);
+    expect(sizesFor(spec, all)).toEqual([free, freeTwo]);
+    expect(sizesFor({ ...spec, network: 'infiniband' }, all)).toEqual([]);
   });
 
   it('takes whole GPUs, and whole nodes of bare metal', () => {
-    expect(countIssue(wish)).toBeNull();
-    expect(countIssue({ ...wish, count: 0 })).not.toBeNull();
-    expect(countIssue({ ...wish, count: 1.5 })).not.toBeNull();
+    expect(countIssue(spec)).toBeNull();
+    expect(countIssue({ ...spec, count: 0 })).not.toBeNull();
+    expect(countIssue({ ...spec, count: 1.5 })).not.toBeNull();
     expect(countIssue({ type: 'bare-metal', count: 12 })).toContain('8, 16, 24');
     expect(countIssue({ type: 'bare-metal', count: 16 })).toBeNull();
   });
@@ -108,8 +108,8 @@ describe('a wish as the service reads it', () => {
       region: 'us-central-1',
       networkType: 'ethernet',
     };
-    expect(toQuoteRequest(wish)).toEqual(wire);
-    expect(toQuoteRequest({ ...wish, days: 30 })).toEqual({
+    expect(toQuoteRequest(spec)).toEqual(wire);
+    expect(toQuoteRequest({ ...spec, days: 30 })).toEqual({
       ...wire,
       termType: 'reserved',
       termPeriodDays: 30,

@@ -112,8 +112,8 @@ export interface SpecLocation {
 const joinLocation = (region: string, network: string): string => `${region} ${network}`;
 
 /** Everywhere that the GPUs of a wish are sold, cheapest first. The wished place is among them even where it is not listed. */
-export function locationsFor(wish: RentalSpec, offers: readonly Offer[]): readonly SpecLocation[] {
-  const sold = offers.filter(({ gpuType, machineType }) => gpuType === wish.gpu && machineType === wish.type);
+export function locationsFor(spec: RentalSpec, offers: readonly Offer[]): readonly SpecLocation[] {
+  const sold = offers.filter(({ gpuType, machineType }) => gpuType === spec.gpu && machineType === spec.type);
   const places = Map.groupBy(sold, ({ region, connectionType }) => joinLocation(region, connectionType));
   const listed = [...places].flatMap(([value, sizes]): SpecLocation[] => {
     const [first] = sizes;
@@ -124,7 +124,7 @@ export function locationsFor(wish: RentalSpec, offers: readonly Offer[]): readon
         region: first.region,
         network: first.connectionType,
         perGpuNano: perGpuNano(first),
-        hasRoom: sizes.some((size) => size.gpuCount >= wish.count && isFree(size)),
+        hasRoom: sizes.some((size) => size.gpuCount >= spec.count && isFree(size)),
         isOpen: sizes.some(({ enabled }) => enabled),
       },
     ];
@@ -141,14 +141,14 @@ export function locationValue({ region, network }: Pick<RentalSpec, 'region' | '
 }
 
 /** The sizes that are listed where the wish is, smallest first. */
-export function sizesFor(wish: RentalSpec, offers: readonly Offer[]): readonly Offer[] {
+export function sizesFor(spec: RentalSpec, offers: readonly Offer[]): readonly Offer[] {
   return offers
     .filter(
       (offer) =>
-        offer.gpuType === wish.gpu &&
-        offer.machineType === wish.type &&
-        offer.region === wish.region &&
-        offer.connectionType === wish.network,
+        offer.gpuType === spec.gpu &&
+        offer.machineType === spec.type &&
+        offer.region === spec.region &&
+        offer.connectionType === spec.network,
     )
     .toSorted((one, other) => one.gpuCount - other.gpuCount);
 }
@@ -165,13 +165,13 @@ export function countIssue({ type, count }: Pick<RentalSpec, 'type' | 'count'>):
 export type QuoteRequest = Input<'quoteRental'>;
 
 /** The wish in the words of the service, for a quote or an explanation. */
-export function toQuoteRequest(wish: RentalSpec): QuoteRequest {
+export function toQuoteRequest(spec: RentalSpec): QuoteRequest {
   return {
-    rentalType: wish.type,
-    gpuCount: wish.count,
-    gpuType: wish.gpu,
-    region: wish.region,
-    networkType: wish.network,
-    ...(wish.days !== null && { termType: 'reserved' as const, termPeriodDays: wish.days }),
+    rentalType: spec.type,
+    gpuCount: spec.count,
+    gpuType: spec.gpu,
+    region: spec.region,
+    networkType: spec.network,
+    ...(spec.days !== null && { termType: 'reserved' as const, termPeriodDays: spec.days }),
   };
 }

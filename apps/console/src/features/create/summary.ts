@@ -152,14 +152,14 @@ export function termsFor(
     readonly earlyTerminationRefundPercentage: number;
     readonly enabled: boolean;
   }[],
-  wish: { readonly type: string; readonly gpu: string; readonly region: string },
+  request: { readonly type: string; readonly gpu: string; readonly region: string },
 ): readonly TermOption[] {
   const fitting = options.filter(
     ({ machineType, gpuType, region, enabled }) =>
       enabled &&
-      machineType === wish.type &&
-      gpuType === wish.gpu &&
-      (region === null || region === wish.region),
+      machineType === request.type &&
+      gpuType === request.gpu &&
+      (region === null || region === request.region),
   );
   const byDays = Map.groupBy(fitting, ({ termPeriodDays }) => termPeriodDays);
   return [...byDays]

@@ -13,23 +13,23 @@ const REFETCH_MS = 10_000;
 
 /** All that the price depends on. */
 export function quoteRequestFor(
-  wish: RentalSpec,
+  spec: RentalSpec,
   draft: Pick<Draft, 'cuda'>,
   read: Pick<ParsedDraft, 'ttlSeconds' | 'newVolumeGb'>,
 ): QuoteRequest {
   return {
-    ...toQuoteRequest(wish),
-    ...(wish.type === 'bare-metal' && draft.cuda !== '' && { cudaVersion: draft.cuda }),
+    ...toQuoteRequest(spec),
+    ...(spec.type === 'bare-metal' && draft.cuda !== '' && { cudaVersion: draft.cuda }),
     ...(read.newVolumeGb !== null && read.newVolumeGb >= 256 && { storageSizeInGb: read.newVolumeGb }),
-    ...(read.ttlSeconds !== null && wish.days === null && { durationSeconds: read.ttlSeconds }),
+    ...(read.ttlSeconds !== null && spec.days === null && { durationSeconds: read.ttlSeconds }),
   };
 }
 
 /** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
-export function useQuote(asked: QuoteRequest, wish: RentalSpec, wasRefused: boolean) {
+export function useQuote(asked: QuoteRequest, spec: RentalSpec, wasRefused: boolean) {
   const text = JSON.stringify(asked);
   const settled = useDebounced(text, DEBOUNCE_MS);
-  const isAsked = countIssue(wish) === null;
+  const isAsked = countIssue(spec) === null;
   const quote = useApiQuery(
     ['catalog', 'quote', settled],
     (client, signal) => client.options.quote(JSON.parse(settled) as QuoteRequest, { signal }),

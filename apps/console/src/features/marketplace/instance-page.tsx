@@ -228,8 +228,9 @@ function Terminate({ instance }: { readonly instance: Instance }) {
     changes: ['instances', 'marketplace', 'money'],
     onSuccess: () => say(`${name} is being ended`, 'Nothing more is billed.'),
   });
-  const verdict = actionDecision(stateTables.instance, 'terminate', status);
-  const off = mayNot('marketplace:write') || (verdict !== 'allowed' && 'It is over already, or being ended.');
+  const decision = actionDecision(stateTables.instance, 'terminate', status);
+  const off =
+    mayNot('marketplace:write') || (decision !== 'allowed' && 'It is over already, or being ended.');
   return (
     <>
       <Button kind="danger" off={off} onClick={() => setOpen(true)}>

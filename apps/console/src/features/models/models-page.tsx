@@ -185,8 +185,8 @@ function Prices({ model }: { readonly model: CatalogModel }) {
 
 function Actions({ model }: { readonly model: CatalogModel }) {
   const kind = kindForModality(model.modality);
-  const wish = toSnippetRequest(model);
-  if (kind === null || wish === null) return <span className="text-soft">By its interface</span>;
+  const request = toSnippetRequest(model);
+  if (kind === null || request === null) return <span className="text-soft">By its interface</span>;
   return (
     <span className="flex flex-wrap justify-end gap-2 md:flex-nowrap md:justify-start">
       <Link
@@ -197,7 +197,7 @@ function Actions({ model }: { readonly model: CatalogModel }) {
       >
         Try it
       </Link>
-      <ViewCode wish={wish} size="small" />
+      <ViewCode wish={request} size="small" />
     </span>
   );
 }

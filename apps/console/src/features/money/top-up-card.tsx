@@ -77,9 +77,9 @@ function ByCard() {
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const wish = topUpAmount(amount);
-    setWrong('wrong' in wish ? wish.wrong : undefined);
-    if ('cents' in wish) start.mutate(wish.cents);
+    const request = topUpAmount(amount);
+    setWrong('wrong' in request ? request.wrong : undefined);
+    if ('cents' in request) start.mutate(request.cents);
   };
   return (
     <div className="flex flex-col gap-4">

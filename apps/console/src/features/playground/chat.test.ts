@@ -21,9 +21,9 @@ const end: CompletionResult = {
 };
 const after = (...events: readonly ChatEvent[]): readonly Exchange[] =>
   events.reduce<readonly Exchange[]>(reduceExchanges, []);
-const exchange = (id: number, question: string, answer: string): readonly ChatEvent[] => [
+const exchange = (id: number, question: string, response: string): readonly ChatEvent[] => [
   { kind: 'asked', id, question },
-  { kind: 'part', id, part: { text: answer, thought: '' } },
+  { kind: 'part', id, part: { text: response, thought: '' } },
   { kind: 'ended', id, end },
 ];
 

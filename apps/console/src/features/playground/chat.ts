@@ -37,8 +37,15 @@ export function reduceExchanges(exchanges: readonly Exchange[], event: ChatEvent
   switch (event.kind) {
     case 'asked': {
       const { id, question } = event;
-      const begun = { answer: '', thought: '', state: 'asked', end: null, usage: null, error: null } as const;
-      return [...exchanges, { id, question, ...begun }];
+      const started = {
+        answer: '',
+        thought: '',
+        state: 'asked',
+        end: null,
+        usage: null,
+        error: null,
+      } as const;
+      return [...exchanges, { id, question, ...started }];
     }
     case 'part':
       return ofId(exchanges, event.id, ({ answer, thought }) => ({

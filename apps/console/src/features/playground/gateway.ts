@@ -36,19 +36,19 @@ interface ActiveKey<Client> {
   isRefused: boolean;
 }
 
-export function createGateway<Client>(parts: GatewayDeps<Client>): Gateway<Client> {
+export function createGateway<Client>(deps: GatewayDeps<Client>): Gateway<Client> {
   // A promise, so that two calls at once make one key.
   let held: Promise<ActiveKey<Client>> | null = null;
 
   async function make(): Promise<ActiveKey<Client>> {
-    const { secret, madeAtMs, expiresAtMs } = parts.keptKey() ?? (await parts.makeKey());
-    return { client: parts.clientOf(secret), madeAtMs, expiresAtMs, isRefused: false };
+    const { secret, madeAtMs, expiresAtMs } = deps.keptKey() ?? (await deps.makeKey());
+    return { client: deps.clientOf(secret), madeAtMs, expiresAtMs, isRefused: false };
   }
 
   async function current(): Promise<ActiveKey<Client>> {
     const before = held;
     const known = (await before?.catch(() => null)) ?? null;
-    if (known !== null && !known.isRefused && known.expiresAtMs - EXPIRY_MARGIN_MS > parts.nowMs())
+    if (known !== null && !known.isRefused && known.expiresAtMs - EXPIRY_MARGIN_MS > deps.nowMs())
       return known;
     // Whoever waited for the same one and came first has begun to make the next.
     if (held === null || held === before) held = make();
@@ -65,16 +65,16 @@ export function createGateway<Client>(parts: GatewayDeps<Client>): Gateway<Clien
         } catch (error) {
           if (!isUnauthenticated(error)) throw error;
           const waitMs = RETRY_DELAYS_MS[tried];
-          const isYoung = parts.nowMs() - key.madeAtMs < KEY_PROPAGATION_MS;
+          const isYoung = deps.nowMs() - key.madeAtMs < KEY_PROPAGATION_MS;
           if (isYoung && waitMs !== undefined) {
-            await parts.sleep(waitMs, signal);
+            await deps.sleep(waitMs, signal);
             continue;
           }
           if (isYoung || renewed) throw error;
           renewed = true;
           tried = -1;
           key.isRefused = true;
-          parts.forgetKey();
+          deps.forgetKey();
           key = await current();
         }
       }

@@ -39,30 +39,30 @@ export interface Snippet {
   readonly code: string;
 }
 
-export function buildSnippets(wish: SnippetRequest, places: BaseUrls): readonly Snippet[] {
+export function buildSnippets(request: SnippetRequest, places: BaseUrls): readonly Snippet[] {
   return [
-    { id: 'curl', label: 'curl', code: curlSnippet(wish, places) },
-    { id: 'python', label: 'Python', code: pythonSnippet(wish, places) },
-    { id: 'javascript', label: 'JavaScript', code: javascriptSnippet(wish, places) },
-    { id: 'cli', label: 'Command line', code: cliSnippet(wish) },
+    { id: 'curl', label: 'curl', code: curlSnippet(request, places) },
+    { id: 'python', label: 'Python', code: pythonSnippet(request, places) },
+    { id: 'javascript', label: 'JavaScript', code: javascriptSnippet(request, places) },
+    { id: 'cli', label: 'Command line', code: cliSnippet(request) },
   ];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The body of the request, with the fields that were filled in. */
-function requestBody(wish: SnippetRequest): Fields {
-  switch (wish.kind) {
+function requestBody(request: SnippetRequest): Fields {
+  switch (request.kind) {
     case 'chat': {
-      const { kind: _, ...rest } = wish;
+      const { kind: _, ...rest } = request;
       return { ...rest, stream: true };
     }
     case 'image': {
-      const { model, prompt, size, n, steps, seed } = wish;
+      const { model, prompt, size, n, steps, seed } = request;
       return { model, prompt, size, n, num_inference_steps: steps, ...(seed !== undefined && { seed }) };
     }
     case 'speech': {
-      const { kind: _, ...rest } = wish;
+      const { kind: _, ...rest } = request;
       return rest;
     }
   }
@@ -79,13 +79,13 @@ export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function curlSnippet(wish: SnippetRequest, { inferenceUrl }: BaseUrls): string {
-  const body = JSON.stringify(requestBody(wish), null, 2).replaceAll("'", String.raw`'\''`);
+function curlSnippet(request: SnippetRequest, { inferenceUrl }: BaseUrls): string {
+  const body = JSON.stringify(requestBody(request), null, 2).replaceAll("'", String.raw`'\''`);
   return [
-    `curl ${wish.kind === 'chat' ? '-N ' : ''}${shellQuoted(`${inferenceUrl}${paths[wish.kind]}`)} \\`,
+    `curl ${request.kind === 'chat' ? '-N ' : ''}${shellQuoted(`${inferenceUrl}${paths[request.kind]}`)} \\`,
     `  -H "Authorization: Bearer $MILLRACE_API_KEY" \\`,
     `  -H 'Content-Type: application/json' \\`,
-    ...(wish.kind === 'speech' ? ['  -o speech.mp3 \\'] : []),
+    ...(request.kind === 'speech' ? ['  -o speech.mp3 \\'] : []),
     `  -d '${body}'`,
   ].join('\n');
 }
@@ -102,12 +102,12 @@ function pythonArguments(fields: Fields): string {
     .join('\n');
 }
 
-function pythonSnippet(wish: SnippetRequest, { inferenceUrl }: BaseUrls): string {
+function pythonSnippet(request: SnippetRequest, { inferenceUrl }: BaseUrls): string {
   const client = `client = OpenAI(
     base_url=${JSON.stringify(`${inferenceUrl}/v1`)},
     api_key=os.environ["MILLRACE_API_KEY"],
 )`;
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'chat':
       return `import os
 
@@ -116,14 +116,14 @@ from openai import OpenAI
 ${client}
 
 stream = client.chat.completions.create(
-${pythonArguments(requestBody(wish))}
+${pythonArguments(requestBody(request))}
 )
 for chunk in stream:
     if chunk.choices:
         print(chunk.choices[0].delta.content or "", end="", flush=True)
 `;
     case 'image': {
-      const { model, prompt, size, n, num_inference_steps, seed } = requestBody(wish);
+      const { model, prompt, size, n, num_inference_steps, seed } = requestBody(request);
       const extra = { num_inference_steps, ...(seed !== undefined && { seed }) };
       return `import base64
 import os
@@ -149,15 +149,15 @@ from openai import OpenAI
 ${client}
 
 with client.audio.speech.with_streaming_response.create(
-${pythonArguments(requestBody(wish))}
+${pythonArguments(requestBody(request))}
 ) as response:
     response.stream_to_file("speech.mp3")
 `;
   }
 }
 
-function javascriptSnippet(wish: SnippetRequest, { apiUrl, inferenceUrl }: BaseUrls): string {
-  const body = JSON.stringify(requestBody(wish), null, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:');
+function javascriptSnippet(request: SnippetRequest, { apiUrl, inferenceUrl }: BaseUrls): string {
+  const body = JSON.stringify(requestBody(request), null, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:');
   const head = (more = ''): string => `${more}import { Millrace } from '@millrace/sdk';
 
 const client = new Millrace({
@@ -166,7 +166,7 @@ const client = new Millrace({
   apiKey: process.env.MILLRACE_API_KEY,
 });
 `;
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'chat':
       return `${head()}
 const stream = client.chat.create(${body});
@@ -187,40 +187,40 @@ await writeFile('speech.mp3', speech);
   }
 }
 
-function cliSnippet(wish: SnippetRequest): string {
+function cliSnippet(request: SnippetRequest): string {
   const flag = (name: string, value: string | number | undefined): string[] =>
     value === undefined ? [] : [`--${name} ${shellQuoted(String(value))}`];
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'chat': {
-      const system = wish.messages.find(({ role }) => role === 'system')?.content;
-      const question = wish.messages.findLast(({ role }) => role === 'user')?.content ?? '';
+      const system = request.messages.find(({ role }) => role === 'system')?.content;
+      const question = request.messages.findLast(({ role }) => role === 'user')?.content ?? '';
       return [
         'millrace chat',
         ...(question === '' ? [] : [shellQuoted(question)]),
-        ...flag('model', wish.model),
+        ...flag('model', request.model),
         ...flag('system', system),
-        ...flag('temperature', wish.temperature),
-        ...flag('max-tokens', wish.max_tokens),
+        ...flag('temperature', request.temperature),
+        ...flag('max-tokens', request.max_tokens),
       ].join(' ');
     }
     case 'image':
       return [
         'millrace image',
-        shellQuoted(wish.prompt),
-        ...flag('model', wish.model),
-        ...flag('size', wish.size),
-        ...flag('count', wish.n),
-        ...flag('steps', wish.steps),
-        ...flag('seed', wish.seed),
+        shellQuoted(request.prompt),
+        ...flag('model', request.model),
+        ...flag('size', request.size),
+        ...flag('count', request.n),
+        ...flag('steps', request.steps),
+        ...flag('seed', request.seed),
         '--file image.png',
       ].join(' ');
     case 'speech':
       return [
         'millrace speech',
-        shellQuoted(wish.input),
-        ...flag('model', wish.model),
-        ...flag('voice', wish.voice),
-        ...flag('speed', wish.speed),
+        shellQuoted(request.input),
+        ...flag('model', request.model),
+        ...flag('voice', request.voice),
+        ...flag('speed', request.speed),
         '--file speech.mp3',
       ].join(' ');
   }

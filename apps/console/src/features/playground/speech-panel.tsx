@@ -29,7 +29,7 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
     tooLong ||
     (voice.trim() === '' && 'Name a voice first.') ||
     (isWrong && 'The speed is not right.');
-  const wish = {
+  const request = {
     model: model.id,
     input: input || 'The wheel turns.',
     voice: voice.trim(),
@@ -37,7 +37,7 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
   };
   const send = (): void => {
     void make(input, async (models, signal) => {
-      const { data, requestId } = await models.audio.createSpeech(wish, { signal }).withResponse();
+      const { data, requestId } = await models.audio.createSpeech(request, { signal }).withResponse();
       const blob = new Blob([new Uint8Array(data)], { type: 'audio/mpeg' });
       return { blobs: [{ blob, name: 'speech.mp3' }], requestId };
     });
@@ -63,7 +63,7 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
             onChange={(event) => setSpeed(event.target.value)}
             error={isWrong ? 'A number from 0.25 to 4.' : undefined}
           />
-          <ViewCode wish={{ kind: 'speech', ...wish }} />
+          <ViewCode wish={{ kind: 'speech', ...request }} />
         </>
       }
       main={

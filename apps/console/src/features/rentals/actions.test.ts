@@ -18,13 +18,13 @@ describe('what can be done with a rental', () => {
   it('is what the table of states allows, and every refusal has a sentence', () => {
     for (const status of states) {
       for (const verb of verbs) {
-        const verdict = stateTables.rental.actions[verb][status];
+        const decision = stateTables.rental.actions[verb][status];
         const why = rentalActionDisabledReason(
           verb,
           makeRental({ status, expiresAt: '2027-01-01T00:00:00.000Z' }),
           false,
         );
-        if (verdict !== 'allowed') expect(why, `${verb} in ${status}`).toMatch(/^[A-Z].*\.$/);
+        if (decision !== 'allowed') expect(why, `${verb} in ${status}`).toMatch(/^[A-Z].*\.$/);
       }
     }
   });
@@ -59,11 +59,11 @@ describe('what can be done with a rental', () => {
   });
 
   it('of a private cloud is its name and no more', () => {
-    const ours = makeRental({
+    const own = makeRental({
       currentTerm: { ...makeRental().currentTerm, termType: 'private-cloud' } as never,
     });
-    expect(rentalActionDisabledReason('terminate', ours, false)).toContain('contract');
-    expect(rentalActionDisabledReason('update', ours, false)).toBe(false);
+    expect(rentalActionDisabledReason('terminate', own, false)).toContain('contract');
+    expect(rentalActionDisabledReason('update', own, false)).toBe(false);
   });
 });
 

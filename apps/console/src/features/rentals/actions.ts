@@ -24,12 +24,12 @@ const inProgress: Readonly<Record<RentalState, string>> = {
 };
 
 function stateDisabledReason(verb: RentalVerb, status: RentalState): string | false {
-  const verdict = actionDecision(stateTables.rental, verb, status);
-  if (verdict === 'allowed') return false;
-  if (status === 'Failed' && verdict === 'ALREADY_TERMINATED') {
+  const decision = actionDecision(stateTables.rental, verb, status);
+  if (decision === 'allowed') return false;
+  if (status === 'Failed' && decision === 'ALREADY_TERMINATED') {
     return 'It has failed, so nothing more can be done with it. Rent another.';
   }
-  if (verdict === 'ALREADY_TERMINATED') return 'It has ended, so nothing more can be done with it.';
+  if (decision === 'ALREADY_TERMINATED') return 'It has ended, so nothing more can be done with it.';
   return inProgress[status];
 }
 

@@ -134,7 +134,7 @@ function Apply({ refused }: { readonly refused: Account | null }) {
   const [name, setName] = useState(refused?.name ?? me.organisation.name);
   const [about, setAbout] = useState(refused?.about ?? '');
   const apply = useApiMutation(
-    (client, wish: { readonly name: string; readonly about: string }) => client.supplier.apply(wish),
+    (client, request: { readonly name: string; readonly about: string }) => client.supplier.apply(request),
     { changes: ['supplier'], onSuccess: () => say('Applied', 'The operator decides about it.') },
   );
   return (

@@ -145,8 +145,8 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
   const [life, setLife] = useState<string>('1h');
   // The answer holds the secret: it lives in this dialog alone and goes with it.
   const create = useApiMutation(
-    (client, wish: Parameters<typeof client.supplier.joinTokens.create>[0]) =>
-      client.supplier.joinTokens.create(wish),
+    (client, request: Parameters<typeof client.supplier.joinTokens.create>[0]) =>
+      client.supplier.joinTokens.create(request),
     { changes: ['supplier'] },
   );
   if (create.data !== undefined) return <CreatedToken token={create.data} onClose={onClose} />;

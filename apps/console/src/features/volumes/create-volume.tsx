@@ -62,7 +62,7 @@ function CreateForm({
   const [label, setLabel] = useState(() => randomRentalName(randomBelow));
   const [region, setRegion] = useState(regions[0] ?? '');
   const [size, setSize] = useState(String(SIZE_STEP_GB));
-  const create = useApiMutation((client, wish: CreateVolumeInput) => client.volumes.create(wish), {
+  const create = useApiMutation((client, request: CreateVolumeInput) => client.volumes.create(request), {
     changes: ['volumes', 'money'],
     onSuccess: ({ storageVolumeId, message }) => {
       say('The volume is being made', message);

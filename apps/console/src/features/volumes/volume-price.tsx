@@ -6,10 +6,10 @@ import { QueryView } from '../../ui/states.tsx';
 
 /** What a volume of a size costs, as the service says, to the nano. */
 export function VolumePrice({ region, sizeInGb }: { readonly region: string; readonly sizeInGb: number }) {
-  const wish = { region: useDebounced(region, 250), sizeInGb: useDebounced(sizeInGb, 250) };
+  const request = { region: useDebounced(region, 250), sizeInGb: useDebounced(sizeInGb, 250) };
   const quote = useApiQuery(
-    ['catalog', 'volume-quote', wish],
-    (client, signal) => client.volumes.quote(wish as Input<'quoteStorageVolume'>, { signal }),
+    ['catalog', 'volume-quote', request],
+    (client, signal) => client.volumes.quote(request as Input<'quoteStorageVolume'>, { signal }),
     { keepPrevious: true },
   );
   return (

@@ -40,9 +40,9 @@ describe('the state of a volume', () => {
   it('says of every action that the table refuses why', () => {
     for (const [phase, volume] of Object.entries(phases)) {
       for (const action of Object.keys(stateTables.volume.actions) as VolumeAction[]) {
-        const verdict = stateTables.volume.actions[action][volume.status];
+        const decision = stateTables.volume.actions[action][volume.status];
         const why = volumeActionDisabledReason(action, { ...volume, attachedRentals: [7] }, false);
-        if (verdict !== 'allowed') expect(why, `${action} while ${phase}`).toMatch(/\.$/);
+        if (decision !== 'allowed') expect(why, `${action} while ${phase}`).toMatch(/\.$/);
       }
     }
   });

@@ -41,9 +41,9 @@ function SendNewest({ webhook, off }: Props) {
     },
     {
       changes: ['webhooks'],
-      onSuccess: (answer) => {
-        if (answer === null) say('There is no event yet', 'Create an API key, for example, and try again.');
-        else if (answer.eventCount > 0) say('Being sent', 'Its delivery is in the list above.');
+      onSuccess: (response) => {
+        if (response === null) say('There is no event yet', 'Create an API key, for example, and try again.');
+        else if (response.eventCount > 0) say('Being sent', 'Its delivery is in the list above.');
         else say('Not sent', 'The newest event is of a type that this webhook does not get.');
       },
     },

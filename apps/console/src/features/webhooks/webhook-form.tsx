@@ -33,9 +33,9 @@ export function WebhookForm({
   const [types, setTypes] = useState<Types>(new Set(webhook?.eventTypes ?? ['*']));
   const [problems, setProblems] = useState<{ url?: string | undefined; types?: string | undefined }>({});
   const save = useApiMutation(
-    async (client, wish: WebhookInput): Promise<CreatedWebhook | null> => {
-      if (webhook === undefined) return client.webhooks.create(wish);
-      await client.webhooks.update({ webhookId: webhook.id, ...wish });
+    async (client, request: WebhookInput): Promise<CreatedWebhook | null> => {
+      if (webhook === undefined) return client.webhooks.create(request);
+      await client.webhooks.update({ webhookId: webhook.id, ...request });
       return null;
     },
     { changes: ['webhooks'], onSuccess: onMade },

@@ -42,8 +42,8 @@ export function webhookHealth({ status, disabledReason, failingSince, lastSuccee
 
 /** What came of one attempt. */
 export function attemptText({ httpStatus, error, durationMs }: Delivery['attempts'][number]): string {
-  const answer = httpStatus === null ? null : `answered ${String(httpStatus)}`;
-  const said = [answer, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');
+  const response = httpStatus === null ? null : `answered ${String(httpStatus)}`;
+  const said = [response, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');
   return `${said === '' ? 'no answer' : said}, after ${elapsedText(durationMs)}`;
 }
 

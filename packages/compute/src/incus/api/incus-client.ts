@@ -83,18 +83,22 @@ export class IncusClient {
     return this.project === null ? {} : { project: this.project };
   }
 
-  async read<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
-    return (await this.#read(asked, schema, bounds.read, signal)).value;
+  async read<T>(request: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    return (await this.#read(request, schema, bounds.read, signal)).value;
   }
 
-  async readList<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
-    return (await this.#read(asked, schema, bounds.list, signal)).value;
+  async readList<T>(request: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    return (await this.#read(request, schema, bounds.list, signal)).value;
   }
 
   /** Null only when the daemon itself says that there is no such thing. */
-  async find<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<WithEtag<T> | null> {
+  async find<T>(
+    request: ReadRequest,
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+  ): Promise<WithEtag<T> | null> {
     try {
-      return await this.#read(asked, schema, bounds.read, signal);
+      return await this.#read(request, schema, bounds.read, signal);
     } catch (error) {
       if (isDriverError(error, 'not_found')) return null;
       throw error;
@@ -103,8 +107,8 @@ export class IncusClient {
 
   /** Does it and waits until it is done. */
   async write(written: WriteRequest, signal: AbortSignal): Promise<void> {
-    const begun = await this.begin(written, signal);
-    if (begun !== null) await this.waitFor(begun.path, written.what, signal);
+    const started = await this.begin(written, signal);
+    if (started !== null) await this.waitFor(started.path, written.what, signal);
   }
 
   /** Does it; where the daemon goes on in the background, says where to wait for the end. */
@@ -127,11 +131,11 @@ export class IncusClient {
       },
       signal,
     );
-    const answer = this.#answerOf(what, received, false);
-    if (answer.type === 'sync') return null;
-    const path = answer.operation ?? '';
+    const response = this.#answerOf(what, received, false);
+    if (response.type === 'sync') return null;
+    const path = response.operation ?? '';
     if (!operationPattern.test(path)) throw invalidResponseError(what, 'the operation has no usable name');
-    return { path, metadata: answer.metadata };
+    return { path, metadata: response.metadata };
   }
 
   /** The end of an operation, as long as the signal and our own bound allow. */
@@ -244,10 +248,10 @@ export class IncusClient {
     for (let round = 1; ; round += 1) {
       const received = await this.#transport.exchange(request, signal);
       try {
-        const answer = this.#answerOf(asked.what, received, true);
+        const response = this.#answerOf(asked.what, received, true);
         const { etag } = received.headers;
         return {
-          value: parse(schema, answer.metadata, asked.what),
+          value: parse(schema, response.metadata, asked.what),
           etag: typeof etag === 'string' ? etag : null,
         };
       } catch (error) {
@@ -259,15 +263,15 @@ export class IncusClient {
   }
 
   #answerOf(what: string, received: TransportResponse, isRead: boolean): z.infer<typeof responseSchema> {
-    let answer: z.infer<typeof responseSchema>;
+    let response: z.infer<typeof responseSchema>;
     try {
-      answer = responseSchema.parse(JSON.parse(received.body.toString('utf8')));
+      response = responseSchema.parse(JSON.parse(received.body.toString('utf8')));
     } catch (error) {
       throw invalidResponseError(what, error);
     }
     // The body decides, not the status: a forwarded failure can arrive with 200.
-    if (answer.type !== 'error') return answer;
-    throw errorFromResponse(what, answer.error_code ?? received.status, answer.error ?? '', isRead);
+    if (response.type !== 'error') return response;
+    throw errorFromResponse(what, response.error_code ?? received.status, response.error ?? '', isRead);
   }
 }
 

@@ -231,15 +231,15 @@ export class IncusTransport {
       late.abort(new Error(`no answer within ${request.timeoutMs} ms`)),
     );
     try {
-      const answer = await pool.request({
+      const response = await pool.request({
         path: request.path,
         method: request.method,
         headers: { ...request.headers },
         body: request.body ?? null,
         signal: AbortSignal.any([signal, late.signal, this.#closing.signal]),
       });
-      const body = await readBounded(answer.body, request);
-      return { status: answer.statusCode, headers: answer.headers, body };
+      const body = await readBounded(response.body, request);
+      return { status: response.statusCode, headers: response.headers, body };
     } finally {
       cancel();
     }

@@ -135,10 +135,10 @@ class Trust implements IncusTrust {
    * be elsewhere. The project that every daemon has it must refuse. Silence proves nothing.
    */
   async #seesOthers(projects: readonly { readonly name: string }[], signal: AbortSignal): Promise<boolean> {
-    const ours = new Set(projects.map(({ name }) => name));
+    const own = new Set(projects.map(({ name }) => name));
     const everywhere = { path: '/1.0/instances', query: { 'all-projects': 'true', recursion: '1' } };
     const instances = await this.#unlessRefused(everywhere, instancesSchema, signal);
-    if (instances?.some(({ project }) => !ours.has(project)) === true) return true;
+    if (instances?.some(({ project }) => !own.has(project)) === true) return true;
     const everybodys = { path: '/1.0/projects/default' };
     return (await this.#unlessRefused(everybodys, z.object({}), signal)) !== null;
   }

@@ -10,7 +10,7 @@ export interface CreditLeaseClient {
    * Sets the worst case of a request aside and counts it against its rate limits, in one call: both or neither. In test
    * mode only the limits are counted. Throws only for what makes no sense.
    */
-  reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal>;
+  reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal>;
   /**
    * Gives the rest back: of the money, up to what was reserved, and of the limits on tokens. To be called once the usage
    * event of the request is acknowledged by the stream, also when nothing was used: until then the epoch of the request

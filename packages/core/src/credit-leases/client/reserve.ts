@@ -24,7 +24,8 @@ function leaseNeedOf(
   { amount, least, budgets }: CheckedReserveRequest,
   said: ReserveResult | null,
 ): LeaseNeed {
-  const short = (wish: bigint, remaining: bigint): bigint => (wish > remaining ? wish - remaining : 0n);
+  const short = (request: bigint, remaining: bigint): bigint =>
+    request > remaining ? request - remaining : 0n;
   if (said?.outcome === 'dry') return { shortage: short(least, said.remaining), budgets: [] };
   if (said?.outcome === 'budget dry') {
     const { budget: id, granted, remaining } = said;
@@ -42,14 +43,14 @@ export function requireAmount(amount: bigint, most: bigint): void {
   if (amount < 0n || amount > most) throw new RangeError(`Not an amount of a request: ${amount} nano-USD.`);
 }
 
-export function checkReserveRequest(ask: ReserveRequest): CheckedReserveRequest {
-  const { least = ask.amount } = ask;
-  requireAmount(ask.amount, 2n ** 63n - 1n);
-  requireAmount(least, ask.amount);
-  const set = limitSetOf(ask.orgId, ask.limits);
+export function checkReserveRequest(request: ReserveRequest): CheckedReserveRequest {
+  const { least = request.amount } = request;
+  requireAmount(request.amount, 2n ** 63n - 1n);
+  requireAmount(least, request.amount);
+  const set = limitSetOf(request.orgId, request.limits);
   // No lease holds more; where less will do, it is asked for no more than can be counted.
-  const amount = ask.amount > maxPerLease && least < ask.amount ? maxPerLease : ask.amount;
-  return { ...ask, amount, least, set, costs: costsFor(set, ask.tokens) };
+  const amount = request.amount > maxPerLease && least < request.amount ? maxPerLease : request.amount;
+  return { ...request, amount, least, set, costs: costsFor(set, request.tokens) };
 }
 
 /** What Valkey said of the limits, if it looked at them. */
@@ -66,27 +67,27 @@ function isEnough(said: ReserveResult | null, least: bigint): boolean {
 export interface LimitCounter {
   readonly clock: Timer;
   /** What the limits are, for a request that has no pot to ask. */
-  readonly peek: (ask: CheckedReserveRequest) => Promise<RateDecision>;
+  readonly peek: (request: CheckedReserveRequest) => Promise<RateDecision>;
   /** Counts a request that was turned away. */
-  readonly count: (ask: CheckedReserveRequest) => Promise<RateDecision>;
+  readonly count: (request: CheckedReserveRequest) => Promise<RateDecision>;
 }
 
 /** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
 async function reserveInValkey(
   { lease, pots }: ActiveLease,
   held: HeldLease,
-  ask: CheckedReserveRequest,
+  request: CheckedReserveRequest,
   { least, clock }: { readonly least: bigint; readonly clock: Timer },
 ): Promise<ReserveResult | Reservation> {
   const { epoch, leaseId } = lease;
-  const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = ask;
+  const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = request;
   const gatewayId = held.epochs.gatewayId();
   const reservedAtMs = clock.monotonicMs();
   // Counted before Valkey is asked: an end must not be reported while an admission may be under way.
   held.epochs.enter(epoch, requestId);
   let isAdmitted = false;
   try {
-    const said = await pots.reserve(ask, {
+    const said = await pots.reserve(request, {
       ...{ epoch, gatewayId, requestId, amount, least, budgets, limits: set, costs },
     });
     if (said.outcome === 'admitted' || said.outcome === 'dry') {
@@ -94,7 +95,7 @@ async function reserveInValkey(
     }
     if (said.outcome !== 'admitted') return said;
     isAdmitted = true;
-    const rate = rateOf(ask, said);
+    const rate = rateOf(request, said);
     return {
       ...{ orgId, mode, requestId, amount: said.amount, budgets, limits, tokens },
       ...{ leaseId, epoch, gatewayId, reservedAtMs, rate },
@@ -102,7 +103,7 @@ async function reserveInValkey(
   } catch (error) {
     // It may have run. Nothing will be used of it; what cannot be given back now stays until the epoch ends.
     const requests = [{ requestId, actual: 0n }];
-    void pots.settle(ask, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
+    void pots.settle(request, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
     throw error;
   } finally {
     if (!isAdmitted) held.epochs.leave(epoch, requestId);
@@ -112,7 +113,7 @@ async function reserveInValkey(
 /** Why the request cannot be, after what the ledger answered; or null to try again. */
 function refusalReasonIn(
   { reply, askedForMore }: LeaseAnswer,
-  ask: CheckedReserveRequest,
+  request: CheckedReserveRequest,
 ): ReserveRefusal['refused'] | null {
   if (reply === null) return toAdmissionRefusalReason(null);
   if (reply.outcome === 'refused') {
@@ -120,32 +121,32 @@ function refusalReasonIn(
     if (reply.reason === 'dead' || (short && askedForMore)) return null;
     return toAdmissionRefusalReason(reply.reason);
   }
-  const isOurs = (id: BudgetId): boolean => ask.budgets.includes(id);
-  if (reply.exceeded.some(isOurs)) return 'BUDGET_EXCEEDED';
-  return reply.returning.some(isOurs) ? toAdmissionRefusalReason(null) : null;
+  const isOwn = (id: BudgetId): boolean => request.budgets.includes(id);
+  if (reply.exceeded.some(isOwn)) return 'BUDGET_EXCEEDED';
+  return reply.returning.some(isOwn) ? toAdmissionRefusalReason(null) : null;
 }
 
 /** What is missing, by what Valkey and the ledger said last. */
 function insufficientFundsOf(
-  ask: CheckedReserveRequest,
+  request: CheckedReserveRequest,
   refused: ReserveRefusal['refused'],
   { said, answer }: LastAnswers,
 ): InsufficientFunds | null {
   if (refused !== 'INSUFFICIENT_BALANCE' && refused !== 'BUDGET_EXCEEDED') return null;
   const reply = answer.reply;
   const exceeded =
-    reply?.outcome === 'leased' ? reply.left?.find(({ id }) => ask.budgets.includes(id)) : undefined;
+    reply?.outcome === 'leased' ? reply.left?.find(({ id }) => request.budgets.includes(id)) : undefined;
   const had = reply?.outcome === 'refused' ? reply.available : exceeded?.amount;
   const dry = said?.outcome === 'dry' || said?.outcome === 'budget dry' ? said : null;
   const remaining = dry !== null && dry.remaining > 0n ? dry.remaining : 0n;
   const left = had === undefined ? null : had + remaining;
   return {
     of: refused === 'BUDGET_EXCEEDED' ? 'budget' : 'balance',
-    needed: ask.least,
+    needed: request.least,
     left,
-    isReserved: dry !== null && dry.reserved > 0n && (left ?? remaining) + dry.reserved >= ask.least,
+    isReserved: dry !== null && dry.reserved > 0n && (left ?? remaining) + dry.reserved >= request.least,
     // The next period does not help a request that a whole one does not cover.
-    resetsInMs: exceeded !== undefined && exceeded.limit >= ask.least ? exceeded.resetsInMs : null,
+    resetsInMs: exceeded !== undefined && exceeded.limit >= request.least ? exceeded.resetsInMs : null,
   };
 }
 
@@ -161,18 +162,18 @@ const maxWaits = 3;
 /** Tries again as requests that are over give back what they did not use. */
 async function reserveAfterSettlements(
   held: HeldLease,
-  ask: CheckedReserveRequest,
+  request: CheckedReserveRequest,
   clock: Timer,
 ): Promise<Reservation | null> {
-  for (let waits = 0; waits < maxWaits && (await ask.nextSettled?.()) === true; waits += 1) {
+  for (let waits = 0; waits < maxWaits && (await request.nextSettled?.()) === true; waits += 1) {
     // The ledger may have the rest of what the pot lacks, so it is asked once before the second attempt.
     for (const isLast of [false, true]) {
       const holding = held.current();
       if (holding === null) return null;
-      const got = await reserveInValkey(holding, held, ask, { least: ask.least, clock });
+      const got = await reserveInValkey(holding, held, request, { least: request.least, clock });
       if ('leaseId' in got) return got;
       if (got.outcome !== 'dry' && got.outcome !== 'budget dry') return null;
-      if (isLast || refusalReasonIn(await held.ask(leaseNeedOf(ask, got)), ask) !== null) break;
+      if (isLast || refusalReasonIn(await held.ask(leaseNeedOf(request, got)), request) !== null) break;
     }
   }
   return null;
@@ -181,26 +182,26 @@ async function reserveAfterSettlements(
 /** The reservation, or why there is none. Rejects when Valkey cannot be asked. */
 export async function reserveFromLease(
   held: HeldLease,
-  ask: CheckedReserveRequest,
+  request: CheckedReserveRequest,
   counter: LimitCounter,
 ): Promise<Reservation | ReserveRefusal> {
   const { clock, peek } = counter;
   // The whole first, where less would do: the ledger is asked before a request is made smaller.
-  let least = held.isPoor(ask.budgets) ? ask.least : ask.amount;
+  let least = held.isPoor(request.budgets) ? request.least : request.amount;
   let lacking: BudgetId | 'money' | null = null;
   let rate: RateDecision | null = null;
   for (let nth = 0; nth < maxTries; nth += 1) {
     const holding = held.current();
     let said: ReserveResult | null = null;
     if (holding !== null) {
-      const got = await reserveInValkey(holding, held, ask, { least, clock });
+      const got = await reserveInValkey(holding, held, request, { least, clock });
       if ('leaseId' in got) {
-        if (lacking !== null && got.amount < ask.amount) held.notePoor(lacking);
+        if (lacking !== null && got.amount < request.amount) held.notePoor(lacking);
         held.askAhead();
         return got;
       }
       said = got;
-      rate = rateOf(ask, said);
+      rate = rateOf(request, said);
       if (said.outcome === 'limited') return { refused: 'RATE_LIMITED', rate };
       if (said.outcome === 'dry') lacking = 'money';
       else if (said.outcome === 'budget dry') lacking = said.budget;
@@ -208,21 +209,22 @@ export async function reserveFromLease(
       else if (held.current()?.lease.epoch === holding.lease.epoch) held.drop();
     } else if (rate === null) {
       // The ledger is not for those who are over their limits.
-      rate = await peek(ask);
+      rate = await peek(request);
       if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
     }
-    const answer = await held.ask(leaseNeedOf(ask, said));
-    const refused = refusalReasonIn(answer, ask);
-    const mayBeSmaller = refused !== 'ACCOUNT_FROZEN' && isEnough(said, ask.least) && least > ask.least;
+    const answer = await held.ask(leaseNeedOf(request, said));
+    const refused = refusalReasonIn(answer, request);
+    const mayBeSmaller =
+      refused !== 'ACCOUNT_FROZEN' && isEnough(said, request.least) && least > request.least;
     if (refused !== null && !mayBeSmaller) {
-      const lack = insufficientFundsOf(ask, refused, { said, answer });
-      const late = lack?.isReserved === true ? await reserveAfterSettlements(held, ask, clock) : null;
-      return late ?? refuseReservation(ask, refused, { counter, rate, lack });
+      const lack = insufficientFundsOf(request, refused, { said, answer });
+      const late = lack?.isReserved === true ? await reserveAfterSettlements(held, request, clock) : null;
+      return late ?? refuseReservation(request, refused, { counter, rate, lack });
     }
     // A question that others had asked before says nothing about what this one would like.
-    if (answer.own || nth + 2 >= maxTries) ({ least } = ask);
+    if (answer.own || nth + 2 >= maxTries) ({ least } = request);
   }
-  return refuseReservation(ask, toAdmissionRefusalReason(null), { counter, rate, lack: null });
+  return refuseReservation(request, toAdmissionRefusalReason(null), { counter, rate, lack: null });
 }
 
 /**
@@ -230,7 +232,7 @@ export async function reserveFromLease(
  * without end. That the ledger was away is nobody's fault but ours.
  */
 async function refuseReservation(
-  ask: CheckedReserveRequest,
+  request: CheckedReserveRequest,
   refused: ReserveRefusal['refused'],
   {
     counter,
@@ -243,6 +245,6 @@ async function refuseReservation(
   },
 ): Promise<ReserveRefusal> {
   const why = lack === null ? {} : { lack };
-  if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(ask) };
-  return { refused, rate: rate ?? uncountedDecision(ask.set.limits) };
+  if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(request) };
+  return { refused, rate: rate ?? uncountedDecision(request.set.limits) };
 }

@@ -8,7 +8,7 @@ import { costsFor, limitSetOf, unusedTokens, withCosts } from '../shared/request
  * its Valkey this one lets them through: what they do is free and is done by the mock engine.
  */
 export interface TestModeReserver {
-  reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal>;
+  reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal>;
   settle(reservation: Reservation, tokens: number): Promise<void>;
 }
 

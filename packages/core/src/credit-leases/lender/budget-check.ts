@@ -6,9 +6,9 @@ import { listBudgetGrants, type CreditLease } from './leases.store.ts';
 /** A budget that was made or lowered while the money was lent must be seen by what is lent: so it is lent anew. */
 export async function exceedsBudgets(reader: Reader, lease: CreditLease): Promise<boolean> {
   if (heldAmount(lease) === 0n) return false;
-  const lent = await listBudgetGrants(reader, lease.orgId, lease.id);
+  const granted = await listBudgetGrants(reader, lease.orgId, lease.id);
   return holdsExceedBudgets(reader, lease.orgId, lease.mode, [
     lease.holdId,
-    ...lent.map(({ holdId }) => holdId),
+    ...granted.map(({ holdId }) => holdId),
   ]);
 }

@@ -66,14 +66,14 @@ export async function listLeaseHolders(
 /** The newest epoch that is over and whose end this gateway has not reported; 0 when there is none. */
 export async function findEpochToEnd(
   reader: Reader,
-  pot: LeaseSeriesRef,
+  lease: LeaseSeriesRef,
   gatewayId: string,
 ): Promise<bigint> {
   const { rows } = await sql<{ epoch: bigint | null }>`
     select max(lease.epoch) as epoch
       from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
      where told.gateway_id = ${gatewayId} and told.ended_at_seq is null and lease.state = 'closing'
-       and lease.org_id = ${toUuid(pot.orgId)} and lease.mode = ${pot.mode} and lease.cell = ${pot.cell}
+       and lease.org_id = ${toUuid(lease.orgId)} and lease.mode = ${lease.mode} and lease.cell = ${lease.cell}
   `.execute(reader.kysely);
   return rows[0]?.epoch ?? 0n;
 }

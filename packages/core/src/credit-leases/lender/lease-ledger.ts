@@ -97,13 +97,13 @@ interface BudgetGrantPlan {
 /** The budgets that the request needs more of, unless they have grown since it looked. */
 function planBudgetGrants(
   lease: CreditLease,
-  lent: readonly BudgetGrant[],
+  granted: readonly BudgetGrant[],
   request: LeaseRequest,
   size: bigint,
 ): BudgetGrantPlan[] {
-  const wishes: BudgetGrantPlan[] = [];
+  const requests: BudgetGrantPlan[] = [];
   for (const asked of request.budgets) {
-    const found = lent.find(({ id }) => id === asked.id) ?? null;
+    const found = granted.find(({ id }) => id === asked.id) ?? null;
     if (found !== null && found.granted > asked.granted) continue;
     const amount = [asked.shortage, asked.wanted, size].reduce((most, one) => (one > most ? one : most));
     const command: LedgerCommand =
@@ -124,9 +124,9 @@ function planBudgetGrants(
             atLeast: nanoUsd(heldAmount({ ...found, granted: found.granted + asked.shortage })),
             demand: 'new',
           };
-    wishes.push({ id: asked.id, lent: found, shortage: asked.shortage, amount, command });
+    requests.push({ id: asked.id, lent: found, shortage: asked.shortage, amount, command });
   }
-  return wishes;
+  return requests;
 }
 
 const zeroAmounts: LedgerAmounts = { granted: 0n, recalled: 0n, settled: 0n };
@@ -140,20 +140,20 @@ type BudgetShortages = Pick<
 async function recordBudgetGrants(
   tx: Tx,
   lease: CreditLease,
-  wishes: readonly BudgetGrantPlan[],
+  requests: readonly BudgetGrantPlan[],
   results: readonly LedgerResult[],
 ): Promise<BudgetShortages> {
   const refused: { readonly id: BudgetId; readonly missing: bigint; readonly had: bigint }[] = [];
-  for (const [index, wish] of wishes.entries()) {
+  for (const [index, request] of requests.entries()) {
     const result = results[index];
     if (result === undefined || !result.ok || result.holdId === null) {
       const available = result?.ok === false ? (result.available ?? 0n) : 0n;
       const had = available > 0n ? available : 0n;
-      refused.push({ id: wish.id, missing: wish.shortage - had, had });
+      refused.push({ id: request.id, missing: request.shortage - had, had });
       continue;
     }
-    const before = wish.lent ?? { ...zeroAmounts, id: wish.id, holdId: result.holdId, changes: -1n };
-    const granted = grantedAfterHold(before, wish.amount, result.held);
+    const before = request.lent ?? { ...zeroAmounts, id: request.id, holdId: result.holdId, changes: -1n };
+    const granted = grantedAfterHold(before, request.amount, result.held);
     await upsertBudgetGrant(tx, lease, { ...before, granted, changes: before.changes + 1n });
   }
   const ids = refused.map(({ id }) => id);
@@ -227,8 +227,8 @@ export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantCo
   });
 }
 
-function isGrowthPaused(tx: Tx, pot: LeaseSeries): boolean {
-  return pot.calmUntil !== null && pot.calmUntil > tx.clock.now();
+function isGrowthPaused(tx: Tx, lease: LeaseSeries): boolean {
+  return lease.calmUntil !== null && lease.calmUntil > tx.clock.now();
 }
 
 async function openLeaseInLedger(
@@ -265,7 +265,7 @@ async function openLeaseInLedger(
     expiresAt: new Date(now.getTime() + rules.leaseMs),
   };
   const fitting = fitsInLease(draft, size) ? size : shortage;
-  const wishes = planBudgetGrants(draft, [], request, fitting);
+  const requests = planBudgetGrants(draft, [], request, fitting);
   const hold: LedgerCommand = {
     ...ledgerCommandBase(draft, 'open'),
     do: 'hold',
@@ -273,7 +273,7 @@ async function openLeaseInLedger(
     atLeast: nanoUsd(shortage),
     demand: 'new',
   };
-  const results = await applyLedger(tx, [...ending, hold, ...wishes.map(({ command }) => command)]);
+  const results = await applyLedger(tx, [...ending, hold, ...requests.map(({ command }) => command)]);
   const result = results[ending.length];
   if (result === undefined) throw new Error('The ledger answered nothing to a hold.');
   if (!result.ok) {
@@ -283,7 +283,7 @@ async function openLeaseInLedger(
   if (result.holdId === null) throw new Error('The ledger made a hold without an id.');
   const lease = { ...draft, holdId: result.holdId, granted: result.held };
   await insertLease(tx, lease);
-  const lacking = await recordBudgetGrants(tx, lease, wishes, results.slice(ending.length + 1));
+  const lacking = await recordBudgetGrants(tx, lease, requests, results.slice(ending.length + 1));
   return {
     outcome: 'opened',
     lease,
@@ -327,8 +327,8 @@ async function enlargeLeaseInLedger(
     : 0n;
   const amount = size ?? 0n;
   if (!fitsInLease(lease, amount)) return { outcome: 'full', lease };
-  const lent = await listBudgetGrants(tx, orgId, lease.id);
-  const wishes = planBudgetGrants(lease, lent, request, amount);
+  const granted = await listBudgetGrants(tx, orgId, lease.id);
+  const requests = planBudgetGrants(lease, granted, request, amount);
   const resize: LedgerCommand = {
     ...ledgerCommandBase(lease, `size:${lease.changes + 1n}`),
     do: 'resize',
@@ -338,9 +338,9 @@ async function enlargeLeaseInLedger(
     demand: 'new',
   };
   const grows = amount > 0n;
-  const commands = [...(grows ? [resize] : []), ...wishes.map(({ command }) => command)];
+  const commands = [...(grows ? [resize] : []), ...requests.map(({ command }) => command)];
   const results = await applyLedger(tx, commands);
-  const lacking = await recordBudgetGrants(tx, lease, wishes, grows ? results.slice(1) : results);
+  const lacking = await recordBudgetGrants(tx, lease, requests, grows ? results.slice(1) : results);
   const result = grows ? results[0] : undefined;
   if (size === null || result?.ok === false) {
     await updateLease(tx, orgId, lease);
@@ -401,7 +401,7 @@ function shrinkCommands(lease: CreditLease, budgets: readonly BudgetGrant[]): Le
   });
   return [
     shrink(`size:${lease.changes}`, lease),
-    ...budgets.map((lent) => shrink(`budget:${lent.id}:${lent.changes}`, lent)),
+    ...budgets.map((granted) => shrink(`budget:${granted.id}:${granted.changes}`, granted)),
   ];
 }
 
@@ -426,13 +426,13 @@ export async function recordRecall(
   const budgets = await listBudgetGrants(tx, lease.orgId, lease.id);
   const recalled = clampRecalled(before, said?.recalled ?? 0n);
   const after = { ...before, recalled, changes: before.changes + 1n };
-  const lessBudgets = budgets.map((lent) => ({
-    ...lent,
-    recalled: clampRecalled(lent, said?.budgets.get(lent.id) ?? 0n),
-    changes: lent.changes + 1n,
+  const lessBudgets = budgets.map((granted) => ({
+    ...granted,
+    recalled: clampRecalled(granted, said?.budgets.get(granted.id) ?? 0n),
+    changes: granted.changes + 1n,
   }));
   await updateLease(tx, lease.orgId, after);
-  for (const lent of lessBudgets) await upsertBudgetGrant(tx, lease, lent);
+  for (const granted of lessBudgets) await upsertBudgetGrant(tx, lease, granted);
   if (act === 'keep') await pauseGrowth(tx, lease, new Date(tx.clock.nowMs() + rules.calmMs));
   const ending = act === 'end' && before.state === 'open' ? await startClosingInLedger(tx, after) : [];
   await applyLedger(tx, [...shrinkCommands(after, lessBudgets), ...ending]);

@@ -17,18 +17,18 @@ import { findOpenLease, readServer } from './leases.store.ts';
 
 /** The rows of the database are put back to an earlier state while Valkey keeps what was lent in between. */
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const moneyTables = `select tablename as name from pg_tables where schemaname = 'public' and tablename ~ '^(pot|ledger)'`;
 
 /** Copies every row about money. Returns a function that puts the rows back. */
 async function saveRows(): Promise<() => Promise<void>> {
-  const tables = (await world.query(moneyTables)).map(({ name }) => String(name));
-  await world.query(
+  const tables = (await harness.query(moneyTables)).map(({ name }) => String(name));
+  await harness.query(
     ['drop schema if exists saved cascade', 'create schema saved']
       .concat(tables.map((name) => `create table saved."${name}" as table public."${name}"`))
       .join('; '),
@@ -38,7 +38,7 @@ async function saveRows(): Promise<() => Promise<void>> {
       `delete from public."${name}"`,
       `insert into public."${name}" overriding system value select * from saved."${name}"`,
     ]);
-    await world.query(
+    await harness.query(
       ['begin', 'set local session_replication_role = replica', ...steps, 'commit'].join('; '),
     );
   };
@@ -57,13 +57,13 @@ async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Pro
 
 const inLedger = async (orgId: OrgId) =>
   (
-    await world.query(`select epoch::float as epoch, granted_nano_usd::int as granted from pot_leases
+    await harness.query(`select epoch::float as epoch, granted_nano_usd::int as granted from pot_leases
                         where org_id = '${toUuid(orgId)}' and state = 'open'`)
   )[0];
 
 async function inValkey(orgId: OrgId) {
-  const server = (await readServer(world.db, 1)) ?? expect.fail('no server');
-  const fields = await world.valkey.client.command([
+  const server = (await readServer(harness.db, 1)) ?? expect.fail('no server');
+  const fields = await harness.valkey.client.command([
     ...['HMGET', valkeyLeaseKey(server, { orgId, mode: 'live' }), 'epoch', 'granted'],
   ]);
   const [epoch, granted] = fields as [string, string];
@@ -72,48 +72,48 @@ async function inValkey(orgId: OrgId) {
 
 describe('a ledger that was restored to an earlier point', () => {
   it('never opens a lease on the money of a lost lease, also where its epoch repeats', async () => {
-    const orgId = await world.organisation(20_000n);
-    await reserved(world.gateway(), orgId, 100n);
-    await world.valkey.client.command(['FLUSHALL'], { timeoutMs: 10_000 });
+    const orgId = await harness.organisation(20_000n);
+    await reserved(harness.gateway(), orgId, 100n);
+    await harness.valkey.client.command(['FLUSHALL'], { timeoutMs: 10_000 });
     const restore = await saveRows();
     // Two leases that the restored ledger will not know: epochs 2 and 3, each larger than what is lent afterwards.
-    await reserved(world.gateway(), orgId, 1_000n);
-    await world.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
-    await reserved(world.gateway(), orgId, 2_000n);
+    await reserved(harness.gateway(), orgId, 1_000n);
+    await harness.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
+    await reserved(harness.gateway(), orgId, 2_000n);
     await restore();
     for (let nth = 0; nth < 4; nth += 1) {
-      await reserved(world.gateway(), orgId, 50n);
+      await reserved(harness.gateway(), orgId, 50n);
       expect(await inValkey(orgId)).toEqual(await inLedger(orgId));
-      await world.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
+      await harness.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
     }
   });
 
   it('retires a lease that Valkey has enlarged further than the ledger knows', async () => {
-    const orgId = await world.organisation(20_000n);
-    const gateway = world.gateway();
+    const orgId = await harness.organisation(20_000n);
+    const gateway = harness.gateway();
     await gateway.use(await reserved(gateway, orgId, 100n), 100n);
     const restore = await saveRows();
     await gateway.use(await reserved(gateway, orgId, 9_000n), 8_000n);
     await restore();
-    await reserved(world.gateway(), orgId, 50n);
+    await reserved(harness.gateway(), orgId, 50n);
     expect(await inValkey(orgId)).toEqual(await inLedger(orgId));
   });
 });
 
 describe('leases after a restore', () => {
   const isListed = async (orgId: OrgId) =>
-    (await listUnrecordedLeases(world.db, world.valkey.client, 1)).some((lease) => lease.orgId === orgId);
+    (await listUnrecordedLeases(harness.db, harness.valkey.client, 1)).some((lease) => lease.orgId === orgId);
 
   it('are listed where the ledger does not know them, and cannot be spent once pots are stopped', async () => {
-    const orgId = await world.organisation(20_000n);
+    const orgId = await harness.organisation(20_000n);
     const restore = await saveRows();
-    const gateway = world.gateway();
+    const gateway = harness.gateway();
     await reserved(gateway, orgId, 1_000n);
     expect(await isListed(orgId)).toBe(false);
     await restore();
     expect(await isListed(orgId)).toBe(true);
-    expect(await stopAdmission(world.db, world.valkey.client, 1)).toBeGreaterThan(0);
-    const blocked = world.gateway({
+    expect(await stopAdmission(harness.db, harness.valkey.client, 1)).toBeGreaterThan(0);
+    const blocked = harness.gateway({
       ledger: async () => ({ outcome: 'refused', reason: 'busy', endThrough: 0n }),
     });
     expect(await blocked.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
@@ -122,23 +122,23 @@ describe('leases after a restore', () => {
   });
 
   it('end on confirmation, and the next lease gets an epoch above the floor, also in a new pot', async () => {
-    const orgId = await world.organisation(20_000n);
-    await reserved(world.gateway(), orgId, 1_000n);
-    await startClosingAllLeases(world.db, { cell: 1, epochFloor: 2n ** 32n, rules: testRules });
+    const orgId = await harness.organisation(20_000n);
+    await reserved(harness.gateway(), orgId, 1_000n);
+    await startClosingAllLeases(harness.db, { cell: 1, epochFloor: 2n ** 32n, rules: testRules });
     expect(await inLedger(orgId)).toBeUndefined();
-    const other = await world.organisation(20_000n);
+    const other = await harness.organisation(20_000n);
     for (const each of [orgId, other]) {
-      await reserved(world.gateway(), each, 100n);
+      await reserved(harness.gateway(), each, 100n);
       expect(await inValkey(each)).toMatchObject({ epoch: 2 ** 32 + 1 });
     }
   });
 
   it('are not opened or enlarged while the restore is not confirmed', async () => {
-    const orgId = await world.organisation(20_000n);
+    const orgId = await harness.organisation(20_000n);
     const service = createCreditLeaseService({
       ...{
-        db: world.db,
-        valkey: world.valkey.client,
+        db: harness.db,
+        valkey: harness.valkey.client,
         cell: 1,
         clock: systemClock,
         log: testLog(),
@@ -146,7 +146,7 @@ describe('leases after a restore', () => {
       },
       mayLend: async () => false,
     });
-    const gateway = world.gateway({ ledger: service.lease });
+    const gateway = harness.gateway({ ledger: service.lease });
     expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
@@ -155,5 +155,5 @@ describe('leases after a restore', () => {
 });
 
 function openLease(orgId: OrgId) {
-  return findOpenLease(world.db, { orgId, mode: 'live', cell: 1 });
+  return findOpenLease(harness.db, { orgId, mode: 'live', cell: 1 });
 }

@@ -68,7 +68,7 @@ function grantOf({ lease, budgets }: Granted, admitForMs: number): LeaseGrant {
     epoch,
     granted,
     admitForMs,
-    budgets: new Map(budgets.map((lent) => [lent.id, lent.granted])),
+    budgets: new Map(budgets.map((granted) => [granted.id, granted.granted])),
   };
 }
 
@@ -114,15 +114,15 @@ function registerHolder(
 /** Tells Valkey of what the book has lent. */
 async function applyInValkey(
   { valkey, rules, clock }: CreditLeaseServiceOptions,
-  lent: Granted,
+  granted: Granted,
   server: LeaseServer,
   startedMs: number,
 ): Promise<EnlargeResult | OpenResult> {
-  const { lease } = lent;
+  const { lease } = granted;
   // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
-  const grant = grantOf(lent, admissionMs(rules) - (clock.monotonicMs() - startedMs));
-  const pots = createValkeyLeases({ valkey, server });
-  return lent.outcome === 'opened' ? pots.open(lease, grant) : pots.enlarge(lease, grant);
+  const grant = grantOf(granted, admissionMs(rules) - (clock.monotonicMs() - startedMs));
+  const leases = createValkeyLeases({ valkey, server });
+  return granted.outcome === 'opened' ? leases.open(lease, grant) : leases.enlarge(lease, grant);
 }
 
 export function createCreditLeaseService(options: CreditLeaseServiceOptions): CreditLeaseService {
@@ -133,9 +133,9 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
     db.transaction({ name, isolation: 'read committed' }, work);
 
   async function grantInLedger(request: LeaseRequest, server: LeaseServer): Promise<GrantResult> {
-    const book = (asked: LeaseRequest) =>
+    const book = (request: LeaseRequest) =>
       inTransaction('lend to pot', async (tx) =>
-        (await mayLend(tx)) ? grantLease(tx, asked, { server, rules }) : busyReply,
+        (await mayLend(tx)) ? grantLease(tx, request, { server, rules }) : busyReply,
       );
     try {
       return await book(request);
@@ -185,21 +185,21 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
   async function attempt(request: LeaseRequest): Promise<LeaseReply | 'again'> {
     const startedMs = clock.monotonicMs();
     const server = await keeper.current();
-    const lent = await grantInLedger(request, server);
-    if (lent.outcome === 'refused') {
-      if (lent.reason === 'frozen') await startClosingFrozen(request);
-      return lent;
+    const granted = await grantInLedger(request, server);
+    if (granted.outcome === 'refused') {
+      if (granted.reason === 'frozen') await startClosingFrozen(request);
+      return granted;
     }
-    if (lent.outcome === 'outdated') {
+    if (granted.outcome === 'outdated') {
       keeper.doubt();
       return 'again';
     }
-    const { lease } = lent;
-    if (lent.outcome === 'full') {
+    const { lease } = granted;
+    if (granted.outcome === 'full') {
       await retire(lease);
       return 'again';
     }
-    const placed = await applyInValkey(options, lent, server, startedMs);
+    const placed = await applyInValkey(options, granted, server, startedMs);
     if (placed.outcome === 'foreign') keeper.doubt();
     if (placed.outcome === 'closed') await retire(lease);
     if (placed.outcome === 'gone' || placed.outcome === 'foreign') await abandon(lease);
@@ -210,9 +210,9 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
       await recordRecallOf(lease, { recalled: placed.recalled, budgets: new Map() }, 'keep');
     }
     const told = await registerHolder(db, request, lease);
-    if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: lent.endThrough };
+    if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: granted.endThrough };
     if (told === 'ended') return 'again';
-    return leaseReply(lent, server, {
+    return leaseReply(granted, server, {
       rules,
       filledTo: 'remaining' in placed ? placed.remaining : lease.granted,
     });

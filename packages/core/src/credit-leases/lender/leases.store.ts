@@ -106,17 +106,17 @@ export interface LeaseSeries {
 }
 
 /** Takes the pot, and makes it at its first use. Null when there is no such organisation. */
-export async function lockLeaseSeries(tx: Tx, pot: LeaseSeriesRef): Promise<LeaseSeries | null> {
-  const org = toUuid(pot.orgId);
+export async function lockLeaseSeries(tx: Tx, lease: LeaseSeriesRef): Promise<LeaseSeries | null> {
+  const org = toUuid(lease.orgId);
   const locked = () => sql<{ last_epoch: bigint; calm_until: Date | null }>`
     select last_epoch, calm_until from pots
-     where org_id = ${org} and mode = ${pot.mode} and cell = ${pot.cell} for update
+     where org_id = ${org} and mode = ${lease.mode} and cell = ${lease.cell} for update
   `;
   let [row] = (await locked().execute(tx.kysely)).rows;
   if (row === undefined) {
     await sql`
       insert into pots (org_id, mode, cell, last_epoch)
-      select id, ${pot.mode}, ${pot.cell}, coalesce((select epoch_floor from pot_servers where cell = ${pot.cell}), 0)
+      select id, ${lease.mode}, ${lease.cell}, coalesce((select epoch_floor from pot_servers where cell = ${lease.cell}), 0)
         from organisations where id = ${org}
       on conflict do nothing
     `.execute(tx.kysely);
@@ -125,10 +125,10 @@ export async function lockLeaseSeries(tx: Tx, pot: LeaseSeriesRef): Promise<Leas
   return row === undefined ? null : { lastEpoch: row.last_epoch, calmUntil: row.calm_until };
 }
 
-export async function pauseGrowth(tx: Tx, pot: LeaseSeriesRef, until: Date): Promise<void> {
+export async function pauseGrowth(tx: Tx, lease: LeaseSeriesRef, until: Date): Promise<void> {
   await sql`
     update pots set calm_until = ${until}
-     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell}
   `.execute(tx.kysely);
 }
 
@@ -143,25 +143,25 @@ export async function raiseEpochFloor(tx: Tx, cell: number, floor: bigint): Prom
 }
 
 /** The next lease of the pot gets an epoch above this one. */
-export async function raiseLastEpoch(tx: Tx, pot: LeaseSeriesRef, above: bigint): Promise<void> {
+export async function raiseLastEpoch(tx: Tx, lease: LeaseSeriesRef, above: bigint): Promise<void> {
   await sql`
     update pots set last_epoch = greatest(last_epoch, ${above})
-     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell}
   `.execute(tx.kysely);
 }
 
-export async function lockOpenLease(tx: Tx, pot: LeaseSeriesRef): Promise<CreditLease | null> {
+export async function lockOpenLease(tx: Tx, lease: LeaseSeriesRef): Promise<CreditLease | null> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases
-     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'open' for update
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell} and state = 'open' for update
   `.execute(tx.kysely);
   return rows[0] === undefined ? null : toLease(rows[0]);
 }
 
-export async function findOpenLease(reader: Reader, pot: LeaseSeriesRef): Promise<CreditLease | null> {
+export async function findOpenLease(reader: Reader, lease: LeaseSeriesRef): Promise<CreditLease | null> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases
-     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'open'
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell} and state = 'open'
   `.execute(reader.kysely);
   return rows[0] === undefined ? null : toLease(rows[0]);
 }
@@ -174,11 +174,11 @@ export async function lockLease(tx: Tx, orgId: OrgId, id: LeaseId): Promise<Cred
 }
 
 /** What closing leases of the pot still set aside: money that is on its way back. */
-export async function sumClosingHolds(reader: Reader, pot: LeaseSeriesRef): Promise<bigint> {
+export async function sumClosingHolds(reader: Reader, lease: LeaseSeriesRef): Promise<bigint> {
   const { rows } = await sql<{ total: bigint }>`
     select coalesce(sum(greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd)), 0)::bigint as total
       from pot_leases
-     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'closing'
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell} and state = 'closing'
   `.execute(reader.kysely);
   return rows[0]?.total ?? 0n;
 }
@@ -186,14 +186,14 @@ export async function sumClosingHolds(reader: Reader, pot: LeaseSeriesRef): Prom
 /** The same of budgets that were lent with them. */
 export async function sumClosingBudgetHolds(
   reader: Reader,
-  pot: LeaseSeriesRef,
+  lease: LeaseSeriesRef,
   ids: readonly BudgetId[],
 ): Promise<ReadonlyMap<BudgetId, bigint>> {
   const { rows } = await sql<{ budget_id: string; total: bigint }>`
     select lent.budget_id,
            sum(greatest(0, lent.granted_nano_usd - lent.recalled_nano_usd - lent.settled_nano_usd))::bigint as total
       from pot_leases lease join pot_lease_budgets lent on lent.lease_id = lease.id
-     where lease.org_id = ${toUuid(pot.orgId)} and lease.mode = ${pot.mode} and lease.cell = ${pot.cell}
+     where lease.org_id = ${toUuid(lease.orgId)} and lease.mode = ${lease.mode} and lease.cell = ${lease.cell}
        and lease.state = 'closing' and lent.budget_id = any(${ids.map(toUuid)}::uuid[])
      group by lent.budget_id
   `.execute(reader.kysely);
@@ -258,13 +258,13 @@ export async function listBudgetGrants(
 export async function upsertBudgetGrant(
   tx: Tx,
   lease: Pick<CreditLease, 'id' | 'orgId' | 'mode'>,
-  lent: BudgetGrant,
+  granted: BudgetGrant,
 ): Promise<void> {
   await sql`
     insert into pot_lease_budgets (lease_id, budget_id, org_id, mode, hold_id, granted_nano_usd)
-    values (${toUuid(lease.id)}, ${toUuid(lent.id)}, ${toUuid(lease.orgId)}, ${lease.mode}, ${toUuid(lent.holdId)},
-            ${lent.granted})
+    values (${toUuid(lease.id)}, ${toUuid(granted.id)}, ${toUuid(lease.orgId)}, ${lease.mode}, ${toUuid(granted.holdId)},
+            ${granted.granted})
     on conflict (lease_id, budget_id) do update
-       set granted_nano_usd = ${lent.granted}, recalled_nano_usd = ${lent.recalled}, changes = ${lent.changes}
+       set granted_nano_usd = ${granted.granted}, recalled_nano_usd = ${granted.recalled}, changes = ${granted.changes}
   `.execute(tx.kysely);
 }

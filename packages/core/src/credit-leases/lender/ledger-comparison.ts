@@ -18,9 +18,9 @@ interface LedgerComparisonDeps {
 
 /** Returns true if Valkey was ahead of the ledger: the lease has then ended, and another one is needed. */
 export function createLedgerComparison(
-  parts: LedgerComparisonDeps,
+  deps: LedgerComparisonDeps,
 ): (lease: CreditLease, placed: EnlargeResult | OpenResult) => Promise<boolean> {
-  const { db, log, potsOf, abandon } = parts;
+  const { db, log, potsOf, abandon } = deps;
   const restored = (lease: CreditLease, epoch: bigint, message: string): void =>
     log.error({ orgId: lease.orgId, leaseId: lease.id, epoch: epoch.toString() }, message);
 

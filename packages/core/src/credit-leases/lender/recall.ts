@@ -17,12 +17,12 @@ export interface RecallDeps {
 const maxAttempts = 5;
 
 /** Answers what became available. */
-export async function recallUpTo(request: RecallRequest, parts: RecallDeps): Promise<bigint> {
+export async function recallUpTo(request: RecallRequest, deps: RecallDeps): Promise<bigint> {
   // Of a lease there is never more to take back than was given.
-  const wanted = request.amount === 'all' ? ((await parts.findLease())?.granted ?? 0n) : request.amount;
+  const wanted = request.amount === 'all' ? ((await deps.findLease())?.granted ?? 0n) : request.amount;
   let freed = 0n;
   for (let nth = 0; nth < maxAttempts && freed < wanted; nth += 1) {
-    const got = await recallOnce({ ...request, amount: wanted - freed }, parts);
+    const got = await recallOnce({ ...request, amount: wanted - freed }, deps);
     freed += got.freed;
     if (got.isAll) break;
   }

@@ -38,16 +38,17 @@ export function createServerResolver(options: ServerResolverOptions): ServerReso
     if (recorded !== null) {
       await deleteOldLeases(valkey, recorded.namespace, async () => (await generationNow()) === after);
     }
-    const begun = await db.transaction({ name: 'begin pot generation', isolation: 'read committed' }, (tx) =>
-      beginGeneration(tx, cell, { after, incarnation }),
+    const started = await db.transaction(
+      { name: 'begin pot generation', isolation: 'read committed' },
+      (tx) => beginGeneration(tx, cell, { after, incarnation }),
     );
-    if (begun === null) throw new Error('Another worker is making the pot Valkey ready.');
-    await prepareServer(valkey, begun);
+    if (started === null) throw new Error('Another worker is making the pot Valkey ready.');
+    await prepareServer(valkey, started);
     // The first of an installation is nothing that anybody has to look at.
     if (recorded !== null) {
-      log.warn({ generation: begun.generation.toString() }, 'the pots of this Valkey begin anew');
+      log.warn({ generation: started.generation.toString() }, 'the pots of this Valkey begin anew');
     }
-    return begun;
+    return started;
   }
 
   const generationNow = async (): Promise<bigint> => (await readServer(db, cell))?.generation ?? 0n;

@@ -70,7 +70,7 @@ interface BudgetShare {
   readonly amount: bigint;
 }
 
-function budgetSharesOf(items: readonly UsageItem[], lent: readonly ChargedBudget[]): BudgetShare[] {
+function budgetSharesOf(items: readonly UsageItem[], granted: readonly ChargedBudget[]): BudgetShare[] {
   const totals = new Map<string, bigint>();
   for (const item of items) {
     for (const budget of new Set<BudgetId>(item.budgets)) {
@@ -78,7 +78,7 @@ function budgetSharesOf(items: readonly UsageItem[], lent: readonly ChargedBudge
       totals.set(key, (totals.get(key) ?? 0n) + item.amount);
     }
   }
-  return lent.flatMap((each) => {
+  return granted.flatMap((each) => {
     const amount = totals.get(`${each.leaseId} ${each.id}`) ?? 0n;
     return amount > 0n ? [{ lent: each, amount }] : [];
   });
@@ -178,8 +178,8 @@ async function charge(
   if (items.length === 0) return new Map();
   const leaseOf = (id: LeaseId): ChargedLease => requireFound(leases.get(id), 'its lease');
   const groups = groupUsage(items);
-  const lent = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
-  const shares = budgetSharesOf(items, lent);
+  const granted = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
+  const shares = budgetSharesOf(items, granted);
   const shrink = shares.map((share) => budgetCommand(share, leaseOf(share.lent.leaseId)));
   const charges = groups.map((group) => chargeCommand(group, leaseOf(group.first.leaseId)));
   const results = await applyLedger(tx, [...shrink, ...charges]);

@@ -45,8 +45,8 @@ describe('usage', () => {
     ['overpriced', item({ mostCost: 4n }), lease, []],
     ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
     ['late', item({ mostCost: 4n }), { ...lease, closed: true }, []],
-  ] as const)('is %s', (verdict, one, known, settled) => {
-    expect(usageOutcomeOf(one, known, new Set(settled))).toBe(verdict);
+  ] as const)('is %s', (result, one, known, settled) => {
+    expect(usageOutcomeOf(one, known, new Set(settled))).toBe(result);
   });
 
   it("is charged up to what was reserved, and the rest of its price is the operator's", () => {

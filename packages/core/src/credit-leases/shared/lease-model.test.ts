@@ -53,9 +53,9 @@ const asked = (
   nowMs: more.nowMs ?? 0,
 });
 
-function admitted(pot: ModelLease, ...ask: Parameters<typeof asked>): ModelLease {
-  const [answer, next] = reserveFromModel(pot, asked(...ask));
-  expect(answer.outcome).toBe('admitted');
+function admitted(lease: ModelLease, ...ask: Parameters<typeof asked>): ModelLease {
+  const [result, next] = reserveFromModel(lease, asked(...ask));
+  expect(result.outcome).toBe('admitted');
   return next ?? expect.fail('no pot');
 }
 
@@ -73,27 +73,27 @@ describe('opening a pot', () => {
   });
 
   it('changes nothing the second time, gives way to a newer epoch and never to an older one', () => {
-    const pot = admitted(opened(100n), 30n);
-    expect(openLease(pot, grant(500n))).toEqual(['opened', pot]);
-    expect(openLease(pot, grant(500n, { epoch: 0n }))).toEqual(['stale', pot]);
-    const [answer, next] = openLease(pot, grant(500n, { epoch: 2n }));
-    expect(answer).toBe('opened');
+    const lease = admitted(opened(100n), 30n);
+    expect(openLease(lease, grant(500n))).toEqual(['opened', lease]);
+    expect(openLease(lease, grant(500n, { epoch: 0n }))).toEqual(['stale', lease]);
+    const [response, next] = openLease(lease, grant(500n, { epoch: 2n }));
+    expect(response).toBe('opened');
     expect(next).toEqual(opened(500n, { epoch: 2n }));
   });
 
   it('refuses an epoch that another lease has used, and keeps the money of that lease', () => {
-    const pot = opened(100n);
-    expect(openLease(pot, grant(500n, { leaseId: 'another' }))).toEqual(['stale', pot]);
-    expect(enlargeLease(pot, grant(500n, { leaseId: 'another' }))).toEqual(['gone', pot]);
+    const lease = opened(100n);
+    expect(openLease(lease, grant(500n, { leaseId: 'another' }))).toEqual(['stale', lease]);
+    expect(enlargeLease(lease, grant(500n, { leaseId: 'another' }))).toEqual(['gone', lease]);
   });
 });
 
 describe('enlarging a pot', () => {
   it('goes by absolute amounts: the larger one counts, whatever the order', () => {
-    const pot = opened(100n, { budget: 10n });
-    const [, once] = enlargeLease(pot, grant(300n, { budget: 50n, admitUntilMs: 5_000 }));
-    const [answer, twice] = enlargeLease(once, grant(200n, { budget: 20n, admitUntilMs: 4_000 }));
-    expect(answer).toBe('granted');
+    const lease = opened(100n, { budget: 10n });
+    const [, once] = enlargeLease(lease, grant(300n, { budget: 50n, admitUntilMs: 5_000 }));
+    const [response, twice] = enlargeLease(once, grant(200n, { budget: 20n, admitUntilMs: 4_000 }));
+    expect(response).toBe('granted');
     expect(twice).toEqual(once);
     expect(once?.amounts.granted).toBe(300n);
     expect(once?.budgets.get('b')?.granted).toBe(50n);
@@ -107,56 +107,56 @@ describe('enlarging a pot', () => {
 
   it('is refused for a pot that is lost, of another epoch or closed', () => {
     expect(enlargeLease(null, grant(1n))).toEqual(['gone', null]);
-    const pot = opened(1n);
-    expect(enlargeLease(pot, grant(9n, { epoch: 2n }))).toEqual(['gone', pot]);
-    const [, closed] = closeLease(pot, 1n);
+    const lease = opened(1n);
+    expect(enlargeLease(lease, grant(9n, { epoch: 2n }))).toEqual(['gone', lease]);
+    const [, closed] = closeLease(lease, 1n);
     expect(enlargeLease(closed, grant(9n))).toEqual(['closed', closed]);
   });
 });
 
 describe('admission', () => {
   it('reserves up to the last nano-dollar and not one more', () => {
-    const pot = admitted(opened(100n), 60n);
-    expect(reserveFromModel(pot, asked(41n, { id: 'g:2' }))).toEqual([
+    const lease = admitted(opened(100n), 60n);
+    expect(reserveFromModel(lease, asked(41n, { id: 'g:2' }))).toEqual([
       { outcome: 'dry', remaining: 40n, reserved: 60n },
-      pot,
+      lease,
     ]);
-    const [answer, next] = reserveFromModel(pot, asked(40n, { id: 'g:2' }));
-    expect(answer).toEqual({ outcome: 'admitted', amount: 40n, remaining: 0n });
+    const [result, next] = reserveFromModel(lease, asked(40n, { id: 'g:2' }));
+    expect(result).toEqual({ outcome: 'admitted', amount: 40n, remaining: 0n });
     expect(next?.amounts.reserved).toBe(100n);
     expect(next?.reservations.get('g:2')).toMatchObject({ amount: 40n, budgets: [] });
   });
 
   it('admits the same request once', () => {
-    const pot = admitted(opened(100n), 60n);
-    expect(reserveFromModel(pot, asked(60n))).toEqual([
+    const lease = admitted(opened(100n), 60n);
+    expect(reserveFromModel(lease, asked(60n))).toEqual([
       { outcome: 'admitted', amount: 60n, remaining: 40n },
-      pot,
+      lease,
     ]);
-    const [, closed] = closeLease(pot, 1n);
+    const [, closed] = closeLease(lease, 1n);
     expect(reserveFromModel(closed, asked(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
   });
 
   it('asks each budget too, and reserves in all or in none', () => {
-    const pot = opened(100n, { budget: 50n });
-    expect(reserveFromModel(pot, asked(51n, { budgets: ['b'] }))).toEqual([
+    const lease = opened(100n, { budget: 50n });
+    expect(reserveFromModel(lease, asked(51n, { budgets: ['b'] }))).toEqual([
       { outcome: 'budget dry', budget: 'b', remaining: 50n, reserved: 0n },
-      pot,
+      lease,
     ]);
-    expect(reserveFromModel(pot, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
+    expect(reserveFromModel(lease, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
       { outcome: 'budget dry', budget: 'c', remaining: 0n, reserved: 0n },
-      pot,
+      lease,
     ]);
-    const next = admitted(pot, 50n, { budgets: ['b'] });
+    const next = admitted(lease, 50n, { budgets: ['b'] });
     expect(next.budgets.get('b')?.reserved).toBe(50n);
     expect(next.amounts.reserved).toBe(50n);
   });
 
   it('ends with the lease, with its epoch and with the pot', () => {
-    const pot = opened(100n, { admitUntilMs: 10 });
-    expect(reserveFromModel(pot, asked(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
-    expect(reserveFromModel(pot, asked(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, pot]);
-    expect(reserveFromModel(pot, asked(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, pot]);
+    const lease = opened(100n, { admitUntilMs: 10 });
+    expect(reserveFromModel(lease, asked(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
+    expect(reserveFromModel(lease, asked(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, lease]);
+    expect(reserveFromModel(lease, asked(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, lease]);
     expect(reserveFromModel(null, asked(1n))).toEqual([{ outcome: 'gone' }, null]);
     const [, closed] = closeLease(opened(100n), 1n);
     expect(reserveFromModel(closed, asked(0n))[0]).toEqual({ outcome: 'closed' });
@@ -165,9 +165,9 @@ describe('admission', () => {
 
 describe('settling', () => {
   it('gives back what was not spent, in the budgets too, and only once', () => {
-    const pot = admitted(opened(100n, { budget: 100n }), 60n, { budgets: ['b'] });
-    const [answer, next] = settleInModel(pot, { epoch: 1n, reservation: 'g:1', actual: 25n });
-    expect(answer).toBe('settled');
+    const lease = admitted(opened(100n, { budget: 100n }), 60n, { budgets: ['b'] });
+    const [response, next] = settleInModel(lease, { epoch: 1n, reservation: 'g:1', actual: 25n });
+    expect(response).toBe('settled');
     const expected = { granted: 100n, recalled: 0n, reserved: 0n, spent: 25n };
     expect(next?.amounts).toEqual(expected);
     expect(next?.budgets.get('b')).toEqual(expected);
@@ -185,16 +185,16 @@ describe('settling', () => {
   });
 
   it('knows nothing of other epochs', () => {
-    const pot = admitted(opened(100n), 10n);
-    expect(settleInModel(pot, { epoch: 2n, reservation: 'g:1', actual: 1n })).toEqual(['gone', pot]);
+    const lease = admitted(opened(100n), 10n);
+    expect(settleInModel(lease, { epoch: 2n, reservation: 'g:1', actual: 1n })).toEqual(['gone', lease]);
     expect(settleInModel(null, { epoch: 1n, reservation: 'g:1', actual: 1n })).toEqual(['gone', null]);
   });
 });
 
 describe('a recall', () => {
   it('takes what is wanted, as far as it is not reserved', () => {
-    const pot = admitted(opened(100n), 30n);
-    const [some, less] = recallFromModel(pot, { epoch: 1n, known: 0n, wanted: 50n });
+    const lease = admitted(opened(100n), 30n);
+    const [some, less] = recallFromModel(lease, { epoch: 1n, known: 0n, wanted: 50n });
     expect(some).toEqual({ recalled: 50n });
     expect(less?.amounts).toEqual({ granted: 100n, recalled: 50n, reserved: 30n, spent: 0n });
     expect(recallFromModel(less, { epoch: 1n, known: 50n, wanted: 50n })[0]).toEqual({ recalled: 70n });
@@ -220,14 +220,14 @@ describe('a recall', () => {
 
 describe('closing a pot', () => {
   it('takes back all that is not reserved, of the budgets too, and can be repeated', () => {
-    const pot = admitted(opened(100n, { budget: 70n }), 30n, { budgets: ['b'] });
-    const [answer, closed] = closeLease(pot, 1n);
-    expect(answer).toBe('closed');
+    const lease = admitted(opened(100n, { budget: 70n }), 30n, { budgets: ['b'] });
+    const [response, closed] = closeLease(lease, 1n);
+    expect(response).toBe('closed');
     expect(closed?.closed).toBe(true);
     expect(closed?.amounts.recalled).toBe(70n);
     expect(closed?.budgets.get('b')?.recalled).toBe(40n);
     expect(closeLease(closed, 1n)).toEqual(['closed', closed]);
-    expect(closeLease(pot, 2n)).toEqual(['gone', pot]);
+    expect(closeLease(lease, 2n)).toEqual(['gone', lease]);
   });
 
   it('takes nothing from a pot that is overdrawn', () => {
@@ -264,12 +264,16 @@ describe('what the book sets aside', () => {
           else if (kind === 'settle') {
             const reserved: bigint = pot?.reservations.get(reservation)?.amount ?? 0n;
             const actual = (reserved * BigInt(share)) / 100n;
-            const [answer, next] = settleInModel(pot, { epoch: 1n, reservation, actual });
-            if (answer === 'settled') book = { ...book, settled: book.settled + actual };
+            const [response, next] = settleInModel(pot, { epoch: 1n, reservation, actual });
+            if (response === 'settled') book = { ...book, settled: book.settled + actual };
             pot = next;
           } else if (kind === 'recall') {
-            const [answer, next] = recallFromModel(pot, { epoch: 1n, known: book.recalled, wanted: amount });
-            if (answer !== 'gone') book = { ...book, recalled: clampRecalled(book, answer.recalled) };
+            const [response, next] = recallFromModel(pot, {
+              epoch: 1n,
+              known: book.recalled,
+              wanted: amount,
+            });
+            if (response !== 'gone') book = { ...book, recalled: clampRecalled(book, response.recalled) };
             pot = next;
           } else if (kind === 'enlarge') {
             book = { ...book, granted: book.granted + amount };

@@ -79,13 +79,13 @@ function isEpochOf(pot: ModelLease | null, epoch: bigint): pot is ModelLease {
 
 /** Applies a change to the amounts of the pot and of the budgets named. */
 function changeAmounts(
-  pot: ModelLease,
+  lease: ModelLease,
   budgets: readonly string[],
   change: (amounts: ValkeyAmounts) => ValkeyAmounts,
 ): ModelLease {
-  const changed = new Map(pot.budgets);
+  const changed = new Map(lease.budgets);
   for (const budget of budgets) changed.set(budget, change(changed.get(budget) ?? zeroValkeyAmounts));
-  return { ...pot, amounts: change(pot.amounts), budgets: changed };
+  return { ...lease, amounts: change(lease.amounts), budgets: changed };
 }
 
 /**
@@ -124,30 +124,33 @@ export function enlargeLease(
 /** Reserves the worst case of a request, or says why not. Asked again for the same request, it was admitted. */
 export function reserveFromModel(
   pot: ModelLease | null,
-  ask: ModelReserveRequest,
+  request: ModelReserveRequest,
 ): ModelTransition<ModelReserveResult> {
-  if (!isEpochOf(pot, ask.epoch)) return [{ outcome: 'gone' }, pot];
+  if (!isEpochOf(pot, request.epoch)) return [{ outcome: 'gone' }, pot];
   const remaining = remainingOf(pot.amounts);
-  const before = pot.reservations.get(ask.reservation);
+  const before = pot.reservations.get(request.reservation);
   if (before !== undefined) return [{ outcome: 'admitted', amount: before.amount, remaining }, pot];
   if (pot.closed) return [{ outcome: 'closed' }, pot];
-  if (ask.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
+  if (request.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
   const { reserved: inUse } = pot.amounts;
-  if (ask.least > remaining) return [{ outcome: 'dry', remaining, reserved: inUse }, pot];
-  let amount = minOf(ask.amount, remaining);
-  for (const budget of ask.budgets) {
+  if (request.least > remaining) return [{ outcome: 'dry', remaining, reserved: inUse }, pot];
+  let amount = minOf(request.amount, remaining);
+  for (const budget of request.budgets) {
     const amounts = pot.budgets.get(budget) ?? zeroValkeyAmounts;
     const left = remainingOf(amounts);
-    if (ask.least > left) {
+    if (request.least > left) {
       return [{ outcome: 'budget dry', budget, remaining: left, reserved: amounts.reserved }, pot];
     }
     amount = minOf(amount, left);
   }
-  const reserved = changeAmounts(pot, ask.budgets, (amounts) => ({
+  const reserved = changeAmounts(pot, request.budgets, (amounts) => ({
     ...amounts,
     reserved: amounts.reserved + amount,
   }));
-  const reservations = new Map(pot.reservations).set(ask.reservation, { amount, budgets: ask.budgets });
+  const reservations = new Map(pot.reservations).set(request.reservation, {
+    amount,
+    budgets: request.budgets,
+  });
   return [
     { outcome: 'admitted', amount, remaining: remaining - amount },
     { ...reserved, reservations },
@@ -177,11 +180,11 @@ export function settleInModel(
  */
 export function recallFromModel(
   pot: ModelLease | null,
-  wish: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
+  request: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
 ): ModelTransition<{ readonly recalled: bigint } | 'gone'> {
-  if (!isEpochOf(pot, wish.epoch)) return ['gone', pot];
+  if (!isEpochOf(pot, request.epoch)) return ['gone', pot];
   const before = pot.amounts.recalled;
-  const missing = wish.wanted - (before - wish.known);
+  const missing = request.wanted - (before - request.known);
   const taken = maxOf(0n, minOf(missing, remainingOf(pot.amounts)));
   const recalled = before + taken;
   return [{ recalled }, { ...pot, amounts: { ...pot.amounts, recalled } }];

@@ -18,10 +18,10 @@ const envelope: Envelope = {
 };
 const ask = { prefix, envelope, homeCell: 1, timeoutMs: 5_000 };
 
-let world: LeaseHarness;
+let harness: LeaseHarness;
 let nats: NatsClient;
 beforeAll(async () => {
-  world = await createLeaseHarness();
+  harness = await createLeaseHarness();
   nats = await connectTestNats();
   await nats.ensureStream({
     name: names.natsStream('USAGE'),
@@ -35,13 +35,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await nats.close();
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 it('a gateway leases, spends, lets a rental have the rest, and reports the end of the epoch, over NATS', async () => {
   const served = serveCreditLeases({
-    db: world.db,
-    valkey: world.valkey.client,
+    db: harness.db,
+    valkey: harness.valkey.client,
     nats,
     prefix,
     cell: 1,
@@ -50,9 +50,9 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
     outageMs: 60_000,
     longestRequestMs: 60_000,
   });
-  const orgId = await world.organisation(1_000_000_000n);
+  const orgId = await harness.organisation(1_000_000_000n);
   const client = createCreditLeaseClient({
-    valkey: world.valkey.client,
+    valkey: harness.valkey.client,
     requestLease: createLeaseRequester(nats, ask),
     publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell: 1,
@@ -87,9 +87,9 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
 });
 
 it('without a worker the answer is 503, and what is no request at all is not answered', async () => {
-  const orgId = await world.organisation(1_000n);
+  const orgId = await harness.organisation(1_000n);
   const client = createCreditLeaseClient({
-    valkey: world.valkey.client,
+    valkey: harness.valkey.client,
     requestLease: createLeaseRequester(nats, { ...ask, timeoutMs: 100 }),
     publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell: 1,

@@ -39,14 +39,14 @@ export function createLeaseRequester(
   return async (request) => {
     const envelope = { ...options.envelope, mode: request.mode };
     const sentMs = options.time?.clock.monotonicMs() ?? 0;
-    const answer = await nats.request(lease, toJsonMessage(request), {
+    const response = await nats.request(lease, toJsonMessage(request), {
       envelope,
       timeoutMs: options.timeoutMs,
     });
     const receivedMs = options.time?.clock.monotonicMs() ?? 0;
-    const { databaseMs: remoteMs } = leaseTimeSchema.parse(answer.json());
+    const { databaseMs: remoteMs } = leaseTimeSchema.parse(response.json());
     if (remoteMs !== undefined) options.time?.take({ remoteMs, sentMs, receivedMs });
-    return leaseReplySchema.parse(answer.json());
+    return leaseReplySchema.parse(response.json());
   };
 }
 
@@ -58,11 +58,11 @@ export function createRecallRequester(
   const { recall } = leaseSubjects(options.prefix, options.homeCell);
   return async (request) => {
     const envelope = { ...options.envelope, mode: request.mode };
-    const answer = await nats.request(recall, toJsonMessage(request), {
+    const response = await nats.request(recall, toJsonMessage(request), {
       envelope,
       timeoutMs: options.timeoutMs,
     });
-    return recallReplySchema.parse(answer.json()).freed;
+    return recallReplySchema.parse(response.json()).freed;
   };
 }
 

@@ -148,13 +148,13 @@ function createPair() {
     const grant = { leaseId, epoch: BigInt(move.epoch), granted: BigInt(move.granted), admitForMs };
     const budgets = new Map([[budget, BigInt(move.budget)]]);
     const expected = { ...grant, budgets, admitUntilMs: nowMs + move.admitForMs };
-    const [answer, next] = move.do === 'open' ? openLease(model, expected) : enlargeLease(model, expected);
+    const [response, next] = move.do === 'open' ? openLease(model, expected) : enlargeLease(model, expected);
     model = next;
     const { outcome } =
       move.do === 'open'
         ? await real.open(name, { ...grant, budgets })
         : await real.enlarge(name, { ...grant, budgets });
-    return [outcome, answer];
+    return [outcome, response];
   }
 
   async function reserve(move: Extract<Move, { do: 'reserve' }>): Promise<[unknown, unknown]> {
@@ -165,13 +165,13 @@ function createPair() {
     const reservation = `${move.gateway}:${move.request}`;
     const isKnown = model?.epoch === ask.epoch && model.reservations.has(reservation);
     const seen = await limiter.peek(rated(costs));
-    let answer: object = { outcome: 'limited' };
+    let response: object = { outcome: 'limited' };
     let counted = seen;
     if (isKnown || seen.allowed) {
       const [admission, next] = reserveFromModel(model, { ...ask, reservation, budgets, nowMs });
       if (!isKnown && admission.outcome === 'admitted') counted = await limiter.consume(rated(costs));
       model = next;
-      answer = admission;
+      response = admission;
     }
     const {
       granted: _,
@@ -186,7 +186,7 @@ function createPair() {
     const rate = toDecision(true, limits.limits, costs, used ?? expect.fail('not looked at'));
     return [
       { ...said, left: left(rate) },
-      { ...answer, left: left(counted) },
+      { ...response, left: left(counted) },
     ];
   }
 
@@ -199,9 +199,9 @@ function createPair() {
     let found = 0;
     for (const { request, actual } of move.ends) {
       const end = { epoch, reservation: `${move.gateway}:${request}`, actual: BigInt(actual) };
-      const [answer, next] = settleInModel(model, end);
+      const [response, next] = settleInModel(model, end);
       model = next;
-      if (answer === 'settled') found += 1;
+      if (response === 'settled') found += 1;
     }
     await limiter.giveBack(rated([0, move.back]));
     const [key = '', size = '', window = ''] = [limits.keys[1], limits.sizes[1], limits.windows[1]];
@@ -220,11 +220,11 @@ function createPair() {
     const epoch = BigInt(move.epoch);
     if (move.do === 'settle') return settleMany(move);
     if (move.do === 'recall') {
-      const wish = { epoch, known: BigInt(move.known), wanted: BigInt(move.wanted) };
-      const [answer, next] = recallFromModel(model, wish);
+      const request = { epoch, known: BigInt(move.known), wanted: BigInt(move.wanted) };
+      const [response, next] = recallFromModel(model, request);
       model = next;
-      const got = await real.recall(name, wish);
-      return [got.outcome === 'recalled' ? { recalled: got.recalled } : got.outcome, answer];
+      const got = await real.recall(name, request);
+      return [got.outcome === 'recalled' ? { recalled: got.recalled } : got.outcome, response];
     }
     const [answer, next] = closeLease(model, epoch);
     model = next;
@@ -270,12 +270,12 @@ describe('the scripts', () => {
   });
 
   it('never admit more than was lent, whatever many gateways ask for at once', async () => {
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
     const name = freshPot();
-    await pots.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
-    const answers = await Promise.all(
+    await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, nth) =>
-        pots.reserve(name, {
+        leases.reserve(name, {
           epoch: 1n,
           gatewayId: `g${nth % 5}`,
           requestId: requestId(nth),
@@ -283,24 +283,24 @@ describe('the scripts', () => {
         }),
       ),
     );
-    expect(answers.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(14);
+    expect(responses.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(14);
   });
 
   it('go by the time of the server', async () => {
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
     const name = freshPot();
-    await pots.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 3_000 });
+    await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 3_000 });
     const ask = { epoch: 1n, gatewayId: 'g', ...wish(1n) };
-    expect(await pots.reserve(name, { ...ask, requestId: requestId(1) })).toMatchObject({
+    expect(await leases.reserve(name, { ...ask, requestId: requestId(1) })).toMatchObject({
       outcome: 'admitted',
     });
     let nth = 1;
     await eventually({ what: 'the lease to run out', intervalMs: 100 }, async () => {
-      const { outcome } = await pots.reserve(name, { ...ask, requestId: requestId((nth += 1)) });
+      const { outcome } = await leases.reserve(name, { ...ask, requestId: requestId((nth += 1)) });
       return outcome === 'expired';
     });
-    await pots.enlarge(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
-    expect(await pots.reserve(name, { ...ask, requestId: requestId(0) })).toMatchObject({
+    await leases.enlarge(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
+    expect(await leases.reserve(name, { ...ask, requestId: requestId(0) })).toMatchObject({
       outcome: 'admitted',
     });
   });
@@ -309,20 +309,20 @@ describe('the scripts', () => {
 describe('the check whether Valkey has lost a pot', () => {
   it('reports a pot that does not exist as lost, and takes nothing from one that exists', async () => {
     const name = freshPot();
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
-    expect(await pots.hasForgotten(name, 1n)).toBe(true);
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    expect(await leases.hasForgotten(name, 1n)).toBe(true);
     const grant = { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 };
-    await pots.open(name, grant);
-    await pots.reserve(name, { epoch: 1n, gatewayId: 'g1', requestId: requestId(1), ...wish(30n) });
+    await leases.open(name, grant);
+    await leases.reserve(name, { epoch: 1n, gatewayId: 'g1', requestId: requestId(1), ...wish(30n) });
     const readPot = (): Promise<unknown> => server.client.command(['HGETALL', valkeyLeaseKey(present, name)]);
     const fresh = await readPot();
-    expect(await pots.hasForgotten(name, 1n)).toBe(false);
+    expect(await leases.hasForgotten(name, 1n)).toBe(false);
     expect(await readPot()).toEqual(fresh);
-    await pots.recall(name, { epoch: 1n, known: 0n, wanted: 20n });
+    await leases.recall(name, { epoch: 1n, known: 0n, wanted: 20n });
     const recalled = await readPot();
-    expect(await pots.hasForgotten(name, 1n)).toBe(false);
+    expect(await leases.hasForgotten(name, 1n)).toBe(false);
     expect(await readPot()).toEqual(recalled);
-    expect(await pots.hasForgotten(name, 2n)).toBe(true);
+    expect(await leases.hasForgotten(name, 2n)).toBe(true);
   });
 });
 
@@ -342,23 +342,23 @@ describe('a server that is not the one that was lent to', () => {
   }
 
   it('is known by its missing scripts when it was killed and read its data from disk again', async () => {
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
-    await pots.open(name, grant);
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    await leases.open(name, grant);
     await server.client.command(['SAVE']);
     await server.restart();
     expect(await server.client.command(['HGET', valkeyLeaseKey(present, name), 'granted'])).toBe('100');
-    expect(await pots.reserve(name, ask)).toMatchObject({ outcome: 'foreign' });
-    expect(await pots.enlarge(name, { ...grant, granted: 200n })).toEqual({ outcome: 'foreign' });
-    expect(await pots.recall(name, { epoch: 1n, known: 0n, wanted: 50n })).toEqual({ outcome: 'foreign' });
-    expect(await pots.hasForgotten(name, 1n)).toBe(true);
+    expect(await leases.reserve(name, ask)).toMatchObject({ outcome: 'foreign' });
+    expect(await leases.enlarge(name, { ...grant, granted: 200n })).toEqual({ outcome: 'foreign' });
+    expect(await leases.recall(name, { epoch: 1n, known: 0n, wanted: 50n })).toEqual({ outcome: 'foreign' });
+    expect(await leases.hasForgotten(name, 1n)).toBe(true);
     expect(await isServerReady(server.client, present)).toBe(false);
   });
 
   it('is known by its missing scripts when it was a replica and is promoted', async () => {
     await using replica = await startValkeyServer();
     await follow(replica);
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
-    await pots.open(name, { ...grant, epoch: 5n });
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    await leases.open(name, { ...grant, epoch: 5n });
     await eventually({ what: 'the copy of the pot' }, async () => {
       const granted = await replica.client.command(['HGET', valkeyLeaseKey(present, name), 'granted']);
       return granted === '100';
@@ -368,7 +368,7 @@ describe('a server that is not the one that was lent to', () => {
     const promoted = createValkeyLeases({ valkey: replica.client, server: present });
     expect(await promoted.reserve(name, { ...ask, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
     // The other one, still alive, spends its own lease and nothing else.
-    expect(await pots.reserve(name, { ...ask, epoch: 5n })).toMatchObject({
+    expect(await leases.reserve(name, { ...ask, epoch: 5n })).toMatchObject({
       outcome: 'admitted',
       remaining: 99n,
     });
@@ -377,13 +377,13 @@ describe('a server that is not the one that was lent to', () => {
   it('is known by its changed history when it was given the data of another and kept its scripts', async () => {
     await using stale = await startValkeyServer();
     await follow(stale);
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
-    await pots.open(name, { ...grant, epoch: 9n });
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    await leases.open(name, { ...grant, epoch: 9n });
     await eventually({ what: 'the copy of the pot' }, async () => {
       return (await stale.client.command(['HGET', valkeyLeaseKey(present, name), 'epoch'])) === '9';
     });
     await stale.client.command(['REPLICAOF', 'NO', 'ONE']);
-    await pots.reserve(name, { ...ask, epoch: 9n, ...wish(100n) });
+    await leases.reserve(name, { ...ask, epoch: 9n, ...wish(100n) });
     await server.client.command(['REPLICAOF', '127.0.0.1', String(stale.port)]);
     await eventually({ what: 'the roll-back' }, async () => {
       return (await server.client.command(['HGET', valkeyLeaseKey(present, name), 'reserved'])) === null;
@@ -391,27 +391,27 @@ describe('a server that is not the one that was lent to', () => {
     await server.client.command(['REPLICAOF', 'NO', 'ONE']);
     const digest = leaseScripts(present).reserve.sha1;
     expect(await server.client.command(['SCRIPT', 'EXISTS', digest])).toEqual([1]);
-    expect(await pots.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toMatchObject({
+    expect(await leases.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toMatchObject({
       outcome: 'foreign',
     });
     expect(await isServerReady(server.client, present)).toBe(false);
   });
 
   it('that was wiped has no pot, and none comes back by itself', async () => {
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
-    await pots.open(name, { ...grant, epoch: 12n });
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    await leases.open(name, { ...grant, epoch: 12n });
     await server.client.command(['FLUSHALL']);
-    expect(await pots.reserve(name, { ...ask, epoch: 12n })).toMatchObject({ outcome: 'gone' });
-    expect(await pots.enlarge(name, { ...grant, epoch: 12n })).toEqual({ outcome: 'gone' });
+    expect(await leases.reserve(name, { ...ask, epoch: 12n })).toMatchObject({ outcome: 'gone' });
+    expect(await leases.enlarge(name, { ...grant, epoch: 12n })).toEqual({ outcome: 'gone' });
     expect(await server.client.command(['EXISTS', valkeyLeaseKey(present, name)])).toBe(0);
   });
 });
 
 describe('making a server ready', () => {
   it('removes every pot of before and leaves other keys alone', async () => {
-    const pots = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = createValkeyLeases({ valkey: server.client, server: present });
     const name = freshPot();
-    await pots.open(name, { leaseId, epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
+    await leases.open(name, { leaseId, epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
     await server.client.command(['SET', 'limit:other', '1']);
     await deleteOldLeases(server.client, 'ffffffffffff', async () => true);
     await deleteOldLeases(server.client, namespace, async () => false);

@@ -102,17 +102,17 @@ export interface StoredReservation {
 }
 
 export interface ValkeyLeases {
-  open(pot: LeaseOwner, grant: LeaseGrant): Promise<OpenResult>;
-  enlarge(pot: LeaseOwner, grant: LeaseGrant): Promise<EnlargeResult>;
-  reserve(pot: LeaseOwner, ask: ValkeyReserveRequest): Promise<ReserveResult>;
+  open(lease: LeaseOwner, grant: LeaseGrant): Promise<OpenResult>;
+  enlarge(lease: LeaseOwner, grant: LeaseGrant): Promise<EnlargeResult>;
+  reserve(lease: LeaseOwner, request: ValkeyReserveRequest): Promise<ReserveResult>;
   /** Any number of requests of one gateway: what they did not spend can be spent again. */
-  settle(pot: LeaseOwner, end: ValkeySettlement): Promise<SettleResult>;
+  settle(lease: LeaseOwner, end: ValkeySettlement): Promise<SettleResult>;
   recall(
-    pot: LeaseOwner,
-    wish: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
+    lease: LeaseOwner,
+    request: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
   ): Promise<{ readonly outcome: 'recalled'; readonly recalled: bigint } | LeaseMissing>;
   close(
-    pot: LeaseOwner,
+    lease: LeaseOwner,
     epoch: bigint,
     budgets: readonly BudgetId[],
   ): Promise<
@@ -124,11 +124,11 @@ export interface ValkeyLeases {
     | LeaseMissing
   >;
   /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
-  hasForgotten(pot: LeaseOwner, epoch: bigint): Promise<boolean>;
+  hasForgotten(lease: LeaseOwner, epoch: bigint): Promise<boolean>;
   /** What a gateway had reserved and not settled. */
-  reservationsOf(pot: LeaseOwner, epoch: bigint, gatewayId: string): Promise<readonly StoredReservation[]>;
+  reservationsOf(lease: LeaseOwner, epoch: bigint, gatewayId: string): Promise<readonly StoredReservation[]>;
   /** Removes what a closed lease left behind. */
-  forget(pot: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
+  forget(lease: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
 }
 
 /** All keys of an organisation share the hash tag, so that one call may use several of them. */
@@ -141,9 +141,9 @@ function flat(pairs: ReadonlyMap<string, bigint>): string[] {
 }
 
 /** Reads an answer of a script: a word, then whole numbers and ids. */
-function readAnswer(answer: unknown): { readonly outcome: string; readonly rest: readonly unknown[] } {
-  if (!Array.isArray(answer)) throw new TypeError('A pot script answered with something else than a list.');
-  const [outcome, ...rest] = answer as readonly unknown[];
+function readAnswer(response: unknown): { readonly outcome: string; readonly rest: readonly unknown[] } {
+  if (!Array.isArray(response)) throw new TypeError('A pot script answered with something else than a list.');
+  const [outcome, ...rest] = response as readonly unknown[];
   return { outcome: String(outcome), rest };
 }
 
@@ -156,8 +156,8 @@ function amountAt(rest: readonly unknown[], index: number): bigint {
 }
 
 /** Reads what `reserve` answered: a word, four numbers, and what is used of each limit. */
-function readReserveResult(answer: unknown, budgets: readonly BudgetId[]): ReserveResult {
-  const { outcome, rest } = readAnswer(answer);
+function readReserveResult(response: unknown, budgets: readonly BudgetId[]): ReserveResult {
+  const { outcome, rest } = readAnswer(response);
   if (outcome === 'foreign') return { outcome, used: null };
   const used = rest.slice(4) as readonly number[];
   const amounts = () => ({ remaining: amountAt(rest, 0), granted: amountAt(rest, 1) });
@@ -187,9 +187,9 @@ export interface ValkeyLeasesOptions {
 export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
   const { valkey, server } = options;
   const scripts: LeaseScripts = leaseScripts(server);
-  const keyOf = (pot: LeaseOwner): string => valkeyLeaseKey(server, pot);
-  const reservationsKey = (pot: LeaseOwner, epoch: bigint, gatewayId: string): string =>
-    `${keyOf(pot)}:${epoch}:${gatewayId}`;
+  const keyOf = (lease: LeaseOwner): string => valkeyLeaseKey(server, lease);
+  const reservationsKey = (lease: LeaseOwner, epoch: bigint, gatewayId: string): string =>
+    `${keyOf(lease)}:${epoch}:${gatewayId}`;
   const now = (): string => (options.nowMs === undefined ? '' : String(options.nowMs()));
 
   async function run(script: ValkeyScript, keys: readonly string[], args: readonly string[]) {
@@ -201,10 +201,10 @@ export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
     }
   }
 
-  const lend = (script: ValkeyScript, pot: LeaseOwner, grant: LeaseGrant) =>
+  const lend = (script: ValkeyScript, lease: LeaseOwner, grant: LeaseGrant) =>
     run(
       script,
-      [keyOf(pot)],
+      [keyOf(lease)],
       [
         grant.epoch.toString(),
         now(),
@@ -216,13 +216,13 @@ export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
     );
 
   return {
-    async open(pot, grant) {
-      const { outcome, rest } = await lend(scripts.open, pot, grant);
+    async open(lease, grant) {
+      const { outcome, rest } = await lend(scripts.open, lease, grant);
       if (outcome === 'stale') return { outcome, epoch: amountAt(rest, 0) };
       return { outcome: outcome as 'opened' | 'foreign' };
     },
-    async enlarge(pot, grant) {
-      const { outcome, rest } = await lend(scripts.enlarge, pot, grant);
+    async enlarge(lease, grant) {
+      const { outcome, rest } = await lend(scripts.enlarge, lease, grant);
       if (outcome === 'granted') {
         const [remaining, recalled, granted] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
         return { outcome, remaining, recalled, granted };
@@ -230,51 +230,57 @@ export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
       return { outcome: outcome as 'closed' | 'foreign' | 'gone' };
     },
     // Not async: it stands before every request, and a promise more is noticed there.
-    reserve(pot, ask) {
-      const { limits, costs, budgets } = ask;
-      const args = [ask.epoch.toString(), now(), ask.requestId, ask.amount.toString(), ask.least.toString()];
+    reserve(lease, request) {
+      const { limits, costs, budgets } = request;
+      const args = [
+        request.epoch.toString(),
+        now(),
+        request.requestId,
+        request.amount.toString(),
+        request.least.toString(),
+      ];
       args.push(String(budgets.length), ...budgets);
       appendLimitArguments(args, limits, costs);
-      const keys = [keyOf(pot), reservationsKey(pot, ask.epoch, ask.gatewayId), ...limits.keys];
+      const keys = [keyOf(lease), reservationsKey(lease, request.epoch, request.gatewayId), ...limits.keys];
       return valkey
         .runLoaded(scripts.reserve, { keys, args })
-        .then((answer) => readReserveResult(answer, budgets), readMissingScript);
+        .then((response) => readReserveResult(response, budgets), readMissingScript);
     },
-    async settle(pot, { epoch, gatewayId, requests, back }) {
+    async settle(lease, { epoch, gatewayId, requests, back }) {
       const args = [epoch.toString(), now(), String(requests.length)];
       for (const { requestId, actual } of requests) args.push(requestId, actual.toString());
       for (const { size, window, units } of back) args.push(size, window, String(-units));
-      const keys = [keyOf(pot), reservationsKey(pot, epoch, gatewayId), ...back.map(({ key }) => key)];
+      const keys = [keyOf(lease), reservationsKey(lease, epoch, gatewayId), ...back.map(({ key }) => key)];
       const { outcome, rest } = await run(scripts.settle, keys, args);
       if (outcome !== 'settled') return { outcome: outcome as 'foreign' | 'gone' };
       const [remaining, granted, found] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
       return { outcome, remaining, granted, found: Number(found) };
     },
-    async recall(pot, wish) {
-      const args = [wish.epoch.toString(), wish.known.toString(), wish.wanted.toString()];
-      const { outcome, rest } = await run(scripts.recall, [keyOf(pot)], args);
+    async recall(lease, request) {
+      const args = [request.epoch.toString(), request.known.toString(), request.wanted.toString()];
+      const { outcome, rest } = await run(scripts.recall, [keyOf(lease)], args);
       if (outcome === 'recalled') return { outcome, recalled: amountAt(rest, 0) };
       return { outcome: outcome as 'foreign' | 'gone' };
     },
-    async close(pot, epoch, budgets) {
-      const { outcome, rest } = await run(scripts.close, [keyOf(pot)], [epoch.toString(), ...budgets]);
+    async close(lease, epoch, budgets) {
+      const { outcome, rest } = await run(scripts.close, [keyOf(lease)], [epoch.toString(), ...budgets]);
       if (outcome !== 'closed') return { outcome: outcome as 'foreign' | 'gone' };
       const recalled = new Map(budgets.map((id, index) => [id, amountAt(rest, index + 1)]));
       return { outcome, recalled: amountAt(rest, 0), budgets: recalled };
     },
-    async hasForgotten(pot, epoch) {
+    async hasForgotten(lease, epoch) {
       // This recalls nothing. A separate script would change the set of scripts that makes a server ready, and so begin a new
       // generation.
-      const { outcome } = await run(scripts.recall, [keyOf(pot)], [epoch.toString(), '0', '0']);
+      const { outcome } = await run(scripts.recall, [keyOf(lease)], [epoch.toString(), '0', '0']);
       return outcome === 'gone' || outcome === 'foreign';
     },
-    async reservationsOf(pot, epoch, gatewayId) {
-      const kept = await valkey.command(['HGETALL', reservationsKey(pot, epoch, gatewayId)]);
+    async reservationsOf(lease, epoch, gatewayId) {
+      const kept = await valkey.command(['HGETALL', reservationsKey(lease, epoch, gatewayId)]);
       return readReservations(kept);
     },
-    async forget(pot, epoch, gatewayIds) {
-      const keys = gatewayIds.map((gatewayId) => reservationsKey(pot, epoch, gatewayId));
-      await run(scripts.forget, [keyOf(pot), ...keys], [epoch.toString()]);
+    async forget(lease, epoch, gatewayIds) {
+      const keys = gatewayIds.map((gatewayId) => reservationsKey(lease, epoch, gatewayId));
+      await run(scripts.forget, [keyOf(lease), ...keys], [epoch.toString()]);
     },
   };
 }

@@ -85,10 +85,10 @@ export type HasCredential = (name: string) => boolean;
 export async function createCluster(
   tx: Tx,
   cause: AuditContext,
-  wish: CreateClusterRequest,
+  request: CreateClusterRequest,
   knowsCredential: HasCredential,
 ): Promise<ClusterRecord> {
-  const { reason, ...fields } = wish;
+  const { reason, ...fields } = request;
   const provider = await findProvider(tx, fields.providerId);
   if (provider === null || !provider.configured) throw new Fault('PROVIDER_NOT_FOUND');
   if (provider.driver !== fields.driver) {
@@ -254,8 +254,8 @@ export async function applyNodeAction(
   await lockCapacity(tx, [nodeId]);
   const before = await findNode(tx, nodeId);
   if (before === null) throw new Fault('NODE_NOT_FOUND');
-  const verdict = actionDecision(machineStates, act, before.status);
-  if (verdict !== 'allowed' && verdict !== 'repeat') throw nodeActionFault(act, before.status, verdict);
+  const decision = actionDecision(machineStates, act, before.status);
+  if (decision !== 'allowed' && decision !== 'repeat') throw nodeActionFault(act, before.status, decision);
   if (act === 'resume') await requireNoWriteOffs(tx, before);
   const { node } = await transitionNode(tx, nodeId, to, {
     reason,

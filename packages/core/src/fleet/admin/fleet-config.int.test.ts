@@ -13,27 +13,27 @@ import {
 } from '../fleet.fixture.ts';
 import { applyFleetConfig, listClusters, listProviders, setProviderEnabled } from '../index.ts';
 
-let world: FleetHarness;
+let harness: FleetHarness;
 beforeEach(async () => {
-  world = await createFleetHarness();
+  harness = await createFleetHarness();
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 const first = { limit: 100, after: null } as const;
-const selling = () => world.rows('select distinct open from node_capacity');
+const selling = () => harness.rows('select distinct open from node_capacity');
 
 async function watched(...names: readonly string[]): Promise<void> {
-  const sync = world.worker('one');
-  for (const name of names) world.engine(name).nodes = [node(`node-${name}`)];
+  const sync = harness.worker('one');
+  for (const name of names) harness.engine(name).nodes = [node(`node-${name}`)];
   await sync.tick();
-  for (const name of names) await sync.look(await world.clusterId(name));
+  for (const name of names) await sync.look(await harness.clusterId(name));
 }
 
 const switchedOn = { enabled: true, configured: true };
 
 it('an installation that nobody has configured has a mock fleet for test keys', async () => {
-  expect(await applyFleetConfig(world.db, defaultFleet)).toEqual([]);
-  expect(await listProviders(world.db, first)).toEqual([
+  expect(await applyFleetConfig(harness.db, defaultFleet)).toEqual([]);
+  expect(await listProviders(harness.db, first)).toEqual([
     {
       id: 'mock',
       variant: 'mock',
@@ -46,7 +46,7 @@ it('an installation that nobody has configured has a mock fleet for test keys', 
         .map((region) => ({ region, ...switchedOn, customPorts: region === 'mock-region' })),
     },
   ]);
-  const [cluster] = await listClusters(world.db, {}, first);
+  const [cluster] = await listClusters(harness.db, {}, first);
   expect(cluster).toMatchObject({
     name: 'mock',
     mode: 'test',
@@ -57,70 +57,70 @@ it('an installation that nobody has configured has a mock fleet for test keys', 
 
 it('is applied by many at once as by one, and again without a write', async () => {
   const setting = [providerSetting(['a', 'b', 'c'].map((name) => clusterSetting(name)))];
-  await Promise.all(Array.from({ length: 6 }, () => applyFleetConfig(world.db, setting)));
+  await Promise.all(Array.from({ length: 6 }, () => applyFleetConfig(harness.db, setting)));
   const versions = `select xmin::text from providers union all select xmin::text from provider_regions
     union all select xmin::text from clusters`;
-  const before = await world.rows(versions);
+  const before = await harness.rows(versions);
   expect(before).toHaveLength(5);
-  await applyFleetConfig(world.db, setting);
-  expect(await world.rows(versions)).toEqual(before);
+  await applyFleetConfig(harness.db, setting);
+  expect(await harness.rows(versions)).toEqual(before);
 });
 
 it('keeps the switches of the operator', async () => {
-  await world.configure('a');
+  await harness.configure('a');
   await watched('a');
   expect(await selling()).toEqual([{ open: true }]);
-  await world.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
+  await harness.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
     setProviderEnabled(tx, 'own', { regions: [{ region: 'eu', enabled: false }] }),
   );
   expect(await selling()).toEqual([{ open: false }]);
-  await world.configure('a', 'b');
+  await harness.configure('a', 'b');
   expect(await selling()).toEqual([{ open: false }]);
 });
 
 it('what it no longer names stays, is watched and sells nothing, and sells again once it is named', async () => {
-  await world.configure('a', 'b');
+  await harness.configure('a', 'b');
   await watched('a', 'b');
-  await world.configure('b');
+  await harness.configure('b');
   const open = `select cluster.name, open from node_capacity
     join clusters as cluster on cluster.id = cluster_id order by cluster.name`;
-  expect(await world.rows(open)).toEqual([
+  expect(await harness.rows(open)).toEqual([
     { name: 'a', open: false },
     { name: 'b', open: true },
   ]);
-  expect(await world.cluster('a')).toMatchObject({ status: 'connected', configured: false, nodeCount: 1 });
+  expect(await harness.cluster('a')).toMatchObject({ status: 'connected', configured: false, nodeCount: 1 });
   await watched('a');
-  expect((await world.node('node-a')).status).toBe('node_ready');
-  await applyFleetConfig(world.db, defaultFleet);
+  expect((await harness.node('node-a')).status).toBe('node_ready');
+  await applyFleetConfig(harness.db, defaultFleet);
   expect(await selling()).toEqual([{ open: false }]);
-  await world.configure('a', 'b');
+  await harness.configure('a', 'b');
   expect(await selling()).toEqual([{ open: true }]);
 });
 
 it('changes how a cluster is reached, but not what it is', async () => {
-  await world.configure('a');
+  await harness.configure('a');
   const moved = clusterSetting('a', {
     endpoint: 'https://other:8443',
     credential: 'new',
     settings: { network: 'x' },
   });
-  expect(await applyFleetConfig(world.db, [providerSetting([moved])])).toEqual([]);
-  expect(await world.cluster('a')).toMatchObject({
+  expect(await applyFleetConfig(harness.db, [providerSetting([moved])])).toEqual([]);
+  expect(await harness.cluster('a')).toMatchObject({
     endpoint: 'https://other:8443',
     credentialRef: 'new',
     settings: { network: 'x' },
   });
-  const refused = await applyFleetConfig(world.db, [
+  const refused = await applyFleetConfig(harness.db, [
     providerSetting([clusterSetting('a', { offer: 'bare-metal' })]),
   ]);
   expect(refused).toEqual([{ name: 'a', problem: expect.stringContaining('another name') as string }]);
-  expect(await world.cluster('a')).toMatchObject({ offer: 'virtual-machine', configured: true });
+  expect(await harness.cluster('a')).toMatchObject({ offer: 'virtual-machine', configured: true });
 });
 
 it('does not know one engine by two names, whose machines would be sold twice', async () => {
   const at = (name: string, endpoint: string) => clusterSetting(name, { endpoint });
   const apply = (...clusters: readonly ReturnType<typeof at>[]) =>
-    applyFleetConfig(world.db, [providerSetting(clusters)]);
+    applyFleetConfig(harness.db, [providerSetting(clusters)]);
   expect(await apply(at('a', 'https://one:1,https://two:1'), at('b', 'https://three:1'))).toEqual([]);
   expect(await apply(at('b', 'https://three:1'), at('renamed', 'https://TWO:1/'))).toEqual([
     {
@@ -130,7 +130,7 @@ it('does not know one engine by two names, whose machines would be sold twice', 
   ]);
   expect(await apply(at('a', 'https://three:1'), at('b', 'https://one:1'))).toEqual([]);
   expect(await apply(at('a', 'https://one:1'), at('b', 'https://one:1'))).toMatchObject([{ name: 'b' }]);
-  const byHand = world.db.transaction({ name: 'register', isolation: 'read committed' }, (tx) =>
+  const byHand = harness.db.transaction({ name: 'register', isolation: 'read committed' }, (tx) =>
     createCluster(
       tx,
       systemAuditContext('test', 'live'),
@@ -152,21 +152,21 @@ it('does not know one engine by two names, whose machines would be sold twice', 
 });
 
 it('does not take over a cluster of the same name that was registered by hand', async () => {
-  await world.configure('a');
-  await world.rows(`update clusters set origin = 'operator'`);
-  const refused = await applyFleetConfig(world.db, [providerSetting([clusterSetting('a')])]);
+  await harness.configure('a');
+  await harness.rows(`update clusters set origin = 'operator'`);
+  const refused = await applyFleetConfig(harness.db, [providerSetting([clusterSetting('a')])]);
   expect(refused).toEqual([{ name: 'a', problem: 'a cluster of this name was registered by hand' }]);
 });
 
 it('gives way to a cluster of the same name that is registered by hand at the same moment', async () => {
-  await world.configure();
-  const [client, watcher] = [await world.database.connect(), await world.database.connect()];
+  await harness.configure();
+  const [client, watcher] = [await harness.database.connect(), await harness.database.connect()];
   await client.query('begin');
   await client.query(`insert into clusters (id, name, provider_id, region, driver, endpoint, offer, connection_type,
       origin, status, status_since, created_at)
     values (gen_random_uuid(), 'a', 'own', 'eu', 'incus', 'https://a.example:8443', 'virtual-machine', 'ethernet',
       'operator', 'connecting', now(), now())`);
-  const outcome = applyFleetConfig(world.db, [providerSetting([clusterSetting('a')])]).catch(
+  const outcome = applyFleetConfig(harness.db, [providerSetting([clusterSetting('a')])]).catch(
     (error: unknown) => error,
   );
   await eventually({ what: 'the configuration to wait for the name' }, async () => {
@@ -181,29 +181,29 @@ it('gives way to a cluster of the same name that is registered by hand at the sa
 });
 
 it('does not make a provider of test keys one of live keys, or the other way round, and says so', async () => {
-  await world.configure('a');
+  await harness.configure('a');
   await watched('a');
   const mock = providerSetting([clusterSetting('a', { endpoint: 'mock:' })], {
     variant: 'mock',
     driver: 'mock',
   });
-  const refused = await applyFleetConfig(world.db, [mock]);
+  const refused = await applyFleetConfig(harness.db, [mock]);
   expect(refused).toEqual([{ name: 'a', problem: expect.stringContaining('another id') as string }]);
-  expect(await world.cluster('a')).toMatchObject({ mode: 'live', driver: 'incus', configured: false });
+  expect(await harness.cluster('a')).toMatchObject({ mode: 'live', driver: 'incus', configured: false });
   expect(await selling()).toEqual([{ open: false }]);
-  await world.configure('a');
+  await harness.configure('a');
   expect(await selling()).toEqual([{ open: true }]);
 });
 
 it('a switch that is thrown while a cluster connects is not lost', async () => {
-  await world.configure('a');
-  world.engine('a').nodes = Array.from({ length: 50 }, (_, index) => node(`n${index}`));
-  const sync = world.worker('one');
+  await harness.configure('a');
+  harness.engine('a').nodes = Array.from({ length: 50 }, (_, index) => node(`n${index}`));
+  const sync = harness.worker('one');
   await sync.tick();
-  const id = await world.clusterId('a');
+  const id = await harness.clusterId('a');
   await Promise.all([
     sync.look(id),
-    world.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
+    harness.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
       setProviderEnabled(tx, 'own', { enabled: false }),
     ),
   ]);

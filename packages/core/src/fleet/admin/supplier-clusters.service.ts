@@ -18,17 +18,17 @@ export async function registerSupplierCluster(
   tx: Tx,
   cause: AuditContext,
   supplierOrgId: OrgId,
-  wish: SupplierCluster,
+  request: SupplierCluster,
 ): Promise<ClusterId | { readonly problem: string }> {
-  const provider = await findProvider(tx, wish.providerId);
+  const provider = await findProvider(tx, request.providerId);
   if (provider === null || !provider.configured || provider.driver !== 'incus') {
     return { problem: 'The operator has no place for machines of suppliers any more.' };
   }
-  if (!provider.regions.some(({ region, configured }) => region === wish.region && configured)) {
-    return { problem: `The operator has closed the region ${wish.region}.` };
+  if (!provider.regions.some(({ region, configured }) => region === request.region && configured)) {
+    return { problem: `The operator has closed the region ${request.region}.` };
   }
   const fields = {
-    ...wish,
+    ...request,
     driver: provider.driver,
     offer: 'marketplace',
     connectionType: 'ethernet',
@@ -44,7 +44,7 @@ export async function registerSupplierCluster(
   await appendAuditEntry(tx, supplierOrgId, cause, {
     action: 'cluster.supplied',
     resource: { kind: 'cluster', id },
-    after: { name: wish.name, region: wish.region, endpoint: wish.endpoint },
+    after: { name: request.name, region: request.region, endpoint: request.endpoint },
   });
   return id;
 }

@@ -2,24 +2,24 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createFleetHarness, MINUTE_MS, node, SECOND_MS, type FleetHarness } from '../fleet.fixture.ts';
 import type { FleetSync, PollResult } from '../index.ts';
 
-let world: FleetHarness;
+let harness: FleetHarness;
 
 beforeEach(async () => {
-  world = await createFleetHarness();
+  harness = await createFleetHarness();
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 const ready = { n1: 'node_ready', n2: 'node_ready' };
 const offline = { n1: 'node_offline', n2: 'node_offline' };
 
 /** Two clusters of a node each, both read once. */
 async function begin(sync: FleetSync): Promise<void> {
-  world.engine('a').nodes = [node('n1')];
-  world.engine('b').nodes = [node('n2')];
-  await world.configure('a', 'b');
+  harness.engine('a').nodes = [node('n1')];
+  harness.engine('b').nodes = [node('n2')];
+  await harness.configure('a', 'b');
   await sync.tick();
   await lookAtAll(sync);
-  expect(await world.statuses()).toEqual(ready);
+  expect(await harness.statuses()).toEqual(ready);
 }
 
 async function lookAtAll(sync: FleetSync): Promise<PollResult['outcome'][]> {
@@ -32,85 +32,85 @@ async function lookAtAll(sync: FleetSync): Promise<PollResult['outcome'][]> {
 /** Time in which the worker beats and looks as it does in life. */
 async function watchFor(sync: FleetSync, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10 * SECOND_MS) {
-    await world.clock.advance(10 * SECOND_MS);
+    await harness.clock.advance(10 * SECOND_MS);
     await lookAtAll(sync);
   }
 }
 
 const dead = (): void => {
-  world.engine('a').nodes = null;
-  world.engine('b').nodes = null;
+  harness.engine('a').nodes = null;
+  harness.engine('b').nodes = null;
 };
 
 it('a cluster that is silent for 90 s is judged so, its nodes are offline and sell nothing, and one answer brings them back', async () => {
-  const sync = world.worker('one');
+  const sync = harness.worker('one');
   await begin(sync);
-  world.engine('a').nodes = null;
+  harness.engine('a').nodes = null;
   await watchFor(sync, 80 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
+  expect(await harness.statuses()).toEqual(ready);
   await watchFor(sync, 10 * SECOND_MS);
-  expect(await world.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
-  expect(await world.cluster('a')).toMatchObject({
+  expect(await harness.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
+  expect(await harness.cluster('a')).toMatchObject({
     status: 'silent',
     statusReason: 'The engine does not answer.',
   });
-  expect(await world.rows('select ready, open from node_capacity order by ready')).toEqual([
+  expect(await harness.rows('select ready, open from node_capacity order by ready')).toEqual([
     { ready: false, open: false },
     { ready: true, open: true },
   ]);
-  world.engine('a').nodes = [node('n1')];
+  harness.engine('a').nodes = [node('n1')];
   await watchFor(sync, 10 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
-  expect(await world.rows('select distinct ready, open from node_capacity')).toEqual([
+  expect(await harness.statuses()).toEqual(ready);
+  expect(await harness.rows('select distinct ready, open from node_capacity')).toEqual([
     { ready: true, open: true },
   ]);
-  expect(await world.cluster('a')).toMatchObject({ status: 'connected', statusReason: null });
+  expect(await harness.cluster('a')).toMatchObject({ status: 'connected', statusReason: null });
 });
 
 it('a 10-minute stop of the worker: no node is judged silent on return', async () => {
-  const sync = world.worker('one');
+  const sync = harness.worker('one');
   await begin(sync);
-  await world.clock.advance(10 * MINUTE_MS);
+  await harness.clock.advance(10 * MINUTE_MS);
   // Not even when the first look after the return fails.
   dead();
   expect(await lookAtAll(sync)).toEqual(['waiting', 'waiting']);
-  expect(await world.statuses()).toEqual(ready);
-  world.engine('a').nodes = [node('n1')];
-  world.engine('b').nodes = [node('n2')];
+  expect(await harness.statuses()).toEqual(ready);
+  harness.engine('a').nodes = [node('n1')];
+  harness.engine('b').nodes = [node('n2')];
   await watchFor(sync, 10 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
-  expect(await world.rows(`select count(*)::int as moves from node_transitions where seq > 2`)).toEqual([
+  expect(await harness.statuses()).toEqual(ready);
+  expect(await harness.rows(`select count(*)::int as moves from node_transitions where seq > 2`)).toEqual([
     { moves: 0 },
   ]);
 });
 
 it('an engine that died during the stop is judged by 90 s of fresh silence, and only that one', async () => {
-  const sync = world.worker('one');
+  const sync = harness.worker('one');
   await begin(sync);
-  await world.clock.advance(10 * MINUTE_MS);
-  world.engine('a').nodes = null;
+  await harness.clock.advance(10 * MINUTE_MS);
+  harness.engine('a').nodes = null;
   await lookAtAll(sync);
   await watchFor(sync, 80 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
+  expect(await harness.statuses()).toEqual(ready);
   await watchFor(sync, 10 * SECOND_MS);
-  expect(await world.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
+  expect(await harness.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
 });
 
 it('a process that starts anew after the stop knows no more than one that was paused', async () => {
-  await begin(world.worker('one'));
-  await world.clock.advance(10 * MINUTE_MS);
+  await begin(harness.worker('one'));
+  await harness.clock.advance(10 * MINUTE_MS);
   dead();
-  const sync = world.worker('two');
+  const sync = harness.worker('two');
   expect(await lookAtAll(sync)).toEqual(['waiting', 'waiting']);
   await watchFor(sync, 80 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
+  expect(await harness.statuses()).toEqual(ready);
   await watchFor(sync, 10 * SECOND_MS);
-  expect(await world.statuses()).toEqual(offline);
+  expect(await harness.statuses()).toEqual(offline);
 });
 
 it('of two workers that share the clusters one dies: the other takes over and judges by what it saw itself', async () => {
-  const one = world.worker('one');
-  const two = world.worker('two');
+  const one = harness.worker('one');
+  const two = harness.worker('two');
   await begin(one);
   await two.tick();
   expect(await one.tick()).toHaveLength(1);
@@ -120,62 +120,62 @@ it('of two workers that share the clusters one dies: the other takes over and ju
   await watchFor(two, 80 * SECOND_MS);
   expect(await two.tick()).toHaveLength(2);
   await watchFor(two, 10 * SECOND_MS);
-  const statuses = Object.values(await world.statuses()).toSorted();
+  const statuses = Object.values(await harness.statuses()).toSorted();
   expect(statuses).toEqual(['node_offline', 'node_ready']);
   await watchFor(two, 40 * SECOND_MS);
-  expect(await world.statuses()).toEqual(offline);
+  expect(await harness.statuses()).toEqual(offline);
 });
 
 it('a worker that leaves hands its clusters over without a gap: silence goes on being counted', async () => {
-  const one = world.worker('one');
-  const two = world.worker('two');
+  const one = harness.worker('one');
+  const two = harness.worker('two');
   await begin(one);
   dead();
   await watchFor(one, 60 * SECOND_MS);
   await one.stop();
   await watchFor(two, 20 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
+  expect(await harness.statuses()).toEqual(ready);
   await watchFor(two, 10 * SECOND_MS);
-  expect(await world.statuses()).toEqual(offline);
+  expect(await harness.statuses()).toEqual(offline);
 });
 
 it('a clock that goes back an hour judges nobody, and silence is then counted on the new time', async () => {
-  const sync = world.worker('one');
+  const sync = harness.worker('one');
   await begin(sync);
   dead();
   await watchFor(sync, 60 * SECOND_MS);
-  world.clock.stepWallClock(-60 * MINUTE_MS);
+  harness.clock.stepWallClock(-60 * MINUTE_MS);
   await watchFor(sync, 80 * SECOND_MS);
-  expect(await world.statuses()).toEqual(ready);
+  expect(await harness.statuses()).toEqual(ready);
   await watchFor(sync, 20 * SECOND_MS);
-  expect(await world.statuses()).toEqual(offline);
+  expect(await harness.statuses()).toEqual(offline);
 });
 
 it('a worker that is paused in the middle of a read writes nothing of it when it wakes', async () => {
-  const sync = world.worker('one');
+  const sync = harness.worker('one');
   await begin(sync);
-  const id = await world.clusterId('a');
-  const engine = world.engine('a');
+  const id = await harness.clusterId('a');
+  const engine = harness.engine('a');
   engine.nodes = [];
-  engine.during = async () => world.clock.advance(10 * MINUTE_MS);
+  engine.during = async () => harness.clock.advance(10 * MINUTE_MS);
   expect((await sync.look(id)).outcome).toBe('lost');
   engine.nodes = null;
   await sync.tick();
   expect((await sync.look(id)).outcome).toBe('lost');
-  expect(await world.statuses()).toEqual(ready);
-  expect((await world.node('n1')).unreachableSince).toBeNull();
+  expect(await harness.statuses()).toEqual(ready);
+  expect((await harness.node('n1')).unreachableSince).toBeNull();
 });
 
 it('an observer whose cluster another has taken meanwhile writes nothing', async () => {
-  const one = world.worker('one');
-  const two = world.worker('two');
+  const one = harness.worker('one');
+  const two = harness.worker('two');
   await begin(one);
-  const id = await world.clusterId('a');
-  const engine = world.engine('a');
+  const id = await harness.clusterId('a');
+  const engine = harness.engine('a');
   engine.nodes = [];
   engine.during = async () => {
     engine.during = async () => undefined;
-    await world.clock.advance(MINUTE_MS);
+    await harness.clock.advance(MINUTE_MS);
     await two.tick();
     await two.tick();
   };
@@ -184,32 +184,32 @@ it('an observer whose cluster another has taken meanwhile writes nothing', async
 });
 
 it('workers that were all away come back at once, and do not wait for each other in a circle', async () => {
-  await world.configure('a', 'b', 'c', 'd', 'e');
-  const workers = ['one', 'two', 'three', 'four'].map((holder) => world.worker(holder));
+  await harness.configure('a', 'b', 'c', 'd', 'e');
+  const workers = ['one', 'two', 'three', 'four'].map((holder) => harness.worker(holder));
   for (let round = 0; round < 5; round += 1) {
-    await world.clock.advance(MINUTE_MS);
+    await harness.clock.advance(MINUTE_MS);
     await Promise.all(workers.map((worker) => worker.tick()));
   }
   const deadlocks = 'select deadlocks::text from pg_stat_database where datname = current_database()';
-  expect(await world.rows(deadlocks)).toEqual([{ deadlocks: '0' }]);
+  expect(await harness.rows(deadlocks)).toEqual([{ deadlocks: '0' }]);
 });
 
 it('a worker that died before the clock went back has no share of the clusters', async () => {
-  await world.configure('a', 'b');
-  await world.worker('gone').tick();
-  world.clock.stepWallClock(-60 * MINUTE_MS);
-  const sync = world.worker('one');
+  await harness.configure('a', 'b');
+  await harness.worker('gone').tick();
+  harness.clock.stepWallClock(-60 * MINUTE_MS);
+  const sync = harness.worker('one');
   await sync.tick();
   expect(await sync.tick()).toHaveLength(2);
 });
 
 it('clusters are shared out evenly, and each has one observer at a time', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-  for (const name of names) world.engine(name).nodes = [node(`node-${name}`)];
-  await world.configure(...names);
-  const workers = ['one', 'two', 'three'].map((holder) => world.worker(holder));
+  for (const name of names) harness.engine(name).nodes = [node(`node-${name}`)];
+  await harness.configure(...names);
+  const workers = ['one', 'two', 'three'].map((holder) => harness.worker(holder));
   for (let round = 0; round < 4; round += 1) {
-    await world.clock.advance(10 * SECOND_MS);
+    await harness.clock.advance(10 * SECOND_MS);
     await Promise.all(workers.map((worker) => worker.tick()));
   }
   const held = await Promise.all(workers.map((worker) => worker.tick()));
@@ -220,20 +220,20 @@ it('clusters are shared out evenly, and each has one observer at a time', async 
 });
 
 it('two reads of one cluster at once, by a worker and its overtaker, leave one set of nodes', async () => {
-  const sync = world.worker('one');
-  world.engine('a').nodes = Array.from({ length: 20 }, (_, index) => node(`n${index}`));
-  await world.configure('a');
+  const sync = harness.worker('one');
+  harness.engine('a').nodes = Array.from({ length: 20 }, (_, index) => node(`n${index}`));
+  await harness.configure('a');
   await sync.tick();
-  const id = await world.clusterId('a');
+  const id = await harness.clusterId('a');
   await Promise.all([sync.look(id), sync.look(id), sync.look(id)]);
-  expect(await world.nodes()).toHaveLength(20);
+  expect(await harness.nodes()).toHaveLength(20);
 });
 
 it('runs by itself: reads at once, again after a hint, and stops without leaving a lease', async () => {
-  world.engine('a').nodes = [node('n1')];
-  await world.configure('a');
-  const { clock } = world;
-  const sync = world.worker('one', { clock });
+  harness.engine('a').nodes = [node('n1')];
+  await harness.configure('a');
+  const { clock } = harness;
+  const sync = harness.worker('one', { clock });
   sync.start();
   const settle = async (done: () => Promise<boolean>): Promise<void> => {
     for (let turn = 0; turn < 2_000; turn += 1) {
@@ -242,15 +242,15 @@ it('runs by itself: reads at once, again after a hint, and stops without leaving
     }
     throw new Error('It did not come about.');
   };
-  await settle(async () => (await world.nodes()).length === 1);
-  world.engine('a').nodes = [node('n1'), node('n2')];
-  const { reads } = world.engine('a');
+  await settle(async () => (await harness.nodes()).length === 1);
+  harness.engine('a').nodes = [node('n1'), node('n2')];
+  const { reads } = harness.engine('a');
   await settle(async () => {
-    world.engine('a').hint('n2');
-    return (await world.nodes()).length === 2;
+    harness.engine('a').hint('n2');
+    return (await harness.nodes()).length === 2;
   });
-  expect(world.engine('a').reads).toBeGreaterThan(reads);
+  expect(harness.engine('a').reads).toBeGreaterThan(reads);
   await sync.stop();
-  expect(await world.rows('select observer from clusters')).toEqual([{ observer: null }]);
-  expect(await world.rows('select count(*)::int as alive from cluster_observers')).toEqual([{ alive: 0 }]);
+  expect(await harness.rows('select observer from clusters')).toEqual([{ observer: null }]);
+  expect(await harness.rows('select count(*)::int as alive from cluster_observers')).toEqual([{ alive: 0 }]);
 });

@@ -6,33 +6,33 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFleetHarness, silentLogger, type FleetHarness } from '../fleet.fixture.ts';
 import { createDriverPool, type ClusterConnection, type DriverPool, type DriverPoolDeps } from '../index.ts';
 
-let world: FleetHarness;
+let harness: FleetHarness;
 let id: ClusterId;
 let made: ClusterConnection[];
 beforeEach(async () => {
-  world = await createFleetHarness();
-  await world.configure('one', 'two');
-  id = await world.clusterId('one');
+  harness = await createFleetHarness();
+  await harness.configure('one', 'two');
+  id = await harness.clusterId('one');
   made = [];
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 function newDriver(cluster: ClusterConnection): ComputeDriver {
   made.push(cluster);
-  const { clock } = world;
+  const { clock } = harness;
   return createMockDriver({ cluster: cluster.name, clock, memory: createInMemoryStore(), doors: null });
 }
 
 function poolOf(parts: Partial<DriverPoolDeps> = {}): DriverPool {
   return createDriverPool({
-    db: world.db,
+    db: harness.db,
     log: silentLogger,
     connect: async (each) => newDriver(each),
     ...parts,
   });
 }
 
-const answers = async (driver: ComputeDriver): Promise<boolean> =>
+const responses = async (driver: ComputeDriver): Promise<boolean> =>
   driver.readInventory(new AbortController().signal).then(
     () => true,
     (error: unknown) => {
@@ -47,7 +47,7 @@ describe('the drivers of a process', () => {
     const got = await Promise.all(Array.from({ length: 20 }, () => pool.of(id)));
     expect(new Set(got).size).toBe(1);
     expect(await pool.of(id)).toBe(got[0]);
-    const other = await pool.of(await world.clusterId('two'));
+    const other = await pool.of(await harness.clusterId('two'));
     expect(other).not.toBe(got[0]);
     expect(made.map(({ name }) => name)).toEqual(['one', 'two']);
     await pool.close();
@@ -62,11 +62,11 @@ describe('the drivers of a process', () => {
     async (_what, change) => {
       const pool = poolOf();
       const first = await pool.of(id);
-      await world.rows(`update clusters set ${change} where name = 'one'`);
+      await harness.rows(`update clusters set ${change} where name = 'one'`);
       const second = await pool.of(id);
       expect(second).not.toBe(first);
-      expect(await answers(first)).toBe(false);
-      expect(await answers(second)).toBe(true);
+      expect(await responses(first)).toBe(false);
+      expect(await responses(second)).toBe(true);
       expect(made).toHaveLength(2);
       await pool.close();
     },
@@ -79,7 +79,7 @@ describe('the drivers of a process', () => {
     expect(await pool.of(id)).toBe(first);
     mark = 'february';
     expect(await pool.of(id)).not.toBe(first);
-    expect(await answers(first)).toBe(false);
+    expect(await responses(first)).toBe(false);
     await pool.close();
   });
 
@@ -94,25 +94,25 @@ describe('the drivers of a process', () => {
     const got = await Promise.allSettled([pool.of(id), pool.of(id)]);
     expect(got.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     isBroken = false;
-    expect(await answers(await pool.of(id))).toBe(true);
+    expect(await responses(await pool.of(id))).toBe(true);
     await pool.close();
   });
 
   it('that were dropped while they were being made are handed to nobody', async () => {
-    const begun = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const pool = poolOf({
       connect: async (cluster) => {
-        begun.resolve();
+        started.resolve();
         await go.promise;
         return newDriver(cluster);
       },
     });
     const asked = pool.of(id);
-    await begun.promise;
+    await started.promise;
     pool.renew(id);
     go.resolve();
-    expect(await answers(await asked)).toBe(true);
+    expect(await responses(await asked)).toBe(true);
     expect(made).toHaveLength(2);
     await pool.close();
   });
@@ -120,10 +120,10 @@ describe('the drivers of a process', () => {
   it('end with the process: all are closed, and none is handed out any more', async () => {
     const pool = poolOf();
     const driver = await pool.of(id);
-    const late = pool.of(await world.clusterId('two'));
+    const late = pool.of(await harness.clusterId('two'));
     await pool.close();
-    expect(await answers(driver)).toBe(false);
-    expect(await late.then(answers, () => false)).toBe(false);
+    expect(await responses(driver)).toBe(false);
+    expect(await late.then(responses, () => false)).toBe(false);
     await expect(pool.of(id)).rejects.toSatisfy((error) => isDriverError(error, 'unavailable'));
   });
 

@@ -34,8 +34,8 @@ interface PoolEntry {
   isDropped: boolean;
 }
 
-export function createDriverPool(parts: DriverPoolDeps): DriverPool {
-  return new DriverPoolImpl(parts);
+export function createDriverPool(deps: DriverPoolDeps): DriverPool {
+  return new DriverPoolImpl(deps);
 }
 
 class DriverPoolImpl implements DriverPool {
@@ -45,8 +45,8 @@ class DriverPoolImpl implements DriverPool {
   readonly #looks = new Map<ClusterId, Promise<PoolEntry>>();
   #isClosed = false;
 
-  constructor(parts: DriverPoolDeps) {
-    this.#parts = parts;
+  constructor(deps: DriverPoolDeps) {
+    this.#parts = deps;
   }
 
   async of(id: ClusterId): Promise<ComputeDriver> {

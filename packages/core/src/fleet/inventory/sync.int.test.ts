@@ -11,34 +11,34 @@ import {
 import { transitionNode, place, type FleetSync } from '../index.ts';
 import { placementRequestFor } from '../placement-request.fixture.ts';
 
-let world: FleetHarness;
+let harness: FleetHarness;
 let sync: FleetSync;
 
 beforeEach(async () => {
-  world = await createFleetHarness();
-  sync = world.worker('one');
-  await world.configure('a');
+  harness = await createFleetHarness();
+  sync = harness.worker('one');
+  await harness.configure('a');
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 const read = async (cluster = 'a'): Promise<void> => {
   await sync.tick();
-  const report = await sync.look(await world.clusterId(cluster));
+  const report = await sync.look(await harness.clusterId(cluster));
   expect(report.outcome).toBe('read');
 };
 
 /** Time that passes while somebody looks. */
 const later = async (ms: number): Promise<void> => {
   for (let passed = 0; passed < ms; passed += 5 * SECOND_MS) {
-    await world.clock.advance(5 * SECOND_MS);
+    await harness.clock.advance(5 * SECOND_MS);
     await sync.tick();
   }
 };
 
 /** Takes GPUs as a rental does. */
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
-  const orgId = await world.organisation();
-  return world.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
+  const orgId = await harness.organisation();
+  return harness.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
     place(tx, placementRequestFor(orgId, 'eu', { gpusPerNode, externalId })),
   );
 }
@@ -46,29 +46,29 @@ async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-0
 const operator = { kind: 'operator', id: 'usr_test' } as const;
 
 async function move(name: string, to: Parameters<typeof transitionNode>[2]) {
-  const { id } = await world.node(name);
-  return world.db.transaction({ name: 'move', isolation: 'read committed' }, (tx) =>
+  const { id } = await harness.node(name);
+  return harness.db.transaction({ name: 'move', isolation: 'read committed' }, (tx) =>
     transitionNode(tx, id, to, { reason: 'asked for', actor: operator }),
   );
 }
 
 describe('what an engine lists', () => {
   it('becomes nodes that are ready once their hardware was read, with every step on record', async () => {
-    world.engine('a').nodes = [node('n1'), node('n2')];
+    harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
-    const first = await world.node('n1');
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
+    const first = await harness.node('n1');
     expect(first).toMatchObject({
       placeable: true,
       statusReason: null,
       gpuFormFactor: 'sxm5',
       cudaVersion: '13.0',
       cpuCount: 192,
-      lastSeenAt: world.clock.now(),
+      lastSeenAt: harness.clock.now(),
     });
     expect(first.gpus).toHaveLength(8);
     expect(first.gpus[0]).toMatchObject({ gpuType: 'h100', ramMb: 81_559, numaNode: 0, state: 'present' });
-    const steps = await world.rows(
+    const steps = await harness.rows(
       'select seq, from_status, to_status from node_transitions order by node_id, seq',
     );
     expect(steps.slice(0, 2)).toEqual([
@@ -76,12 +76,12 @@ describe('what an engine lists', () => {
       { seq: 2, from_status: 'node_registering', to_status: 'node_ready' },
     ]);
     expect(
-      await world.rows('select gpus_total, gpus_free, cuda, ready, open from node_capacity limit 1'),
+      await harness.rows('select gpus_total, gpus_free, cuda, ready, open from node_capacity limit 1'),
     ).toEqual([{ gpus_total: 8, gpus_free: 8, cuda: 1300, ready: true, open: true }]);
   });
 
   it('writes nothing when nothing changed', async () => {
-    world.engine('a').nodes = [node('n1'), unreachable('n2')];
+    harness.engine('a').nodes = [node('n1'), unreachable('n2')];
     await read();
     await later(30 * SECOND_MS);
     await read();
@@ -89,42 +89,42 @@ describe('what an engine lists', () => {
     await read();
     const versions = `select xmin::text from nodes union all select xmin::text from gpus
       union all select xmin::text from node_capacity`;
-    const before = await world.rows(versions);
+    const before = await harness.rows(versions);
     await later(30 * SECOND_MS);
     await read();
-    expect(await world.rows(versions)).toEqual(before);
-    expect((await world.node('n1')).lastSeenAt).toEqual(world.clock.now());
+    expect(await harness.rows(versions)).toEqual(before);
+    expect((await harness.node('n1')).lastSeenAt).toEqual(harness.clock.now());
   });
 
   it('sells what it knows how to sell, and keeps the rest', async () => {
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       node('unknown', [gpu(0, { model: 'Tesla T4' })]),
       node('mixed', [gpu(0), gpu(1, { model: 'NVIDIA H200' })]),
       node('none', []),
     ];
     await read();
-    expect(await world.statuses()).toEqual({
+    expect(await harness.statuses()).toEqual({
       unknown: 'node_ready',
       mixed: 'node_ready',
       none: 'node_ready',
     });
     for (const name of ['unknown', 'mixed', 'none']) {
-      const found = await world.node(name);
+      const found = await harness.node(name);
       expect(found.placeable, name).toBe(false);
       expect(found.statusReason, name).not.toBeNull();
     }
-    expect((await world.node('unknown')).gpus[0]).toMatchObject({ model: 'Tesla T4', gpuType: null });
+    expect((await harness.node('unknown')).gpus[0]).toMatchObject({ model: 'Tesla T4', gpuType: null });
   });
 
   it('keeps the fabric that the engine names, and gives nodes of a fast cluster one', async () => {
     const base = node('n1');
     if (base.hardware === null) throw new Error('It has hardware.');
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       { ...base, hardware: { ...base.hardware, fabric: 'rail-1', connectionType: 'infiniband' } },
       node('n2'),
     ];
     await read();
-    const rows = await world.rows(`select fabrics.name, connection_type from node_capacity
+    const rows = await harness.rows(`select fabrics.name, connection_type from node_capacity
       left join fabrics on fabrics.id = fabric_id order by fabrics.name`);
     expect(rows).toEqual([
       { name: 'rail-1', connection_type: 'infiniband' },
@@ -135,62 +135,62 @@ describe('what an engine lists', () => {
 
 describe('hardware that changes', () => {
   it('leaves an empty node ready with what is there, and says what is not', async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    world.engine('a').nodes = [node('n1', [gpu(0), gpu(1)])];
+    harness.engine('a').nodes = [node('n1', [gpu(0), gpu(1)])];
     await read();
-    const found = await world.node('n1');
+    const found = await harness.node('n1');
     expect(found).toMatchObject({ status: 'node_ready', placeable: true });
     expect(found.statusReason).toMatch(/^2 of 8 GPUs: 6 missing/);
-    expect(await world.rows('select gpus_total, gpus_free from node_capacity')).toEqual([
+    expect(await harness.rows('select gpus_total, gpus_free from node_capacity')).toEqual([
       { gpus_total: 2, gpus_free: 2 },
     ]);
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect(await world.node('n1')).toMatchObject({ status: 'node_ready', statusReason: null });
-    expect(await world.rows('select gpus_free from node_capacity')).toEqual([{ gpus_free: 8 }]);
+    expect(await harness.node('n1')).toMatchObject({ status: 'node_ready', statusReason: null });
+    expect(await harness.rows('select gpus_free from node_capacity')).toEqual([{ gpus_free: 8 }]);
   });
 
   it('quarantines a node whose rented GPU is gone, until a person has looked', async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
     const placement = await rent(1);
     const sold = placement.nodes[0]?.gpus[0]?.pciAddress;
     const rest = Array.from({ length: 8 }, (_, index) => gpu(index)).filter((one) => one.pciAddress !== sold);
-    world.engine('a').nodes = [node('n1', rest)];
+    harness.engine('a').nodes = [node('n1', rest)];
     await read();
-    const found = await world.node('n1');
+    const found = await harness.node('n1');
     expect(found).toMatchObject({ status: 'node_quarantined', placeable: false });
     expect(found.statusReason).toContain(sold);
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect((await world.node('n1')).status).toBe('node_quarantined');
+    expect((await harness.node('n1')).status).toBe('node_quarantined');
     await move('n1', 'node_ready');
-    expect(await world.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
+    expect(await harness.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
   });
 
   it('knows a card that was exchanged from the one that was there', async () => {
-    world.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' }), gpu(1)])];
+    harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' }), gpu(1)])];
     await read();
-    world.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' }), gpu(1, { uuid: 'GPU-learned' })])];
+    harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' }), gpu(1, { uuid: 'GPU-learned' })])];
     await read();
-    const rows = await world.rows('select device_uuid, state from gpus order by pci_address, state');
+    const rows = await harness.rows('select device_uuid, state from gpus order by pci_address, state');
     expect(rows).toEqual([
       { device_uuid: 'GPU-new', state: 'present' },
       { device_uuid: 'GPU-old', state: 'replaced' },
       { device_uuid: 'GPU-learned', state: 'present' },
     ]);
-    expect((await world.node('n1')).status).toBe('node_ready');
+    expect((await harness.node('n1')).status).toBe('node_ready');
   });
 
   it('that was exchanged while it is rented quarantines the node', async () => {
-    world.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' })])];
+    harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' })])];
     await read();
     await rent(1);
-    world.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' })])];
+    harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' })])];
     await read();
-    expect((await world.node('n1')).status).toBe('node_quarantined');
-    expect(await world.rows('select gpus_allocated, gpus_free from node_capacity')).toEqual([
+    expect((await harness.node('n1')).status).toBe('node_quarantined');
+    expect(await harness.rows('select gpus_allocated, gpus_free from node_capacity')).toEqual([
       { gpus_allocated: 1, gpus_free: 0 },
     ]);
   });
@@ -198,7 +198,7 @@ describe('hardware that changes', () => {
 
 describe('an inventory that cannot be true', () => {
   it('of one node is refused, and what was known of it stays', async () => {
-    world.engine('a').nodes = [node('n1'), node('n2')];
+    harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     const many = Array.from({ length: 10_000 }, (_, index) => gpu(0, { pciAddress: `x:${index}` }));
     for (const absurd of [
@@ -207,53 +207,53 @@ describe('an inventory that cannot be true', () => {
       [gpu(0, { ramMb: -1 })],
       [gpu(0, { model: 'x'.repeat(10_000) })],
     ]) {
-      world.engine('a').nodes = [node('n1', absurd), node('n2')];
+      harness.engine('a').nodes = [node('n1', absurd), node('n2')];
       await later(30 * SECOND_MS);
       await read();
-      expect((await world.node('n1')).gpus).toHaveLength(8);
+      expect((await harness.node('n1')).gpus).toHaveLength(8);
     }
-    expect(await world.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
-    expect((await world.node('n1')).statusReason).toContain('cannot be true');
-    world.engine('a').nodes = [node('n1'), node('n2')];
+    expect(await harness.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
+    expect((await harness.node('n1')).statusReason).toContain('cannot be true');
+    harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
   });
 
   it('of a node that is new quarantines it', async () => {
-    world.engine('a').nodes = [node('bad', [gpu(0), gpu(0)])];
+    harness.engine('a').nodes = [node('bad', [gpu(0), gpu(0)])];
     await read();
-    expect(await world.node('bad')).toMatchObject({
+    expect(await harness.node('bad')).toMatchObject({
       status: 'node_quarantined',
       gpus: [],
       hardwareReadAt: null,
     });
     // Cleared by a person before it is put right, it registers again and is judged again.
     await move('bad', 'node_ready');
-    expect((await world.node('bad')).status).toBe('node_offline');
-    world.engine('a').nodes = [node('bad')];
+    expect((await harness.node('bad')).status).toBe('node_offline');
+    harness.engine('a').nodes = [node('bad')];
     await later(30 * SECOND_MS);
     await read();
-    expect((await world.node('bad')).status).toBe('node_ready');
+    expect((await harness.node('bad')).status).toBe('node_ready');
   });
 
   it('as a whole counts as no answer', async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
     const huge = Object.assign([], { length: 1_000_000_000 });
-    const id = await world.clusterId('a');
+    const id = await harness.clusterId('a');
     for (const nodes of [huge, [node('n1'), node('n1')]]) {
-      world.engine('a').nodes = nodes;
+      harness.engine('a').nodes = nodes;
       expect((await sync.look(id)).outcome).toBe('waiting');
     }
-    expect(await world.cluster('a')).toMatchObject({ status: 'connected', nodeCount: 1 });
-    expect((await world.cluster('a')).statusReason).toContain('twice');
+    expect(await harness.cluster('a')).toMatchObject({ status: 'connected', nodeCount: 1 });
+    expect((await harness.cluster('a')).statusReason).toContain('twice');
   });
 
   it('in its names leaves those nodes out and takes the others', async () => {
     const names = ['x'.repeat(10_000), '', '../n', 'n\u0000', "n'; drop table nodes; --", '-n'];
-    world.engine('a').nodes = [...names.map((name) => node(name, [])), node('n1')];
+    harness.engine('a').nodes = [...names.map((name) => node(name, [])), node('n1')];
     await sync.tick();
-    expect(await sync.look(await world.clusterId('a'))).toMatchObject({
+    expect(await sync.look(await harness.clusterId('a'))).toMatchObject({
       outcome: 'read',
       unnamed: 6,
       newNodes: 1,
@@ -261,69 +261,69 @@ describe('an inventory that cannot be true', () => {
   });
 
   it('with one device in two nodes believes the first', async () => {
-    world.engine('a').nodes = [
+    harness.engine('a').nodes = [
       node('n1', [gpu(0, { uuid: 'GPU-1' })]),
       node('n2', [gpu(0, { uuid: 'GPU-1' })]),
     ];
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready', n2: 'node_quarantined' });
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_quarantined' });
   });
 });
 
 describe('a node that is away', () => {
   it('is offline after two reads in a row, and back as what it was', async () => {
-    world.engine('a').nodes = [node('n1'), node('n2'), node('n3')];
+    harness.engine('a').nodes = [node('n1'), node('n2'), node('n3')];
     await read();
-    const seen = world.clock.now();
+    const seen = harness.clock.now();
     await move('n2', 'node_draining');
-    world.engine('a').nodes = [unreachable('n1'), unreachable('n2')];
+    harness.engine('a').nodes = [unreachable('n1'), unreachable('n2')];
     await later(30 * SECOND_MS);
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready', n2: 'node_draining', n3: 'node_ready' });
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_draining', n3: 'node_ready' });
     await later(15 * SECOND_MS);
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_offline', n2: 'node_offline', n3: 'node_offline' });
-    expect(await world.node('n1')).toMatchObject({
+    expect(await harness.statuses()).toEqual({ n1: 'node_offline', n2: 'node_offline', n3: 'node_offline' });
+    expect(await harness.node('n1')).toMatchObject({
       lastSeenAt: seen,
       placeable: false,
       backTo: 'node_ready',
     });
-    expect((await world.node('n3')).statusReason).toContain('no longer lists it');
-    world.engine('a').nodes = [node('n1'), node('n2'), node('n3')];
+    expect((await harness.node('n3')).statusReason).toContain('no longer lists it');
+    harness.engine('a').nodes = [node('n1'), node('n2'), node('n3')];
     await later(15 * SECOND_MS);
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready', n2: 'node_draining', n3: 'node_ready' });
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_draining', n3: 'node_ready' });
   });
 
   it('once is not away', async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     for (let round = 0; round < 4; round += 1) {
-      world.engine('a').nodes = [round % 2 === 0 ? node('n1') : unreachable('n1')];
+      harness.engine('a').nodes = [round % 2 === 0 ? node('n1') : unreachable('n1')];
       await later(30 * SECOND_MS);
       await read();
     }
-    expect((await world.node('n1')).status).toBe('node_ready');
+    expect((await harness.node('n1')).status).toBe('node_ready');
   });
 
   it('that was removed stays removed while the engine lists it, and is a new one after that', async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
     await move('n1', 'node_draining');
     await move('n1', 'node_removed');
     await read();
-    expect(await world.statuses()).toEqual({});
-    world.engine('a').nodes = [];
+    expect(await harness.statuses()).toEqual({});
+    harness.engine('a').nodes = [];
     await read();
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect(await world.statuses()).toEqual({ n1: 'node_ready' });
-    expect(await world.rows('select count(*)::int as nodes from nodes')).toEqual([{ nodes: 2 }]);
+    expect(await harness.statuses()).toEqual({ n1: 'node_ready' });
+    expect(await harness.rows('select count(*)::int as nodes from nodes')).toEqual([{ nodes: 2 }]);
   });
 });
 
 describe('states', () => {
   beforeEach(async () => {
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
   });
 
@@ -335,31 +335,31 @@ describe('states', () => {
   });
 
   it('of an offline node are those it will have when it is back', async () => {
-    world.engine('a').nodes = [];
+    harness.engine('a').nodes = [];
     await read();
     await later(30 * SECOND_MS);
     await read();
     const { node: asked } = await move('n1', 'node_draining');
     expect(asked).toMatchObject({ status: 'node_offline', backTo: 'node_draining' });
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect((await world.node('n1')).status).toBe('node_draining');
+    expect((await harness.node('n1')).status).toBe('node_draining');
   });
 
   it('do not become ready by lifting a quarantine while the engine does not reach it', async () => {
     await move('n1', 'node_quarantined');
-    world.engine('a').nodes = [unreachable('n1')];
+    harness.engine('a').nodes = [unreachable('n1')];
     await later(30 * SECOND_MS);
     await read();
     await move('n1', 'node_ready');
-    expect(await world.node('n1')).toMatchObject({
+    expect(await harness.node('n1')).toMatchObject({
       status: 'node_offline',
       backTo: 'node_ready',
       placeable: false,
     });
-    world.engine('a').nodes = [node('n1')];
+    harness.engine('a').nodes = [node('n1')];
     await read();
-    expect(await world.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
+    expect(await harness.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
   });
 
   it('change in turn with placements: after a drain nothing new is on the node', async () => {
@@ -372,19 +372,19 @@ describe('states', () => {
     if (drained?.status !== 'fulfilled') throw new Error('The drain was refused.');
     const moved = drained.value as Awaited<ReturnType<typeof move>>;
     expect(moved.node.liveAllocations).toBeLessThanOrEqual(rented);
-    expect((await world.node('n1')).liveAllocations).toBe(moved.node.liveAllocations);
+    expect((await harness.node('n1')).liveAllocations).toBe(moved.node.liveAllocations);
   });
 
   it('are told to the organisation whose machine it is', async () => {
-    const orgId = await world.organisation();
-    await world.rows(`update clusters set supplier_org_id = (select id from organisations limit 1)`);
+    const orgId = await harness.organisation();
+    await harness.rows(`update clusters set supplier_org_id = (select id from organisations limit 1)`);
     expect(orgId).toBeTruthy();
     await move('n1', 'node_quarantined');
     await move('n1', 'node_ready');
     // It is one host, whatever else its daemon lists: nobody is told of what was not written down.
-    world.engine('a').nodes = [node('n1'), node('n2')];
+    harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
-    const events = await world.rows<{ type: string }>(
+    const events = await harness.rows<{ type: string }>(
       `select type from outbox where kind = 'event' order by id`,
     );
     expect(events.map(({ type }) => type)).toEqual(['machine.quarantined', 'machine.ready']);
@@ -392,14 +392,14 @@ describe('states', () => {
 });
 
 it('keeps an hour of misses from before a stop from counting after it', async () => {
-  world.engine('a').nodes = [node('n1')];
+  harness.engine('a').nodes = [node('n1')];
   await read();
-  world.engine('a').nodes = [unreachable('n1')];
+  harness.engine('a').nodes = [unreachable('n1')];
   await read();
-  await world.clock.advance(60 * MINUTE_MS);
+  await harness.clock.advance(60 * MINUTE_MS);
   await read();
-  expect((await world.node('n1')).status).toBe('node_ready');
+  expect((await harness.node('n1')).status).toBe('node_ready');
   await later(10 * SECOND_MS);
   await read();
-  expect((await world.node('n1')).status).toBe('node_offline');
+  expect((await harness.node('n1')).status).toBe('node_offline');
 });

@@ -349,8 +349,8 @@ export async function applyNoAnswer(
     const watched = await lockObservedCluster(tx, id, terms);
     if (watched === null) return { outcome: 'lost' };
     const { cluster, watch } = watched;
-    const verdict = silenceStatus(watch, terms.now, look.silentMs);
-    const silenced = verdict === 'silent' && cluster.status !== 'silent';
+    const result = silenceStatus(watch, terms.now, look.silentMs);
+    const silenced = result === 'silent' && cluster.status !== 'silent';
     const status = silenced ? 'silent' : cluster.status;
     if (silenced) await lockOpenFlags(tx);
     await writePollOutcome(tx, watched, { status, statusReason: problem, seenAt: null, engine: null }, terms);

@@ -59,9 +59,9 @@ export class FleetSync {
   readonly #watchers = new Map<ClusterId, ClusterPoller>();
   #beating: Loop | null = null;
 
-  constructor(parts: FleetSyncDeps) {
-    this.#parts = parts;
-    this.#tuning = { ...defaultObserverTuning, ...parts.tuning };
+  constructor(deps: FleetSyncDeps) {
+    this.#parts = deps;
+    this.#tuning = { ...defaultObserverTuning, ...deps.tuning };
   }
 
   /** Looks by itself from now on. Nothing is waited for: an engine that is away is asked again. */
@@ -156,9 +156,9 @@ class ClusterPoller {
   #lookingSinceMs: number | null = null;
   #cancelHint: (() => void) | null = null;
 
-  constructor(id: ClusterId, parts: FleetSyncDeps, tuning: ObserverTuning) {
+  constructor(id: ClusterId, deps: FleetSyncDeps, tuning: ObserverTuning) {
     this.#id = id;
-    this.#parts = parts;
+    this.#parts = deps;
     this.#tuning = tuning;
   }
 

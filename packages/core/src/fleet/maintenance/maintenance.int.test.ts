@@ -75,7 +75,7 @@ async function plant(nodes = 1): Promise<readonly NodeId[]> {
 }
 
 async function announce(nodeIds: readonly NodeId[], fields: Partial<MaintenanceRequest> = {}) {
-  const wish = {
+  const request = {
     nodeIds,
     startsAt: hours(48),
     endsAt: hours(50),
@@ -83,7 +83,7 @@ async function announce(nodeIds: readonly NodeId[], fields: Partial<MaintenanceR
     drainBeforeMs: 24 * HOUR_MS,
     ...fields,
   };
-  return run((tx) => announceMaintenance(tx, cause, wish));
+  return run((tx) => announceMaintenance(tx, cause, request));
 }
 
 async function rent(orgId: OrgId) {
@@ -126,7 +126,7 @@ describe('a window', () => {
     const nodes = await plant(2);
     const orgId = await tenant();
     const { externalId } = await rent(orgId);
-    const stranger = await tenant();
+    const outsider = await tenant();
     const window = await announce(nodes);
     expect(window).toMatchObject({ status: 'announced', toldAllocations: 1, nodeIds: nodes.toSorted() });
     expect(await heard(orgId)).toEqual([['maintenance.announced', [externalId]]]);
@@ -136,7 +136,7 @@ describe('a window', () => {
     await clock.advance(24 * HOUR_MS);
     await sweep();
     expect(await statusOf(...nodes)).toEqual(['node_draining', 'node_draining']);
-    await expect(rent(stranger)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
+    await expect(rent(outsider)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
 
     await clock.advance(24 * HOUR_MS);
     await sweep();
@@ -146,8 +146,8 @@ describe('a window', () => {
     expect(await findWindow(db, window.id)).toMatchObject({ status: 'completed', endedAt: window.endsAt });
     expect(await statusOf(...nodes)).toEqual(['node_ready', 'node_ready']);
     expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.started', 'maintenance.ended']);
-    expect(await words(stranger)).toEqual([]);
-    await rent(stranger);
+    expect(await words(outsider)).toEqual([]);
+    await rent(outsider);
   });
 
   it('does each step once, however often and from however many workers it is swept', async () => {

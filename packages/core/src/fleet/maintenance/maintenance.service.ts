@@ -58,22 +58,22 @@ export interface MaintenanceRequest {
 export async function announceMaintenance(
   tx: Tx,
   cause: AuditContext,
-  wish: MaintenanceRequest,
+  request: MaintenanceRequest,
 ): Promise<WindowRecord> {
-  const { endsAt, summary } = wish;
+  const { endsAt, summary } = request;
   const now = tx.clock.now();
-  const problem = windowTimesProblem(wish, now);
+  const problem = windowTimesProblem(request, now);
   if (problem !== null) {
     const issue = { path: [problem.field], message: problem.message, code: 'custom' };
     throw new Fault('VALIDATION_FAILED', { issues: [issue] });
   }
   // What has passed may have been billed already, so no window reaches back before its announcement.
-  const startsAt = wish.startsAt < now ? now : wish.startsAt;
-  const nodeIds = [...new Set(wish.nodeIds)];
+  const startsAt = request.startsAt < now ? now : request.startsAt;
+  const nodeIds = [...new Set(request.nodeIds)];
   const present = await findPresentNodes(tx, nodeIds);
   const absent = nodeIds.find((nodeId) => !present.has(nodeId));
   if (absent !== undefined) throw new Fault('NODE_NOT_FOUND', { message: `There is no node ${absent}.` });
-  const drainsAt = new Date(startsAt.getTime() - wish.drainBeforeMs);
+  const drainsAt = new Date(startsAt.getTime() - request.drainBeforeMs);
   const window = await insertWindow(tx, { summary, drainsAt, startsAt, endsAt }, nodeIds);
   await appendAuditEntry(tx, null, cause, {
     action: 'maintenance.announced',

@@ -117,9 +117,9 @@ async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; r
   const trying = db.transaction(readCommitted, async (tx) => {
     placed = 0;
     while (refusal === '') {
-      const answer = await refusalOf(place(tx, placementOf(wanted)));
-      if (answer === 'placed') placed += 1;
-      else refusal = answer;
+      const response = await refusalOf(place(tx, placementOf(wanted)));
+      if (response === 'placed') placed += 1;
+      else refusal = response;
     }
     throw rolledBack;
   });
@@ -130,7 +130,7 @@ async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; r
 const placeOne = (wanted: Wanted, fields: Partial<PlacementRequest> = {}) =>
   db.transaction(readCommitted, (tx) => place(tx, placementOf(wanted, fields)));
 
-const wishOf = (wanted: Wanted): ExplainPlacementBody => ({
+const requestOf = (wanted: Wanted): ExplainPlacementBody => ({
   rentalType: wanted.machineType,
   gpuCount: wanted.gpuCount,
   gpuType: wanted.gpuType,
@@ -225,7 +225,7 @@ describe('what is shown', () => {
           gpuCount: machineType === 'bare-metal' ? 8 * random.int(1, 4) : random.int(1, 9),
           ...(random.chance(0.4) ? { cuda: random.pick(['cuda12.8', 'cuda12.9'] as const) } : {}),
         };
-        const told = await offers.explain(live(), wishOf(wanted));
+        const told = await offers.explain(live(), requestOf(wanted));
         const { placed } = await countPlaced(wanted);
         expect({ wanted, placeable: told.placeable }).toEqual({ wanted, placeable: placed > 0 });
         const excluded = told.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
@@ -294,11 +294,11 @@ describe('what is shown', () => {
     expect(await seen('live')).toEqual(new Set(['us-central-1 true false']));
     expect(await seen('test')).toEqual(new Set(['mock-region false true']));
     const inLive = { machineType: 'virtual-machine', gpuType: 'h100', connectionType: 'ethernet' } as const;
-    const asLive = await offers.explain(live(), wishOf({ ...inLive, region: 'mock-region', gpuCount: 1 }));
+    const asLive = await offers.explain(live(), requestOf({ ...inLive, region: 'mock-region', gpuCount: 1 }));
     expect(asLive).toMatchObject({ placeable: false, nodesConsidered: 0 });
     const asTest = await offers.explain(
       { orgId, mode: 'test' },
-      wishOf({ ...inLive, region: 'us-central-1', gpuCount: 1 }),
+      requestOf({ ...inLive, region: 'us-central-1', gpuCount: 1 }),
     );
     expect(asTest).toMatchObject({ placeable: false, nodesConsidered: 0, costPerHour: 0n });
     expect(asTest.alternatives.map(({ pool }) => pool.region)).toEqual(['mock-region']);
@@ -315,7 +315,7 @@ describe('when capacity is known to come free', () => {
   };
   const inMinutes = (minutes: number) => new Date(clock.nowMs() + minutes * 60_000);
   const told = async (fields: Partial<Wanted> = {}) =>
-    (await book().explain(live(), wishOf({ ...wanted, ...fields }))).capacityExpectedAt;
+    (await book().explain(live(), requestOf({ ...wanted, ...fields }))).capacityExpectedAt;
   const upToMinute = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000);
 
   it('is when the last of what stands in the way ends, up to the minute; unknown while one end is', async () => {

@@ -114,8 +114,8 @@ export class OfferService {
       createGpuPriceLookup(this.#db, orgId, mode, this.#db.clock.now()),
       readAllReserveOptions(this.#db),
     ]);
-    const ours = pools.filter((pool) => pool.mode === mode && matchesFilter(pool, filter));
-    return listReserveOffers(options, ours, priceOf);
+    const own = pools.filter((pool) => pool.mode === mode && matchesFilter(pool, filter));
+    return listReserveOffers(options, own, priceOf);
   }
 
   /**
@@ -123,50 +123,50 @@ export class OfferService {
    * list of offers shows.
    */
   async explain({ orgId, mode }: Requester, asked: ExplainPlacementBody): Promise<Explanation> {
-    const wish = toPlacementQuery(mode, asked);
-    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const request = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const now = this.#db.clock.now();
     const watchedSince = observedSinceAt(now);
     const [facts, priceOf] = await Promise.all([
-      readNodeFacts(this.#db, wish, { watchedSince, byFabric: shape !== null && shape.nodeCount > 1 }),
+      readNodeFacts(this.#db, request, { watchedSince, byFabric: shape !== null && shape.nodeCount > 1 }),
       createGpuPriceLookup(this.#db, orgId, mode, now),
     ]);
-    const verdict = assessPlacement(wish, isRentableRegion(wish), facts);
-    const costPerHour = hourlyPriceOf(priceOf, wish, wish.gpuCount);
-    if (verdict.placeable) return { ...verdict, costPerHour, capacityExpectedAt: null, alternatives: [] };
+    const result = assessPlacement(request, isRentableRegion(request), facts);
+    const costPerHour = hourlyPriceOf(priceOf, request, request.gpuCount);
+    if (result.placeable) return { ...result, costPerHour, capacityExpectedAt: null, alternatives: [] };
     const endsAfter = new Date(now.getTime() - OVERDUE_END_TOLERANCE_MS);
     const [{ pools }, changes] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      isRentableRegion(wish) && shape !== null
-        ? readCapacityChanges(this.#db, wish, { watchedSince, endsAfter })
+      isRentableRegion(request) && shape !== null
+        ? readCapacityChanges(this.#db, request, { watchedSince, endsAfter })
         : [],
     ]);
-    const fits = shape === null ? null : earliestFitAt(shape, changes, verdict.idleByFabric);
+    const fits = shape === null ? null : earliestFitAt(shape, changes, result.idleByFabric);
     const expectedMs = fits === null ? null : Math.max(fits.getTime(), now.getTime());
     return {
-      ...verdict,
+      ...result,
       costPerHour,
       capacityExpectedAt: expectedMs === null ? null : roundUpToMinute(new Date(expectedMs)),
-      alternatives: pricedAlternatives(findAlternatives(wish, pools), priceOf),
+      alternatives: pricedAlternatives(findAlternatives(request, pools), priceOf),
     };
   }
 
   /** Whether `explain` would call it placeable, for those who need to know no more. */
   async canPlace({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<boolean> {
-    const wish = toPlacementQuery(mode, asked);
-    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const request = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const watchedSince = observedSinceAt(this.#db.clock.now());
     const byFabric = shape !== null && shape.nodeCount > 1;
-    const facts = await readNodeFacts(this.#db, wish, { watchedSince, byFabric });
-    return assessPlacement(wish, isRentableRegion(wish), facts).placeable;
+    const facts = await readNodeFacts(this.#db, request, { watchedSince, byFabric });
+    return assessPlacement(request, isRentableRegion(request), facts).placeable;
   }
 
   /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
   async leastDiskGb({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<number | null> {
-    const wish = toPlacementQuery(mode, asked);
-    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const request = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const { pools } = await this.#snapshot.get(OFFERS_MAX_AGE_MS);
-    const pool = pools.find((each) => isSamePool(each, wish));
+    const pool = pools.find((each) => isSamePool(each, request));
     return shape === null || pool === undefined ? null : minDiskOf(pool, shape);
   }
 
@@ -196,13 +196,13 @@ function toPlacementQuery(mode: Mode, asked: ExplainPlacementBody): PlacementQue
   };
 }
 
-function isSamePool(pool: PoolKey, wish: PlacementQuery): boolean {
+function isSamePool(pool: PoolKey, request: PlacementQuery): boolean {
   return (
-    pool.mode === wish.mode &&
-    pool.machineType === wish.machineType &&
-    pool.region === wish.region &&
-    pool.gpuType === wish.gpuType &&
-    pool.connectionType === wish.connectionType
+    pool.mode === request.mode &&
+    pool.machineType === request.machineType &&
+    pool.region === request.region &&
+    pool.gpuType === request.gpuType &&
+    pool.connectionType === request.connectionType
   );
 }
 

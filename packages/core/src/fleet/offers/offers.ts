@@ -50,8 +50,8 @@ const regionsFor: Readonly<Record<MachineType, readonly Region[]>> = {
 };
 
 /** Whether a tenant may ask for this type of machine in this region. The operator's private ones are in no list. */
-export function isRentableRegion(wish: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
-  return regionsFor[wish.machineType].includes(wish.region) && isRegionInMode(wish);
+export function isRentableRegion(request: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
+  return regionsFor[request.machineType].includes(request.region) && isRegionInMode(request);
 }
 
 /**

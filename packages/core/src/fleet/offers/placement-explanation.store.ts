@@ -53,10 +53,10 @@ interface NodeFactsRow {
 /** The nodes that a wish considers, by what is true of them. */
 export async function readNodeFacts(
   reader: Reader,
-  wish: Pick<PlacementQuery, 'mode' | 'machineType' | 'region'>,
+  request: Pick<PlacementQuery, 'mode' | 'machineType' | 'region'>,
   options: { readonly watchedSince: Date; readonly byFabric: boolean },
 ): Promise<readonly NodeFacts[]> {
-  const { mode, machineType, region } = wish;
+  const { mode, machineType, region } = request;
   const values = [mode, machineType, region, options.watchedSince, options.byFabric];
   const rows = await runStatement<NodeFactsRow>(reader, nodeFactsStatement, values);
   return rows.map((row) => ({
@@ -135,10 +135,10 @@ interface CapacityChangeRow {
 /** What is known to happen to nodes that suit the wish but for what is sold of them, and for maintenance. */
 export async function readCapacityChanges(
   reader: Reader,
-  wish: PlacementQuery,
+  request: PlacementQuery,
   times: { readonly watchedSince: Date; readonly endsAfter: Date },
 ): Promise<readonly CapacityChange[]> {
-  const { mode, machineType, region, gpuType, connectionType, cuda } = wish;
+  const { mode, machineType, region, gpuType, connectionType, cuda } = request;
   const { watchedSince, endsAfter } = times;
   const values = [mode, machineType, region, gpuType, connectionType, cuda, watchedSince, endsAfter];
   const rows = await runStatement<CapacityChangeRow>(reader, capacityChangesStatement, values);

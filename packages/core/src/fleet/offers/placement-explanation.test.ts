@@ -16,7 +16,7 @@ import { nodeLayoutOf, type Pool, type PoolKey, type FreeNodes, type NodeLayout 
 
 const fabrics = [testIds.next('fab'), testIds.next('fab'), null] as const;
 const [fabric] = fabrics;
-const wish: PlacementQuery = {
+const request: PlacementQuery = {
   mode: 'live',
   machineType: 'virtual-machine',
   region: 'us-central-1',
@@ -48,7 +48,7 @@ describe('the judgement of a region', () => {
     const worst = { ...good, open: false, regionOn: false, watched: false, ready: false, gpusFree: 0 };
     expect(
       reasons(
-        { ...wish, cuda: 1209 },
+        { ...request, cuda: 1209 },
         { ...worst, status: 'node_offline', nodes: 3 },
         { ...worst, regionOn: true, nodes: 2 },
         { ...good, watched: false, ready: false, status: 'node_draining' },
@@ -79,7 +79,7 @@ describe('the judgement of a region', () => {
   });
 
   it('counts a gang by fabric, and bare metal by whole nodes', () => {
-    const gang: PlacementQuery = { ...wish, machineType: 'bare-metal', gpuCount: 24 };
+    const gang: PlacementQuery = { ...request, machineType: 'bare-metal', gpuCount: 24 };
     const other = fabrics[1];
     expect(
       reasons(
@@ -106,11 +106,11 @@ describe('the judgement of a region', () => {
   it('says what excludes everything: a region that is not offered, a count that no machine has, no nodes', () => {
     const sum = (asked: PlacementQuery, rentable: boolean, facts: readonly NodeFacts[]) =>
       assessPlacement(asked, rentable, facts).obstacles;
-    expect(sum(wish, false, [good])).toEqual([{ code: 'REGION_NOT_OFFERED', nodeCount: 1 }]);
-    expect(sum({ ...wish, machineType: 'bare-metal' }, true, [good])).toEqual([
+    expect(sum(request, false, [good])).toEqual([{ code: 'REGION_NOT_OFFERED', nodeCount: 1 }]);
+    expect(sum({ ...request, machineType: 'bare-metal' }, true, [good])).toEqual([
       { code: 'GPU_COUNT_NOT_OFFERED', nodeCount: 1 },
     ]);
-    expect(sum(wish, true, [])).toEqual([{ code: 'NO_NODES_IN_REGION', nodeCount: 0 }]);
+    expect(sum(request, true, [])).toEqual([{ code: 'NO_NODES_IN_REGION', nodeCount: 0 }]);
   });
 
   it('adds up: every node considered fits or has one obstacle, and it is placeable when one fits', () => {
@@ -134,14 +134,14 @@ describe('the judgement of a region', () => {
     fc.assert(
       fc.property(facts, fc.nat(40), fc.boolean(), (given, gpuCount, isMetal) => {
         const asked: PlacementQuery = {
-          ...wish,
+          ...request,
           gpuCount,
           machineType: isMetal ? 'bare-metal' : 'virtual-machine',
         };
-        const verdict = assessPlacement(asked, true, given as readonly NodeFacts[]);
-        const excluded = verdict.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
-        expect(verdict.nodesFitting + excluded).toBe(verdict.nodesConsidered);
-        expect(verdict.placeable).toBe(verdict.nodesFitting > 0);
+        const result = assessPlacement(asked, true, given as readonly NodeFacts[]);
+        const excluded = result.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
+        expect(result.nodesFitting + excluded).toBe(result.nodesConsidered);
+        expect(result.placeable).toBe(result.nodesFitting > 0);
       }),
     );
   });
@@ -257,7 +257,7 @@ describe('what could be had instead', () => {
     key: Partial<PoolKey>,
     free: readonly (readonly [gpusFree: number, nodes: number])[],
   ): Pool => {
-    const { gpuCount: _, cuda: __, ...base } = wish;
+    const { gpuCount: _, cuda: __, ...base } = request;
     const full = { ...base, ...key };
     const rooms: FreeNodes[] = free.map(([gpusFree, nodes]) => ({ ...full, gpusFree, nodes, cuda: 1208 }));
     return { ...full, hardware: [], largestFabric: 0, rooms, fabrics: [], enabled: true };
@@ -281,7 +281,7 @@ describe('what could be had instead', () => {
       poolOf({ mode: 'test', region: 'mock-region' }, [[8, 9]]),
       poolOf({ machineType: 'bare-metal' }, [[8, 9]]),
     ];
-    expect(shown(wish, pools)).toEqual([
+    expect(shown(request, pools)).toEqual([
       'us-central-1 h100 infiniband 4 x1',
       'us-central-1 h100 ethernet 2 x3',
       'eu-north-2 h100 ethernet 4 x2',
@@ -289,12 +289,12 @@ describe('what could be had instead', () => {
       'eu-west-1 h100 ethernet 3 x1',
       'eu-west-1 h200 ethernet 4 x1',
     ]);
-    expect(shown({ ...wish, cuda: 1209 }, pools)).toEqual([]);
-    expect(shown(wish, [poolOf({}, [[8, 1]])])).toEqual([]);
+    expect(shown({ ...request, cuda: 1209 }, pools)).toEqual([]);
+    expect(shown(request, [poolOf({}, [[8, 1]])])).toEqual([]);
   });
 
   it('of bare metal is a number of whole nodes, also when the wish was none', () => {
-    const asked: PlacementQuery = { ...wish, machineType: 'bare-metal', gpuCount: 20 };
+    const asked: PlacementQuery = { ...request, machineType: 'bare-metal', gpuCount: 20 };
     const pool = poolOf({ machineType: 'bare-metal' }, [[8, 3]]);
     const { gpuCount: _, cuda: __, ...key } = asked;
     const gangs = { ...pool, fabrics: [{ ...key, idleNodes: 3, leastCuda: 1208, fabrics: 1 }] };

@@ -63,18 +63,18 @@ export interface PlacementAssessment {
 
 /** Judges the nodes one group after the other. `rentable`: a tenant may name this region for this machine type. */
 export function assessPlacement(
-  wish: PlacementQuery,
+  request: PlacementQuery,
   rentable: boolean,
   facts: readonly NodeFacts[],
 ): PlacementAssessment {
   const nodesConsidered = countNodesIn(facts);
-  const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+  const shape = nodeLayoutOf(request.machineType, request.gpuCount);
   const refused = requestObstacle(rentable, shape, nodesConsidered);
   if (refused !== null || shape === null) {
     const obstacles = refused === null ? [] : [{ code: refused, nodeCount: nodesConsidered }];
     return { placeable: false, nodesConsidered, nodesFitting: 0, obstacles, idleByFabric: new Map() };
   }
-  const alone = facts.map((group) => ({ group, code: obstacleOf(group, wish, shape) }));
+  const alone = facts.map((group) => ({ group, code: obstacleOf(group, request, shape) }));
   const idleByFabric = idleNodes(alone.filter(({ code }) => code === null).map(({ group }) => group));
   const judged = alone.map(({ group, code }) => ({
     group,
@@ -101,13 +101,13 @@ function requestObstacle(
 }
 
 /** What excludes a node, whatever the others of its fabric are. */
-function obstacleOf(node: NodeFacts, wish: PlacementQuery, shape: NodeLayout): PlacementBlocker | null {
+function obstacleOf(node: NodeFacts, request: PlacementQuery, shape: NodeLayout): PlacementBlocker | null {
   if (!node.open) return node.regionOn ? 'CLUSTER_SILENT' : 'REGION_DISABLED';
   if (!node.watched) return 'CLUSTER_UNWATCHED';
   if (!node.ready) return stateObstacle(node.status);
-  if (node.gpuType !== wish.gpuType) return 'WRONG_GPU_TYPE';
-  if (node.connectionType !== wish.connectionType) return 'WRONG_NETWORK';
-  if (!supportsCuda(node.cuda, wish.cuda)) return 'CUDA_TOO_OLD';
+  if (node.gpuType !== request.gpuType) return 'WRONG_GPU_TYPE';
+  if (node.connectionType !== request.connectionType) return 'WRONG_NETWORK';
+  if (!supportsCuda(node.cuda, request.cuda)) return 'CUDA_TOO_OLD';
   if (!fitsNodeSize(node.gpusTotal, shape)) return 'NODE_TOO_SMALL';
   const isRoom = shape.whole ? node.idle : node.gpusFree >= shape.gpusPerNode;
   return isRoom ? null : 'NO_FREE_GPUS';
@@ -221,17 +221,17 @@ export interface Alternative {
  * What could be had instead, nearest to the wish first: the same elsewhere or on another network, other GPUs, fewer
  * GPUs of the same type.
  */
-export function findAlternatives(wish: PlacementQuery, pools: readonly Pool[]): readonly Alternative[] {
+export function findAlternatives(request: PlacementQuery, pools: readonly Pool[]): readonly Alternative[] {
   return pools
-    .filter((pool) => pool.mode === wish.mode && pool.machineType === wish.machineType)
+    .filter((pool) => pool.mode === request.mode && pool.machineType === request.machineType)
     .flatMap((pool) => {
-      const gpuCount = nearestGpuCount(wish, largestPlaceable(pool, wish.cuda));
+      const gpuCount = nearestGpuCount(request, largestPlaceable(pool, request.cuda));
       const shape = nodeLayoutOf(pool.machineType, gpuCount);
-      const isWhole = gpuCount === wish.gpuCount;
-      const distance = distanceOf(wish, pool, isWhole);
+      const isWhole = gpuCount === request.gpuCount;
+      const distance = distanceOf(request, pool, isWhole);
       // The wish itself was just found not to fit, however the pool looked a moment ago.
       if (gpuCount === 0 || shape === null || distance === null) return [];
-      return { distance, pool, gpuCount, totalAvailable: countPlaceable(pool, shape, wish.cuda) };
+      return { distance, pool, gpuCount, totalAvailable: countPlaceable(pool, shape, request.cuda) };
     })
     .toSorted((one, other) => one.distance - other.distance);
 }
@@ -243,10 +243,10 @@ function nearestGpuCount({ machineType, gpuCount }: PlacementQuery, largest: num
   return Math.min(wholeNodes, largest);
 }
 
-function distanceOf(wish: PlacementQuery, pool: Pool, isWhole: boolean): number | null {
-  const sameRegion = pool.region === wish.region;
-  const sameType = pool.gpuType === wish.gpuType;
-  const samePool = sameRegion && sameType && pool.connectionType === wish.connectionType;
+function distanceOf(request: PlacementQuery, pool: Pool, isWhole: boolean): number | null {
+  const sameRegion = pool.region === request.region;
+  const sameType = pool.gpuType === request.gpuType;
+  const samePool = sameRegion && sameType && pool.connectionType === request.connectionType;
   if (isWhole) {
     if (samePool) return null;
     if (sameType) return sameRegion ? 0 : 2;

@@ -22,7 +22,11 @@ const allocateStatement = defineStatement(
 );
 
 /** Writes the whole placement in one statement. The database counts what is left of the nodes. */
-export async function insertAllocation(tx: Tx, wish: PlacementRequest, placement: Placement): Promise<void> {
+export async function insertAllocation(
+  tx: Tx,
+  request: PlacementRequest,
+  placement: Placement,
+): Promise<void> {
   const gpus = placement.nodes.flatMap(({ nodeId, gpus: taken }) =>
     taken.map(({ gpuId }) => ({ nodeId, gpuId })),
   );
@@ -31,14 +35,14 @@ export async function insertAllocation(tx: Tx, wish: PlacementRequest, placement
   );
   await runStatement(tx, allocateStatement, [
     toUuid(placement.allocationId),
-    toUuid(wish.orgId),
-    wish.mode,
-    wish.externalId,
-    wish.holder,
-    wish.region,
+    toUuid(request.orgId),
+    request.mode,
+    request.externalId,
+    request.holder,
+    request.region,
     gpus.length,
     placement.nodes.length,
-    wish.freesAt,
+    request.freesAt,
     tx.clock.now(),
     gpus.map(({ gpuId }) => toUuid(gpuId)),
     gpus.map(({ nodeId }) => toUuid(nodeId)),

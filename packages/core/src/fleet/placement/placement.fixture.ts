@@ -90,12 +90,12 @@ export interface PendingPlacement {
 }
 
 /** A transaction that has placed and waits to be told how it ends. */
-export function holdPlacement({ database }: PlacementHarness, wish: PlacementRequest): PendingPlacement {
+export function holdPlacement({ database }: PlacementHarness, request: PlacementRequest): PendingPlacement {
   const told = Promise.withResolvers<'commit' | 'rollback'>();
   const placed = Promise.withResolvers<Placement>();
   const done = database.db
     .transaction(placementTransaction, async (tx) => {
-      placed.resolve(await place(tx, wish));
+      placed.resolve(await place(tx, request));
       if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
     })
     .catch((error: unknown) => placed.reject(error));

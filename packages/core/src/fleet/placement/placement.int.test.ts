@@ -316,10 +316,10 @@ describe('a gang', () => {
     await scene.place({ nodeCount: 1, gpusPerNode: 1, only: sold });
     expect(await refusalOf(scene.place())).toBe(free);
     const other = ground.scene({ ...gang, offer: 'virtual-machine' });
-    const planted = await other.plant({ nodes: 4 });
+    const inserted = await other.plant({ nodes: 4 });
     await ground.query(
       `update gpus set state = 'missing' where id = (select id from gpus where node_id = $1 limit 1)`,
-      planted.nodeIds.slice(0, 1).map(toUuid),
+      inserted.nodeIds.slice(0, 1).map(toUuid),
     );
     expect(await refusalOf(other.place())).toBe(full);
   });
@@ -364,13 +364,13 @@ describe('release', () => {
     await scene.plant({ nodes: 1, gpusPerNode: 1 });
     const { db } = ground.database;
     const placement = await scene.place();
-    const stranger = await createOrganisation(db);
-    expect(await scene.release(placement, stranger)).toBe(false);
+    const outsider = await createOrganisation(db);
+    expect(await scene.release(placement, outsider)).toBe(false);
     expect(
-      await db.transaction(placementTransaction, (tx) => markReleasing(tx, stranger, placement.allocationId)),
+      await db.transaction(placementTransaction, (tx) => markReleasing(tx, outsider, placement.allocationId)),
     ).toBe(false);
     await db.transaction(placementTransaction, (tx) =>
-      setFreesAt(tx, stranger, placement.allocationId, new Date(0)),
+      setFreesAt(tx, outsider, placement.allocationId, new Date(0)),
     );
     const [row] = await ground.query('select state, frees_at from allocations where id = $1', [
       toUuid(placement.allocationId),
@@ -494,20 +494,20 @@ describe('the database by itself', () => {
     const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
     const placement = await scene.place();
     const [allocation, node] = [toUuid(placement.allocationId), ...nodeIds.map(toUuid)];
-    const stranger = toUuid(await createOrganisation(ground.database.db));
+    const outsider = toUuid(await createOrganisation(ground.database.db));
     await expect(
       ground.query(
         `insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
          select $1, id, node_id, $2, 'live' from gpus
           where node_id = $3 and id not in (select gpu_id from allocated_gpus)`,
-        [allocation, stranger, node],
+        [allocation, outsider, node],
       ),
     ).rejects.toThrow(/foreign key/);
     await expect(
       ground.query(
         `insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
          values ($1, $3, $2, 'live', 'tcp', 20007, 22)`,
-        [allocation, stranger, node],
+        [allocation, outsider, node],
       ),
     ).rejects.toThrow(/foreign key/);
   });

@@ -57,20 +57,20 @@ const systemTools: PlacementDeps = { random: (bound) => randomInt(bound) };
  * was looked at or waited for. It locks rows of `node_capacity`, in the order of their ids where it locks several, so
  * the caller takes the locks of the ledger after it, never before.
  */
-export async function place(tx: Tx, wish: PlacementRequest, tools = systemTools): Promise<Placement> {
-  const nodes = await lockNodesForPlacement(tx, wish, tools);
+export async function place(tx: Tx, request: PlacementRequest, tools = systemTools): Promise<Placement> {
+  const nodes = await lockNodesForPlacement(tx, request, tools);
   if (isFault(nodes)) {
     // Nothing is found for a machine that has its GPUs already, so this is asked only of those who would be refused.
-    const known = await findPlacement(tx, wish.orgId, wish.externalId);
+    const known = await findPlacement(tx, request.orgId, request.externalId);
     if (known !== null) return known;
     throw nodes;
   }
   const placement: Placement = {
     allocationId: tx.ids.next('alc'),
-    externalId: wish.externalId,
+    externalId: request.externalId,
     nodes,
   };
-  await insertAllocation(tx, wish, placement);
+  await insertAllocation(tx, request, placement);
   return placement;
 }
 
@@ -204,7 +204,7 @@ async function lockGangNodes(
 /** Chooses GPUs and ports on nodes whose locks are held. */
 function chooseGpusAndPorts(
   tx: Tx,
-  wish: PlacementRequest,
+  request: PlacementRequest,
   nodes: readonly LockedNode[],
   { random }: PlacementDeps,
 ): Attempt {
@@ -213,11 +213,11 @@ function chooseGpusAndPorts(
     const { nodeId } = node;
     if (!isObservedSince(node.watchedAt, tx.clock.now(), OBSERVATION_MAX_AGE_MS))
       return { nodeId, why: notObservedFault() };
-    const gpus = chooseGpus(node.free, wish.gpusPerNode);
+    const gpus = chooseGpus(node.free, request.gpusPerNode);
     if (gpus === null) return { nodeId, why: miscountedFault(node) };
     const { portRange, takenPorts } = node;
     const ports =
-      portRange === null ? [] : choosePorts(wish.ports, takenPorts, portRange, random(SPREAD_BOUND));
+      portRange === null ? [] : choosePorts(request.ports, takenPorts, portRange, random(SPREAD_BOUND));
     if (ports === null) return { nodeId, why: outOfPortsFault(nodeId) };
     placed.push({ nodeId, gpus, ports });
   }

@@ -306,12 +306,12 @@ interface FabricRow {
  */
 export async function readFabrics(
   tx: Tx,
-  wish: PlacementRequest,
+  request: PlacementRequest,
   fitness: UsabilityCheck | null,
   look: { readonly start: number; readonly sample: number },
 ): Promise<readonly FabricCandidate[]> {
-  const counted = Math.max(IDLE_NODES_COUNTED, wish.nodeCount);
-  const values = [...requirementValues(wish), wish.externalId, look.start, look.sample, counted];
+  const counted = Math.max(IDLE_NODES_COUNTED, request.nodeCount);
+  const values = [...requirementValues(request), request.externalId, look.start, look.sample, counted];
   const rows = await runVariant<FabricRow>(tx, fabricsStatements, values, fitness);
   return rows.map((row) => ({
     fabricId: fromUuid('fab', row.fabric_id),

@@ -49,7 +49,7 @@ export type KeyExpiryResult =
   | { readonly state: 'early'; readonly dueInMs: number };
 
 export interface ApiKeyService {
-  create(tx: Tx, call: CallContext, wish: KeyRights & { readonly name: string }): Promise<IssuedKey>;
+  create(tx: Tx, call: CallContext, request: KeyRights & { readonly name: string }): Promise<IssuedKey>;
   rotate(
     tx: Tx,
     call: CallContext,
@@ -102,10 +102,10 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
   }
 
   return {
-    async create(tx, call, wish) {
+    async create(tx, call, request) {
       const caller = await authorizeCaller(tx, call, 'api-keys:write');
-      const rights = requireGrantableRights(caller, wish, tx.clock.nowMs());
-      const { name } = wish;
+      const rights = requireGrantableRights(caller, request, tx.clock.nowMs());
+      const { name } = request;
       const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights, needsRoom: true };
       const issued = await issueKey(tx, call.cause, fields);
       await deps.onKeyCreated?.(tx, issued.key);
@@ -217,10 +217,10 @@ export async function issueKey(
   return { key, text: minted.text };
 }
 
-function requireGrantableRights(caller: AuthorizedCaller, wish: KeyRights, nowMs: number): KeyRights {
+function requireGrantableRights(caller: AuthorizedCaller, request: KeyRights, nowMs: number): KeyRights {
   const { key, role, platformRoles } = caller;
   const scopes = delegableScopes(key, role, platformRoles);
-  const decision = resolveKeyRights({ ...key, scopes }, wish, nowMs);
+  const decision = resolveKeyRights({ ...key, scopes }, request, nowMs);
   if (decision.ok) return decision.rights;
   throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
     issues: decision.issues,

@@ -21,10 +21,10 @@ const open: KeyRights = {
   allowedIps: [],
   expiresAt: null,
 };
-const wish: KeyRights = { ...open, scopes: ['rentals:read'] };
+const request: KeyRights = { ...open, scopes: ['rentals:read'] };
 
 function decide(creator: Partial<KeyRights>, asked: Partial<KeyRights>) {
-  return resolveKeyRights({ ...open, ...creator }, { ...wish, ...asked }, NOW_MS);
+  return resolveKeyRights({ ...open, ...creator }, { ...request, ...asked }, NOW_MS);
 }
 function granted(creator: Partial<KeyRights>, asked: Partial<KeyRights>): KeyRights {
   const decision = decide(creator, asked);
@@ -85,8 +85,8 @@ describe('a new key never gets more than its creator has', () => {
       { limits: limits({ budget: { usd: 5, period: 'hour' } }) },
       'escalation: limit_escalation',
     ],
-  ])('%s is refused', (_what, creator, asked, verdict) => {
-    expect(refused(creator, asked)).toBe(verdict);
+  ])('%s is refused', (_what, creator, asked, result) => {
+    expect(refused(creator, asked)).toBe(result);
   });
 
   it('and inherits what is left open', () => {
@@ -154,8 +154,8 @@ describe('a wish that makes no sense', () => {
       { scopes: ['api-keys:write'], limits: limits({ rpm: 5 }) },
       'invalid: limited_key_creates_keys',
     ],
-  ])('%s is refused before the question of rights', (_what, asked, verdict) => {
-    expect(refused({}, asked)).toBe(verdict);
+  ])('%s is refused before the question of rights', (_what, asked, result) => {
+    expect(refused({}, asked)).toBe(result);
   });
 
   it('names no scope twice and keeps one spelling of a network', () => {

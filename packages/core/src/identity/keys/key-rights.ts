@@ -100,13 +100,13 @@ export function delegableScopes(
 }
 
 /** Settles what a new key gets: never more than its creator has, in any respect. What is left open is inherited. */
-export function resolveKeyRights(creator: KeyRights, wish: KeyRights, nowMs: number): RightsDecision {
+export function resolveKeyRights(creator: KeyRights, request: KeyRights, nowMs: number): RightsDecision {
   const invalid: FaultIssue[] = [];
   const escalation: FaultIssue[] = [];
-  const scopes = decideScopes(creator, wish, invalid, escalation);
-  const allowedIps = decideNetworks(creator.allowedIps, wish.allowedIps, invalid, escalation);
-  const expiresAt = decideExpiry(creator.expiresAt, wish.expiresAt, nowMs, invalid, escalation);
-  const limits = decideLimits(creator.limits, wish.limits, escalation);
+  const scopes = decideScopes(creator, request, invalid, escalation);
+  const allowedIps = decideNetworks(creator.allowedIps, request.allowedIps, invalid, escalation);
+  const expiresAt = decideExpiry(creator.expiresAt, request.expiresAt, nowMs, invalid, escalation);
+  const limits = decideLimits(creator.limits, request.limits, escalation);
   const amount = amountLimits.find((name) => limits[name] !== null);
   if (amount !== undefined && scopes.includes('api-keys:write')) {
     invalid.push(
@@ -119,7 +119,7 @@ export function resolveKeyRights(creator: KeyRights, wish: KeyRights, nowMs: num
   }
   if (invalid.length > 0) return { ok: false, kind: 'invalid', issues: invalid };
   if (escalation.length > 0) return { ok: false, kind: 'escalation', issues: escalation };
-  return { ok: true, rights: { mode: wish.mode, scopes, limits, allowedIps, expiresAt } };
+  return { ok: true, rights: { mode: request.mode, scopes, limits, allowedIps, expiresAt } };
 }
 
 /**
@@ -145,18 +145,18 @@ export function mayManageAllKeys(role: Role): boolean {
 
 function decideScopes(
   creator: KeyRights,
-  wish: KeyRights,
+  request: KeyRights,
   invalid: FaultIssue[],
   escalation: FaultIssue[],
 ): readonly Scope[] {
   const held = new Set(creator.scopes);
-  if (creator.mode === 'test' && wish.mode === 'live') {
+  if (creator.mode === 'test' && request.mode === 'live') {
     escalation.push(
       issue(['mode'], 'mode_escalation', 'a test key creates test keys only; send "mode": "test"'),
     );
   }
-  wish.scopes.forEach((scope, index) => {
-    if (wish.mode === 'test' && liveOnlyScopes.has(scope)) {
+  request.scopes.forEach((scope, index) => {
+    if (request.mode === 'test' && liveOnlyScopes.has(scope)) {
       invalid.push(issue(['scopes', index], 'live_only_scope', `a test key cannot hold ${scope}`));
     } else if (!held.has(scope)) {
       escalation.push(
@@ -164,7 +164,7 @@ function decideScopes(
       );
     }
   });
-  const wished = new Set(wish.scopes);
+  const wished = new Set(request.scopes);
   return scopeNames.filter((scope) => wished.has(scope));
 }
 

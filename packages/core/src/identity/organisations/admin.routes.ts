@@ -25,9 +25,9 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
   server.serve(operations.adminCreateOrganisation, ({ body, context, transact }) =>
     transact({ name: 'create organisation', isolation: readCommitted }, async (tx) => {
       const { name, slug, owner } = body;
-      const wish = { name, homeCell, owner: personOf(owner), ...(slug === undefined ? {} : { slug }) };
+      const request = { name, homeCell, owner: personOf(owner), ...(slug === undefined ? {} : { slug }) };
       const cause = { ...operatorAuditContext(context), reason: body.reason };
-      const { organisation } = await createOrganisation(tx, cause, wish);
+      const { organisation } = await createOrganisation(tx, cause, request);
       const resource = { kind: 'organisation', id: organisation.id };
       return { body: toWireAdminOrganisation(organisation), resource };
     }),
@@ -49,9 +49,9 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
 
   server.serve(operations.adminAddMember, ({ params, body, context, transact }) =>
     transact({ name: 'add member', isolation: readCommitted }, async (tx) => {
-      const wish = { ...personOf(body), role: body.role };
+      const request = { ...personOf(body), role: body.role };
       const cause = { ...operatorAuditContext(context), reason: body.reason };
-      const member = await addMember(tx, cause, requireOrgId(params.organisationId), wish);
+      const member = await addMember(tx, cause, requireOrgId(params.organisationId), request);
       return { body: toWireMember(member), resource: { kind: 'member', id: member.id } };
     }),
   );
@@ -65,13 +65,13 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
       });
     }
     return transact({ name: 'suspend organisation', isolation: readCommitted }, async (tx) => {
-      const wish = { status: 'suspended', ...body } as const;
+      const request = { status: 'suspended', ...body } as const;
       const organisation = await setOrganisationStatus(
         tx,
         { announce, work },
         operatorAuditContext(context),
         orgId,
-        wish,
+        request,
       );
       return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
     });
@@ -80,13 +80,13 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
   server.serve(operations.adminResumeOrganisation, ({ params, body, context, transact }) =>
     transact({ name: 'resume organisation', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
-      const wish = { status: 'active', ...body } as const;
+      const request = { status: 'active', ...body } as const;
       const organisation = await setOrganisationStatus(
         tx,
         { announce, work },
         operatorAuditContext(context),
         orgId,
-        wish,
+        request,
       );
       return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
     }),

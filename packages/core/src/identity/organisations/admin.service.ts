@@ -41,15 +41,20 @@ const SLUG_ATTEMPTS = 50;
 export async function createOrganisation(
   tx: Tx,
   cause: AuditContext,
-  wish: NewOrganisation,
+  request: NewOrganisation,
 ): Promise<{ readonly organisation: Organisation; readonly owner: User }> {
-  const organisation = await insertWithSlug(tx, wish);
-  const owner = await ensureUser(tx, wish.owner);
+  const organisation = await insertWithSlug(tx, request);
+  const owner = await ensureUser(tx, request.owner);
   await insertMember(tx, organisation.id, { user: owner, role: 'owner' });
   await appendAuditEntry(tx, organisation.id, cause, {
     action: 'organisation.created',
     resource: { kind: 'organisation', id: organisation.id },
-    after: { name: organisation.name, slug: organisation.slug, ownerId: owner.id, homeCell: wish.homeCell },
+    after: {
+      name: organisation.name,
+      slug: organisation.slug,
+      ownerId: owner.id,
+      homeCell: request.homeCell,
+    },
   });
   return { organisation, owner };
 }
@@ -58,11 +63,11 @@ export async function addMember(
   tx: Tx,
   cause: AuditContext,
   orgId: OrgId,
-  wish: NewPerson & { readonly role: Role },
+  request: NewPerson & { readonly role: Role },
 ): Promise<Member> {
   if ((await lockOrganisation(tx, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
-  const user = await ensureUser(tx, wish);
-  const member = await insertMember(tx, orgId, { user, role: wish.role });
+  const user = await ensureUser(tx, request);
+  const member = await insertMember(tx, orgId, { user, role: request.role });
   if (member === null) throw new Fault('MEMBER_EXISTS');
   await appendAuditEntry(tx, orgId, cause, {
     action: 'member.added',
@@ -89,7 +94,7 @@ export async function setOrganisationStatus(
   deps: { readonly announce: PublishKeyChange; readonly work: RunningWorkloads },
   cause: AuditContext,
   orgId: OrgId,
-  wish: {
+  request: {
     readonly status: Organisation['status'];
     readonly reason: string;
     readonly runningWork?: 'keep' | 'stop';
@@ -97,21 +102,21 @@ export async function setOrganisationStatus(
 ): Promise<Organisation> {
   const before = await lockOrganisation(tx, orgId);
   if (before === null) throw new Fault('ORGANISATION_NOT_FOUND');
-  if (wish.status === 'active') await deps.work.callOff(tx, orgId);
-  const ended = wish.runningWork === 'stop' ? await deps.work.end(tx, orgId) : 0;
-  const isRepeat = before.status === wish.status;
+  if (request.status === 'active') await deps.work.callOff(tx, orgId);
+  const ended = request.runningWork === 'stop' ? await deps.work.end(tx, orgId) : 0;
+  const isRepeat = before.status === request.status;
   if (isRepeat && ended === 0) return before;
-  const suspension = wish.status === 'suspended' ? wish.reason : null;
+  const suspension = request.status === 'suspended' ? request.reason : null;
   const after = isRepeat ? before : await setSuspension(tx, orgId, suspension);
   await appendAuditEntry(tx, orgId, cause, {
-    action: wish.status === 'suspended' ? 'organisation.suspended' : 'organisation.resumed',
+    action: request.status === 'suspended' ? 'organisation.suspended' : 'organisation.resumed',
     resource: { kind: 'organisation', id: orgId },
     before: { status: before.status },
     after: {
       status: after.status,
-      ...(wish.runningWork === undefined ? {} : { runningWork: wish.runningWork, ended }),
+      ...(request.runningWork === undefined ? {} : { runningWork: request.runningWork, ended }),
     },
-    reason: wish.reason,
+    reason: request.reason,
   });
   tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId }));
   return after;
@@ -121,16 +126,16 @@ export async function setOrganisationStatus(
 export async function issueUnrestrictedKey(
   tx: Tx,
   cause: AuditContext,
-  wish: { readonly orgId: OrgId; readonly user: User; readonly mode: KeyMode; readonly name: string },
+  request: { readonly orgId: OrgId; readonly user: User; readonly mode: KeyMode; readonly name: string },
 ): Promise<IssuedKey> {
-  const membership = await findMembership(tx, wish.orgId, wish.user.id);
+  const membership = await findMembership(tx, request.orgId, request.user.id);
   if (membership === null) throw new Fault('MEMBER_NOT_FOUND');
   const { role } = membership.member;
   const supplies = membership.organisation.supplierSince !== null;
-  const platformRoles = platformRolesIn(await listPlatformRoles(tx, wish.user.id), { role, supplies });
-  const scopes = grantableScopes(role, platformRoles, wish.mode);
-  const rights = { mode: wish.mode, scopes, limits: unlimitedKeyLimits, allowedIps: [], expiresAt: null };
-  return issueKey(tx, cause, { orgId: wish.orgId, userId: wish.user.id, name: wish.name, rights });
+  const platformRoles = platformRolesIn(await listPlatformRoles(tx, request.user.id), { role, supplies });
+  const scopes = grantableScopes(role, platformRoles, request.mode);
+  const rights = { mode: request.mode, scopes, limits: unlimitedKeyLimits, allowedIps: [], expiresAt: null };
+  return issueKey(tx, cause, { orgId: request.orgId, userId: request.user.id, name: request.name, rights });
 }
 
 /**
@@ -140,10 +145,10 @@ export async function issueUnrestrictedKey(
 export async function bootstrapInstallation(
   tx: Tx,
   cause: AuditContext,
-  wish: NewOrganisation,
+  request: NewOrganisation,
 ): Promise<{ readonly organisation: Organisation; readonly owner: User; readonly issued: IssuedKey } | null> {
   if (await hasOperator(tx)) return null;
-  const { organisation, owner } = await createOrganisation(tx, cause, wish);
+  const { organisation, owner } = await createOrganisation(tx, cause, request);
   await grantPlatformRole(tx, owner.id, 'operator');
   await appendAuditEntry(tx, null, cause, {
     action: 'platform_role.granted',
@@ -159,10 +164,10 @@ export async function bootstrapInstallation(
   return { organisation, owner, issued };
 }
 
-async function insertWithSlug(tx: Tx, wish: NewOrganisation): Promise<Organisation> {
-  const { name, homeCell } = wish;
-  if (wish.slug !== undefined) {
-    const inserted = await insertOrganisation(tx, { name, slug: wish.slug, homeCell });
+async function insertWithSlug(tx: Tx, request: NewOrganisation): Promise<Organisation> {
+  const { name, homeCell } = request;
+  if (request.slug !== undefined) {
+    const inserted = await insertOrganisation(tx, { name, slug: request.slug, homeCell });
     if (inserted === null) throw new Fault('ORGANISATION_SLUG_TAKEN');
     return inserted;
   }

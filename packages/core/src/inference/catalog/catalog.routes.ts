@@ -43,8 +43,8 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
   server.serve(operations.adminCreateModel, ({ body, context, transact }) =>
     transact({ name: 'create model', isolation: readCommitted }, async (tx) => {
       const { reason, ...fields } = body;
-      const wish = { ...fields, visibleTo: orgIdsOf(body.visibleTo) };
-      const model = await createModel(tx, { ...operatorAuditContext(context), reason }, wish);
+      const request = { ...fields, visibleTo: orgIdsOf(body.visibleTo) };
+      const model = await createModel(tx, { ...operatorAuditContext(context), reason }, request);
       tx.afterCommit(flushBook);
       return { body: toWireModel(model), resource: { kind: 'model', id: model.name } };
     }),

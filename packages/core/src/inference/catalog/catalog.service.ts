@@ -35,8 +35,8 @@ export interface NewModel extends ModelSettings {
   readonly mode: Model['mode'];
 }
 
-export async function createModel(tx: Tx, cause: AuditContext, wish: NewModel): Promise<Model> {
-  const { name, mode, ...settings } = wish;
+export async function createModel(tx: Tx, cause: AuditContext, request: NewModel): Promise<Model> {
+  const { name, mode, ...settings } = request;
   await validateModelSettings(tx, name, settings);
   if (!(await insertModel(tx, name, mode, settings))) throw nameTakenFault([name]);
   await replaceModelNames(tx, name, settings.aliases);
@@ -114,8 +114,8 @@ async function validateModelSettings(tx: Tx, name: string, settings: ModelSettin
       throw invalidField(['fallbacks', index], `must be of the same modality, ${modality}`);
     }
   });
-  const [stranger] = await findUnknownOrganisations(tx, visibleTo ?? []);
-  if (stranger !== undefined) throw invalidField('visibleTo', `names ${stranger}, which is no organisation`);
+  const [outsider] = await findUnknownOrganisations(tx, visibleTo ?? []);
+  if (outsider !== undefined) throw invalidField('visibleTo', `names ${outsider}, which is no organisation`);
 }
 
 export interface NewDeployment extends Omit<DeploymentSettings, 'upstreamModel'> {
@@ -130,15 +130,15 @@ export async function createDeployment(
   tx: Tx,
   cause: AuditContext,
   sealer: Sealer,
-  wish: NewDeployment,
+  request: NewDeployment,
 ): Promise<Deployment> {
-  const { apiKey, ...fields } = wish;
-  if ((await findModel(tx, wish.model)) === null) throw new Fault('MODEL_NOT_FOUND');
+  const { apiKey, ...fields } = request;
+  if ((await findModel(tx, request.model)) === null) throw new Fault('MODEL_NOT_FOUND');
   const id = tx.ids.next('dep');
   const deployment = await insertDeployment(tx, id, {
     ...fields,
-    address: requireAddress(wish.address),
-    upstreamModel: wish.upstreamModel ?? wish.model,
+    address: requireAddress(request.address),
+    upstreamModel: request.upstreamModel ?? request.model,
     sealedApiKey: sealKey(sealer, id, apiKey),
   });
   await appendAuditEntry(tx, null, cause, {

@@ -52,14 +52,14 @@ describe(poisonedLoop('watch deployments'), () => {
       await plant('http://off.example', false),
     ];
     const asked: ProbedEngine[] = [];
-    let answer: Deployment['health'] = 'healthy';
+    let response: Deployment['health'] = 'healthy';
     const clock = new SimulatedClock();
     const loop = monitorDeployments({
       ...{ db: database.db, sealer, clock, log: testLog() },
       probe: async (engine) => {
         asked.push(engine);
         if (engine.address.includes('gone')) throw new Error('nobody there');
-        return answer;
+        return response;
       },
     });
     onTestFinished(() => loop.stop());
@@ -76,7 +76,7 @@ describe(poisonedLoop('watch deployments'), () => {
     expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
     expect(asked[0]?.apiKey).toBe('sk');
 
-    answer = 'degraded';
+    response = 'degraded';
     await eventually({ what: 'a second look' }, async () => {
       await clock.advance(10_000);
       return (await healths()).get(well.id)?.health === 'degraded';
@@ -91,15 +91,15 @@ describe(poisonedLoop('watch deployments'), () => {
     async (how) => {
       await plant(`http://${how}-bad.example`);
       const well = await plant(`http://${how}-well.example`);
-      let answer: Deployment['health'] = 'healthy';
+      let response: Deployment['health'] = 'healthy';
       const clock = new SimulatedClock();
       const loop = monitorDeployments({
         ...{ db: database.db, sealer, clock, log: testLog() },
         probe: async ({ address }) =>
-          address.includes(`${how}-bad`) ? poisonedCall(how === 'hangs' ? 'hangs' : 'throws') : answer,
+          address.includes(`${how}-bad`) ? poisonedCall(how === 'hangs' ? 'hangs' : 'throws') : response,
       });
       for (const health of ['healthy', 'degraded', 'healthy'] as const) {
-        answer = health;
+        response = health;
         await eventually({ what: `a look that finds it ${health}` }, async () => {
           await clock.advance(1_000);
           const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });

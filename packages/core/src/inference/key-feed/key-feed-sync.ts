@@ -134,11 +134,11 @@ function coalesceCalls(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   const start = (): Promise<void> => {
-    const begun = run().finally(() => {
-      if (running === begun) running = null;
+    const started = run().finally(() => {
+      if (running === started) running = null;
     });
-    running = begun;
-    return begun;
+    running = started;
+    return started;
   };
   return () => {
     if (running === null) return start();
@@ -183,10 +183,10 @@ export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
     await resealDeployments(options.db, options.sealer, log);
     const id = await readOrCreateBucketId();
     const models = await compareKind('model', signal);
-    const strangers = await removeUnknownModels();
+    const outsiders = await removeUnknownModels();
     await markFilled('catalog', id);
     const others = [await compareKind('organisation', signal), await compareKind('key', signal)];
-    const changed = [models, ...others].reduce((sum, { written: each }) => sum + each, strangers);
+    const changed = [models, ...others].reduce((sum, { written: each }) => sum + each, outsiders);
     const failed = [models, ...others].reduce((sum, { failed: each }) => sum + each, 0);
     const isNew = await markFilled('all', id);
     if (isNew) log.info({ changed }, 'the gateway book is filled');
@@ -227,9 +227,9 @@ export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
   async function removeUnknownModels(): Promise<number> {
     const models = await listModelsUnder(keyFeedKeys.allModels);
     const known = new Set((await findModels(options.db, models)).map(({ name: model }) => model));
-    const strangers = models.filter((model) => !known.has(model));
+    const outsiders = models.filter((model) => !known.has(model));
     const divided = await listModelsUnder(keyFeedKeys.allContractParts);
-    return (await writer.write('model', [...new Set([...strangers, ...divided])])).written;
+    return (await writer.write('model', [...new Set([...outsiders, ...divided])])).written;
   }
 
   async function listModelsUnder(pattern: string): Promise<readonly string[]> {

@@ -22,16 +22,20 @@ export interface KeyFeedChange {
 /** The oldest that have waited so long. */
 export async function listKeyFeedChanges(
   reader: Reader,
-  wish: { readonly limit: number; readonly waitedMs: number; readonly now: Date },
+  request: { readonly limit: number; readonly waitedMs: number; readonly now: Date },
 ): Promise<readonly KeyFeedChange[]> {
   const item = sql<string>`book_changes.kind || ' ' || book_changes.ref`;
   const rows = await reader.kysely
     .selectFrom('book_changes')
     .select(['id', 'kind', 'ref'])
-    .where('changed_at', '<=', sql<Date>`clock_timestamp() - make_interval(secs => ${wish.waitedMs} * 0.001)`)
-    .where(isItemAvailable(writeKeyFeed, item, wish.now))
+    .where(
+      'changed_at',
+      '<=',
+      sql<Date>`clock_timestamp() - make_interval(secs => ${request.waitedMs} * 0.001)`,
+    )
+    .where(isItemAvailable(writeKeyFeed, item, request.now))
     .orderBy('id')
-    .limit(wish.limit)
+    .limit(request.limit)
     .execute();
   return rows;
 }

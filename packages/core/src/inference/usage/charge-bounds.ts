@@ -41,15 +41,15 @@ export function maxRequestSize({ modality, contextLength, maxOutputTokens }: Mod
     case 'chat':
     case 'completion': {
       const context = contextLength === null ? null : BigInt(contextLength);
-      const answers = [context, maxOutputTokens, maxAnswerTokens]
+      const responses = [context, maxOutputTokens, maxAnswerTokens]
         .flatMap((length) => length ?? [])
         .map(BigInt);
-      const answer = answers.reduce((least, length) => (length < least ? length : least));
+      const response = responses.reduce((least, length) => (length < least ? length : least));
       return {
         ...emptyRequest,
         // Each of several prompts may fill the context. Without one, all of them share the bytes of the body.
         promptTokens: context === null ? maxPromptTokens : context * BigInt(choices),
-        completionTokens: answer * BigInt(choices),
+        completionTokens: response * BigInt(choices),
       };
     }
     case 'image':

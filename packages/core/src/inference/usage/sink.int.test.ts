@@ -6,16 +6,16 @@ import { processMessages, type SinkMessage } from './sink.service.ts';
 import { createKey, createUsageHarness, type TestLease, type UsageHarness } from '../usage.fixture.ts';
 import type { UsageEvent } from './usage-event.ts';
 
-let world: UsageHarness;
+let harness: UsageHarness;
 beforeAll(async () => {
-  world = await createUsageHarness();
+  harness = await createUsageHarness();
 });
-afterEach(() => world.stopSinks());
-afterAll(() => world[Symbol.asyncDispose]());
+afterEach(() => harness.stopSinks());
+afterAll(() => harness[Symbol.asyncDispose]());
 
-const many = (lent: TestLease, count: number, over: Partial<UsageEvent> = {}): UsageEvent[] =>
+const many = (granted: TestLease, count: number, over: Partial<UsageEvent> = {}): UsageEvent[] =>
   Array.from({ length: count }, () =>
-    world.event(lent, { keyId: lent.orgId.replace('org_', 'key_'), ...over }),
+    harness.event(granted, { keyId: granted.orgId.replace('org_', 'key_'), ...over }),
   );
 
 const message = (sequence: number, ...events: readonly unknown[]): SinkMessage => ({
@@ -25,45 +25,45 @@ const message = (sequence: number, ...events: readonly unknown[]): SinkMessage =
 });
 
 const recorded = (event: UsageEvent) =>
-  eventually({ what: `the row of ${event.requestId}` }, () => world.request(event.requestId));
+  eventually({ what: `the row of ${event.requestId}` }, () => harness.request(event.requestId));
 
 const sum = (events: readonly UsageEvent[]): bigint =>
   events.reduce((total, { amountNanoUsd }) => total + BigInt(amountNanoUsd), 0n);
 
 async function isEmpty(): Promise<boolean> {
-  const state = await world.nats.streamState(world.stream);
+  const state = await harness.nats.streamState(harness.stream);
   return state !== null && state.firstSequence === state.lastSequence + 1;
 }
 
 describe('a sink', () => {
   it('charges what stands in the stream and shows it within a second', async () => {
-    const sink = world.startSink({ gatherMs: 50 });
-    const lent = await world.lend();
+    const sink = harness.startSink({ gatherMs: 50 });
+    const granted = await harness.lend();
     const tookMs: number[] = [];
     for (let nth = 0; nth < 10; nth += 1) {
-      const event = world.event(lent);
+      const event = harness.event(granted);
       const stopwatch = startStopwatch();
-      await world.publish([event]);
+      await harness.publish([event]);
       expect(await recorded(event)).toMatchObject({ cost: '1200', outcome: 'charged', source: 'final' });
       tookMs.push(await stopwatch.elapsedMs());
     }
     expect(Math.max(...tookMs)).toBeLessThan(scaledLimitMs(1_000));
-    expect(await world.charged(lent.orgId)).toBe(12_000n);
+    expect(await harness.charged(granted.orgId)).toBe(12_000n);
     await eventually({ what: 'room in the stream' }, isEmpty);
     await sink.stop();
   });
 
   it('posts one transfer for each organisation, key and model of a batch, and each row names its own', async () => {
-    const lent = await world.lend();
-    const events = [...many(lent, 5), ...many(lent, 5, { model: 'model-two' })];
-    await processMessages(world.db, 'TRANSFERS', [
+    const granted = await harness.lend();
+    const events = [...many(granted, 5), ...many(granted, 5, { model: 'model-two' })];
+    await processMessages(harness.db, 'TRANSFERS', [
       message(1, ...events.slice(0, 3)),
       message(2, ...events.slice(3)),
     ]);
-    const rows = await Promise.all(events.map(({ requestId }) => world.request(requestId)));
+    const rows = await Promise.all(events.map(({ requestId }) => harness.request(requestId)));
     expect(new Set(rows.map((row) => row?.transfer_id)).size).toBe(2);
-    const transfers = await world.query<{ usage: unknown }>(
-      `select usage from ledger_transfers where kind = 'charge' and org_id = '${toUuid(lent.orgId)}'`,
+    const transfers = await harness.query<{ usage: unknown }>(
+      `select usage from ledger_transfers where kind = 'charge' and org_id = '${toUuid(granted.orgId)}'`,
     );
     const used = { requests: 5, promptTokens: 50, cachedPromptTokens: 20, completionTokens: 35 };
     expect(transfers.map(({ usage }) => usage)).toEqual(
@@ -75,10 +75,10 @@ describe('a sink', () => {
   });
 
   it('notes when a key was last used, never in the future', async () => {
-    const lent = await world.lend();
-    const keyId = await createKey(world, lent.orgId);
+    const granted = await harness.lend();
+    const keyId = await createKey(harness, granted.orgId);
     const lastUsed = async () => {
-      const [row] = await world.query<{ last_used_at: Date | null }>(
+      const [row] = await harness.query<{ last_used_at: Date | null }>(
         `select last_used_at from api_keys where id = '${toUuid(keyId)}'`,
       );
       return row?.last_used_at?.getTime() ?? null;
@@ -86,12 +86,12 @@ describe('a sink', () => {
     expect(await lastUsed()).toBeNull();
     const atMs = systemClock.nowMs() - 600_000;
     const events = [0, 1_000, 120_000, 86_400_000].map((laterMs) =>
-      world.event(lent, { keyId, createdAtMs: atMs + laterMs }),
+      harness.event(granted, { keyId, createdAtMs: atMs + laterMs }),
     );
     const seen: (number | null)[] = [];
     for (const event of events) {
-      await world.publish([event]);
-      const sink = world.startSink();
+      await harness.publish([event]);
+      const sink = harness.startSink();
       await recorded(event);
       // Times of use are written after the charges, in separate transactions, at the latest when the sink stops.
       await sink.stop();
@@ -103,23 +103,23 @@ describe('a sink', () => {
   });
 
   it('charges a request once, however often and in whatever company its event comes', async () => {
-    const lent = await world.lend();
-    const [first, second, third] = many(lent, 3) as [UsageEvent, UsageEvent, UsageEvent];
+    const granted = await harness.lend();
+    const [first, second, third] = many(granted, 3) as [UsageEvent, UsageEvent, UsageEvent];
     const stream = 'REDELIVERED';
-    await processMessages(world.db, stream, [message(1, first, second, first)]);
-    await processMessages(world.db, stream, [message(1, first, second, first)]);
-    await processMessages(world.db, stream, [message(1, first), message(2, second, third)]);
-    await processMessages(world.db, 'ANOTHER', [message(1, third, first)]);
-    expect(await world.charged(lent.orgId)).toBe(sum([first, second, third]));
+    await processMessages(harness.db, stream, [message(1, first, second, first)]);
+    await processMessages(harness.db, stream, [message(1, first, second, first)]);
+    await processMessages(harness.db, stream, [message(1, first), message(2, second, third)]);
+    await processMessages(harness.db, 'ANOTHER', [message(1, third, first)]);
+    expect(await harness.charged(granted.orgId)).toBe(sum([first, second, third]));
   });
 
   it('that dies before the book is written leaves everything; after it, nothing is charged again', async () => {
-    const lent = await world.lend();
-    const events = many(lent, 40);
-    for (const event of events) await world.publish([event]);
+    const granted = await harness.lend();
+    const events = many(granted, 40);
+    for (const event of events) await harness.publish([event]);
     let purges = 0;
     // It dies between commit and purge, again and again, and its successor begins where the book says.
-    const dying = world.startSink(
+    const dying = harness.startSink(
       { batch: 7 },
       {
         forgetMessages: async () => {
@@ -131,49 +131,49 @@ describe('a sink', () => {
     await recorded(events.at(-1) ?? expect.fail('no event'));
     await eventually({ what: 'a purge that failed' }, () => purges > 0);
     await dying.stop();
-    expect(await world.charged(lent.orgId)).toBe(sum(events));
-    const next = world.startSink();
-    const more = world.event(lent);
-    await world.publish([more]);
+    expect(await harness.charged(granted.orgId)).toBe(sum(events));
+    const next = harness.startSink();
+    const more = harness.event(granted);
+    await harness.publish([more]);
     await recorded(more);
     await eventually({ what: 'room in the stream' }, isEmpty);
     await next.stop();
-    expect(await world.charged(lent.orgId)).toBe(sum([...events, more]));
+    expect(await harness.charged(granted.orgId)).toBe(sum([...events, more]));
   });
 
   it('and another at the same time charge everything once', async () => {
-    const lent = await world.lend();
+    const granted = await harness.lend();
     // A lease that is over at once: each believes that it has the stream to itself.
-    const sinks = [1, 2, 3].map(() => world.startSink({ leaseMs: 1, batch: 5 }));
-    const events = many(lent, 300);
-    for (let at = 0; at < events.length; at += 3) await world.publish(events.slice(at, at + 3));
+    const sinks = [1, 2, 3].map(() => harness.startSink({ leaseMs: 1, batch: 5 }));
+    const events = many(granted, 300);
+    for (let at = 0; at < events.length; at += 3) await harness.publish(events.slice(at, at + 3));
     await eventually({ what: 'all rows', timeoutMs: 30_000 }, async () => {
-      const [row] = await world.query<{ count: string }>(
-        `select count(*) from inference_requests where org_id = '${toUuid(lent.orgId)}'`,
+      const [row] = await harness.query<{ count: string }>(
+        `select count(*) from inference_requests where org_id = '${toUuid(granted.orgId)}'`,
       );
       return row?.count === String(events.length);
     });
     await Promise.all(sinks.map((sink) => sink.stop()));
-    expect(await world.charged(lent.orgId)).toBe(sum(events));
+    expect(await harness.charged(granted.orgId)).toBe(sum(events));
   });
 
   it('is replaced when it falls silent, and not while it speaks', async () => {
-    const lent = await world.lend();
-    const first = world.startSink({ leaseMs: 10_000 });
-    const event = world.event(lent);
-    await world.publish([event]);
+    const granted = await harness.lend();
+    const first = harness.startSink({ leaseMs: 10_000 });
+    const event = harness.event(granted);
+    await harness.publish([event]);
     await recorded(event);
     const holderOf = async () =>
-      (await world.query<{ holder: string }>(`select holder from usage_sinks`)).map(({ holder }) => holder);
+      (await harness.query<{ holder: string }>(`select holder from usage_sinks`)).map(({ holder }) => holder);
     const held = await holderOf();
-    const second = world.startSink({ leaseMs: 10_000 });
-    const next = world.event(lent);
-    await world.publish([next]);
+    const second = harness.startSink({ leaseMs: 10_000 });
+    const next = harness.event(granted);
+    await harness.publish([next]);
     await recorded(next);
     expect(await holderOf()).toEqual(held);
     await first.stop();
-    const last = world.event(lent);
-    await world.publish([last]);
+    const last = harness.event(granted);
+    await harness.publish([last]);
     await recorded(last);
     expect(await holderOf()).not.toEqual(held);
     await second.stop();
@@ -183,27 +183,27 @@ describe('a sink', () => {
 describe('a stream that was lost', () => {
   it('and made again goes on counting, is read from its start, and nothing of it is taken for read', async () => {
     await using lost = await createUsageHarness();
-    const lent = await lost.lend();
+    const granted = await lost.lend();
     lost.startSink();
-    const first = Array.from({ length: 20 }, () => lost.event(lent));
+    const first = Array.from({ length: 20 }, () => lost.event(granted));
     for (const event of first) await lost.publish([event]);
     const isRecorded = (event: UsageEvent) =>
       eventually({ what: 'the row' }, () => lost.request(event.requestId));
     await isRecorded(first.at(-1) ?? expect.fail('no event'));
     await lost.loseStream();
-    const next = lost.event(lent);
+    const next = lost.event(granted);
     expect(await lost.publish([next])).toBeGreaterThan(first.length + 1_000);
     // A sink that has not noticed yet may still make room where it was: nothing is there.
     await lost.nats.forgetMessages(lost.stream, first.length + 100);
     await isRecorded(next);
-    expect(await lost.charged(lent.orgId)).toBe(sum([...first, next]));
+    expect(await lost.charged(granted.orgId)).toBe(sum([...first, next]));
   });
 });
 
 describe('a stream that is handed out with a hole', () => {
   it('is read again from the hole on, and nothing in it is lost', async () => {
     await using holed = await createUsageHarness();
-    const lent = await holed.lend();
+    const granted = await holed.lend();
     let isDropped = false;
     holed.startSink(
       {},
@@ -223,10 +223,10 @@ describe('a stream that is handed out with a hole', () => {
         },
       },
     );
-    const events = Array.from({ length: 5 }, () => holed.event(lent));
+    const events = Array.from({ length: 5 }, () => holed.event(granted));
     for (const event of events) await holed.publish([event]);
     await eventually({ what: 'all to be charged' }, async () => {
-      return (await holed.charged(lent.orgId)) === sum(events);
+      return (await holed.charged(granted.orgId)) === sum(events);
     });
     expect(isDropped).toBe(true);
   });
@@ -235,11 +235,11 @@ describe('a stream that is handed out with a hole', () => {
 describe('a stream that was set back', () => {
   it('as by a restored disk is read again from its start, and all that came since is charged', async () => {
     await using restored = await createUsageHarness();
-    const lent = await restored.lend();
+    const granted = await restored.lend();
     const isRecorded = (event: UsageEvent) =>
       eventually({ what: 'the row' }, () => restored.request(event.requestId));
     const first = restored.startSink();
-    const before = restored.event(lent);
+    const before = restored.event(granted);
     await restored.publish([before]);
     await isRecorded(before);
     await first.stop();
@@ -247,7 +247,7 @@ describe('a stream that was set back', () => {
     const setBack = (): Promise<unknown> =>
       restored.query(`update usage_watermarks set passed_seq = passed_seq + 100`);
     await setBack();
-    const events = Array.from({ length: 3 }, () => restored.event(lent));
+    const events = Array.from({ length: 3 }, () => restored.event(granted));
     await restored.publish([events[0]]);
     const next = restored.startSink();
     await isRecorded(events[0] ?? expect.fail('no event'));
@@ -258,22 +258,22 @@ describe('a stream that was set back', () => {
     restored.startSink();
     await restored.publish([events[2]]);
     await isRecorded(events[2] ?? expect.fail('no event'));
-    expect(await restored.charged(lent.orgId)).toBe(sum([before, ...events]));
+    expect(await restored.charged(granted.orgId)).toBe(sum([before, ...events]));
   });
 });
 
 describe('what a sink cannot read', () => {
   it('is put aside, and everything around it is charged', async () => {
-    const lent = await world.lend();
-    const good = many(lent, 2);
-    const sink = world.startSink();
-    await world.publish([good[0], { ...world.event(lent), amountNanoUsd: 'much' }]);
-    await world.publishText('else', { hello: 'world' });
-    await world.publish([good[1]]);
+    const granted = await harness.lend();
+    const good = many(granted, 2);
+    const sink = harness.startSink();
+    await harness.publish([good[0], { ...harness.event(granted), amountNanoUsd: 'much' }]);
+    await harness.publishText('else', { hello: 'world' });
+    await harness.publish([good[1]]);
     await recorded(good[1] ?? expect.fail('no event'));
     await sink.stop();
-    expect(await world.charged(lent.orgId)).toBe(sum(good));
-    const aside = await world.query<{ position: number; payload: string }>(
+    expect(await harness.charged(granted.orgId)).toBe(sum(good));
+    const aside = await harness.query<{ position: number; payload: string }>(
       `select position, payload from usage_unreadable order by seq, position`,
     );
     expect(aside).toMatchObject([
@@ -283,37 +283,37 @@ describe('what a sink cannot read', () => {
   });
 
   it('or the database refuses, is put aside alone', async () => {
-    const lent = await world.lend();
-    const good = many(lent, 3);
+    const granted = await harness.lend();
+    const good = many(granted, 3);
     const refused = `
       alter table inference_requests add constraint refused_by_test check (model <> 'refused') not valid`;
-    await world.query(refused);
+    await harness.query(refused);
     try {
-      const sunk = await processMessages(world.db, 'REFUSED', [
+      const sunk = await processMessages(harness.db, 'REFUSED', [
         message(1, good[0]),
-        message(2, world.event(lent, { model: 'refused' })),
+        message(2, harness.event(granted, { model: 'refused' })),
         message(3, good[1], good[2]),
       ]);
       expect(sunk).toMatchObject({ recorded: 3, unreadable: 1, passed: 3n });
     } finally {
-      await world.query('alter table inference_requests drop constraint refused_by_test');
+      await harness.query('alter table inference_requests drop constraint refused_by_test');
     }
-    expect(await world.charged(lent.orgId)).toBe(sum(good));
+    expect(await harness.charged(granted.orgId)).toBe(sum(good));
   });
 
   it('or the database refuses, takes nothing else of its message with it', async () => {
-    const lent = await world.lend();
-    const good = many(lent, 3);
-    await world.query(`
+    const granted = await harness.lend();
+    const good = many(granted, 3);
+    await harness.query(`
       alter table inference_requests add constraint refused_by_test check (model <> 'refused') not valid`);
     try {
-      const refused = world.event(lent, { model: 'refused' });
-      const unread = { ...world.event(lent), amountNanoUsd: 'much' };
+      const refused = harness.event(granted, { model: 'refused' });
+      const unread = { ...harness.event(granted), amountNanoUsd: 'much' };
       const batch = message(1, good[0], unread, refused, good[1]);
-      const sunk = await processMessages(world.db, 'COMPANY', [batch, message(2, good[2])]);
+      const sunk = await processMessages(harness.db, 'COMPANY', [batch, message(2, good[2])]);
       expect(sunk).toMatchObject({ recorded: 3, charged: sum(good), unreadable: 2, passed: 2n });
       expect(
-        await world.query(
+        await harness.query(
           `select position, payload like '%${refused.requestId}%' as is_it from usage_unreadable
             where stream = 'COMPANY' order by position`,
         ),
@@ -322,28 +322,28 @@ describe('what a sink cannot read', () => {
         { position: 2, is_it: true },
       ]);
     } finally {
-      await world.query('alter table inference_requests drop constraint refused_by_test');
+      await harness.query('alter table inference_requests drop constraint refused_by_test');
     }
-    expect(await world.charged(lent.orgId)).toBe(sum(good));
+    expect(await harness.charged(granted.orgId)).toBe(sum(good));
   });
 
   describe(poisonedLoop('work through usage'), () => {
     it('whose amount is larger than the ledger can hold does not stop the usage of others', async () => {
-      const [lent, hostile] = [await world.lend(), await world.lend()];
-      const good = many(lent, 2);
+      const [granted, hostile] = [await harness.lend(), await harness.lend()];
+      const good = many(granted, 2);
       const priced = String(Number.MAX_SAFE_INTEGER);
       const much = many(hostile, 1_100, { amountNanoUsd: '1', reservedNanoUsd: '1', pricedNanoUsd: priced });
-      const sunk = await processMessages(world.db, 'MUCH', [
+      const sunk = await processMessages(harness.db, 'MUCH', [
         message(1, good[0]),
         message(2, ...much),
         message(3, good[1]),
       ]);
       expect(sunk.passed).toBe(3n);
-      expect(await world.charged(lent.orgId)).toBe(sum(good));
+      expect(await harness.charged(granted.orgId)).toBe(sum(good));
     });
 
     it('with absurd amounts costs its organisation and the operator no more than its lease makes believable', async () => {
-      const hostile = await world.lend();
+      const hostile = await harness.lend();
       const most = String(Number.MAX_SAFE_INTEGER);
       const absurd = {
         model: 'model-dear',
@@ -352,61 +352,70 @@ describe('what a sink cannot read', () => {
         pricedNanoUsd: most,
       };
       const events = many(hostile, 3, absurd);
-      const sunk = await processMessages(world.db, 'ABSURD', [message(1, ...events)]);
+      const sunk = await processMessages(harness.db, 'ABSURD', [message(1, ...events)]);
       expect(sunk).toMatchObject({ recorded: 3, passed: 1n });
       const dollar = 1_000_000_000n;
-      const [row] = await world.query<{ sum: string }>(
+      const [row] = await harness.query<{ sum: string }>(
         `select sum(amount_nano_usd + borne_nano_usd)::text as sum from usage_charges
           where org_id = '${toUuid(hostile.orgId)}'`,
       );
       expect(BigInt(row?.sum ?? 0)).toBe(6n * dollar);
-      const requests = await Promise.all(events.map(({ requestId }) => world.request(requestId)));
+      const requests = await Promise.all(events.map(({ requestId }) => harness.request(requestId)));
       expect(requests.map((request) => request?.priced)).toEqual([most, most, most]);
       // The organisation pays what its lease held, and nothing of its balance; the requests show that and no more.
-      const paid = await world.charged(hostile.orgId);
+      const paid = await harness.charged(hostile.orgId);
       expect(paid).toBeLessThanOrEqual(10_000_000n);
       expect(requests.map((request) => request?.cost)).toEqual([String(paid), '0', '0']);
     });
   });
 
   it('because the database is away is read again later', async () => {
-    const lent = await world.lend();
-    const event = world.event(lent);
-    const away = { ...world.db, transaction: () => Promise.reject(new Error('Connection terminated')) };
+    const granted = await harness.lend();
+    const event = harness.event(granted);
+    const away = { ...harness.db, transaction: () => Promise.reject(new Error('Connection terminated')) };
     await expect(processMessages(away, 'AWAY', [message(1, event)])).rejects.toThrow('terminated');
-    expect(await world.request(event.requestId)).toBeUndefined();
-    await processMessages(world.db, 'AWAY', [message(1, event)]);
-    expect(await world.request(event.requestId)).toMatchObject({ outcome: 'charged' });
+    expect(await harness.request(event.requestId)).toBeUndefined();
+    await processMessages(harness.db, 'AWAY', [message(1, event)]);
+    expect(await harness.request(event.requestId)).toMatchObject({ outcome: 'charged' });
   });
 });
 
 describe('a request', () => {
   it('in test mode is recorded and free', async () => {
-    const lent = await world.lend();
-    const event = world.event(lent, { mode: 'test', leaseId: null, amountNanoUsd: '0', pricedNanoUsd: '0' });
-    await processMessages(world.db, 'FREE', [message(1, event, event)]);
-    expect(await world.request(event.requestId)).toMatchObject({ cost: '0', outcome: 'free' });
-    expect(await world.charged(lent.orgId)).toBe(0n);
+    const granted = await harness.lend();
+    const event = harness.event(granted, {
+      mode: 'test',
+      leaseId: null,
+      amountNanoUsd: '0',
+      pricedNanoUsd: '0',
+    });
+    await processMessages(harness.db, 'FREE', [message(1, event, event)]);
+    expect(await harness.request(event.requestId)).toMatchObject({ cost: '0', outcome: 'free' });
+    expect(await harness.charged(granted.orgId)).toBe(0n);
   });
 
   it('that used more than it had reserved costs what was reserved, and the operator bears the rest', async () => {
-    const lent = await world.lend();
-    const event = world.event(lent, { reservedNanoUsd: '500', amountNanoUsd: '500', pricedNanoUsd: '720' });
-    const sunk = await processMessages(world.db, 'SHORTFALL', [message(1, event)]);
+    const granted = await harness.lend();
+    const event = harness.event(granted, {
+      reservedNanoUsd: '500',
+      amountNanoUsd: '500',
+      pricedNanoUsd: '720',
+    });
+    const sunk = await processMessages(harness.db, 'SHORTFALL', [message(1, event)]);
     expect(sunk).toMatchObject({ charged: 500n, shortfall: 220n });
-    expect(await world.request(event.requestId)).toMatchObject({ cost: '500', priced: '720' });
-    expect(await world.charged(lent.orgId)).toBe(500n);
+    expect(await harness.request(event.requestId)).toMatchObject({ cost: '500', priced: '720' });
+    expect(await harness.charged(granted.orgId)).toBe(500n);
   });
 
   it('of a lease that is unknown, or of another organisation, is recorded and never charged', async () => {
-    const [lent, other] = [await world.lend(), await world.lend()];
-    const stranger = world.event({ ...lent, leaseId: other.leaseId });
-    const lost = world.event({ ...lent, leaseId: testIds.next('lse') });
-    const sunk = await processMessages(world.db, 'STRANGERS', [message(1, stranger, lost)]);
+    const [granted, other] = [await harness.lend(), await harness.lend()];
+    const outsider = harness.event({ ...granted, leaseId: other.leaseId });
+    const lost = harness.event({ ...granted, leaseId: testIds.next('lse') });
+    const sunk = await processMessages(harness.db, 'STRANGERS', [message(1, outsider, lost)]);
     expect(sunk).toMatchObject({ recorded: 2, uncharged: 2, charged: 0n });
-    for (const { requestId } of [stranger, lost]) {
-      expect(await world.request(requestId)).toMatchObject({ cost: '0', outcome: 'unknown_lease' });
+    for (const { requestId } of [outsider, lost]) {
+      expect(await harness.request(requestId)).toMatchObject({ cost: '0', outcome: 'unknown_lease' });
     }
-    expect([await world.charged(lent.orgId), await world.charged(other.orgId)]).toEqual([0n, 0n]);
+    expect([await harness.charged(granted.orgId), await harness.charged(other.orgId)]).toEqual([0n, 0n]);
   });
 });

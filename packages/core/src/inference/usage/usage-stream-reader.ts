@@ -103,7 +103,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
   log.info({ stream: name, fromSequence }, 'usage is being worked through');
   const lookForGaps = createGapCheck(log, stream, fromSequence);
   let forgotten = 0n;
-  let heardAtMs = clock.monotonicMs();
+  let receivedAtMs = clock.monotonicMs();
   let tendedAtMs = Number.NEGATIVE_INFINITY;
   let wasHalfFull = false;
 
@@ -134,7 +134,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
         if (leftMs <= 0) break;
         messages.push(...(await follower.take(batch - messages.length, leftMs)));
       }
-      if (messages.length > 0) heardAtMs = clock.monotonicMs();
+      if (messages.length > 0) receivedAtMs = clock.monotonicMs();
       lookForGaps(messages);
       return messages;
     },
@@ -147,7 +147,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
       await purgeProcessed();
       recordStreamState(state);
       // Something is there, and nothing comes: whatever the client believes, it does not follow any more.
-      return BigInt(state.lastSequence) <= passed || !isPast(heardAtMs, 3 * tendMs);
+      return BigInt(state.lastSequence) <= passed || !isPast(receivedAtMs, 3 * tendMs);
     },
     close: () => follower.close(),
   };

@@ -57,13 +57,13 @@ interface HoldIncrease {
 type IncreaseResult = { readonly ok: true; readonly amount: bigint } | LedgerRefused;
 
 /** How much more can be set aside: what the balance has and the tightest budget leaves, or why that is too little. */
-function affordableIncrease(wish: HoldIncrease): IncreaseResult {
-  const money = wish.payers === null ? wish.more : totalAvailable(wish.payers);
-  const tight = tightestBudget(wish.limits, wish.demand);
-  const affordable = minBigint(wish.more, money);
-  if (affordable < wish.atLeast) return ledgerRefused('INSUFFICIENT_BALANCE', { available: money });
+function affordableIncrease(request: HoldIncrease): IncreaseResult {
+  const money = request.payers === null ? request.more : totalAvailable(request.payers);
+  const tight = tightestBudget(request.limits, request.demand);
+  const affordable = minBigint(request.more, money);
+  if (affordable < request.atLeast) return ledgerRefused('INSUFFICIENT_BALANCE', { available: money });
   const amount = tight === null ? affordable : minBigint(affordable, tight.left);
-  if (tight !== null && amount < wish.atLeast) {
+  if (tight !== null && amount < request.atLeast) {
     return ledgerRefused('BUDGET_EXCEEDED', {
       available: tight.left,
       budgetId: toPublicId.budget(tight.limit.id),
@@ -80,9 +80,9 @@ function addToHold(hold: Hold, account: Account, amount: bigint): void {
   hold.touched = true;
 }
 
-function growHold(hold: Hold, amount: bigint, wish: Pick<HoldIncrease, 'limits' | 'payers'>): void {
-  for (const part of planDraw(wish.payers ?? [], amount)) addToHold(hold, part.account, part.amount);
-  for (const limit of wish.limits) if (isHeldInBudget(limit)) addToHold(hold, limit, amount);
+function growHold(hold: Hold, amount: bigint, request: Pick<HoldIncrease, 'limits' | 'payers'>): void {
+  for (const part of planDraw(request.payers ?? [], amount)) addToHold(hold, part.account, part.amount);
+  for (const limit of request.limits) if (isHeldInBudget(limit)) addToHold(hold, limit, amount);
   hold.held += amount;
   hold.touched = true;
 }
@@ -172,9 +172,9 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
   // What is earned is not spent by being paid out, so no budget counts it.
   const limits = command.of === 'earnings' ? [] : budgets;
   const payers = payersOf(slice, wallet, command.of);
-  const wish = { limits, payers: named === undefined ? payers : null };
+  const request = { limits, payers: named === undefined ? payers : null };
   const room = affordableIncrease({
-    ...wish,
+    ...request,
     more: command.amount,
     atLeast: command.atLeast ?? command.amount,
     demand: command.demand,
@@ -195,8 +195,8 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
     closedAtMs: null,
     touched: true,
   };
-  if (wish.payers === null) for (const limit of limits) hold.parts.set(limit.id, 0n);
-  growHold(hold, room.amount, wish);
+  if (request.payers === null) for (const limit of limits) hold.parts.set(limit.id, 0n);
+  growHold(hold, room.amount, request);
   slice.holds.set(hold.id, hold);
   slice.holdsByKey.set(scopedKey(wallet.orgId, key), hold);
   return ledgerSuccess(wallet, { hold });
@@ -229,24 +229,24 @@ function resizeHold(
   slice: WorkingSet,
   wallet: Wallet,
   hold: Hold,
-  wish: {
+  request: {
     readonly target: bigint;
     readonly atLeast: bigint;
     readonly demand: WorkState;
     readonly of: ResizeCommand['of'];
   },
 ): LedgerRefused | null {
-  if (wish.target <= hold.held) {
-    releaseFromHold(slice, hold, hold.held - wish.target, 'give back');
+  if (request.target <= hold.held) {
+    releaseFromHold(slice, hold, hold.held - request.target, 'give back');
     return null;
   }
   const limits = limitsOf(slice, wallet, hold);
-  const payers = isBudgetOnlyHold(slice, hold) ? null : payersOf(slice, wallet, wish.of);
-  const atLeast = wish.atLeast - hold.held;
+  const payers = isBudgetOnlyHold(slice, hold) ? null : payersOf(slice, wallet, request.of);
+  const atLeast = request.atLeast - hold.held;
   const room = affordableIncrease({
-    more: wish.target - hold.held,
+    more: request.target - hold.held,
     atLeast: atLeast > 0n ? atLeast : 0n,
-    demand: wish.demand,
+    demand: request.demand,
     limits,
     payers,
   });

@@ -235,10 +235,10 @@ async function lockOwners(
 ): Promise<readonly OwnerRow[]> {
   const values = [
     uuids(Array.from(needs.wallets.values(), ({ orgId }) => orgId)),
-    uuids(needs.transferKeys.map((wish) => wish.orgId)),
-    texts(needs.transferKeys.map((wish) => wish.key)),
-    uuids(needs.holdKeys.map((wish) => wish.orgId)),
-    texts(needs.holdKeys.map((wish) => wish.key)),
+    uuids(needs.transferKeys.map((request) => request.orgId)),
+    texts(needs.transferKeys.map((request) => request.key)),
+    uuids(needs.holdKeys.map((request) => request.orgId)),
+    texts(needs.holdKeys.map((request) => request.key)),
   ];
   if (needs.payables.size + undoAccounts.length === 0) return runStatement(tx, ownersStatement, values);
   const suppliers = uuids(Array.from(needs.payables.values(), ({ orgId }) => orgId));

@@ -39,8 +39,8 @@ export function createCaddyAdmin(address: CaddyAddress): CaddyAdmin {
       return { config: JSON.parse(body) as unknown, etag };
     },
     replace: async (config, { etag }, signal) => {
-      const wish = { method: 'POST', body: JSON.stringify(config), ifMatch: etag };
-      const { status, body } = await sendCaddyRequest(address, wish, signal);
+      const request = { method: 'POST', body: JSON.stringify(config), ifMatch: etag };
+      const { status, body } = await sendCaddyRequest(address, request, signal);
       if (status === PRECONDITION_FAILED) return false;
       if (status !== OK) throw caddyError('take a configuration', status, body);
       return true;
@@ -70,13 +70,13 @@ function sendCaddyRequest(address: CaddyAddress, wish: CaddyRequest, signal: Abo
     const call = request(
       // Caddy leaves its admin address for a moment with each configuration, so connections are not kept.
       { ...address, path: CONFIG_PATH, method: wish.method, setHost: false, headers, signal, agent: false },
-      (answer) => {
+      (response) => {
         const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.once('error', reject);
-        answer.once('end', () => {
-          const { etag = answer.trailers['etag'] } = answer.headers;
-          resolve({ status: answer.statusCode ?? 0, etag, body: Buffer.concat(chunks).toString('utf8') });
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.once('error', reject);
+        response.once('end', () => {
+          const { etag = response.trailers['etag'] } = response.headers;
+          resolve({ status: response.statusCode ?? 0, etag, body: Buffer.concat(chunks).toString('utf8') });
         });
       },
     );

@@ -33,8 +33,8 @@ export class CaddySync {
   #known: CaddyConfig | null = null;
   #confirmAtMs = 0;
 
-  constructor(parts: CaddySyncDeps) {
-    this.#parts = parts;
+  constructor(deps: CaddySyncDeps) {
+    this.#parts = deps;
   }
 
   /** Safe at any time and by any number of workers. `loaded`: Caddy has another configuration than before. */

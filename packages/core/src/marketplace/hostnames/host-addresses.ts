@@ -41,8 +41,8 @@ export class HostAddresses {
   /** What was asked and not taken over yet. */
   readonly #asked = new Map<string, PendingLookup>();
 
-  constructor(parts: HostAddressesDeps) {
-    this.#parts = parts;
+  constructor(deps: HostAddressesDeps) {
+    this.#parts = deps;
   }
 
   /** For each host the address to connect to, or null where there is none to which that is allowed. */

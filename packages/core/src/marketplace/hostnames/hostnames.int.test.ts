@@ -39,9 +39,9 @@ beforeAll(async () => {
   const { orgId, ownerId: userId } = await createTenant(db);
   supplierOrg = toUuid((await createTenant(db)).orgId);
   const fleet = await insertFleet(db, { nodes: 1, offer: 'marketplace' });
-  const wish = { orgId, userId, ...fleet, kind: 'instance' } as const;
-  rentals = await insertRentals(db, { ...wish, live: LIVE });
-  await insertRentals(db, { ...wish, live: 0, ended: 1 });
+  const request = { orgId, userId, ...fleet, kind: 'instance' } as const;
+  rentals = await insertRentals(db, { ...request, live: LIVE });
+  await insertRentals(db, { ...request, live: 0, ended: 1 });
   await run(`insert into instances (rental_id, org_id, mode, name, node_id, cluster_name, price_nano_usd_per_gpu_hour, fee_ppm, record)
     select rental.id, rental.org_id, rental.mode, 'a-b-' || lower(rental.status) || rental.wire_id % 10, machine.node_id, 'c1', 1, 0, '{}'
       from rentals as rental join rental_machines as machine on machine.rental_id = rental.id`);

@@ -29,17 +29,17 @@ const LONGEST_BACKOFF_MS = 10_000;
 /** The one port that has no name: SSH is not HTTP. */
 const SSH_PORT = 22;
 
-export function startHostnames(parts: HostnamesDeps): Loop {
-  const { clock, log, caddy } = parts;
-  const sources = { online: new OnlineInstances(parts), addresses: new HostAddresses(parts) };
+export function startHostnames(deps: HostnamesDeps): Loop {
+  const { clock, log, caddy } = deps;
+  const sources = { online: new OnlineInstances(deps), addresses: new HostAddresses(deps) };
   const publisher = new CaddySync({
     clock,
     log,
     admin: createCaddyAdmin(caddy.address),
     settings: async () => ({ ...caddy, certificateMark: await hashCertificateFile(caddy.certificateFile) }),
-    names: () => readHostnameRoutes(sources, parts.domain),
+    names: () => readHostnameRoutes(sources, deps.domain),
   });
-  void warnIfCertificateMismatch(parts);
+  void warnIfCertificateMismatch(deps);
   return startLoop(
     { name: 'serve names', clock, log, idleMs: POLL_EVERY_MS, maxBackoffMs: LONGEST_BACKOFF_MS },
     async (signal) => {

@@ -115,13 +115,13 @@ export async function openMarketplaceHarness(): Promise<MarketplaceHarness> {
   const send: MarketplaceHarness['send'] = async ({ orgId, userId, keys }, request) => {
     const { mode = 'live', body, path, headers = {} } = request;
     callers.set(keys[mode], principal({ orgId, userId, keyId: keys[mode], mode }));
-    const answer = await server.fastify.inject({
+    const response = await server.fastify.inject({
       method: request.method ?? (body === undefined ? 'GET' : 'POST'),
       url: path,
       headers: { authorization: `Bearer ${keys[mode]}`, ...headers },
       ...(body === undefined ? {} : { payload: body }),
     });
-    return { status: answer.statusCode, headers: answer.headers, json: answer.json() };
+    return { status: response.statusCode, headers: response.headers, json: response.json() };
   };
   return {
     database,
@@ -182,8 +182,8 @@ async function newTenant(
   const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
   const keyOf = (mode: Mode): Promise<KeyId> =>
     db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
-      const wish = { orgId, user, mode, name: mode };
-      return (await issueUnrestrictedKey(tx, systemAuditContext('test', mode), wish)).key.id;
+      const request = { orgId, user, mode, name: mode };
+      return (await issueUnrestrictedKey(tx, systemAuditContext('test', mode), request)).key.id;
     });
   const keys = { live: await keyOf('live'), test: await keyOf('test') };
   if (balanceUsd > 0) await credit(db, orgId, balanceUsd, 'payments_clearing');

@@ -254,12 +254,14 @@ describe('an order that cannot be had', () => {
       unlisted,
       unapproved,
     ];
-    const answers = await Promise.all(wrong.map((machine) => market.create(tenant, machine as typeof good)));
-    for (const { status, json } of answers) {
+    const responses = await Promise.all(
+      wrong.map((machine) => market.create(tenant, machine as typeof good)),
+    );
+    for (const { status, json } of responses) {
       expect(status).toBe(404);
-      expect({ ...json, request_id: null }).toEqual({ ...answers[0]?.json, request_id: null });
+      expect({ ...json, request_id: null }).toEqual({ ...responses[0]?.json, request_id: null });
     }
-    expect(answers[0]?.json).toMatchObject({ error_code: 404, reason: 'MACHINE_NOT_FOUND' });
+    expect(responses[0]?.json).toMatchObject({ error_code: 404, reason: 'MACHINE_NOT_FOUND' });
     expect(await countOf(tenant)).toBe(0);
   });
 
@@ -277,8 +279,8 @@ describe('an order that cannot be had', () => {
     ],
   ])('for %s is refused and leaves nothing', async (_what, more, status, reason) => {
     const tenant = await market.tenant();
-    const answer = await market.create(tenant, await market.machine(), more);
-    expect([answer.status, answer.json.reason]).toEqual([status, reason]);
+    const response = await market.create(tenant, await market.machine(), more);
+    expect([response.status, response.json.reason]).toEqual([status, reason]);
     expect(await countOf(tenant)).toBe(0);
   });
 
@@ -308,8 +310,8 @@ describe('an order that cannot be had', () => {
 
   it('that holds just an id is told where instances are terminated', async () => {
     const tenant = await market.tenant();
-    const answer = await market.send(tenant, { path: CREATE, body: { id: 'quiet-river-otter' } });
-    expect(answer).toMatchObject({ status: 400, json: { reason: 'WRONG_MARKETPLACE_PATH' } });
+    const response = await market.send(tenant, { path: CREATE, body: { id: 'quiet-river-otter' } });
+    expect(response).toMatchObject({ status: 400, json: { reason: 'WRONG_MARKETPLACE_PATH' } });
   });
 });
 
@@ -319,16 +321,16 @@ describe('many at once', () => {
     const tenants = await Promise.all(Array.from({ length: 16 }, () => market.tenant()));
     // On a slow machine some wait too long for a connection, are told so, and ask again as every client does.
     const createAtLast = async (tenant: MarketTenant): ReturnType<MarketplaceHarness['create']> => {
-      const answer = await market.create(tenant, machine);
-      return answer.status === 503 ? createAtLast(tenant) : answer;
+      const response = await market.create(tenant, machine);
+      return response.status === 503 ? createAtLast(tenant) : response;
     };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 64 }, (_, nth) => createAtLast(tenants[nth % 16] ?? expect.fail())),
     );
-    const outcomes = Map.groupBy(answers, ({ status, json }) => (status === 200 ? 'sold' : json.reason));
+    const outcomes = Map.groupBy(responses, ({ status, json }) => (status === 200 ? 'sold' : json.reason));
     expect(outcomes.get('sold')).toHaveLength(8);
     expect(outcomes.get('GPU_COUNT_EXCEEDS_AVAILABLE')).toHaveLength(56);
-    const names = new Set(answers.flatMap(({ json }) => json.instance_name ?? []));
+    const names = new Set(responses.flatMap(({ json }) => json.instance_name ?? []));
     expect(names.size).toBe(8);
     const [sold] = await market.rows<{ gpus: number; rentals: number }>(
       `select count(distinct gpu_id)::int as gpus, count(distinct allocation_id)::int as rentals from allocated_gpus
@@ -386,15 +388,15 @@ describe('terminating an instance', () => {
     const end = (who: MarketTenant, id: string, mode: 'live' | 'test' = 'live') =>
       market.send(who, { path: TERMINATE, body: { id }, mode });
     const other = await market.tenant();
-    const answers = [
+    const responses = [
       await end(other, json.instance_name),
       await end(tenant, json.instance_name, 'test'),
       await end(tenant, 'no-such-instance'),
       await end(tenant, '1'),
     ];
-    for (const answer of answers) {
-      expect(answer.status).toBe(404);
-      expect({ ...answer.json, request_id: null }).toEqual({ ...answers[0]?.json, request_id: null });
+    for (const response of responses) {
+      expect(response.status).toBe(404);
+      expect({ ...response.json, request_id: null }).toEqual({ ...responses[0]?.json, request_id: null });
     }
     expect((await list(tenant))[0].instance.status).toBe('creating');
   });

@@ -87,8 +87,8 @@ async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<R
   const cluster = await findCluster(tx, listed.clusterId);
   if (node === null || cluster === null)
     throw new Error(`The machine ${listed.nodeId} is listed and not there.`);
-  const verdict = actionDecision(machineStates, 'rent', node.status);
-  if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
+  const decision = actionDecision(machineStates, 'rent', node.status);
+  if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
   const [facts] = await readMachineFacts(tx, [listed.nodeId]);
   const shown = facts === undefined ? null : toListedRecord(facts, listed);
   const { gpuType } = node;
@@ -121,9 +121,9 @@ async function findFreeName(tx: Tx, random: RandomInt): Promise<string> {
 export async function terminateInstance(
   tx: Tx,
   call: CallContext,
-  wish: { readonly mode: Mode; readonly name: string },
+  request: { readonly mode: Mode; readonly name: string },
 ): Promise<void> {
-  const wireId = await findInstanceWireId(tx, call.orgId, wish.mode, wish.name);
+  const wireId = await findInstanceWireId(tx, call.orgId, request.mode, request.name);
   if (wireId === null) throw new Fault('INSTANCE_NOT_FOUND');
   try {
     await terminateOwnRental(tx, call, { rentalId: wireId, kind: 'instance', reason: undefined });

@@ -21,8 +21,8 @@ describe('an image that a tenant names', () => {
     [{ name: 'pytorch', tag: '2.8' }, 'pytorch:2.8'],
     [{ name: 'pytorch:2.8' }, 'pytorch:2.8'],
     [{ name: 'millrace/vllm', tag: 'latest' }, 'millrace/vllm'],
-  ])('%o is what its host calls %s', (wish, image) => {
-    expect(resolveImage(wish, known)).toBe(image);
+  ])('%o is what its host calls %s', (request, image) => {
+    expect(resolveImage(request, known)).toBe(image);
   });
 
   it.each([
@@ -35,8 +35,8 @@ describe('an image that a tenant names', () => {
     ['with a space', { name: 'ubuntu 24' }],
     ['without a name', { name: '' }],
     ['of more letters than any has', { name: 'a'.repeat(300) }],
-  ])('%s is refused', (_what, wish) => {
-    expect(reasonOf(() => resolveImage(wish, known))).toBe('IMAGE_NOT_FOUND');
+  ])('%s is refused', (_what, request) => {
+    expect(reasonOf(() => resolveImage(request, known))).toBe('IMAGE_NOT_FOUND');
   });
 
   it('is left to the engine where nobody wrote down what the host has, and is never a path or an address', () => {

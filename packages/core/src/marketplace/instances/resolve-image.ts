@@ -18,8 +18,8 @@ const LISTED_IMAGES_MAX = 20;
  *
  * `known` is null where nobody has written down what the machine has: its engine says so then.
  */
-export function resolveImage(wish: ImageRequest, known: readonly string[] | null): string {
-  const [name, tag] = wish.tag === undefined ? splitName(wish.name) : [wish.name, wish.tag];
+export function resolveImage(request: ImageRequest, known: readonly string[] | null): string {
+  const [name, tag] = request.tag === undefined ? splitName(request.name) : [request.name, request.tag];
   const whole = requireImage(tag === null ? name : `${name}:${tag}`);
   if (whole === null || known === null) return whole ?? name;
   const found = candidateImageNames(name, tag).find((candidate) => known.includes(candidate));

@@ -89,7 +89,7 @@ const LARGE_RETRY_SECONDS = 5;
 export async function selectionResponse(
   selection: Selection,
   isPacked: boolean,
-  longAnswers: LargeResponses,
+  longResponses: LargeResponses,
 ): Promise<ReplyBytes> {
   const { runs, nextCursor } = selection;
   const tail =
@@ -103,7 +103,7 @@ export async function selectionResponse(
     wholeBuffers.giveBack(buffer);
     return packed;
   }
-  return longAnswers.begin(() =>
+  return longResponses.begin(() =>
     isPacked ? compressStream(runs, tail) : Readable.from(chunksOf(runs, tail), { objectMode: false }),
   );
 }

@@ -36,7 +36,7 @@ let sync: FleetSync;
 let hasty: FleetSync;
 let listing: Listing;
 
-const answer = createContract({ providers: defaultProviders }).operations.listMarketplaceMachines.response
+const response = createContract({ providers: defaultProviders }).operations.listMarketplaceMachines.response
   .schema;
 
 beforeAll(async () => {
@@ -103,7 +103,7 @@ async function look(): Promise<void> {
 function shown(): Readonly<Record<Name, MachineRecord | undefined>> {
   const found = listing.table()?.table.select({ filters: {} }) ?? expect.fail('It is not filled yet.');
   const text = Buffer.concat(found.runs.map(({ bytes, from, until }) => bytes.subarray(from, until)));
-  const { instances } = answer.parse({ instances: JSON.parse(`[${text.toString().slice(1)}]`) as unknown });
+  const { instances } = response.parse({ instances: JSON.parse(`[${text.toString().slice(1)}]`) as unknown });
   const of = (name: Name) => instances.find(({ id }) => id === machines[name].nodeId);
   return { honest: of('honest'), hostile: of('hostile') };
 }

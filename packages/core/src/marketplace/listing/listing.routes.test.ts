@@ -81,9 +81,9 @@ describe('long answers', () => {
   const long = { runs: [run, run], nextCursor: undefined };
 
   it('arrive whole, compressed or not, and are counted only while they are sent', async () => {
-    const longAnswers = new LargeResponses(2);
+    const longResponses = new LargeResponses(2);
     for (const isPacked of [true, false, true, false]) {
-      const sent = await selectionResponse(long, isPacked, longAnswers);
+      const sent = await selectionResponse(long, isPacked, longResponses);
       if (Buffer.isBuffer(sent)) throw new Error('It is sent piece by piece.');
       const bytes = await buffer(sent);
       const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
@@ -92,24 +92,26 @@ describe('long answers', () => {
   });
 
   it('are refused beyond so many at once, while short ones are not', async () => {
-    const longAnswers = new LargeResponses(2);
+    const longResponses = new LargeResponses(2);
     const [first] = [
-      await selectionResponse(long, true, longAnswers),
-      await selectionResponse(long, false, longAnswers),
+      await selectionResponse(long, true, longResponses),
+      await selectionResponse(long, false, longResponses),
     ];
-    await expect(selectionResponse(long, true, longAnswers)).rejects.toMatchObject({
+    await expect(selectionResponse(long, true, longResponses)).rejects.toMatchObject({
       reason: 'SERVICE_UNAVAILABLE',
     });
-    await expect(selectionResponse({ runs: [], nextCursor: null }, true, longAnswers)).resolves.toBeDefined();
+    await expect(
+      selectionResponse({ runs: [], nextCursor: null }, true, longResponses),
+    ).resolves.toBeDefined();
     if (Buffer.isBuffer(first)) throw new Error('It is sent piece by piece.');
     // A client that leaves makes room.
     await new Promise((resolve) => first.once('close', resolve).destroy());
-    await expect(selectionResponse(long, true, longAnswers)).resolves.toBeDefined();
+    await expect(selectionResponse(long, true, longResponses)).resolves.toBeDefined();
   });
 });
 
 it('answers that are packed at the same time, and after somebody left, are each their own', async () => {
-  const longAnswers = new LargeResponses(100);
+  const longResponses = new LargeResponses(100);
   const textOf = (letter: string, length: number): string => JSON.stringify(letter.repeat(length));
   const sizes = [10, 65_530, 200_000, 524_200, 700_000, 1_500_000];
   const ask = async (letter: string, length: number) => {
@@ -117,7 +119,7 @@ it('answers that are packed at the same time, and after somebody left, are each 
     const sent = await selectionResponse(
       { runs: [{ bytes, from: 0, until: bytes.length }], nextCursor: null },
       true,
-      longAnswers,
+      longResponses,
     );
     // Who leaves does so while a piece is being packed.
     if (letter === 'x' && !Buffer.isBuffer(sent)) return void sent.destroy();

@@ -34,14 +34,15 @@ export interface ListingResponseDeps {
 }
 
 export function respondWithListing(
-  parts: ListingResponseDeps,
+  deps: ListingResponseDeps,
   query: ListingQuery,
   isPacked: boolean,
 ): BytesReply {
-  const { listing, clock } = parts;
-  const wish = parseFilters(query.filters);
-  const ignored = wish.ignored.length === 0 ? {} : { 'x-ignored-filters': ignoredFieldsHeader(wish.ignored) };
-  if (asksForWholeList(query, wish)) {
+  const { listing, clock } = deps;
+  const request = parseFilters(query.filters);
+  const ignored =
+    request.ignored.length === 0 ? {} : { 'x-ignored-filters': ignoredFieldsHeader(request.ignored) };
+  if (asksForWholeList(query, request)) {
     const { digest, snapshot, asOfMs } = requireFresh(listing.snapshot(), clock);
     const headers = headersOf(digest, isPacked, ageOf(asOfMs, clock));
     const length = String(isPacked ? snapshot.packedLength : snapshot.length);
@@ -52,7 +53,7 @@ export function respondWithListing(
   const { table, asOfMs } = requireFresh(listing.table(), clock);
   const headers = headersOf(digestOf(table.digest, query), isPacked, ageOf(asOfMs, clock));
   return bytesReply({ ...headers, ...ignored }, () =>
-    selectionResponse(table.select(query, wish), isPacked, parts.longAnswers),
+    selectionResponse(table.select(query, request), isPacked, deps.longAnswers),
   );
 }
 

@@ -98,11 +98,13 @@ describe('the table of machines', () => {
   it('finds and sorts as a plain look at every machine does, after any history', () => {
     fc.assert(
       fc.property(anyHistory, fc.array(anyQuery, { minLength: 1, maxLength: 8 }), (history, queries) => {
-        const world = new World();
+        const harness = new World();
         for (const changes of history) {
-          world.play(changes);
+          harness.play(changes);
           for (const query of queries) {
-            expect(read(world.table.select(query))).toEqual(naiveList([...world.machines.values()], query));
+            expect(read(harness.table.select(query))).toEqual(
+              naiveList([...harness.machines.values()], query),
+            );
           }
         }
       }),
@@ -113,16 +115,16 @@ describe('the table of machines', () => {
   it('shows by pages what it shows at once', () => {
     fc.assert(
       fc.property(anyHistory, anyQuery, fc.integer({ min: 1, max: 7 }), (history, query, limit) => {
-        const world = new World();
-        for (const changes of history) world.play(changes);
+        const harness = new World();
+        for (const changes of history) harness.play(changes);
         const shown: MachineRecord[] = [];
         for (let cursor: string | null = null; ;) {
-          const page: Selection = world.table.select({ ...query, limit, cursor });
+          const page: Selection = harness.table.select({ ...query, limit, cursor });
           shown.push(...read(page));
           if (page.nextCursor == null) break;
           cursor = page.nextCursor;
         }
-        expect(shown).toEqual(read(world.table.select(query)));
+        expect(shown).toEqual(read(harness.table.select(query)));
       }),
     );
   });
@@ -135,18 +137,18 @@ describe('the table of machines', () => {
         anyQuery,
         fc.integer({ min: 1, max: 5 }),
         (before, meanwhile, query, limit) => {
-          const world = new World();
-          for (const changes of before) world.play(changes);
+          const harness = new World();
+          for (const changes of before) harness.play(changes);
           const touched = new Set(meanwhile.flat().map(({ number }) => nodeId(number) as string));
-          const expected = read(world.table.select(query)).filter(({ id }) => !touched.has(id));
+          const expected = read(harness.table.select(query)).filter(({ id }) => !touched.has(id));
           const shown: MachineRecord[] = [];
           const later = [...meanwhile];
           for (let cursor: string | null = null; ;) {
-            const page: Selection = world.table.select({ ...query, limit, cursor });
+            const page: Selection = harness.table.select({ ...query, limit, cursor });
             shown.push(...read(page));
             if (page.nextCursor == null) break;
             cursor = page.nextCursor;
-            world.play(later.shift() ?? []);
+            harness.play(later.shift() ?? []);
           }
           expect(shown.filter(({ id }) => !touched.has(id))).toEqual(expected);
         },
@@ -157,11 +159,11 @@ describe('the table of machines', () => {
   it('keeps the whole list ready: unpacked, it is every machine that is not for tests', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
-        const world = new World();
+        const harness = new World();
         for (const changes of history) {
-          world.play(changes);
-          const live = naiveList([...world.machines.values()], { filters: {} });
-          expect(wholeList(world.table)).toEqual({ instances: live });
+          harness.play(changes);
+          const live = naiveList([...harness.machines.values()], { filters: {} });
+          expect(wholeList(harness.table)).toEqual({ instances: live });
         }
       }),
     );
@@ -170,23 +172,23 @@ describe('the table of machines', () => {
   it('has the same name for the same content, however it came about, and another for any other', () => {
     fc.assert(
       fc.property(anyHistory, anyFacts, (history, facts) => {
-        const [world, other] = [new World(), new MachineTable()];
-        for (const changes of history) world.play(changes);
-        for (const record of [...world.machines.values()].toReversed()) {
+        const [harness, other] = [new World(), new MachineTable()];
+        for (const changes of history) harness.play(changes);
+        for (const record of [...harness.machines.values()].toReversed()) {
           const mode = record.location.region === 'mock-region' ? 'test' : 'live';
           other.apply([[record.id as NodeId, { mode, record }]]);
         }
-        expect(other.digest).toBe(world.table.digest);
+        expect(other.digest).toBe(harness.table.digest);
         other.apply([[nodeId(999), machine(nodeId(999), facts)]]);
-        expect(other.digest).not.toBe(world.table.digest);
+        expect(other.digest).not.toBe(harness.table.digest);
       }),
     );
   });
 
   it('works out once what a caller means by a model, whose text may be long, however many models there are', () => {
-    const world = new World();
+    const harness = new World();
     const sample = fc.sample(anyFacts, { numRuns: 30, seed: 1 });
-    world.play(sample.map((facts, number) => ({ number, facts: { ...facts, isTest: false, total: 1 } })));
+    harness.play(sample.map((facts, number) => ({ number, facts: { ...facts, isTest: false, total: 1 } })));
     let spelled = 0;
     const long = {
       toString: () => {
@@ -194,21 +196,21 @@ describe('the table of machines', () => {
         return 'h100';
       },
     } as unknown as string;
-    expect(world.table.select({ filters: { gpu_model: { in: [long] } } }).runs).not.toEqual([]);
+    expect(harness.table.select({ filters: { gpu_model: { in: [long] } } }).runs).not.toEqual([]);
     expect(spelled).toBe(1);
   });
 
   it('refuses a cursor of another order, and what is no cursor', () => {
-    const world = new World();
+    const harness = new World();
     const [facts] = fc.sample(anyFacts, 1);
     if (facts === undefined) throw new Error('There is a sample.');
-    world.play([1, 2, 3].map((number) => ({ number, facts: { ...facts, isTest: false } })));
+    harness.play([1, 2, 3].map((number) => ({ number, facts: { ...facts, isTest: false } })));
     const byPrice = { filters: {}, sort: [{ field: 'max_price', dir: 'asc' }], limit: 1 } as const;
-    const { nextCursor } = world.table.select({ ...byPrice, sort: [...byPrice.sort] });
+    const { nextCursor } = harness.table.select({ ...byPrice, sort: [...byPrice.sort] });
     expect(nextCursor).toEqual(expect.any(String));
-    expect(() => world.table.select({ filters: {}, limit: 1, cursor: nextCursor })).toThrow('cursor');
+    expect(() => harness.table.select({ filters: {}, limit: 1, cursor: nextCursor })).toThrow('cursor');
     for (const cursor of ['x', Buffer.from('{"order":"","at":"[","id":"a"}').toString('base64url')]) {
-      expect(() => world.table.select({ filters: {}, limit: 1, cursor }), cursor).toThrow('cursor');
+      expect(() => harness.table.select({ filters: {}, limit: 1, cursor }), cursor).toThrow('cursor');
     }
   });
 });

@@ -91,14 +91,14 @@ export class MachineTable {
   }
 
   /** What a query finds, in the order that it asks for. */
-  select(query: ListingQuery, wish: ParsedFilters = parseFilters(query.filters)): Selection {
+  select(query: ListingQuery, request: ParsedFilters = parseFilters(query.filters)): Selection {
     const sort = query.sort ?? [];
     const order = sort.map(({ field, dir }) => `${field}:${dir}`).join();
     const keys = sort.map(({ field, dir }) => this.#sortKey(fieldOf(field).column, dir));
     const position = query.cursor == null ? null : fromCursor(order, sort.length, query.cursor);
     const limit = query.limit ?? Number.POSITIVE_INFINITY;
     // One more than is shown tells whether there is a next page.
-    const found = this.#sorted(this.#filter(wish, keys, position), keys, limit + 1);
+    const found = this.#sorted(this.#filter(request, keys, position), keys, limit + 1);
     const shown = found.subarray(0, Math.min(found.length, limit));
     const last = shown.at(-1);
     const hasMore = found.length > limit && last !== undefined;
@@ -110,9 +110,9 @@ export class MachineTable {
   }
 
   /** In the order of their ids. One filter after the other: a loop that asks one question is a fast loop. */
-  #filter(wish: ParsedFilters, keys: readonly SortKey[], position: SortPosition | null): Uint32Array {
-    let found = this.#order(wish.withTest);
-    for (const { column: name, passes, among } of wish.filters) {
+  #filter(request: ParsedFilters, keys: readonly SortKey[], position: SortPosition | null): Uint32Array {
+    let found = this.#order(request.withTest);
+    for (const { column: name, passes, among } of request.filters) {
       const column = this.#column(name);
       found = filterByMask(found, column.codes, column.mask(passes, among));
     }

@@ -30,18 +30,18 @@ import { retainedDiskMeter } from '../money/terms.ts';
 
 /** What becomes of rentals when the money for them ends, from the first warning to the last byte. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
-afterEach(() => expectConsistent(world));
+afterAll(() => harness.drop());
+afterEach(() => expectConsistent(harness));
 
 const never = new AbortController().signal;
 
 async function work(rental: Rental): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
-    const { kind } = await reconcileRental(reconcileDepsOf(world), rental.orgId, rental.id, never);
+    const { kind } = await reconcileRental(reconcileDepsOf(harness), rental.orgId, rental.id, never);
     if (kind !== 'again') return;
   }
   throw new Error('There is always something to be done.');
@@ -54,35 +54,37 @@ async function pass(
   ms: number,
   everyMs = MINUTE_MS,
 ): Promise<void> {
-  const endMs = world.clock.nowMs() + ms;
-  while (world.clock.nowMs() < endMs) {
-    await world.clock.advance(Math.min(everyMs, endMs - world.clock.nowMs()));
-    await world.sweepMeters();
-    await Promise.all([1, 2].map(() => executeRequiredActions(world.db, { log: quiet, limit: 10 })));
+  const endMs = harness.clock.nowMs() + ms;
+  while (harness.clock.nowMs() < endMs) {
+    await harness.clock.advance(Math.min(everyMs, endMs - harness.clock.nowMs()));
+    await harness.sweepMeters();
+    await Promise.all([1, 2].map(() => executeRequiredActions(harness.db, { log: quiet, limit: 10 })));
     for (const rental of rentals) await work(rental);
-    expect((await world.balance(tenant.orgId)).available).toBeGreaterThanOrEqual(0n);
+    expect((await harness.balance(tenant.orgId)).available).toBeGreaterThanOrEqual(0n);
   }
 }
 
 async function walletTold(tenant: Tenant): Promise<string[]> {
-  const events = await world.rows<{ type: string }>(
+  const events = await harness.rows<{ type: string }>(
     `select type from outbox where org_id = '${toUuid(tenant.orgId)}' and type like 'balance.%' order by seq`,
   );
   return events.map(({ type }) => type);
 }
 
-const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(world, rental)).rental;
+const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(harness, rental)).rental;
 
 const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
 const stop = (tenant: Tenant, rental: Rental): Promise<Rental> =>
-  world.run(async (tx) =>
+  harness.run(async (tx) =>
     stopRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), {
       release: true,
       actor: actorOf(tenant),
     }),
   );
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) => terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }));
+  harness.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }),
+  );
 
 /** Until it is off, or the test has waited long enough. */
 async function passUntilOff(tenant: Tenant, rental: Rental): Promise<Rental> {
@@ -98,33 +100,39 @@ describe(poisonedLoop('carry out what balances require'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not keep rentals of other organisations from being ended',
     async (how) => {
-      const [bad, good] = [await world.tenant({ balanceUsd: 140 }), await world.tenant({ balanceUsd: 140 })];
-      const rentals = [await startRunningRental(world, bad), await startRunningRental(world, good)] as const;
+      const [bad, good] = [
+        await harness.tenant({ balanceUsd: 140 }),
+        await harness.tenant({ balanceUsd: 140 }),
+      ];
+      const rentals = [
+        await startRunningRental(harness, bad),
+        await startRunningRental(harness, good),
+      ] as const;
       for (const { orgId } of [bad, good]) {
-        await world.rows(
+        await harness.rows(
           `update organisations set status = 'suspended', suspended_at = now() where id = '${toUuid(orgId)}'`,
         );
-        await world.run((tx) => runningWork.end(tx, orgId));
+        await harness.run((tx) => runningWork.end(tx, orgId));
       }
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
-      const removeFault = await poisonRows(world.database, { table: 'rentals', when, how });
-      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
+      const removeFault = await poisonRows(harness.database, { table: 'rentals', when, how });
+      await executeRequiredActions(harness.db, { log: quiet, limit: 10 });
       await removeFault();
       const statusOf = async (rental: Rental): Promise<string> => (await rowOf(rental)).status;
       expect([await statusOf(rentals[0]), await statusOf(rentals[1])]).toEqual(['Running', 'Terminating']);
-      await world.clock.advance(MINUTE_MS);
-      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
+      await harness.clock.advance(MINUTE_MS);
+      await executeRequiredActions(harness.db, { log: quiet, limit: 10 });
       expect(await statusOf(rentals[0])).toBe('Terminating');
-      for (const rental of rentals) await reconcileUntil(world, rental, { until: 'Terminated' });
+      for (const rental of rentals) await reconcileUntil(harness, rental, { until: 'Terminated' });
     },
   );
 });
 
 describe('a wallet that runs out', () => {
   it('is warned, its rental is stopped, its disk kept for what was set aside, and deleted, each told once', async () => {
-    const tenant = await world.tenant({ balanceUsd: 140 });
-    const rental = await startRunningRental(world, tenant);
-    const [gpu] = await meters(world, rental);
+    const tenant = await harness.tenant({ balanceUsd: 140 });
+    const rental = await startRunningRental(harness, tenant);
+    const [gpu] = await meters(harness, rental);
     expect(gpu?.retentionMs).toBe(72 * HOUR_MS);
     await pass(tenant, [rental], 23 * HOUR_MS, HOUR_MS);
     expect(await walletTold(tenant)).toEqual(['balance.low']);
@@ -136,13 +144,13 @@ describe('a wallet that runs out', () => {
       statusReason: 'Stopped for want of balance.',
     });
     expect(await walletTold(tenant)).toEqual(['balance.low', 'balance.low', 'balance.low', 'balance.floor']);
-    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    const kept = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
     expect(kept.termEndsAt).toEqual(later(kept.openedAt, 72 * HOUR_MS));
-    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring']);
+    expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring']);
     await pass(tenant, [rental], 47 * HOUR_MS, HOUR_MS);
-    expect(await rentalEventTypes(world, rental)).toHaveLength(3);
+    expect(await rentalEventTypes(harness, rental)).toHaveLength(3);
     await pass(tenant, [rental], 24 * HOUR_MS + 30 * MINUTE_MS, 30 * MINUTE_MS);
-    expect(await rentalEventTypes(world, rental)).toEqual([
+    expect(await rentalEventTypes(harness, rental)).toEqual([
       'pending',
       'running',
       'expiring',
@@ -151,55 +159,55 @@ describe('a wallet that runs out', () => {
     ]);
     expect((await rowOf(rental)).status).toBe('Running');
     await pass(tenant, [rental], 2 * HOUR_MS, 30 * MINUTE_MS);
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('The balance did not cover it');
-    expect((await rentalEventTypes(world, rental)).slice(5)).toEqual(['terminating', 'terminated']);
+    expect((await rentalEventTypes(harness, rental)).slice(5)).toEqual(['terminating', 'terminated']);
     expect(await walletTold(tenant)).toHaveLength(4);
-    const all = await meters(world, rental);
+    const all = await meters(harness, rental);
     expect(all.map(({ name }) => name)).toEqual(['gpu', 'disk-1']);
     expect(all[1]?.elapsedBeforeMs).toBe(72 * HOUR_MS);
     const cost = all.reduce((sum, meter) => sum + meteredTotal(meter.ratePerHour, meter.elapsedBeforeMs), 0n);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
     const left = usd(140) - cost;
-    expect(await world.balance(tenant.orgId)).toEqual({ balance: left, held: 0n, available: left });
+    expect(await harness.balance(tenant.orgId)).toEqual({ balance: left, held: 0n, available: left });
   });
 
   it('that is filled again keeps the disk without a word, and the rental can be started', async () => {
-    const tenant = await world.tenant({ balanceUsd: 12 });
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant({ balanceUsd: 12 });
+    const rental = await startRunningRental(harness, tenant);
     await pass(tenant, [rental], HOUR_MS, 10 * MINUTE_MS);
     await passUntilOff(tenant, rental);
-    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
-    await world.topUp(tenant.orgId, 200);
-    const before = await rentalEventTypes(world, rental);
+    const kept = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    await harness.topUp(tenant.orgId, 200);
+    const before = await rentalEventTypes(harness, rental);
     await pass(
       tenant,
       [rental],
-      later(kept.termEndsAt, HOUR_MS).getTime() - world.clock.nowMs(),
+      later(kept.termEndsAt, HOUR_MS).getTime() - harness.clock.nowMs(),
       30 * MINUTE_MS,
     );
-    expect(await rentalEventTypes(world, rental)).toEqual(before);
+    expect(await rentalEventTypes(harness, rental)).toEqual(before);
     expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'off' });
-    expect(retainedDiskMeter(await meters(world, rental))).toBeNull();
-    await world.watch();
-    await world.run(async (tx) =>
+    expect(retainedDiskMeter(await meters(harness, rental))).toBeNull();
+    await harness.watch();
+    await harness.run(async (tx) =>
       startRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), { actor: actorOf(tenant) }),
     );
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     expect((await rowOf(rental)).statusReason).toBeNull();
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('stops all that runs in it, and what was off already is kept and deleted too', async () => {
-    const tenant = await world.tenant({ balanceUsd: 60 });
+    const tenant = await harness.tenant({ balanceUsd: 60 });
     const [first, second, third] = [
-      await startRunningRental(world, tenant),
-      await startRunningRental(world, tenant, { gpuCount: 2 }),
-      await startRunningRental(world, tenant),
+      await startRunningRental(harness, tenant),
+      await startRunningRental(harness, tenant, { gpuCount: 2 }),
+      await startRunningRental(harness, tenant),
     ];
     await stop(tenant, third);
-    await reconcileToIdle(world, third);
+    await reconcileToIdle(harness, third);
     const all = [first, second, third];
     await pass(tenant, all, 2 * HOUR_MS, 10 * MINUTE_MS);
     for (let minute = 0; minute < 200 && (await rowOf(second)).power !== 'off'; minute += 1) {
@@ -208,11 +216,11 @@ describe('a wallet that runs out', () => {
     await pass(tenant, all, 2 * MINUTE_MS);
     for (const rental of all) {
       expect(await rowOf(rental)).toMatchObject({ power: 'off', gpuHeld: false });
-      expect(retainedDiskMeter(await meters(world, rental)), String(rental.wireId)).not.toBeNull();
+      expect(retainedDiskMeter(await meters(harness, rental)), String(rental.wireId)).not.toBeNull();
     }
     await pass(tenant, all, 73 * HOUR_MS, HOUR_MS);
-    for (const rental of all) await reconcileUntil(world, rental, { until: 'Terminated' });
-    const { balance, held } = await world.balance(tenant.orgId);
+    for (const rental of all) await reconcileUntil(harness, rental, { until: 'Terminated' });
+    const { balance, held } = await harness.balance(tenant.orgId);
     expect(held).toBe(0n);
     expect(balance).toBeGreaterThanOrEqual(0n);
   });
@@ -220,9 +228,9 @@ describe('a wallet that runs out', () => {
 
 describe('a budget that is used up', () => {
   it('stops the rental though there is money, and keeps its disk for what was set aside of the budget', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
-    await world.run((tx) =>
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
+    await harness.run((tx) =>
       createBudget(tx, {
         orgId: tenant.orgId,
         mode: 'live',
@@ -237,10 +245,10 @@ describe('a budget that is used up', () => {
     await pass(tenant, [rental], 3 * HOUR_MS, 10 * MINUTE_MS);
     const off = await passUntilOff(tenant, rental);
     expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped for want of budget.' });
-    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
-    await pass(tenant, [rental], later(kept.termEndsAt, HOUR_MS).getTime() - world.clock.nowMs(), HOUR_MS);
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    const kept = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    await pass(tenant, [rental], later(kept.termEndsAt, HOUR_MS).getTime() - harness.clock.nowMs(), HOUR_MS);
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('The budget did not cover it');
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBeLessThanOrEqual(usd(50));
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBeLessThanOrEqual(usd(50));
   });
 });

@@ -152,7 +152,7 @@ async function holdForExtension(
   amount: Quote['hold'],
 ): Promise<RentalTerm['holdId']> {
   const { orgId, mode, keyId } = rental;
-  const [answer] = await applyLedger(tx, [
+  const [response] = await applyLedger(tx, [
     {
       do: 'hold',
       orgId,
@@ -164,5 +164,5 @@ async function holdForExtension(
       ...(keyId === null ? {} : { keyId }),
     },
   ]);
-  return requireLedgerSuccess(answer).holdId;
+  return requireLedgerSuccess(response).holdId;
 }

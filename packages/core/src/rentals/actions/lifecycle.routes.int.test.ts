@@ -28,18 +28,18 @@ const base = '/v2/alpha/on-demand';
 const terminatePath = `${base}/virtual-machine-rentals/terminate`;
 const absentId = 2_147_483_647;
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let server: HttpServer;
 const callers = new Map<string, ReturnType<typeof fullAccessPrincipal>>();
 beforeAll(async () => {
-  world = await createRentalHarness();
-  await world.offerTerm(1);
-  const clock = hybridClock(world.clock);
+  harness = await createRentalHarness();
+  await harness.offerTerm(1);
+  const clock = hybridClock(harness.clock);
   server = createHttpServer({
     contract,
     authenticate: async ({ key }) => callers.get(key) ?? expect.fail('Nobody calls with this key.'),
     limiter: unlimited,
-    db: world.db,
+    db: harness.db,
     log: testLog('rentals'),
     clock,
     ids: createIdSource({ clock, cell: 1 }),
@@ -50,8 +50,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  await expectConsistent(world);
-  await world.drop();
+  await expectConsistent(harness);
+  await harness.drop();
 });
 
 interface Answer {
@@ -70,7 +70,7 @@ async function post(
   const { mode = 'live', idempotencyKey } = options;
   const keyId = who.keys[mode];
   callers.set(keyId, fullAccessPrincipal({ orgId: who.orgId, userId: who.userId, keyId, mode }));
-  const answer = await server.fastify.inject({
+  const response = await server.fastify.inject({
     method: 'POST',
     url,
     headers: {
@@ -79,45 +79,45 @@ async function post(
     },
     payload: body,
   });
-  return { status: answer.statusCode, headers: answer.headers, json: answer.json() };
+  return { status: response.statusCode, headers: response.headers, json: response.json() };
 }
 
 const act = (who: Tenant, { wireId }: Pick<Rental, 'wireId'>, what: string, body: object = {}) =>
   post(who, `${base}/rentals/${wireId}/${what}`, body);
 
 const audited = async (tenant: Tenant): Promise<readonly string[]> => {
-  const rows = await world.rows<{ action: string }>(
+  const rows = await harness.rows<{ action: string }>(
     `select action from audit_log where org_id = '${toUuid(tenant.orgId)}' and resource_kind = 'rental' order by id`,
   );
   return rows.map(({ action }) => action);
 };
 
 async function setKind({ wireId }: Rental, kind: Rental['kind']): Promise<void> {
-  const client = await world.database.connect();
+  const client = await harness.database.connect();
   await client.query('update rentals set kind = $1 where wire_id = $2', [kind, wireId]);
   await client.end();
 }
 
 describe('POST virtual-machine-rentals/terminate', () => {
   it('answers the receipt, the same again, and by the path without alpha too', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
-    await world.advance(HOUR_MS);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
+    await harness.advance(HOUR_MS);
     const body = { rentalId: rental.wireId, reason: 'done' };
     const first = await post(tenant, terminatePath, body);
     expect(first.status).toBe(200);
     expect(first.json).toMatchObject({
       rentalId: rental.wireId,
       status: 'Terminating',
-      billingStoppedAt: world.clock.now().toISOString(),
+      billingStoppedAt: harness.clock.now().toISOString(),
       commitment: null,
     });
-    const ranMs = BigInt(world.clock.nowMs() - (rental.startedAt?.getTime() ?? 0));
+    const ranMs = BigInt(harness.clock.nowMs() - (rental.startedAt?.getTime() ?? 0));
     expect(first.json.finalCost.nanoUsd).toBe(String((3_980_000_001n * ranMs) / 3_600_000n));
-    await world.clock.advance(5_000);
+    await harness.clock.advance(5_000);
     const again = await post(tenant, '/v2/on-demand/virtual-machine-rentals/terminate', body);
     expect(again).toMatchObject({ status: 200, json: first.json });
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     const later = await post(tenant, terminatePath, { rentalId: rental.wireId });
     expect(later.json).toMatchObject({
       status: 'Terminated',
@@ -128,11 +128,11 @@ describe('POST virtual-machine-rentals/terminate', () => {
   });
 
   it('tells what stays owed of a term that is ended early', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
-    await world.advance(HOUR_MS);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    await harness.advance(HOUR_MS);
     const { json } = await post(tenant, terminatePath, { rentalId: rental.wireId });
-    const [term] = (await viewOf(world, rental)).terms;
+    const [term] = (await viewOf(harness, rental)).terms;
     const whole = BigInt(term?.price.reserve?.committedNanoUsd ?? 0);
     const { owedNanoUsd, refundNanoUsd, refundPercentage } = json.commitment;
     expect(refundPercentage).toBe(50);
@@ -141,19 +141,19 @@ describe('POST virtual-machine-rentals/terminate', () => {
   });
 
   it('knows no rental of others, of the other mode, or of nobody, and answers them alike', async () => {
-    const [tenant, other] = [await world.tenant(), await world.tenant()];
-    const rental = await world.rent(other, 'live');
-    const answers = [
+    const [tenant, other] = [await harness.tenant(), await harness.tenant()];
+    const rental = await harness.rent(other, 'live');
+    const responses = [
       await post(tenant, terminatePath, { rentalId: rental.wireId }),
       await post(other, terminatePath, { rentalId: rental.wireId }, { mode: 'test' }),
       await post(tenant, terminatePath, { rentalId: absentId }),
       await post(tenant, terminatePath, { rentalId: -1 }),
       await post(tenant, terminatePath, { rentalId: 2 ** 40 }),
     ];
-    for (const { status, json } of answers) {
+    for (const { status, json } of responses) {
       expect([status, json.reason, json.message]).toEqual([404, 'RENTAL_NOT_FOUND', 'No such rental.']);
     }
-    expect((await viewOf(world, rental)).rental.status).toBe('Pending');
+    expect((await viewOf(harness, rental)).rental.status).toBe('Pending');
     await setKind(rental, 'bare-metal');
     expect((await post(other, terminatePath, { rentalId: rental.wireId })).status).toBe(404);
     await setKind(rental, 'virtual-machine');
@@ -163,8 +163,8 @@ describe('POST virtual-machine-rentals/terminate', () => {
 
 describe('POST rentals/{id}/…', () => {
   it('switches a rental and answers what it has become', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     const stopped = await act(tenant, rental, 'stop', { release: true });
     expect(stopped).toMatchObject({
       status: 202,
@@ -174,7 +174,7 @@ describe('POST rentals/{id}/…', () => {
       status: 400,
       json: { reason: 'ACTION_IN_PROGRESS' },
     });
-    await reconcileToIdle(world, rental);
+    await reconcileToIdle(harness, rental);
     expect((await act(tenant, rental, 'stop', { release: true })).json).toMatchObject({
       power: 'off',
       gpuHeld: false,
@@ -184,7 +184,7 @@ describe('POST rentals/{id}/…', () => {
       json: { reason: 'RENTAL_IS_OFF' },
     });
     expect(await act(tenant, rental, 'start')).toMatchObject({ status: 202, json: { status: 'Pending' } });
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     expect(await act(tenant, rental, 'reboot', { force: true })).toMatchObject({ status: 202 });
     expect(await act(tenant, { wireId: absentId }, 'start')).toMatchObject({
       status: 404,
@@ -201,20 +201,20 @@ describe('POST rentals/{id}/…', () => {
   });
 
   it('extends a term, once for each Idempotency-Key, and a time to live', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, {
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, {
       termType: 'reserved',
       termPeriodDays: 1,
       ttlSeconds: 864_000,
     });
     const path = `${base}/rentals/${rental.wireId}/extend`;
     const idempotencyKey = uniqueId();
-    const answers = [
+    const responses = [
       await post(tenant, path, { termPeriodDays: 1 }, { idempotencyKey }),
       await post(tenant, path, { termPeriodDays: 1 }, { idempotencyKey }),
     ];
     const endsAt = later(rental.startedAt, 2 * DAY_MS).toISOString();
-    for (const { status, json } of answers) {
+    for (const { status, json } of responses) {
       expect([status, json.currentTerm.reservationEndsAt]).toEqual([202, endsAt]);
       expect(json.currentTerm.reservedUntil).toBe(later(rental.startedAt, DAY_MS).toISOString());
     }
@@ -228,9 +228,9 @@ describe('POST rentals/{id}/…', () => {
   });
 
   it('is refused to a key whose rentals may not last that long', async () => {
-    const tenant = await world.tenant();
-    const keyId = await world.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
-    const rental = await world.rent(tenant, 'live', { ttlSeconds: 3_600 }, keyId);
+    const tenant = await harness.tenant();
+    const keyId = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
+    const rental = await harness.rent(tenant, 'live', { ttlSeconds: 3_600 }, keyId);
     callers.set(keyId, fullAccessPrincipal({ orgId: tenant.orgId, userId: tenant.userId, keyId }));
     const ask = (ttlSeconds: number) =>
       server.fastify.inject({
@@ -247,15 +247,15 @@ describe('POST rentals/{id}/…', () => {
 
 describe('POST admin/rentals/{id}/terminate', () => {
   it('ends any rental, owes nothing of its term, and keeps the reason for the audit', async () => {
-    const [tenant, operator] = [await world.tenant(), await world.tenant()];
-    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
-    await world.advance(HOUR_MS);
+    const [tenant, operator] = [await harness.tenant(), await harness.tenant()];
+    const rental = await startRunningRental(harness, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    await harness.advance(HOUR_MS);
     const path = `/v2/admin/rentals/${rental.wireId}/terminate`;
     const { status, json } = await post(operator, path, { reason: 'mining on stolen cards' });
     expect(status).toBe(200);
     expect(json).toMatchObject({ status: 'Terminating', commitment: { owedNanoUsd: '0' } });
-    expect((await viewOf(world, rental)).rental.endReason).toBe('Ended by the operator.');
-    const [entry] = await world.rows<{ reason: string; actor_kind: string }>(
+    expect((await viewOf(harness, rental)).rental.endReason).toBe('Ended by the operator.');
+    const [entry] = await harness.rows<{ reason: string; actor_kind: string }>(
       `select reason, actor_kind from audit_log where org_id = '${toUuid(tenant.orgId)}' and action = 'rental.terminated'`,
     );
     expect(entry).toEqual({ reason: 'mining on stolen cards', actor_kind: 'operator' });
@@ -270,10 +270,10 @@ describe('POST admin/rentals/{id}/terminate', () => {
 
 describe('terminating a rental while another request of its organisation is under way', () => {
   it('is answered at once though that request holds the turn of the organisation', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     // As a creation on a busy machine does: it holds the row of the organisation until it commits.
-    const creation = await world.database.connect();
+    const creation = await harness.database.connect();
     await creation.query('begin');
     await creation.query('select 1 from organisations where id = $1 for no key update', [
       toUuid(tenant.orgId),
@@ -285,6 +285,6 @@ describe('terminating a rental while another request of its organisation is unde
       await creation.query('rollback');
       await creation.end();
     }
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 });

@@ -38,8 +38,8 @@ export function serveRentalLifecycle({ server, operations }: RentalLifecycleRout
 
   server.serve(operations.adminTerminateRental, ({ params, body, context, transact }) =>
     transact(terminateTransaction, async (tx) => {
-      const wish = { rentalId: params.rentalId, reason: body.reason };
-      return receiptReply(await terminateAnyRental(tx, operatorAuditContext(context), wish));
+      const request = { rentalId: params.rentalId, reason: body.reason };
+      return receiptReply(await terminateAnyRental(tx, operatorAuditContext(context), request));
     }),
   );
 

@@ -26,13 +26,13 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** Switching rentals off and on, with their GPUs kept or given back, and what each costs. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
-  await world.offerTerm(1);
+  harness = await createRentalHarness();
+  await harness.offerTerm(1);
 });
-afterAll(() => world.drop());
-afterEach(() => expectConsistent(world));
+afterAll(() => harness.drop());
+afterEach(() => expectConsistent(harness));
 
 const never = new AbortController().signal;
 /** Every mock machine is up by then. */
@@ -40,33 +40,36 @@ const BOOTED_MS = 6_000;
 const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
 
 const stop = (tenant: Tenant, rental: Rental, release = true): Promise<Rental> =>
-  world.run(async (tx) =>
+  harness.run(async (tx) =>
     stopRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), { release, actor: actorOf(tenant) }),
   );
 const start = (tenant: Tenant, rental: Rental): Promise<Rental> =>
-  world.run(async (tx) =>
+  harness.run(async (tx) =>
     startRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), { actor: actorOf(tenant) }),
   );
 const reboot = (tenant: Tenant, rental: Rental): Promise<Rental> =>
-  world.run(async (tx) =>
+  harness.run(async (tx) =>
     rebootRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), {
       force: true,
       actor: actorOf(tenant),
     }),
   );
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) => terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }));
+  harness.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }),
+  );
 
 const machineOf = async (rental: Rental) => {
-  const [machine] = (await viewOf(world, rental)).machines;
+  const [machine] = (await viewOf(harness, rental)).machines;
   return machine ?? expect.fail('There is no machine.');
 };
-const atEngine = async (rental: Rental) => world.engines.live.driver.describe(await machineOf(rental), never);
+const atEngine = async (rental: Rental) =>
+  harness.engines.live.driver.describe(await machineOf(rental), never);
 
 /** Free GPUs of the node that the rental's disk is on. */
 const freeBeside = async (rental: Rental): Promise<number> => {
   const { nodeId } = await machineOf(rental);
-  const [row] = await world.rows<{ gpus_free: number }>(
+  const [row] = await harness.rows<{ gpus_free: number }>(
     `select gpus_free from node_capacity where node_id = '${toUuid(nodeId)}'`,
   );
   return row?.gpus_free ?? -1;
@@ -74,64 +77,64 @@ const freeBeside = async (rental: Rental): Promise<number> => {
 
 describe('a rental that is stopped and keeps its GPUs', () => {
   it('is off, costs the same, and comes on again as it was', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     expect(await stop(tenant, rental, false)).toMatchObject({
       task: 'stop',
       power: 'changing',
       gpuHeld: true,
     });
-    const off = await reconcileToIdle(world, rental);
+    const off = await reconcileToIdle(harness, rental);
     expect(off).toMatchObject({ status: 'Running', power: 'off', gpuHeld: true, task: null });
     expect((await atEngine(rental))?.power).toBe('off');
     expect(await stop(tenant, rental, false)).toEqual(off);
     await expect(reboot(tenant, rental)).rejects.toMatchObject({ reason: 'RENTAL_IS_OFF' });
-    await world.advance(HOUR_MS);
+    await harness.advance(HOUR_MS);
     await start(tenant, rental);
     await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
-    const on = await reconcileToIdle(world, rental);
+    const on = await reconcileToIdle(harness, rental);
     expect(on).toMatchObject({ status: 'Running', power: 'on', task: null });
     expect(await start(tenant, rental)).toEqual(on);
-    const all = await meters(world, rental);
+    const all = await meters(harness, rental);
     expect(all.map(({ name, state }) => [name, state])).toEqual([['gpu', 'open']]);
     await end(tenant, rental);
   });
 
   it('is rebooted when asked, one thing at a time', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     await reboot(tenant, rental);
     for (const act of [reboot, start, stop]) {
       await expect(act(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
     }
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ power: 'on', task: null });
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'on', task: null });
     await end(tenant, rental);
     await expect(stop(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'ALREADY_TERMINATED' });
   });
 });
 
 describe('a rental that gives its GPUs back', () => {
   it('pays for its disk alone, frees what it had, and has others when it is started', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { gpuCount: 2 });
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { gpuCount: 2 });
     const free = await freeBeside(rental);
     await stop(tenant, rental);
-    const off = await reconcileToIdle(world, rental);
+    const off = await reconcileToIdle(harness, rental);
     expect(off).toMatchObject({ status: 'Running', power: 'off', gpuHeld: false, allocationId: null });
     expect(await freeBeside(rental)).toBe(free + 2);
     expect(await machineOf(rental)).toMatchObject({ allocationId: null, gpuAddresses: [] });
     expect(await atEngine(rental)).toMatchObject({ power: 'off', gpuPciAddresses: [], ports: [] });
     expect(await stop(tenant, rental)).toEqual(off);
-    await world.advance(3 * HOUR_MS);
-    await world.sweepMeters();
+    await harness.advance(3 * HOUR_MS);
+    await harness.sweepMeters();
     const pending = await start(tenant, rental);
     expect(pending).toMatchObject({ status: 'Pending', task: 'provision', gpuHeld: false });
-    const on = await reconcileUntil(world, rental, { until: 'Running' });
+    const on = await reconcileUntil(harness, rental, { until: 'Running' });
     expect(on).toMatchObject({ power: 'on', gpuHeld: true, startedAt: rental.startedAt });
     const machine = await machineOf(rental);
-    await world.advance(BOOTED_MS);
+    await harness.advance(BOOTED_MS);
     const target = {
       host: machine.address ?? '',
       port: machine.ports.find(({ internalPort }) => internalPort === 22)?.externalPort ?? 0,
@@ -140,9 +143,9 @@ describe('a rental that gives its GPUs back', () => {
       hostKey: machine.hostKey,
     };
     expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
-    await world.advance(HOUR_MS);
+    await harness.advance(HOUR_MS);
     const { finalCost } = await end(tenant, rental);
-    const all = await meters(world, rental);
+    const all = await meters(harness, rental);
     expect(all.map(({ name, state }) => [name, state])).toEqual([
       ['gpu', 'closed'],
       ['disk-1', 'closed'],
@@ -159,82 +162,82 @@ describe('a rental that gives its GPUs back', () => {
       0n,
     );
     expect(finalCost).toBe(cost);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
-    expect(await world.balance(tenant.orgId)).toMatchObject({ balance: usd(1_000) - cost, held: 0n });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
+    expect(await harness.balance(tenant.orgId)).toMatchObject({ balance: usd(1_000) - cost, held: 0n });
   });
 
   it('costs from the moment its engine has it on again, whoever its system lets in, and keeps the keys it had', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { customPorts: [8080] });
-    const { driver } = world.engines.live;
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { customPorts: [8080] });
+    const { driver } = harness.engines.live;
     // Its system is its tenant's: here it lets in one key alone, and that is not the platform's.
     const own = newSshPair();
     await driver.setKeys(await machineOf(rental), [own.publicKey], never);
     await stop(tenant, rental);
-    await reconcileToIdle(world, rental);
+    await reconcileToIdle(harness, rental);
     await start(tenant, rental);
-    const saboteur = createFaultyDriver(world);
-    await reconcileUntil(world, rental, { until: 'Running', saboteur });
+    const saboteur = createFaultyDriver(harness);
+    await reconcileUntil(harness, rental, { until: 'Running', saboteur });
     expect(saboteur.seen).not.toContain('setKeys');
     const machine = await machineOf(rental);
-    const begun = (await meters(world, rental)).find(({ name }) => name === 'gpu-2');
-    const kept = await world.engines.live.memory.read(machine);
+    const started = (await meters(harness, rental)).find(({ name }) => name === 'gpu-2');
+    const kept = await harness.engines.live.memory.read(machine);
     expect(kept?.machine).toMatchObject({ sshKeys: [own.publicKey], ports: machine.ports });
     // Nothing of it ran unpaid, and nobody waited for it to boot.
-    expect(begun?.openedAt.getTime()).toBe(kept?.machine.onSinceMs);
+    expect(started?.openedAt.getTime()).toBe(kept?.machine.onSinceMs);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('stays off, with its disk and without a hold, where there is no room on its host', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { gpuCount: 8 });
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { gpuCount: 8 });
     await stop(tenant, rental);
-    await reconcileToIdle(world, rental);
-    const { held } = await world.balance(tenant.orgId);
+    await reconcileToIdle(harness, rental);
+    const { held } = await harness.balance(tenant.orgId);
     // Somebody else takes all that there is.
-    const others = await world.tenant({ balanceUsd: 10_000 });
+    const others = await harness.tenant({ balanceUsd: 10_000 });
     const taken: Rental[] = [];
     while ((await freeBeside(rental)) > 0)
-      taken.push(await startRunningRental(world, others, { gpuCount: 8 }));
+      taken.push(await startRunningRental(harness, others, { gpuCount: 8 }));
     await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
-    expect((await viewOf(world, rental)).rental).toMatchObject({
+    expect((await viewOf(harness, rental)).rental).toMatchObject({
       status: 'Running',
       power: 'off',
       task: null,
     });
-    expect((await world.balance(tenant.orgId)).held).toBe(held);
+    expect((await harness.balance(tenant.orgId)).held).toBe(held);
     for (const other of taken) {
       await end(others, other);
-      await reconcileUntil(world, other, { until: 'Terminated' });
+      await reconcileUntil(harness, other, { until: 'Terminated' });
     }
     await start(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('stays off, with its disk and without a hold, where the start fails, and can be started again', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     await stop(tenant, rental);
-    await reconcileToIdle(world, rental);
+    await reconcileToIdle(harness, rental);
     const free = await freeBeside(rental);
-    const { held } = await world.balance(tenant.orgId);
+    const { held } = await harness.balance(tenant.orgId);
     await start(tenant, rental);
-    const saboteur = createFaultyDriver(world);
+    const saboteur = createFaultyDriver(harness);
     saboteur.plan({ at: 'setGpus', when: 'after', kind: 'failed' });
-    const failed = await reconcileUntil(world, rental, { until: 'Running', saboteur });
+    const failed = await reconcileUntil(harness, rental, { until: 'Running', saboteur });
     expect(failed.statusReason).toContain('could not be started');
     // Giving back what it took is tried until it is done.
     saboteur.plan({ at: 'stop', when: 'before', kind: 'failed', times: 3 });
     for (let round = 0; round < 20 && !saboteur.spent(); round += 1) {
-      await reconcileRental(reconcileDepsOf(world, { saboteur }), rental.orgId, rental.id, never);
-      await world.advance(30_000);
+      await reconcileRental(reconcileDepsOf(harness, { saboteur }), rental.orgId, rental.id, never);
+      await harness.advance(30_000);
     }
     expect(saboteur.spent()).toBe(true);
-    const off = await reconcileToIdle(world, rental);
+    const off = await reconcileToIdle(harness, rental);
     expect(off).toMatchObject({
       status: 'Running',
       power: 'off',
@@ -243,101 +246,101 @@ describe('a rental that gives its GPUs back', () => {
       allocationId: null,
     });
     expect(await freeBeside(rental)).toBe(free);
-    expect((await world.balance(tenant.orgId)).held).toBe(held);
-    expect((await meters(world, rental)).map(({ name, state }) => [name, state])).toEqual([
+    expect((await harness.balance(tenant.orgId)).held).toBe(held);
+    expect((await meters(harness, rental)).map(({ name, state }) => [name, state])).toEqual([
       ['gpu', 'closed'],
       ['disk-1', 'open'],
     ]);
     await start(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Running' });
-    expect((await viewOf(world, rental)).terms).toHaveLength(2);
+    await reconcileUntil(harness, rental, { until: 'Running' });
+    expect((await viewOf(harness, rental)).terms).toHaveLength(2);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('and whose GPUs cannot be taken out stays as it was, and has its ports when it is started again', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { customPorts: [8080] });
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { customPorts: [8080] });
     const { ports } = await machineOf(rental);
     await stop(tenant, rental);
-    const saboteur = createFaultyDriver(world);
+    const saboteur = createFaultyDriver(harness);
     saboteur.plan({ at: 'setGpus', when: 'before', kind: 'failed' });
-    await reconcileRental(reconcileDepsOf(world, { saboteur }), rental.orgId, rental.id, never);
+    await reconcileRental(reconcileDepsOf(harness, { saboteur }), rental.orgId, rental.id, never);
     expect(saboteur.spent()).toBe(true);
-    const reconciler = createInventoryReconciler(world);
-    await advanceComparing(world, reconciler, 20_000);
-    const off = (await viewOf(world, rental)).rental;
+    const reconciler = createInventoryReconciler(harness);
+    await advanceComparing(harness, reconciler, 20_000);
+    const off = (await viewOf(harness, rental)).rental;
     expect(off).toMatchObject({ status: 'Running', power: 'off', gpuHeld: true, task: null });
     await start(tenant, rental);
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ power: 'on', task: null });
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'on', task: null });
     expect(await atEngine(rental)).toMatchObject({ power: 'on', ports });
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('is not started without the money for it', async () => {
-    const tenant = await world.tenant({ balanceUsd: 6 });
-    const rental = await startRunningRental(world, tenant);
-    await world.advance(45 * 60_000);
+    const tenant = await harness.tenant({ balanceUsd: 6 });
+    const rental = await startRunningRental(harness, tenant);
+    await harness.advance(45 * 60_000);
     await stop(tenant, rental);
-    await reconcileToIdle(world, rental);
+    await reconcileToIdle(harness, rental);
     const free = await freeBeside(rental);
     await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
     expect(await freeBeside(rental)).toBe(free);
-    expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', power: 'off' });
+    expect((await viewOf(harness, rental)).rental).toMatchObject({ status: 'Running', power: 'off' });
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('is ended while it is off, and while it is being started', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     for (const startFirst of [false, true]) {
-      const rental = await startRunningRental(world, tenant);
+      const rental = await startRunningRental(harness, tenant);
       await stop(tenant, rental);
-      await reconcileToIdle(world, rental);
+      await reconcileToIdle(harness, rental);
       if (startFirst) await start(tenant, rental);
       await end(tenant, rental);
-      await reconcileUntil(world, rental, { until: 'Terminated' });
-      expect((await world.balance(tenant.orgId)).held).toBe(0n);
+      await reconcileUntil(harness, rental, { until: 'Terminated' });
+      expect((await harness.balance(tenant.orgId)).held).toBe(0n);
     }
   });
 
   it('does all of it for nothing in test mode', async () => {
-    const tenant = await world.tenant({ balanceUsd: 0 });
-    await world.watch();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'test'), { until: 'Running' });
+    const tenant = await harness.tenant({ balanceUsd: 0 });
+    await harness.watch();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'test'), { until: 'Running' });
     await stop(tenant, rental);
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: false });
-    await world.advance(HOUR_MS);
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'off', gpuHeld: false });
+    await harness.advance(HOUR_MS);
     await start(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Running' });
-    await world.advance(HOUR_MS);
+    await reconcileUntil(harness, rental, { until: 'Running' });
+    await harness.advance(HOUR_MS);
     expect(await end(tenant, rental)).toMatchObject({ finalCost: 0n });
-    expect((await meters(world, rental)).map(({ name }) => name)).toEqual(['gpu', 'disk-1', 'gpu-2']);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect((await meters(harness, rental)).map(({ name }) => name)).toEqual(['gpu', 'disk-1', 'gpu-2']);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('is refused of a term, which is paid for to its end', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { termType: 'reserved', termPeriodDays: 1 });
     await expect(stop(tenant, rental)).rejects.toMatchObject({ reason: 'RELEASE_NOT_SUPPORTED' });
     await stop(tenant, rental, false);
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: true });
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'off', gpuHeld: true });
     await end(tenant, rental);
   });
 
   it('does each of it once when several ask and several work at once', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     const stops = await Promise.allSettled([1, 2, 3].map(() => stop(tenant, rental)));
     expect(stops.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    await Promise.all([1, 2, 3].map(() => reconcileToIdle(world, rental)));
+    await Promise.all([1, 2, 3].map(() => reconcileToIdle(harness, rental)));
     const starts = await Promise.allSettled([1, 2, 3].map(() => start(tenant, rental)));
     expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    await reconcileUntil(world, rental, { until: 'Running', workers: 3 });
-    expect((await meters(world, rental)).map(({ name }) => name)).toEqual(['gpu', 'disk-1', 'gpu-2']);
+    await reconcileUntil(harness, rental, { until: 'Running', workers: 3 });
+    expect((await meters(harness, rental)).map(({ name }) => name)).toEqual(['gpu', 'disk-1', 'gpu-2']);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 });

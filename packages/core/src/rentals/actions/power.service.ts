@@ -67,14 +67,14 @@ function startTask(
 export async function stopRental(
   tx: Tx,
   { rental, terms }: RentalView,
-  wish: { readonly release: boolean; readonly actor: Actor; readonly because?: TaskOptions['because'] },
+  request: { readonly release: boolean; readonly actor: Actor; readonly because?: TaskOptions['because'] },
 ): Promise<Rental> {
   requireNoTask(rental, 'stop');
-  const { release, because } = wish;
+  const { release, because } = request;
   if (release) requireGpusReleasable(rental, terms);
   if (rental.power === 'off' && (!release || !rental.gpuHeld)) return rental;
   const options = { ...(release ? { release } : {}), ...(because === undefined ? {} : { because }) };
-  return startTask(tx, rental, 'stop', { options, actor: wish.actor });
+  return startTask(tx, rental, 'stop', { options, actor: request.actor });
 }
 
 function requireGpusReleasable(rental: Rental, terms: RentalView['terms']): void {
@@ -90,11 +90,14 @@ function requireGpusReleasable(rental: Rental, terms: RentalView['terms']): void
 export async function rebootRental(
   tx: Tx,
   { rental }: RentalView,
-  wish: { readonly force: boolean; readonly actor: Actor },
+  request: { readonly force: boolean; readonly actor: Actor },
 ): Promise<Rental> {
   requireNoTask(rental, 'reboot');
   if (rental.power === 'off') throw new Fault('RENTAL_IS_OFF');
-  return startTask(tx, rental, 'reboot', { options: wish.force ? { force: true } : {}, actor: wish.actor });
+  return startTask(tx, rental, 'reboot', {
+    options: request.force ? { force: true } : {},
+    actor: request.actor,
+  });
 }
 
 /**
@@ -105,13 +108,13 @@ export async function rebootRental(
 export async function startRental(
   tx: Tx,
   view: RentalView,
-  wish: { readonly actor: Actor },
+  request: { readonly actor: Actor },
 ): Promise<Rental> {
   const { rental } = view;
   requireNoTask(rental, 'start');
   if (rental.power === 'on') return rental;
-  if (rental.gpuHeld) return startTask(tx, rental, 'start', { options: {}, actor: wish.actor });
-  return startReleased(tx, view, wish.actor);
+  if (rental.gpuHeld) return startTask(tx, rental, 'start', { options: {}, actor: request.actor });
+  return startReleased(tx, view, request.actor);
 }
 
 async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Rental> {
@@ -162,7 +165,7 @@ async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
   if (waiting === undefined) await insertTerm(tx, orgId, rental, term);
   const amount = initialHold(term.price, HOLD_WINDOW_MS);
   if (amount === 0n) return;
-  const [answer] = await applyLedger(tx, [
+  const [response] = await applyLedger(tx, [
     {
       do: 'hold',
       orgId,
@@ -174,7 +177,7 @@ async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
       ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
     },
   ]);
-  await saveTerm(tx, orgId, id, term.seq, { holdId: requireLedgerSuccess(answer).holdId });
+  await saveTerm(tx, orgId, id, term.seq, { holdId: requireLedgerSuccess(response).holdId });
 }
 
 const noTask = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;

@@ -16,15 +16,15 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** What becomes of rentals when their organisation is suspended together with its work. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
-afterEach(() => expectConsistent(world));
+afterAll(() => harness.drop());
+afterEach(() => expectConsistent(harness));
 
 const setStatus = ({ orgId }: Tenant, status: 'suspended' | 'active') =>
-  world.rows(
+  harness.rows(
     `update organisations set status = '${status}',
             suspended_reason = ${status === 'suspended' ? "'abuse'" : 'null'},
             suspended_at = ${status === 'suspended' ? 'now()' : 'null'}
@@ -33,65 +33,65 @@ const setStatus = ({ orgId }: Tenant, status: 'suspended' | 'active') =>
 
 async function suspend(tenant: Tenant): Promise<number> {
   await setStatus(tenant, 'suspended');
-  return world.run((tx) => runningWork.end(tx, tenant.orgId));
+  return harness.run((tx) => runningWork.end(tx, tenant.orgId));
 }
 
 /** By two workers at once. */
 const sweep = () =>
-  Promise.all([1, 2].map(() => executeRequiredActions(world.db, { log: quiet, limit: 20 })));
+  Promise.all([1, 2].map(() => executeRequiredActions(harness.db, { log: quiet, limit: 20 })));
 
-const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(world, rental)).rental;
+const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(harness, rental)).rental;
 
 const reason = 'Its organisation was suspended by the operator.';
 
 describe('an organisation that is suspended with its work', () => {
   it('has every rental of every kind ended, also those that do not run yet and those in test mode', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const up: Rental[] = [];
     for (const { kind } of kinds) {
-      up.push(await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' }));
+      up.push(await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' }));
     }
-    const pending = await world.rent(tenant, 'live');
-    const test = await world.rent(tenant, 'test');
+    const pending = await harness.rent(tenant, 'live');
+    const test = await harness.rent(tenant, 'test');
     const all = [...up, pending, test];
-    await world.advance(HOUR_MS);
+    await harness.advance(HOUR_MS);
 
     expect(await suspend(tenant)).toBe(all.length);
-    expect(await world.run((tx) => runningWork.end(tx, tenant.orgId)), 'asked for again').toBe(0);
+    expect(await harness.run((tx) => runningWork.end(tx, tenant.orgId)), 'asked for again').toBe(0);
     await sweep();
 
     for (const rental of all) {
       expect(await rowOf(rental)).toMatchObject({ status: 'Terminating', endReason: reason });
-      await reconcileUntil(world, rental, { until: 'Terminated' });
+      await reconcileUntil(harness, rental, { until: 'Terminated' });
     }
-    expect(await world.paid(tenant.orgId, causeOfRental(pending))).toBe(0n);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
-    expect(await world.run((tx) => runningWork.end(tx, tenant.orgId)), 'when nothing is left').toBe(0);
+    expect(await harness.paid(tenant.orgId, causeOfRental(pending))).toBe(0n);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+    expect(await harness.run((tx) => runningWork.end(tx, tenant.orgId)), 'when nothing is left').toBe(0);
   });
 
   it('owes nothing of a term that has not run out', async () => {
-    await world.offerTerm(30);
-    const tenant = await world.tenant({ balanceUsd: 10_000 });
-    const rental = await startRunningRental(world, tenant, {
+    await harness.offerTerm(30);
+    const tenant = await harness.tenant({ balanceUsd: 10_000 });
+    const rental = await startRunningRental(harness, tenant, {
       termType: 'reserved',
       termPeriodDays: 30,
       convertToOnDemandOnExpiry: false,
     });
-    await world.advance(DAY_MS);
+    await harness.advance(DAY_MS);
     await suspend(tenant);
     await sweep();
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    const paid = await world.paid(tenant.orgId, causeOfRental(rental));
-    await world.advance(40 * DAY_MS);
-    await world.sweepMeters();
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(paid);
-    const { balance, held, available } = await world.balance(tenant.orgId);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    const paid = await harness.paid(tenant.orgId, causeOfRental(rental));
+    await harness.advance(40 * DAY_MS);
+    await harness.sweepMeters();
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(paid);
+    const { balance, held, available } = await harness.balance(tenant.orgId);
     expect({ held, available }).toEqual({ held: 0n, available: balance });
   });
 
   it('keeps what it has when the suspension is lifted before anybody came to end it', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     await suspend(tenant);
     await setStatus(tenant, 'active');
     await sweep();
@@ -99,29 +99,29 @@ describe('an organisation that is suspended with its work', () => {
   });
 
   it('keeps what it has when it is suspended anew without its work, whatever was asked for before', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant);
     await suspend(tenant);
     await setStatus(tenant, 'active');
-    await world.run((tx) => runningWork.callOff(tx, tenant.orgId));
+    await harness.run((tx) => runningWork.callOff(tx, tenant.orgId));
     await setStatus(tenant, 'suspended');
     await sweep();
     expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'on' });
     expect(await suspend(tenant), 'suspended again').toBe(1);
     await sweep();
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('takes nothing from anybody else', async () => {
-    const [guilty, other] = [await world.tenant(), await world.tenant()];
+    const [guilty, other] = [await harness.tenant(), await harness.tenant()];
     const rentals = [
-      await startRunningRental(world, guilty),
-      await startRunningRental(world, other),
+      await startRunningRental(harness, guilty),
+      await startRunningRental(harness, other),
     ] as const;
     expect(await suspend(guilty)).toBe(1);
     await sweep();
     expect(await rowOf(rentals[1])).toMatchObject({ status: 'Running' });
     expect(await rowOf(rentals[0])).toMatchObject({ status: 'Terminating' });
-    await reconcileUntil(world, rentals[0], { until: 'Terminated' });
+    await reconcileUntil(harness, rentals[0], { until: 'Terminated' });
   });
 });

@@ -48,12 +48,12 @@ export interface TerminateRentalRequest {
 export async function terminateOwnRental(
   tx: Tx,
   call: CallContext,
-  wish: TerminateRentalRequest,
+  request: TerminateRentalRequest,
 ): Promise<Receipt> {
-  const { rental } = await requireOwnRental(tx, call, wish.rentalId, [wish.kind], authorizeTermination);
+  const { rental } = await requireOwnRental(tx, call, request.rentalId, [request.kind], authorizeTermination);
   requireNotPrivateCloud(rental);
   // An empty reason is none.
-  const reason = wish.reason || 'Ended by its tenant.';
+  const reason = request.reason || 'Ended by its tenant.';
   const receipt = await terminateRental(tx, call.orgId, rental.id, { actor: call.cause.actor, reason });
   await auditTermination(tx, call.cause, rental, { receipt, reason });
   return receipt;
@@ -66,16 +66,16 @@ export async function terminateOwnRental(
 export async function terminateAnyRental(
   tx: Tx,
   cause: AuditContext,
-  wish: { readonly rentalId: number; readonly reason: string },
+  request: { readonly rentalId: number; readonly reason: string },
 ): Promise<Receipt> {
-  const rental = await findAnyRental(tx, wish.rentalId);
+  const rental = await findAnyRental(tx, request.rentalId);
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
   const receipt = await terminateRental(tx, rental.orgId, rental.id, {
     actor: cause.actor,
     reason: 'Ended by the operator.',
     rest: 'waived',
   });
-  await auditTermination(tx, cause, rental, { receipt, reason: wish.reason });
+  await auditTermination(tx, cause, rental, { receipt, reason: request.reason });
   return receipt;
 }
 

@@ -30,21 +30,21 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** How rentals end, by anybody and by the clock, and what they have cost then, to the nano-USD. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
-  await world.offerTerm(1);
-  await world.offerTerm(30);
+  harness = await createRentalHarness();
+  await harness.offerTerm(1);
+  await harness.offerTerm(30);
 });
-afterAll(() => world.drop());
-afterEach(() => expectConsistent(world));
+afterAll(() => harness.drop());
+afterEach(() => expectConsistent(harness));
 
 const end = (tenant: Tenant, rental: Rental, reason = 'done'): Promise<Receipt> =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason, actor: tenant.call('live').cause.actor }),
   );
 
-const paid = (rental: Rental): Promise<bigint> => world.paid(rental.orgId, causeOfRental(rental));
+const paid = (rental: Rental): Promise<bigint> => harness.paid(rental.orgId, causeOfRental(rental));
 
 /** Nothing is set aside any more, and all that is gone is what the rental cost. */
 async function expectSettled(
@@ -55,7 +55,7 @@ async function expectSettled(
 ): Promise<void> {
   expect(await paid(rental)).toBe(cost);
   const left = before - cost;
-  expect(await world.balance(tenant.orgId)).toEqual({ balance: left, held: 0n, available: left });
+  expect(await harness.balance(tenant.orgId)).toEqual({ balance: left, held: 0n, available: left });
 }
 
 const reserved = (termPeriodDays: number, convert: boolean) =>
@@ -63,45 +63,47 @@ const reserved = (termPeriodDays: number, convert: boolean) =>
 
 describe('a rental that its tenant ends', () => {
   it('costs what ran, and ending it again answers the same receipt', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { gpuCount: 2 });
-    await advanceUntil(world, rental, later(rental.startedAt, 90 * MINUTE_MS + 1));
-    await world.sweepMeters();
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { gpuCount: 2 });
+    await advanceUntil(harness, rental, later(rental.startedAt, 90 * MINUTE_MS + 1));
+    await harness.sweepMeters();
     const receipt = await end(tenant, rental);
-    const { price } = (await viewOf(world, rental)).terms[0] ?? expect.fail('It has no term.');
+    const { price } = (await viewOf(harness, rental)).terms[0] ?? expect.fail('It has no term.');
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     expect(receipt).toMatchObject({
       finalCost: meteredTotal(rateOf(price), ranMs),
-      billingStoppedAt: world.clock.now(),
+      billingStoppedAt: harness.clock.now(),
       commitment: null,
       rental: { status: 'Terminating', task: 'release', endReason: 'done' },
     });
-    await world.clock.advance(5_000);
+    await harness.clock.advance(5_000);
     expect(await end(tenant, rental, 'again')).toEqual(receipt);
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(await end(tenant, rental)).toEqual({ ...receipt, rental: over });
     await expectSettled(tenant, rental, receipt.finalCost);
-    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'terminating')).toHaveLength(1);
+    expect((await rentalEventTypes(harness, rental)).filter((type) => type === 'terminating')).toHaveLength(
+      1,
+    );
   });
 
   it('costs nothing before it was proven usable', async () => {
-    const tenant = await world.tenant();
-    const rental = await world.rent(tenant, 'live', { gpuCount: 8 });
-    expect((await world.balance(tenant.orgId)).held).toBeGreaterThan(0n);
+    const tenant = await harness.tenant();
+    const rental = await harness.rent(tenant, 'live', { gpuCount: 8 });
+    expect((await harness.balance(tenant.orgId)).held).toBeGreaterThan(0n);
     const receipt = await end(tenant, rental);
     expect(receipt).toMatchObject({ billingStoppedAt: null, finalCost: 0n, commitment: null });
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, 0n);
   });
 
   it('reserved for 30 days and ended after one hour costs what was quoted, to the nano-USD', async () => {
-    const tenant = await world.tenant({ balanceUsd: 20_000 });
-    const rental = await startRunningRental(world, tenant, { gpuCount: 3, ...reserved(30, true) });
-    const [term] = (await viewOf(world, rental)).terms;
+    const tenant = await harness.tenant({ balanceUsd: 20_000 });
+    const rental = await startRunningRental(harness, tenant, { gpuCount: 3, ...reserved(30, true) });
+    const [term] = (await viewOf(harness, rental)).terms;
     const price = term?.price ?? expect.fail('It has no term.');
     expect(term?.endsAt).toEqual(later(rental.startedAt, 30 * DAY_MS));
-    await advanceUntil(world, rental, later(rental.startedAt, HOUR_MS));
-    await world.sweepMeters();
+    await advanceUntil(harness, rental, later(rental.startedAt, HOUR_MS));
+    await harness.sweepMeters();
     const receipt = await end(tenant, rental);
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     const quoted = costOfDuration(price, ranMs);
@@ -112,25 +114,25 @@ describe('a rental that its tenant ends', () => {
     expect(refundPercentage).toBe(50);
     expect(used + owed + refund).toBe(whole);
     expect(used + owed).toBe(quoted);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, quoted, usd(20_000));
   });
 
   it('ends once, and costs once, however many end it, stop it and look at its clock at once', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { ttlSeconds: 3_600 });
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { ttlSeconds: 3_600 });
     const expiresAt = rental.expiresAt ?? expect.fail('It has no time to live.');
-    await world.advance(expiresAt.getTime() - world.clock.nowMs());
-    const stop = world.run(async (tx) => {
+    await harness.advance(expiresAt.getTime() - harness.clock.nowMs());
+    const stop = harness.run(async (tx) => {
       const view = await lockRentalView(tx, tenant.orgId, rental.id);
       return stopRental(tx, view, { release: true, actor: tenant.call('live').cause.actor });
     });
     const all = await Promise.allSettled([
       end(tenant, rental),
-      reconcileToIdle(world, rental),
+      reconcileToIdle(harness, rental),
       stop,
       end(tenant, rental),
-      reconcileToIdle(world, rental),
+      reconcileToIdle(harness, rental),
       end(tenant, rental),
     ]);
     for (const outcome of all) {
@@ -138,35 +140,37 @@ describe('a rental that its tenant ends', () => {
         expect(outcome.reason).toMatchObject({ reason: expect.stringMatching(/^ACTION_|^ALREADY_/) });
       }
     }
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     const receipts = await Promise.all([end(tenant, rental), end(tenant, rental)]);
     const ranMs = expiresAt.getTime() - (rental.startedAt?.getTime() ?? 0);
-    const [meter] = await meters(world, rental);
+    const [meter] = await meters(harness, rental);
     const cost = meteredTotal(meter?.ratePerHour ?? nanoUsd(0n), ranMs);
     expect(receipts.map(({ finalCost }) => finalCost)).toEqual([cost, cost]);
     await expectSettled(tenant, rental, cost);
-    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'terminating')).toHaveLength(1);
+    expect((await rentalEventTypes(harness, rental)).filter((type) => type === 'terminating')).toHaveLength(
+      1,
+    );
   });
 });
 
 describe('a term that runs out', () => {
   it('ends the rental where nothing was said to follow, told a day and an hour before, each once', async () => {
-    const tenant = await world.tenant({ balanceUsd: 20_000 });
-    const rental = await startRunningRental(world, tenant, reserved(30, false));
+    const tenant = await harness.tenant({ balanceUsd: 20_000 });
+    const rental = await startRunningRental(harness, tenant, reserved(30, false));
     const endsAt = later(rental.startedAt, 30 * DAY_MS);
-    await advanceUntil(world, rental, later(endsAt, -25 * HOUR_MS));
-    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running']);
+    await advanceUntil(harness, rental, later(endsAt, -25 * HOUR_MS));
+    expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running']);
     for (const before of [24 * HOUR_MS, 20 * HOUR_MS, HOUR_MS, MINUTE_MS]) {
-      await advanceUntil(world, rental, later(endsAt, -before));
-      await reconcileToIdle(world, rental);
+      await advanceUntil(harness, rental, later(endsAt, -before));
+      await reconcileToIdle(harness, rental);
     }
-    await world.sweepMeters();
-    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring', 'expiring']);
+    await harness.sweepMeters();
+    expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring', 'expiring']);
     // Nobody looks for a while: the term ends when it ends all the same.
-    await world.advance(HOUR_MS);
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    await harness.advance(HOUR_MS);
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toBe('Its reserved term ended.');
-    const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
+    const [{ price } = expect.fail('It has no term.')] = (await viewOf(harness, rental)).terms;
     const whole = BigInt(price.reserve?.committedNanoUsd ?? 0);
     await expectSettled(tenant, rental, whole, usd(20_000));
     expect(await end(tenant, rental)).toMatchObject({
@@ -174,22 +178,22 @@ describe('a term that runs out', () => {
       billingStoppedAt: endsAt,
       commitment: null,
     });
-    expect((await rentalEventTypes(world, rental)).slice(4)).toEqual(['terminating', 'terminated']);
+    expect((await rentalEventTypes(harness, rental)).slice(4)).toEqual(['terminating', 'terminated']);
   });
 
   it('goes on at the price on demand that was frozen with it, without a gap, told once', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, reserved(1, true));
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
-    await advanceUntil(world, rental, later(endsAt, 10 * MINUTE_MS));
-    await Promise.all([reconcileToIdle(world, rental), reconcileToIdle(world, rental)]);
-    const { terms } = await viewOf(world, rental);
+    await advanceUntil(harness, rental, later(endsAt, 10 * MINUTE_MS));
+    await Promise.all([reconcileToIdle(harness, rental), reconcileToIdle(harness, rental)]);
+    const { terms } = await viewOf(harness, rental);
     expect(terms.map(({ termType, effectiveAt }) => [termType, effectiveAt])).toEqual([
       ['reserved', rental.startedAt],
       ['on-demand', endsAt],
     ]);
-    await world.sweepMeters();
-    await advanceUntil(world, rental, later(endsAt, 2 * HOUR_MS));
+    await harness.sweepMeters();
+    await advanceUntil(harness, rental, later(endsAt, 2 * HOUR_MS));
     const receipt = await end(tenant, rental);
     const [first, second] = terms;
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - endsAt.getTime();
@@ -198,34 +202,34 @@ describe('a term that runs out', () => {
       meteredTotal(rateOf(second?.price ?? expect.fail('It did not go on.')), ranMs);
     expect(second?.price.rateNanoUsdPerHour).toBe(first?.price.reserve?.onDemandNanoUsdPerHour);
     expect(receipt).toMatchObject({ finalCost: cost, commitment: null });
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, cost);
-    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'converted')).toHaveLength(1);
+    expect((await rentalEventTypes(harness, rental)).filter((type) => type === 'converted')).toHaveLength(1);
   });
 
   it('ends the rental where the money to go on is not there, and costs nothing after it', async () => {
-    const tenant = await world.tenant({ balanceUsd: 77 });
-    const rental = await startRunningRental(world, tenant, reserved(1, true));
+    const tenant = await harness.tenant({ balanceUsd: 77 });
+    const rental = await startRunningRental(harness, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
-    await advanceUntil(world, rental, later(endsAt, 5 * MINUTE_MS));
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    await advanceUntil(harness, rental, later(endsAt, 5 * MINUTE_MS));
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('does not cover going on');
-    const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
+    const [{ price } = expect.fail('It has no term.')] = (await viewOf(harness, rental)).terms;
     await expectSettled(tenant, rental, BigInt(price.reserve?.committedNanoUsd ?? 0), usd(77));
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
   });
 
   it('holds no lock of the ledger while it ends a rental that cannot go on', async () => {
-    const tenant = await world.tenant({ balanceUsd: 77 });
-    const rental = await startRunningRental(world, tenant, reserved(1, true));
+    const tenant = await harness.tenant({ balanceUsd: 77 });
+    const rental = await startRunningRental(harness, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
-    await world.advance(endsAt.getTime() - world.clock.nowMs());
-    const other = await world.database.connect();
+    await harness.advance(endsAt.getTime() - harness.clock.nowMs());
+    const other = await harness.database.connect();
     try {
       // The end needs this row. While it waits for the row, money of the organisation must not wait for the end.
       await other.query('begin');
       await other.query('select 1 from rental_machines where rental_id = $1 for update', [toUuid(rental.id)]);
-      const ending = reconcileToIdle(world, rental);
+      const ending = reconcileToIdle(harness, rental);
       await eventually({ what: 'the end to wait for the machine' }, async () => {
         const { rows } = await other.query(
           `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -239,7 +243,7 @@ describe('a term that runs out', () => {
     } finally {
       await other.end();
     }
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 });
 
@@ -249,86 +253,86 @@ describe('an extension', () => {
     limits: { maxRentalSeconds: null },
   });
   const extend = (tenant: Tenant, rental: Rental, days: number) =>
-    world.run(async (tx) =>
+    harness.run(async (tx) =>
       extendTerm(tx, await lockRentalView(tx, tenant.orgId, rental.id), days, byTenant(tenant)),
     );
 
   it('is set aside at once, begins where the last term ended, and costs its whole price', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, reserved(1, false));
-    const { held } = await world.balance(tenant.orgId);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, reserved(1, false));
+    const { held } = await harness.balance(tenant.orgId);
     await extend(tenant, rental, 1);
-    expect((await world.balance(tenant.orgId)).held).toBe(2n * held);
-    const [known] = await world.rows<{ frees_at: Date }>(
+    expect((await harness.balance(tenant.orgId)).held).toBe(2n * held);
+    const [known] = await harness.rows<{ frees_at: Date }>(
       `select frees_at from allocations where external_id = '${toUuid(rental.id)}' and state = 'live'`,
     );
     expect(known?.frees_at).toEqual(later(rental.startedAt, 2 * DAY_MS));
     const firstEnd = later(rental.startedAt, DAY_MS);
-    await advanceUntil(world, rental, later(firstEnd, HOUR_MS));
-    const { terms } = await viewOf(world, rental);
+    await advanceUntil(harness, rental, later(firstEnd, HOUR_MS));
+    const { terms } = await viewOf(harness, rental);
     expect(terms.map(({ effectiveAt, endsAt }) => [effectiveAt, endsAt])).toEqual([
       [rental.startedAt, firstEnd],
       [firstEnd, later(firstEnd, DAY_MS)],
     ]);
-    await world.advance(2 * DAY_MS);
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    await harness.advance(2 * DAY_MS);
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toBe('Its reserved term ended.');
     await expectSettled(tenant, rental, 2n * held);
   });
 
   it('that never began is given back when the rental ends', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, reserved(1, true));
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, reserved(1, true));
     await extend(tenant, rental, 1);
-    await advanceUntil(world, rental, later(rental.startedAt, HOUR_MS));
+    await advanceUntil(harness, rental, later(rental.startedAt, HOUR_MS));
     const { finalCost, commitment } = await end(tenant, rental);
-    const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
+    const [{ price } = expect.fail('It has no term.')] = (await viewOf(harness, rental)).terms;
     expect(finalCost).toBeLessThan(BigInt(price.reserve?.committedNanoUsd ?? 0));
     expect(commitment).not.toBeNull();
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, finalCost);
   });
 
   it('of a rental that is not up yet begins when its first term has ended', async () => {
-    const tenant = await world.tenant();
-    const accepted = await world.rent(tenant, 'live', reserved(1, true));
+    const tenant = await harness.tenant();
+    const accepted = await harness.rent(tenant, 'live', reserved(1, true));
     await extend(tenant, accepted, 1);
-    const rental = await reconcileUntil(world, accepted, { until: 'Running' });
-    await advanceUntil(world, rental, later(rental.startedAt, DAY_MS));
-    expect((await viewOf(world, rental)).terms[1]?.effectiveAt).toEqual(later(rental.startedAt, DAY_MS));
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running' });
+    await advanceUntil(harness, rental, later(rental.startedAt, DAY_MS));
+    expect((await viewOf(harness, rental)).terms[1]?.effectiveAt).toEqual(later(rental.startedAt, DAY_MS));
     await end(tenant, rental);
   });
 
   it('is refused on demand, after the end, beyond the limit of cost, and without the money', async () => {
-    const tenant = await world.tenant();
-    const onDemand = await startRunningRental(world, tenant);
+    const tenant = await harness.tenant();
+    const onDemand = await startRunningRental(harness, tenant);
     await expect(extend(tenant, onDemand, 1)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
     await end(tenant, onDemand);
-    const poor = await world.tenant({ balanceUsd: 100 });
-    const capped = await world.tenant();
-    const one = await startRunningRental(world, poor, reserved(1, true));
+    const poor = await harness.tenant({ balanceUsd: 100 });
+    const capped = await harness.tenant();
+    const one = await startRunningRental(harness, poor, reserved(1, true));
     await expect(extend(poor, one, 1)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
     await expect(extend(poor, one, 7)).rejects.toMatchObject({ reason: 'RESERVE_OPTION_NOT_FOUND' });
-    const two = await startRunningRental(world, capped, { ...reserved(1, true), maxUsd: 100 });
+    const two = await startRunningRental(harness, capped, { ...reserved(1, true), maxUsd: 100 });
     await expect(extend(capped, two, 1)).rejects.toMatchObject({ reason: 'MAX_USD_EXCEEDED' });
-    await world.clock.advance(DAY_MS);
+    await harness.clock.advance(DAY_MS);
     await expect(extend(capped, two, 1)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
     await end(poor, one);
     await end(capped, two);
   });
 
   it('of a time to live moves its end, and there must be one', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const more = (rental: Rental) =>
-      world.run(async (tx) =>
+      harness.run(async (tx) =>
         extendTtl(tx, await lockRentalView(tx, tenant.orgId, rental.id), 600, byTenant(tenant)),
       );
-    const rental = await startRunningRental(world, tenant, { ttlSeconds: 3_600 });
+    const rental = await startRunningRental(harness, tenant, { ttlSeconds: 3_600 });
     const extended = await more(rental);
     expect(extended.expiresAt).toEqual(later(rental.expiresAt, 600_000));
-    const endless = await startRunningRental(world, tenant);
+    const endless = await startRunningRental(harness, tenant);
     await expect(more(endless)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
-    await world.clock.advance(2 * HOUR_MS);
+    await harness.clock.advance(2 * HOUR_MS);
     await expect(more(rental)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
     await end(tenant, rental);
     await end(tenant, endless);
@@ -340,22 +344,22 @@ describe('limits that the tenant set', () => {
     ['noticed in time', 0],
     ['noticed late', 10 * MINUTE_MS],
   ])('of cost are never exceeded, %s', async (_, lateMs) => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { maxUsd: 1.234567891 });
-    const [meter] = await meters(world, rental);
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { maxUsd: 1.234567891 });
+    const [meter] = await meters(harness, rental);
     const rate = meter?.ratePerHour ?? expect.fail('It has no meter.');
     const lastMs = Number((1_234_567_892n * 3_600_000n - 1n) / rate);
-    await world.advance(later(rental.startedAt, lastMs - 1).getTime() - world.clock.nowMs());
+    await harness.advance(later(rental.startedAt, lastMs - 1).getTime() - harness.clock.nowMs());
     const round = await reconcileRental(
-      reconcileDepsOf(world),
+      reconcileDepsOf(harness),
       rental.orgId,
       rental.id,
       new AbortController().signal,
     );
     expect(round).toMatchObject({ kind: 'wait', until: later(rental.startedAt, lastMs) });
-    await world.advance(1 + lateMs);
-    if (lateMs > 0) await world.sweepMeters();
-    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
+    await harness.advance(1 + lateMs);
+    if (lateMs > 0) await harness.sweepMeters();
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toBe('It reached the most it may cost.');
     const cost = meteredTotal(rate, lastMs);
     expect(cost).toBeLessThanOrEqual(1_234_567_891n);
@@ -364,16 +368,16 @@ describe('limits that the tenant set', () => {
   });
 
   it('of time end it at that instant, however late anyone looks, and once', async () => {
-    const tenant = await world.tenant();
-    const rental = await startRunningRental(world, tenant, { ttlSeconds: 7_200 });
+    const tenant = await harness.tenant();
+    const rental = await startRunningRental(harness, tenant, { ttlSeconds: 7_200 });
     const expiresAt = rental.expiresAt ?? expect.fail('It has no time to live.');
-    await advanceUntil(world, rental, later(expiresAt, -HOUR_MS));
-    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring']);
-    await world.advance(HOUR_MS + 10 * MINUTE_MS);
-    await Promise.all([1, 2, 3].map(() => reconcileUntil(world, rental, { until: 'Terminated' })));
-    const [meter] = await meters(world, rental);
+    await advanceUntil(harness, rental, later(expiresAt, -HOUR_MS));
+    expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring']);
+    await harness.advance(HOUR_MS + 10 * MINUTE_MS);
+    await Promise.all([1, 2, 3].map(() => reconcileUntil(harness, rental, { until: 'Terminated' })));
+    const [meter] = await meters(harness, rental);
     const ranMs = expiresAt.getTime() - (rental.startedAt?.getTime() ?? 0);
     await expectSettled(tenant, rental, meteredTotal(meter?.ratePerHour ?? nanoUsd(0n), ranMs));
-    expect((await rentalEventTypes(world, rental)).slice(3)).toEqual(['terminating', 'terminated']);
+    expect((await rentalEventTypes(harness, rental)).slice(3)).toEqual(['terminating', 'terminated']);
   });
 });

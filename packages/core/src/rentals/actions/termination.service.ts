@@ -61,9 +61,9 @@ export async function lockRentalView(tx: Tx, orgId: OrgId, id: RentalId): Promis
 
 /** Answers the tenant by the same table that the states move by. True: it was done before. */
 export function checkRentalAction(rental: Rental, action: RentalAction): boolean {
-  const verdict = actionDecision(rentalStates, action, rental.status);
-  if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
-  return verdict === 'repeat';
+  const decision = actionDecision(rentalStates, action, rental.status);
+  if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
+  return decision === 'repeat';
 }
 
 /**
@@ -75,29 +75,29 @@ export async function terminateRental(
   tx: Tx,
   orgId: OrgId,
   id: RentalId,
-  wish: TerminationDetails,
+  request: TerminationDetails,
 ): Promise<Receipt> {
   const view = await lockRentalView(tx, orgId, id);
   if (checkRentalAction(view.rental, 'terminate')) {
     return receiptOf(view.rental, view.terms, await metersOf(tx, view.rental));
   }
-  return terminateView(tx, view, wish);
+  return terminateView(tx, view, request);
 }
 
 const REASON_MAX = 255;
 
 /** The same for a view whose lock is held, of a rental that may be ended. */
-export async function terminateView(tx: Tx, view: RentalView, wish: TerminationDetails): Promise<Receipt> {
+export async function terminateView(tx: Tx, view: RentalView, request: TerminationDetails): Promise<Receipt> {
   const { orgId, id, allocationId } = view.rental;
   const now = tx.clock.now();
   const before = await metersOf(tx, view.rental);
-  const at = billingEndsAt(view, before, wish.promised ?? now);
-  const reason = wish.reason.slice(0, REASON_MAX);
+  const at = billingEndsAt(view, before, request.promised ?? now);
+  const reason = request.reason.slice(0, REASON_MAX);
   await endRunningProvisioningStep(tx, orgId, id, { status: 'undone' });
   const ending = await transitionRental(tx, view.rental, {
     to: 'Terminating',
     reason,
-    actor: wish.actor,
+    actor: request.actor,
     changes: {
       task: 'release',
       taskOptions: {},
@@ -108,10 +108,10 @@ export async function terminateView(tx: Tx, view: RentalView, wish: TerminationD
     data: { reason, billingStoppedAt: before.length === 0 ? null : at.toISOString() },
   });
   await markMachinesTerminating(tx, orgId, id, { now });
-  await detachVolumes(tx, ending, wish.actor);
+  await detachVolumes(tx, ending, request.actor);
   if (allocationId !== null) await markReleasing(tx, orgId, allocationId);
   await releaseHolds(tx, { ...view, rental: ending });
-  const meters = await closeMeters(tx, ending, { at, rest: wish.rest ?? 'owed' });
+  const meters = await closeMeters(tx, ending, { at, rest: request.rest ?? 'owed' });
   return receiptOf(ending, view.terms, meters);
 }
 

@@ -13,8 +13,8 @@ afterAll(() => api.close());
 
 /** One that runs. */
 async function plantOne(tenant: Tenant): Promise<number> {
-  const planted = await api.plant(tenant, { live: 5 });
-  const running = planted[4];
+  const inserted = await api.plant(tenant, { live: 5 });
+  const running = inserted[4];
   if (running === undefined) throw new Error('Nothing was planted.');
   return running.wireId;
 }
@@ -105,8 +105,8 @@ describe('PATCH rentals/{id}', () => {
     const [found] = await world.rows<{ wire_id: number }>(
       `select wire_id from rentals where status = '${state}' and org_id = '${toUuid(tenant.orgId)}'`,
     );
-    const answer = await patch(tenant, found?.wire_id ?? 0, { name: 'x' });
-    expect([answer.status, answer.json.reason ?? null]).toEqual([status, reason]);
+    const response = await patch(tenant, found?.wire_id ?? 0, { name: 'x' });
+    expect([response.status, response.json.reason ?? null]).toEqual([status, reason]);
   });
 
   it('cannot make a rental last longer than the limit of the key, however often it asks', async () => {
@@ -116,8 +116,8 @@ describe('PATCH rentals/{id}', () => {
     expect((await patch(tenant, wireId, { ttlSeconds: 3_600 }, keyId)).status).toBe(200);
     await world.clock.advance(1.5 * HOUR_MS);
     for (const ttlSeconds of [3_600, null]) {
-      const answer = await patch(tenant, wireId, { ttlSeconds }, keyId);
-      expect([answer.status, answer.json.reason]).toEqual([403, 'KEY_LIMIT_EXCEEDED']);
+      const response = await patch(tenant, wireId, { ttlSeconds }, keyId);
+      expect([response.status, response.json.reason]).toEqual([403, 'KEY_LIMIT_EXCEEDED']);
     }
     expect((await patch(tenant, wireId, { ttlSeconds: 3_600 })).status).toBe(200);
   });
@@ -125,8 +125,8 @@ describe('PATCH rentals/{id}', () => {
   it('refuses a limit of the cost that is passed already', async () => {
     const tenant = await world.tenant();
     const wireId = await plantOne(tenant);
-    const answer = await patch(tenant, wireId, { maxUsd: 3.5 });
-    expect(answer).toMatchObject({
+    const response = await patch(tenant, wireId, { maxUsd: 3.5 });
+    expect(response).toMatchObject({
       status: 400,
       json: { reason: 'VALIDATION_FAILED', issues: [{ path: ['maxUsd'] }] },
     });
@@ -136,8 +136,10 @@ describe('PATCH rentals/{id}', () => {
     const tenant = await world.tenant();
     const wireId = await plantOne(tenant);
     const names = Array.from({ length: 8 }, (_, nth) => `name-${nth}`);
-    const answers = await Promise.all(names.map((name) => patch(tenant, wireId, { name, ttlSeconds: 600 })));
-    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+    const responses = await Promise.all(
+      names.map((name) => patch(tenant, wireId, { name, ttlSeconds: 600 })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200));
     const audit = await world.rows<{ before: { name: string }; after: { name: string } }>(
       `select before, after from audit_log where action = 'rental.changed' and resource_id = '${wireId}' order by id`,
     );

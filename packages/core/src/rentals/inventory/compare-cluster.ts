@@ -71,17 +71,17 @@ export interface ComparisonResult {
 
 /** Null: the cluster is gone. */
 export async function compareCluster(
-  parts: CompareDeps,
+  deps: CompareDeps,
   comparison: Comparison,
 ): Promise<ComparisonResult | null> {
-  const cluster = await findCluster(parts.db, comparison.clusterId);
+  const cluster = await findCluster(deps.db, comparison.clusterId);
   if (cluster === null || cluster.status === 'removed') return null;
-  const now = parts.db.clock.now();
-  const list = await listEngineMachines(parts, cluster);
+  const now = deps.db.clock.now();
+  const list = await listEngineMachines(deps, cluster);
   // Read after the list: whatever the engine has was written down before it was asked for.
-  const known = await listKnownMachines(parts.db, cluster.id);
+  const known = await listKnownMachines(deps.db, cluster.id);
   const seen = 'problem' in list ? null : list;
-  const subjects = await observeRentals(parts, { clusterId: cluster.id, list: seen, known });
+  const subjects = await observeRentals(deps, { clusterId: cluster.id, list: seen, known });
   const missing = subjects.flatMap(({ machines }) => machines).filter(({ sight }) => sight === 'missing');
   const scene: ComparisonContext = {
     now,
@@ -90,10 +90,10 @@ export async function compareCluster(
     watchingSince: comparison.watchingSince,
     wholeAt: comparison.wholeAt,
     isVanishingHeld: exceedsFloorAndPercent(missing.length, known.length, {
-      floor: parts.policy.vanishedFloor,
-      percent: parts.policy.vanishedPercent,
+      floor: deps.policy.vanishedFloor,
+      percent: deps.policy.vanishedPercent,
     }),
-    policy: parts.policy,
+    policy: deps.policy,
   };
   return {
     cluster,
@@ -101,14 +101,14 @@ export async function compareCluster(
     problem: 'problem' in list ? list.problem : null,
     machineCount: known.length,
     rentalCount: subjects.length,
-    findings: await planAllRepairs(parts.db, subjects, scene),
+    findings: await planAllRepairs(deps.db, subjects, scene),
     isUnsettled: subjects.some(
       ({ rental, machines }) =>
         isObservedBeforeChange(scene, rental) && machines.some(({ sight }) => troubleStates.includes(sight)),
     ),
-    strays: seen === null ? null : await planClusterOrphans(parts, { comparison, scene, known, list: seen }),
+    strays: seen === null ? null : await planClusterOrphans(deps, { comparison, scene, known, list: seen }),
     addresses: seen === null ? [] : findNewAddresses(known, seen.listed),
-    writtenOff: await findWrittenOff(parts.db, cluster.id, seen),
+    writtenOff: await findWrittenOff(deps.db, cluster.id, seen),
   };
 }
 
@@ -171,7 +171,7 @@ interface ComparedGroup {
 
 /** The rentals that are compared, with what the engine says of each of their machines. */
 async function observeRentals(
-  parts: CompareDeps,
+  deps: CompareDeps,
   facts: {
     readonly clusterId: ClusterId;
     readonly list: ListedMachines | null;
@@ -196,7 +196,7 @@ async function observeRentals(
     // A list that takes long may have met it before its start had ended: that it is off must still be so.
     if (sight === 'doubtful' || (sight === 'off' && shouldBeOn(machine))) doubtful.push(machine);
   }
-  await describeDoubtful(parts, facts.clusterId, doubtful, sights);
+  await describeDoubtful(deps, facts.clusterId, doubtful, sights);
   return groups.flatMap((machines) => {
     const [first] = machines;
     if (first === undefined) return [];

@@ -328,9 +328,9 @@ export async function insertOrphans(
 export async function deleteOrphans(
   tx: Tx,
   clusterId: ClusterId,
-  strays: readonly RecordedOrphan[],
+  orphans: readonly RecordedOrphan[],
 ): Promise<void> {
-  for (const { orgId, externalId } of strays) {
+  for (const { orgId, externalId } of orphans) {
     await sql`
       delete from stray_machines
        where cluster_id = ${toUuid(clusterId)} and org_id = ${toUuid(orgId)} and external_id = ${externalId}

@@ -64,15 +64,15 @@ const PAGE_SIZE = 200;
 const OVERDUE_SHOWN_MAX = 200;
 
 /** Null: there is no cluster of that name. */
-export async function dryRun(parts: DryRunDeps): Promise<DryRun | null> {
-  const { db } = parts;
+export async function dryRun(deps: DryRunDeps): Promise<DryRun | null> {
+  const { db } = deps;
   const all = await allClusters(db);
-  const asked = parts.cluster === undefined ? all : all.filter(({ name }) => name === parts.cluster);
-  if (parts.cluster !== undefined && asked.length === 0) return null;
+  const asked = deps.cluster === undefined ? all : all.filter(({ name }) => name === deps.cluster);
+  if (deps.cluster !== undefined && asked.length === 0) return null;
   const clusters: PlannedCluster[] = [];
   for (const { id } of asked) {
     const comparison = await readComparison(db, id, db.clock.now());
-    const result = await compareCluster({ ...parts, policy: defaultInventoryPolicy }, comparison);
+    const result = await compareCluster({ ...deps, policy: defaultInventoryPolicy }, comparison);
     if (result !== null) clusters.push(plannedCluster(result));
   }
   const late = await listOverdue(db, db.clock.now(), OVERDUE_SHOWN_MAX);

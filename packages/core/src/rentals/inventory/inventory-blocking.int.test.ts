@@ -10,12 +10,12 @@ import type { InventoryReconciler } from './inventory-reconciler.ts';
 
 /** Engines that hang, and other clusters beside them. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness({ doors: false });
+  harness = await createRentalHarness({ doors: false });
 });
-afterAll(() => world.drop());
-beforeEach(() => terminateAll(world));
+afterAll(() => harness.drop());
+beforeEach(() => terminateAll(harness));
 
 const hang = (): Promise<never> => new Promise(() => undefined);
 
@@ -54,13 +54,13 @@ async function workIsIdle(): Promise<void> {
 async function passRunning(seconds: number, beside: () => void = () => undefined): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 1) {
     beside();
-    await world.clock.advance(SECOND_MS);
+    await harness.clock.advance(SECOND_MS);
     await workIsIdle();
   }
 }
 
 const comparedAt = async (clusterId: ClusterId): Promise<number> => {
-  const [row] = await world.rows<{ whole_at: Date | null }>(
+  const [row] = await harness.rows<{ whole_at: Date | null }>(
     `select whole_at from cluster_comparisons where cluster_id = '${toUuid(clusterId)}'`,
   );
   return row?.whole_at?.getTime() ?? 0;
@@ -71,7 +71,7 @@ async function longestGapMs(clusterId: ClusterId, seconds: number, beside?: () =
   let longest = 0;
   for (let passed = 0; passed < seconds; passed += 5) {
     await passRunning(5, beside);
-    longest = Math.max(longest, world.clock.nowMs() - (await comparedAt(clusterId)));
+    longest = Math.max(longest, harness.clock.nowMs() - (await comparedAt(clusterId)));
   }
   return longest;
 }
@@ -92,10 +92,10 @@ describe(poisonedLoop('remove orphaned machines'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'a cluster whose removal of orphans %s and that sends hints delays no other',
     async (how) => {
-      const tenant = await world.tenant();
-      const { live, test } = world.engines;
+      const tenant = await harness.tenant();
+      const { live, test } = harness.engines;
       let removals = 0;
-      const hostile = withDriver(world, (driver) =>
+      const hostile = withDriver(harness, (driver) =>
         driver === live.driver
           ? {
               listOwned: async () => ({
@@ -123,7 +123,7 @@ describe(poisonedLoop('remove orphaned machines'), () => {
             }
           : {},
       );
-      const reconciler = createInventoryReconciler(world, { drivers: hostile.drivers });
+      const reconciler = createInventoryReconciler(harness, { drivers: hostile.drivers });
       await running(reconciler, async () => {
         await passRunning(90, () => reconciler.hint(live.clusterId));
         expect(removals).toBeGreaterThan(0);
@@ -137,8 +137,8 @@ describe(poisonedLoop('remove orphaned machines'), () => {
 });
 
 it('250 clusters that hang do not delay a cluster that answers, and are all compared without a gap', async () => {
-  const { live } = world.engines;
-  const client = await world.database.connect();
+  const { live } = harness.engines;
+  const client = await harness.database.connect();
   await client.query(
     `insert into clusters (id, name, provider_id, region, driver, endpoint, settings, offer, connection_type, origin,
        supplier_org_id, status, status_since, created_at)
@@ -147,22 +147,22 @@ it('250 clusters that hang do not delay a cluster that answers, and are all comp
        from clusters as model, unnest($3::uuid[]) with ordinality as made (id, nth) where model.id = $1`,
     [
       toUuid(live.clusterId),
-      toUuid(world.supplierOrgId),
+      toUuid(harness.supplierOrgId),
       Array.from({ length: 250 }, () => toUuid(testIds.next('cls'))),
     ],
   );
-  const known = new Set(Object.values(world.engines).map(({ clusterId }) => clusterId));
-  const reconciler = createInventoryReconciler(world, {
-    drivers: (clusterId) => (known.has(clusterId) ? world.drivers(clusterId) : hang()),
+  const known = new Set(Object.values(harness.engines).map(({ clusterId }) => clusterId));
+  const reconciler = createInventoryReconciler(harness, {
+    drivers: (clusterId) => (known.has(clusterId) ? harness.drivers(clusterId) : hang()),
   });
   await running(reconciler, async () => {
     await passRunning(45);
     const gap = await longestGapMs(live.clusterId, 30);
     expect(gap).toBeLessThanOrEqual(20 * SECOND_MS);
-    const [{ oldest } = { oldest: null }] = await world.rows<{ oldest: Date | null }>(
+    const [{ oldest } = { oldest: null }] = await harness.rows<{ oldest: Date | null }>(
       `select min(looked_at) as oldest from cluster_comparisons`,
     );
-    expect(world.clock.nowMs() - (oldest?.getTime() ?? 0)).toBeLessThan(45 * SECOND_MS);
+    expect(harness.clock.nowMs() - (oldest?.getTime() ?? 0)).toBeLessThan(45 * SECOND_MS);
   });
   await client.query(
     `delete from cluster_comparisons where cluster_id in (select id from clusters where name like 'hanging-%')`,

@@ -31,33 +31,33 @@ import {
 import type { Rental } from '../model/rental.ts';
 import { allowOrphanRemoval } from './comparisons.store.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalHarness({ lookEveryMs: 0 });
+  harness = await createRentalHarness({ lookEveryMs: 0 });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 beforeEach(async () => {
-  tenant = await world.tenant();
-  await advanceComparing(world, createInventoryReconciler(world), 10 * SECOND_MS);
+  tenant = await harness.tenant();
+  await advanceComparing(harness, createInventoryReconciler(harness), 10 * SECOND_MS);
 });
 afterEach(async () => {
-  await expectConsistentInventory(world);
-  await terminateAll(world);
+  await expectConsistentInventory(harness);
+  await terminateAll(harness);
 });
 
 const never = new AbortController().signal;
 const ids = createIdSource({ clock: testClock(), cell: 1 });
 
 const nodeNameOf = async (rental: Rental): Promise<string> => {
-  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
   return machine?.nodeName ?? expect.fail('There is no machine.');
 };
 
 /** A machine that nobody has written down. */
 async function makeStray(orgId: OrgId, index = 0): Promise<string> {
   const externalId = ids.nextUuid();
-  const wish: MachineSpec = {
+  const spec: MachineSpec = {
     externalId,
     orgId,
     mode: 'live',
@@ -73,88 +73,88 @@ async function makeStray(orgId: OrgId, index = 0): Promise<string> {
     ports: [{ internalPort: 22, externalPort: 29_000 + index, protocol: 'tcp' }],
     labels: {},
   };
-  await world.engines.live.driver.create(wish, never);
+  await harness.engines.live.driver.create(spec, never);
   return externalId;
 }
 
 const ownedIds = async (): Promise<readonly string[]> =>
-  (await world.engines.live.driver.listOwned(never)).machines.map(({ externalId }) => externalId);
+  (await harness.engines.live.driver.listOwned(never)).machines.map(({ externalId }) => externalId);
 
 async function resumeNode(name: string): Promise<void> {
-  const { clusterId } = world.engines.live;
-  await world.run(async (tx) => {
+  const { clusterId } = harness.engines.live;
+  await harness.run(async (tx) => {
     const [node] = await listNodes(tx, { clusterId, name }, { limit: 1, after: null });
     if (node === undefined) expect.fail(`There is no node ${name}.`);
     await transitionNode(tx, node.id, 'node_ready', { reason: 'The machine is gone.', actor: rentalsActor });
   });
 }
 
-const strayRows = () => world.rows<{ external_id: string }>('select external_id from stray_machines');
+const orphanRows = () => harness.rows<{ external_id: string }>('select external_id from stray_machines');
 
 describe('a machine that no rental knows', () => {
   it('is removed once two comparisons a minute apart have seen it, and no rental with it', async () => {
-    const rental = await runningRental(world, tenant);
-    const stray = await makeStray(tenant.orgId);
-    const reconciler = createInventoryReconciler(world);
-    await advanceComparing(world, reconciler, 60 * SECOND_MS);
-    expect(await ownedIds()).toContain(stray);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await ownedIds()).not.toContain(stray);
-    expect(await strayRows()).toHaveLength(1);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await strayRows()).toEqual([]);
-    expect((await readRental(world, rental)).status).toBe('Running');
+    const rental = await runningRental(harness, tenant);
+    const orphan = await makeStray(tenant.orgId);
+    const reconciler = createInventoryReconciler(harness);
+    await advanceComparing(harness, reconciler, 60 * SECOND_MS);
+    expect(await ownedIds()).toContain(orphan);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await ownedIds()).not.toContain(orphan);
+    expect(await orphanRows()).toHaveLength(1);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await orphanRows()).toEqual([]);
+    expect((await readRental(harness, rental)).status).toBe('Running');
   });
 
   it('may belong to an organisation that is not known either', async () => {
     await makeStray(ids.next('org'));
-    await advanceComparing(world, createInventoryReconciler(world), 80 * SECOND_MS);
+    await advanceComparing(harness, createInventoryReconciler(harness), 80 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('is removed when it comes back after its rental has ended', async () => {
-    const rental = await runningRental(world, tenant);
-    const reconciler = createInventoryReconciler(world);
-    world.engines.live.controls.removeNode(await nodeNameOf(rental));
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    world.engines.live.controls.heal();
+    const rental = await runningRental(harness, tenant);
+    const reconciler = createInventoryReconciler(harness);
+    harness.engines.live.controls.removeNode(await nodeNameOf(rental));
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    harness.engines.live.controls.heal();
     expect(await ownedIds()).toHaveLength(1);
-    await advanceComparing(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 80 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('is left alone with many others until a person says so', async () => {
     for (let index = 0; index < 6; index += 1) await makeStray(tenant.orgId, index);
-    const reconciler = createInventoryReconciler(world);
-    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
+    const reconciler = createInventoryReconciler(harness);
+    await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     expect(await ownedIds()).toHaveLength(6);
-    const until = new Date(world.clock.nowMs() + MINUTE_MS);
-    await world.run((tx) => allowOrphanRemoval(tx, world.engines.live.clusterId, until));
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
+    const until = new Date(harness.clock.nowMs() + MINUTE_MS);
+    await harness.run((tx) => allowOrphanRemoval(tx, harness.engines.live.clusterId, until));
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     expect(await ownedIds()).toHaveLength(1);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('and that was made in the lost time of a restore stays until an operator says so, and its node is quarantined', async () => {
-    const from = world.clock.now();
-    const stray = await makeStray(tenant.orgId);
-    await world.advance(30 * MINUTE_MS);
+    const from = harness.clock.now();
+    const orphan = await makeStray(tenant.orgId);
+    await harness.advance(30 * MINUTE_MS);
     // The restore is confirmed while the cluster cannot be reached: the machine is first seen afterwards.
-    const lost = { from, until: world.clock.now() };
-    await world.advance(30 * MINUTE_MS);
-    const reconciler = createInventoryReconciler(world, {
+    const lost = { from, until: harness.clock.now() };
+    await harness.advance(30 * MINUTE_MS);
+    const reconciler = createInventoryReconciler(harness, {
       mayHaveLostRow: (machine) => mayHaveLostRow(lost, machine),
     });
-    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
-    expect(await ownedIds()).toEqual([stray]);
-    const { clusterId } = world.engines.live;
-    const nodes = await listNodes(world.db, { clusterId, name: 'node-4' }, { limit: 1, after: null });
+    await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
+    expect(await ownedIds()).toEqual([orphan]);
+    const { clusterId } = harness.engines.live;
+    const nodes = await listNodes(harness.db, { clusterId, name: 'node-4' }, { limit: 1, after: null });
     expect(nodes.map(({ status }) => status)).toEqual(['node_quarantined']);
-    const until = new Date(world.clock.nowMs() + MINUTE_MS);
-    await world.run((tx) => allowOrphanRemoval(tx, world.engines.live.clusterId, until));
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
+    const until = new Date(harness.clock.nowMs() + MINUTE_MS);
+    await harness.run((tx) => allowOrphanRemoval(tx, harness.engines.live.clusterId, until));
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
     await resumeNode('node-4');
   });
@@ -162,25 +162,25 @@ describe('a machine that no rental knows', () => {
   it('is neither tried nor late while the database is not known to be the newest state', async () => {
     await makeStray(tenant.orgId);
     let isOpen = false;
-    const reconciler = createInventoryReconciler(world, { mayRemove: () => isOpen });
-    const until = new Date(world.clock.nowMs() + 30 * MINUTE_MS);
-    await world.run((tx) => allowOrphanRemoval(tx, world.engines.live.clusterId, until));
-    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
+    const reconciler = createInventoryReconciler(harness, { mayRemove: () => isOpen });
+    const until = new Date(harness.clock.nowMs() + 30 * MINUTE_MS);
+    await harness.run((tx) => allowOrphanRemoval(tx, harness.engines.live.clusterId, until));
+    await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     expect(await ownedIds()).toHaveLength(1);
-    expect(await world.rows('select reap_begun_at from stray_machines')).toEqual([{ reap_begun_at: null }]);
+    expect(await harness.rows('select reap_begun_at from stray_machines')).toEqual([{ reap_begun_at: null }]);
     isOpen = true;
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('that does not go is tried again', async () => {
     await makeStray(tenant.orgId);
-    const saboteur = createFaultyDriver(world);
-    const reconciler = createInventoryReconciler(world, { saboteur });
+    const saboteur = createFaultyDriver(harness);
+    const reconciler = createInventoryReconciler(harness, { saboteur });
     saboteur.plan({ at: 'terminate', when: 'before', times: 2 });
-    await advanceComparing(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 80 * SECOND_MS);
     expect(await ownedIds()).toHaveLength(1);
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
     expect([await ownedIds(), saboteur.spent()]).toEqual([[], true]);
   });
 });
@@ -195,21 +195,25 @@ const deaths: readonly InjectedFault[] = (
 
 describe('whoever compares may die anywhere', () => {
   it.each(deaths)('$when $at: a machine that is gone is found out about all the same', async (sabotage) => {
-    const rental = await runningRental(world, tenant);
-    const saboteur = createFaultyDriver(world);
-    const reconciler = createInventoryReconciler(world, { saboteur });
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
-    const billed = await costBy(world, rental);
-    world.engines.live.controls.removeNode(await nodeNameOf(rental));
+    const rental = await runningRental(harness, tenant);
+    const saboteur = createFaultyDriver(harness);
+    const reconciler = createInventoryReconciler(harness, { saboteur });
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
+    const billed = await costBy(harness, rental);
+    harness.engines.live.controls.removeNode(await nodeNameOf(rental));
     saboteur.plan(sabotage);
-    await world.advance(10 * SECOND_MS);
+    await harness.advance(10 * SECOND_MS);
     // It died, and its lease runs out.
-    await compareAll(reconciler).catch(() => world.clock.advance(61 * SECOND_MS));
-    await advanceComparing(world, createInventoryReconciler(world, { holder: 'another' }), 30 * SECOND_MS);
+    await compareAll(reconciler).catch(() => harness.clock.advance(61 * SECOND_MS));
+    await advanceComparing(
+      harness,
+      createInventoryReconciler(harness, { holder: 'another' }),
+      30 * SECOND_MS,
+    );
     expect(saboteur.spent()).toBe(true);
-    expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Failed']);
-    expect(await costBy(world, rental)).toBe(billed);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect(await statusesOf(harness, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Failed']);
+    expect(await costBy(harness, rental)).toBe(billed);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it.each([
@@ -221,62 +225,66 @@ describe('whoever compares may die anywhere', () => {
     { at: 'note reaping', when: 'after' },
   ] as const)('$when $at: a machine that nobody knows goes all the same', async (sabotage) => {
     await makeStray(tenant.orgId);
-    await advanceComparing(world, createInventoryReconciler(world), 60 * SECOND_MS);
-    const saboteur = createFaultyDriver(world);
+    await advanceComparing(harness, createInventoryReconciler(harness), 60 * SECOND_MS);
+    const saboteur = createFaultyDriver(harness);
     saboteur.plan(sabotage);
-    await world.advance(10 * SECOND_MS);
-    await compareAll(createInventoryReconciler(world, { saboteur })).catch(() =>
-      world.clock.advance(61 * SECOND_MS),
+    await harness.advance(10 * SECOND_MS);
+    await compareAll(createInventoryReconciler(harness, { saboteur })).catch(() =>
+      harness.clock.advance(61 * SECOND_MS),
     );
-    await advanceComparing(world, createInventoryReconciler(world, { holder: 'another' }), 20 * SECOND_MS);
+    await advanceComparing(
+      harness,
+      createInventoryReconciler(harness, { holder: 'another' }),
+      20 * SECOND_MS,
+    );
     expect(saboteur.spent()).toBe(true);
-    expect([await ownedIds(), await strayRows()]).toEqual([[], []]);
+    expect([await ownedIds(), await orphanRows()]).toEqual([[], []]);
   });
 });
 
 describe('several that compare at once', () => {
   it('do each thing once, in turns', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const all = Array.from({ length: 4 }, (_, index) =>
-      createInventoryReconciler(world, { holder: `w${String(index)}` }),
+      createInventoryReconciler(harness, { holder: `w${String(index)}` }),
     );
     const together = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += LONG_INTERVAL_MS) {
-        await world.advance(LONG_INTERVAL_MS);
+        await harness.advance(LONG_INTERVAL_MS);
         const reports = await Promise.all(all.map(compareAll));
         expect(
-          reports.flat().filter(({ clusterId }) => clusterId === world.engines.live.clusterId),
+          reports.flat().filter(({ clusterId }) => clusterId === harness.engines.live.clusterId),
         ).toHaveLength(1);
       }
     };
     await together(MINUTE_MS);
-    world.engines.live.controls.silenceEngine();
+    harness.engines.live.controls.silenceEngine();
     await together(8 * MINUTE_MS);
-    const unknown = await readRental(world, rental);
+    const unknown = await readRental(harness, rental);
     expect(unknown.status).toBe('Unknown');
-    world.engines.live.controls.heal();
+    harness.engines.live.controls.heal();
     await together(LONG_INTERVAL_MS);
-    expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Running']);
-    const back = await readRental(world, rental);
+    expect(await statusesOf(harness, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Running']);
+    const back = await readRental(harness, rental);
     const unbilledMs = back.statusSince.getTime() - unknown.statusSince.getTime() - 5 * MINUTE_MS;
-    const elapsedMs = world.clock.nowMs() - (rental.startedAt?.getTime() ?? 0);
-    expect(await costBy(world, rental)).toBe(costOf(elapsedMs - unbilledMs));
+    const elapsedMs = harness.clock.nowMs() - (rental.startedAt?.getTime() ?? 0);
+    expect(await costBy(harness, rental)).toBe(costOf(elapsedMs - unbilledMs));
   });
 
   it('that wake up late write nothing of what they saw before', async () => {
-    const rental = await runningRental(world, tenant);
-    await advanceComparing(world, createInventoryReconciler(world), 10 * SECOND_MS);
+    const rental = await runningRental(harness, tenant);
+    await advanceComparing(harness, createInventoryReconciler(harness), 10 * SECOND_MS);
     const { promise: asleep, resolve: wake } = Promise.withResolvers<void>();
     const { promise: fell, resolve: fallAsleep } = Promise.withResolvers<void>();
-    const sleeper = createInventoryReconciler(world, {
+    const sleeper = createInventoryReconciler(harness, {
       holder: 'sleeper',
       drivers: async (clusterId) => {
-        const driver = await world.drivers(clusterId);
+        const driver = await harness.drivers(clusterId);
         return new Proxy(driver, {
           get: (target, name) => {
             const value: unknown = Reflect.get(target, name, target);
             if (typeof value !== 'function') return value;
-            if (name !== 'listOwned' || clusterId !== world.engines.live.clusterId)
+            if (name !== 'listOwned' || clusterId !== harness.engines.live.clusterId)
               return (value as () => unknown).bind(target);
             return async (signal: AbortSignal): ReturnType<ComputeDriver['listOwned']> => {
               const list = await target.listOwned(signal);
@@ -289,21 +297,21 @@ describe('several that compare at once', () => {
       },
       policy: { listTimeoutMs: 3_600_000 },
     });
-    world.engines.live.controls.silenceNode(await nodeNameOf(rental));
-    await world.advance(10 * SECOND_MS);
+    harness.engines.live.controls.silenceNode(await nodeNameOf(rental));
+    await harness.advance(10 * SECOND_MS);
     const sleeping = compareAll(sleeper);
     await fell;
     await advanceComparing(
-      world,
-      createInventoryReconciler(world, { holder: 'awake' }),
+      harness,
+      createInventoryReconciler(harness, { holder: 'awake' }),
       70 * SECOND_MS,
       35 * SECOND_MS,
     );
-    world.engines.live.controls.heal();
-    await advanceComparing(world, createInventoryReconciler(world, { holder: 'awake' }), 10 * SECOND_MS);
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, createInventoryReconciler(harness, { holder: 'awake' }), 10 * SECOND_MS);
     wake();
-    const late = (await sleeping).find(({ clusterId }) => clusterId === world.engines.live.clusterId);
+    const late = (await sleeping).find(({ clusterId }) => clusterId === harness.engines.live.clusterId);
     expect(late).toMatchObject({ repairs: [] });
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', troubleSince: null });
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', troubleSince: null });
   });
 });

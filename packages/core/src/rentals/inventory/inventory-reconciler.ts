@@ -114,11 +114,11 @@ export class InventoryReconciler {
     unanswering: new Map(),
   };
 
-  constructor(parts: InventoryReconcilerDeps) {
-    this.#parts = parts;
-    const { db, clock, drivers } = parts;
-    const policy = { ...defaultInventoryPolicy, ...parts.policy };
-    const { log, mayRemove = () => true, mayHaveLostRow = () => false } = parts;
+  constructor(deps: InventoryReconcilerDeps) {
+    this.#parts = deps;
+    const { db, clock, drivers } = deps;
+    const policy = { ...defaultInventoryPolicy, ...deps.policy };
+    const { log, mayRemove = () => true, mayHaveLostRow = () => false } = deps;
     this.#look = { db, clock, drivers, policy, mayHaveLostRow };
     const { callTimeoutMs } = policy;
     const onRemoved = (): void => repairsDone.add(1, { kind: 'orphan' });
@@ -172,21 +172,21 @@ export class InventoryReconciler {
    * own: however many hang until their time is up, those that answer do not wait behind them.
    */
   async #beginComparisons(): Promise<boolean> {
-    let hasBegun = false;
+    let hasStarted = false;
     for (const clusterId of this.#hinted) {
       if (this.#roomFor('answering') <= 0) break;
       this.#hinted.delete(clusterId);
       const hinted = await this.#claim({ clusterId, everyMs: this.#look.policy.gapMs });
-      if (hinted !== null) hasBegun = this.#begin(hinted);
+      if (hinted !== null) hasStarted = this.#begin(hinted);
     }
     for (const group of comparisonGroups) {
       while (this.#roomFor(group) > 0) {
         const due = await this.#claim({ everyMs: this.#look.policy.everyMs, group });
         if (due === null) break;
-        hasBegun = this.#begin(due);
+        hasStarted = this.#begin(due);
       }
     }
-    return hasBegun;
+    return hasStarted;
   }
 
   #roomFor(group: ComparisonGroup): number {

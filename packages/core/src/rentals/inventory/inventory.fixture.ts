@@ -28,7 +28,7 @@ export const SHORT_INTERVAL_MS = 10_000;
 export const LONG_INTERVAL_MS = 20_000;
 
 export function createInventoryReconciler(
-  world: RentalHarness,
+  harness: RentalHarness,
   options: {
     readonly holder?: string;
     readonly saboteur?: FaultyDriver;
@@ -40,11 +40,11 @@ export function createInventoryReconciler(
 ): InventoryReconciler {
   const { saboteur, mayRemove, mayHaveLostRow } = options;
   return new InventoryReconciler({
-    db: saboteur?.db ?? world.db,
-    clock: world.clock,
+    db: saboteur?.db ?? harness.db,
+    clock: harness.clock,
     log: quiet,
     holder: options.holder ?? 'one',
-    drivers: options.drivers ?? saboteur?.drivers ?? world.drivers,
+    drivers: options.drivers ?? saboteur?.drivers ?? harness.drivers,
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     ...(mayRemove === undefined ? {} : { mayRemove }),
     ...(mayHaveLostRow === undefined ? {} : { mayHaveLostRow }),
@@ -64,14 +64,14 @@ export async function compareAll(reconciler: InventoryReconciler): Promise<reado
 
 /** Time goes by while everybody looks: the fleet's observer and the reconciler. */
 export async function advanceComparing(
-  world: RentalHarness,
+  harness: RentalHarness,
   reconciler: InventoryReconciler,
   ms: number,
   stepMs = SHORT_INTERVAL_MS,
 ): Promise<readonly Repair[]> {
   const repairs: Repair[] = [];
   for (let passed = 0; passed < ms; passed += stepMs) {
-    await world.advance(Math.min(stepMs, ms - passed));
+    await harness.advance(Math.min(stepMs, ms - passed));
     repairs.push(...(await compareAll(reconciler)).flatMap((report) => report.repairs));
   }
   return repairs;
@@ -79,27 +79,27 @@ export async function advanceComparing(
 
 /** A rental that is Running, with labels for its engine that only test mode takes from tags. */
 export async function runningRental(
-  world: RentalHarness,
+  harness: RentalHarness,
   tenant: Tenant,
   options: {
     readonly labels?: Readonly<Record<string, string>>;
     readonly wish?: Partial<RentalBody>;
   } = {},
 ): Promise<Rental> {
-  const accepted = await world.rent(tenant, 'live', options.wish ?? {});
+  const accepted = await harness.rent(tenant, 'live', options.wish ?? {});
   if (options.labels !== undefined) {
-    const client = await world.database.connect();
+    const client = await harness.database.connect();
     await client.query('update rentals set labels = $1 where wire_id = $2', [
       options.labels,
       accepted.wireId,
     ]);
     await client.end();
   }
-  return reconcileUntil(world, accepted, { until: 'Running' });
+  return reconcileUntil(harness, accepted, { until: 'Running' });
 }
 
-export async function readRental(world: RentalHarness, rental: Rental): Promise<Rental> {
-  return (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('The rental is gone.');
+export async function readRental(harness: RentalHarness, rental: Rental): Promise<Rental> {
+  return (await findRental(harness.db, rental.orgId, rental.id)) ?? expect.fail('The rental is gone.');
 }
 
 /** What one GPU costs in so much time, rounded down once. */
@@ -108,21 +108,21 @@ export function costOf(ms: number): bigint {
 }
 
 /** What it has cost by now, posted or not. */
-export async function costBy(world: RentalHarness, rental: Rental): Promise<bigint> {
-  const now = world.clock.now();
-  return (await readMeterCost(world.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
+export async function costBy(harness: RentalHarness, rental: Rental): Promise<bigint> {
+  const now = harness.clock.now();
+  return (await readMeterCost(harness.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
 }
 
-export async function statusesOf(world: RentalHarness, rental: Rental): Promise<readonly RentalState[]> {
-  const rows = await world.rows<{ to_status: RentalState }>(
+export async function statusesOf(harness: RentalHarness, rental: Rental): Promise<readonly RentalState[]> {
+  const rows = await harness.rows<{ to_status: RentalState }>(
     `select to_status from rental_transitions where rental_id =
        (select id from rentals where wire_id = ${rental.wireId}) order by seq`,
   );
   return rows.map((row) => row.to_status);
 }
 
-export async function eventsOf(world: RentalHarness, rental: Rental): Promise<readonly string[]> {
-  const rows = await world.rows<{ type: string }>(
+export async function eventsOf(harness: RentalHarness, rental: Rental): Promise<readonly string[]> {
+  const rows = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_id = '${rental.wireId}' and type like 'rental.%'
       order by id`,
   );
@@ -130,52 +130,54 @@ export async function eventsOf(world: RentalHarness, rental: Rental): Promise<re
 }
 
 /** The books agree with themselves and with their causes, and so do the rows of the fleet. */
-export async function expectConsistentInventory(world: RentalHarness): Promise<void> {
-  await world.sweepMeters();
-  const report = await runAudit(world.db, { kind: 'full' });
+export async function expectConsistentInventory(harness: RentalHarness): Promise<void> {
+  await harness.sweepMeters();
+  const report = await runAudit(harness.db, { kind: 'full' });
   const drift = (report?.outcomes ?? []).filter(
     // The world gives its tenants money without a payment.
     (outcome) => outcome.check !== 'top_up_has_payment' && !isClean([outcome]),
   );
   expect(drift).toEqual([]);
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 }
 
 /** Ends what a test left and heals what it hurt, so that the next finds the world as the first did. */
-export async function terminateAll(world: RentalHarness): Promise<void> {
-  for (const { controls } of Object.values(world.engines)) controls.heal();
-  await world.watch();
-  const left = await world.rows<{ id: string; org_id: string }>(
+export async function terminateAll(harness: RentalHarness): Promise<void> {
+  for (const { controls } of Object.values(harness.engines)) controls.heal();
+  await harness.watch();
+  const left = await harness.rows<{ id: string; org_id: string }>(
     `select id, org_id from rentals where status <> 'Terminated' order by id`,
   );
   for (const { id, org_id: org } of left) {
     const [orgId, rentalId] = [fromUuid('org', org), fromUuid('rnt', id)];
-    const rental = await findRental(world.db, orgId, rentalId);
+    const rental = await findRental(harness.db, orgId, rentalId);
     if (rental === null) continue;
     if (rental.status !== 'Failed' && rental.status !== 'Terminating') {
-      await world.run((tx) => terminateRental(tx, orgId, rentalId, { reason: 'over', actor: rentalsActor }));
+      await harness.run((tx) =>
+        terminateRental(tx, orgId, rentalId, { reason: 'over', actor: rentalsActor }),
+      );
     }
-    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+    await reconcileUntil(harness, rental, { until: 'Terminated', rounds: 2_000 });
   }
   const never = new AbortController().signal;
-  for (const { driver } of Object.values(world.engines)) {
+  for (const { driver } of Object.values(harness.engines)) {
     for (const machine of (await driver.listOwned(never)).machines) await driver.terminate(machine, never);
   }
 }
 
 /** A window of maintenance of one node, as it was announced. */
 export async function createMaintenanceWindow(
-  world: RentalHarness,
+  harness: RentalHarness,
   nodeId: NodeId,
   { startsAt, endsAt }: { readonly startsAt: Date; readonly endsAt: Date },
 ): Promise<void> {
-  const client = await world.database.connect();
+  const client = await harness.database.connect();
   await client.query(
     `with announced as (
        insert into maintenance_windows (id, summary, status, drains_at, starts_at, ends_at, created_at)
        values ($4, 'New power supplies', 'announced', $1, $1, $2, $1) returning id)
      insert into maintenance_nodes (window_id, node_id) select id, $3 from announced`,
-    [startsAt, endsAt, toUuid(nodeId), createIdSource({ clock: world.clock, cell: 1 }).nextUuid()],
+    [startsAt, endsAt, toUuid(nodeId), createIdSource({ clock: harness.clock, cell: 1 }).nextUuid()],
   );
   await client.end();
 }

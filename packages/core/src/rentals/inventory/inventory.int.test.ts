@@ -31,40 +31,40 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 import { stopRental } from '../actions/power.service.ts';
 import type { InventoryReconciler } from './inventory-reconciler.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 let reconciler: InventoryReconciler;
 /** The same, which gives up a host after ten minutes. */
 let impatient: InventoryReconciler;
 beforeAll(async () => {
-  world = await createRentalHarness({ lookEveryMs: 0 });
+  harness = await createRentalHarness({ lookEveryMs: 0 });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 beforeEach(async () => {
-  tenant = await world.tenant();
-  reconciler = createInventoryReconciler(world);
-  impatient = createInventoryReconciler(world, { policy: { lostAfterMs: 10 * MINUTE_MS } });
-  await advanceComparing(world, reconciler, 10 * SECOND_MS);
+  tenant = await harness.tenant();
+  reconciler = createInventoryReconciler(harness);
+  impatient = createInventoryReconciler(harness, { policy: { lostAfterMs: 10 * MINUTE_MS } });
+  await advanceComparing(harness, reconciler, 10 * SECOND_MS);
 });
 afterEach(async () => {
-  await expectConsistentInventory(world);
-  await terminateAll(world);
+  await expectConsistentInventory(harness);
+  await terminateAll(harness);
 });
 
 const never = new AbortController().signal;
 
 const machineOf = async (rental: Rental) => {
-  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
   return machine ?? expect.fail('There is no machine.');
 };
 
 const sinceStart = (rental: Rental): number =>
-  world.clock.nowMs() - (rental.startedAt?.getTime() ?? expect.fail('It never started.'));
+  harness.clock.nowMs() - (rental.startedAt?.getTime() ?? expect.fail('It never started.'));
 
 /** What was posted, once all that is due is. */
 async function paidBy(rental: Rental): Promise<bigint> {
-  await world.sweepMeters();
-  const [{ posted } = { posted: -1n }] = await world.rows<{ posted: bigint }>(
+  await harness.sweepMeters();
+  const [{ posted } = { posted: -1n }] = await harness.rows<{ posted: bigint }>(
     `select sum(posted_nano_usd)::bigint as posted from meters where cause_id = '${rental.wireId}'`,
   );
   return posted;
@@ -72,135 +72,135 @@ async function paidBy(rental: Rental): Promise<bigint> {
 
 /** Whoever works on the rental switches it on; from the next comparison on it costs again, and from no earlier instant. */
 async function expectBilledAgain(rental: Rental, billed: bigint): Promise<void> {
-  expect(await reconcileToIdle(world, rental)).toMatchObject({ task: null, power: 'on' });
-  expect(await costBy(world, rental)).toBe(billed);
-  await advanceComparing(world, reconciler, 10 * SECOND_MS);
-  expect((await readRental(world, rental)).billingPausedAt).toBeNull();
-  const [{ elapsed } = { elapsed: -1n }] = await world.rows<{ elapsed: bigint }>(
+  expect(await reconcileToIdle(harness, rental)).toMatchObject({ task: null, power: 'on' });
+  expect(await costBy(harness, rental)).toBe(billed);
+  await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+  expect((await readRental(harness, rental)).billingPausedAt).toBeNull();
+  const [{ elapsed } = { elapsed: -1n }] = await harness.rows<{ elapsed: bigint }>(
     `select elapsed_before_ms as elapsed from meters where cause_id = '${rental.wireId}' and state = 'open'`,
   );
-  await world.clock.advance(MINUTE_MS);
+  await harness.clock.advance(MINUTE_MS);
   expect(costOf(Number(elapsed))).toBe(billed);
-  expect(await costBy(world, rental)).toBe(costOf(Number(elapsed) + MINUTE_MS));
+  expect(await costBy(harness, rental)).toBe(costOf(Number(elapsed) + MINUTE_MS));
 }
 
 describe('an engine that is silent', () => {
   it('makes its rentals Unknown after 90 s, is billed for 5 min more, and costs nothing from there until it is back', async () => {
-    const rental = await runningRental(world, tenant);
-    await advanceComparing(world, reconciler, MINUTE_MS);
-    const goodSign = world.clock.now();
-    world.engines.live.controls.silenceEngine();
-    await advanceComparing(world, reconciler, 80 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Running');
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
-    const unknown = await readRental(world, rental);
+    const rental = await runningRental(harness, tenant);
+    await advanceComparing(harness, reconciler, MINUTE_MS);
+    const goodSign = harness.clock.now();
+    harness.engines.live.controls.silenceEngine();
+    await advanceComparing(harness, reconciler, 80 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Running');
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
+    const unknown = await readRental(harness, rental);
     expect(unknown).toMatchObject({ status: 'Unknown', troubleSince: goodSign, billingPausedAt: null });
-    await advanceComparing(world, reconciler, 7 * MINUTE_MS, LONG_INTERVAL_MS);
+    await advanceComparing(harness, reconciler, 7 * MINUTE_MS, LONG_INTERVAL_MS);
     const pausedAt = new Date(unknown.statusSince.getTime() + 5 * MINUTE_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Unknown', billingPausedAt: pausedAt });
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Unknown', billingPausedAt: pausedAt });
     const billedMs = pausedAt.getTime() - (rental.startedAt?.getTime() ?? 0);
-    expect(await costBy(world, rental)).toBe(costOf(billedMs));
+    expect(await costBy(harness, rental)).toBe(costOf(billedMs));
 
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    const back = await readRental(world, rental);
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    const back = await readRental(harness, rental);
     expect(back).toMatchObject({ status: 'Running', power: 'on', troubleSince: null, billingPausedAt: null });
-    await world.clock.advance(90 * MINUTE_MS);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    const backMs = world.clock.nowMs() - back.statusSince.getTime();
-    expect(await costBy(world, rental)).toBe(costOf(billedMs + backMs));
-    expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Running']);
-    expect((await eventsOf(world, rental)).slice(-2)).toEqual(['rental.unknown', 'rental.running']);
+    await harness.clock.advance(90 * MINUTE_MS);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    const backMs = harness.clock.nowMs() - back.statusSince.getTime();
+    expect(await costBy(harness, rental)).toBe(costOf(billedMs + backMs));
+    expect(await statusesOf(harness, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Running']);
+    expect((await eventsOf(harness, rental)).slice(-2)).toEqual(['rental.unknown', 'rental.running']);
   });
 
   it('is a gap in nothing when it is short', async () => {
-    const rental = await runningRental(world, tenant);
-    world.engines.live.controls.silenceEngine();
-    await advanceComparing(world, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
-    expect((await readRental(world, rental)).status).toBe('Unknown');
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Running');
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    const rental = await runningRental(harness, tenant);
+    harness.engines.live.controls.silenceEngine();
+    await advanceComparing(harness, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
+    expect((await readRental(harness, rental)).status).toBe('Unknown');
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Running');
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
   it('for long is lost: billing ended at the last good sign, and what is left of it goes when it is back', async () => {
-    const rental = await runningRental(world, tenant);
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
-    const goodSign = world.clock.now();
+    const rental = await runningRental(harness, tenant);
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
+    const goodSign = harness.clock.now();
     const billed = costOf(sinceStart(rental));
-    world.engines.live.controls.silenceEngine();
-    await advanceComparing(world, impatient, 9 * MINUTE_MS, LONG_INTERVAL_MS);
-    expect((await readRental(world, rental)).status).toBe('Unknown');
-    await advanceComparing(world, impatient, 70 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Failed', troubleSince: goodSign });
-    expect(await costBy(world, rental)).toBe(billed);
+    harness.engines.live.controls.silenceEngine();
+    await advanceComparing(harness, impatient, 9 * MINUTE_MS, LONG_INTERVAL_MS);
+    expect((await readRental(harness, rental)).status).toBe('Unknown');
+    await advanceComparing(harness, impatient, 70 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Failed', troubleSince: goodSign });
+    expect(await costBy(harness, rental)).toBe(billed);
     expect(await paidBy(rental)).toBe(billed);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
-    world.engines.live.controls.heal();
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    expect((await world.engines.live.driver.listOwned(never)).machines).toEqual([]);
-    expect(await costBy(world, rental)).toBe(billed);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+    harness.engines.live.controls.heal();
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    expect((await harness.engines.live.driver.listOwned(never)).machines).toEqual([]);
+    expect(await costBy(harness, rental)).toBe(billed);
   });
 
   it('while a term ends is not billed for the next one either, until it is back', async () => {
-    await world.offerTerm(30);
-    const rental = await runningRental(world, await world.tenant({ balanceUsd: 5_000 }), {
+    await harness.offerTerm(30);
+    const rental = await runningRental(harness, await harness.tenant({ balanceUsd: 5_000 }), {
       wish: { termType: 'reserved', termPeriodDays: 30 },
     });
-    await world.clock.advance(30 * DAY_MS - 10 * MINUTE_MS);
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
-    world.engines.live.controls.silenceEngine();
-    await advanceComparing(world, reconciler, 9 * MINUTE_MS, LONG_INTERVAL_MS);
-    const { billingPausedAt } = await readRental(world, rental);
+    await harness.clock.advance(30 * DAY_MS - 10 * MINUTE_MS);
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
+    harness.engines.live.controls.silenceEngine();
+    await advanceComparing(harness, reconciler, 9 * MINUTE_MS, LONG_INTERVAL_MS);
+    const { billingPausedAt } = await readRental(harness, rental);
     expect(billingPausedAt).not.toBeNull();
-    await world.clock.advance(5 * MINUTE_MS);
-    await reconcileToIdle(world, rental);
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
-    await world.clock.advance(MINUTE_MS);
+    await harness.clock.advance(5 * MINUTE_MS);
+    await reconcileToIdle(harness, rental);
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
+    await harness.clock.advance(MINUTE_MS);
     const { meters } = await readMeterCost(
-      world.db,
+      harness.db,
       rental.orgId,
       'live',
       causeOfRental(rental),
-      world.clock.now(),
+      harness.clock.now(),
     );
     const billedMs = (billingPausedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     expect(meters.map(({ name, elapsedBeforeMs }) => [name, elapsedBeforeMs])).toEqual([
       ['gpu', billedMs],
       ['gpu-2', 0],
     ]);
-    expect(costAt(meters[1] ?? expect.fail('There is no second meter.'), world.clock.now())).toBe(
+    expect(costAt(meters[1] ?? expect.fail('There is no second meter.'), harness.clock.now())).toBe(
       costOf(MINUTE_MS),
     );
   });
 
   it('of which only a node is silent concerns the rentals on that node alone', async () => {
-    const [one, other] = [await runningRental(world, tenant), await runningRental(world, tenant)];
+    const [one, other] = [await runningRental(harness, tenant), await runningRental(harness, tenant)];
     const { nodeName } = await machineOf(one);
     const isTogether = (await machineOf(other)).nodeName === nodeName;
-    world.engines.live.controls.silenceNode(nodeName);
-    await advanceComparing(world, reconciler, 110 * SECOND_MS);
-    expect((await readRental(world, one)).status).toBe('Unknown');
-    expect((await readRental(world, other)).status).toBe(isTogether ? 'Unknown' : 'Running');
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect((await readRental(world, one)).status).toBe('Running');
-    expect(await costBy(world, one)).toBe(costOf(sinceStart(one)));
-    expect(await costBy(world, other)).toBe(costOf(sinceStart(other)));
+    harness.engines.live.controls.silenceNode(nodeName);
+    await advanceComparing(harness, reconciler, 110 * SECOND_MS);
+    expect((await readRental(harness, one)).status).toBe('Unknown');
+    expect((await readRental(harness, other)).status).toBe(isTogether ? 'Unknown' : 'Running');
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect((await readRental(harness, one)).status).toBe('Running');
+    expect(await costBy(harness, one)).toBe(costOf(sinceStart(one)));
+    expect(await costBy(harness, other)).toBe(costOf(sinceStart(other)));
   });
 
   it('about one machine only is silence all the same', async () => {
-    const rental = await runningRental(world, tenant, {
+    const rental = await runningRental(harness, tenant, {
       labels: { 'millrace.fault': 'engine-silent', 'millrace.fault.after_ms': '60000' },
     });
-    await advanceComparing(world, reconciler, 170 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Unknown');
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Running');
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    await advanceComparing(harness, reconciler, 170 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Unknown');
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Running');
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 });
 
@@ -212,31 +212,31 @@ describe('a host that dies', () => {
   });
 
   it('and comes back costs nothing from the last good sign until the machine is on again', async () => {
-    const rental = await runningRental(world, tenant, { labels: dying(5 * MINUTE_MS) });
-    const repairs = await advanceComparing(world, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
-    const away = await readRental(world, rental);
+    const rental = await runningRental(harness, tenant, { labels: dying(5 * MINUTE_MS) });
+    const repairs = await advanceComparing(harness, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
+    const away = await readRental(harness, rental);
     expect(away.status).toBe('Unknown');
     expect(away.billingPausedAt).toEqual(away.troubleSince);
     expect(repairs).toContainEqual({ do: 'pause', at: away.troubleSince, because: 'host' });
     const billedMs = (away.troubleSince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     expect(billedMs).toBeGreaterThan(0);
-    expect(await costBy(world, rental)).toBe(costOf(billedMs));
-    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
-    const back = await readRental(world, rental);
+    expect(await costBy(harness, rental)).toBe(costOf(billedMs));
+    await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
+    const back = await readRental(harness, rental);
     expect(back).toMatchObject({ status: 'Running', billingPausedAt: null, troubleSince: null });
-    const backMs = world.clock.nowMs() - back.statusSince.getTime();
-    expect(await costBy(world, rental)).toBe(costOf(billedMs + backMs));
+    const backMs = harness.clock.nowMs() - back.statusSince.getTime();
+    expect(await costBy(harness, rental)).toBe(costOf(billedMs + backMs));
   });
 
   it('for good is lost, and its machine goes once the host can be asked', async () => {
-    const rental = await runningRental(world, tenant, { labels: dying(15 * MINUTE_MS) });
-    await advanceComparing(world, impatient, 12 * MINUTE_MS, LONG_INTERVAL_MS);
-    const lost = await readRental(world, rental);
+    const rental = await runningRental(harness, tenant, { labels: dying(15 * MINUTE_MS) });
+    await advanceComparing(harness, impatient, 12 * MINUTE_MS, LONG_INTERVAL_MS);
+    const lost = await readRental(harness, rental);
     expect(lost.status).toBe('Failed');
     const billedMs = (lost.troubleSince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
-    expect(await costBy(world, rental)).toBe(costOf(billedMs));
-    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
-    expect(await statusesOf(world, rental)).toEqual([
+    expect(await costBy(harness, rental)).toBe(costOf(billedMs));
+    await reconcileUntil(harness, rental, { until: 'Terminated', rounds: 2_000 });
+    expect(await statusesOf(harness, rental)).toEqual([
       'Pending',
       'Running',
       'Unknown',
@@ -247,43 +247,43 @@ describe('a host that dies', () => {
   });
 
   it('and leaves the machine off has it switched on again, unbilled until it is', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
     const billed = costOf(sinceStart(rental));
-    world.engines.live.controls.silenceNode(machine.nodeName);
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
-    world.engines.live.controls.heal();
-    await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
-    expect(await costBy(world, rental)).toBe(billed);
+    harness.engines.live.controls.silenceNode(machine.nodeName);
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
+    harness.engines.live.controls.heal();
+    await harness.engines.live.driver.stop(machine, { graceMs: 0 }, never);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', task: 'start' });
+    expect(await costBy(harness, rental)).toBe(billed);
     await expectBilledAgain(rental, billed);
   });
 });
 
 describe('a machine that the engine says it does not have', () => {
   it('is believed the second time: Unknown, Failed, and billing ended at the last good sign', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
     const billed = costOf(sinceStart(rental));
-    world.engines.live.controls.removeNode(machine.nodeName);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Running');
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Failed');
-    expect(await costBy(world, rental)).toBe(billed);
+    harness.engines.live.controls.removeNode(machine.nodeName);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Running');
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Failed');
+    expect(await costBy(harness, rental)).toBe(billed);
     expect(await paidBy(rental)).toBe(billed);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    expect(await statusesOf(world, rental)).toEqual([
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    expect(await statusesOf(harness, rental)).toEqual([
       'Pending',
       'Running',
       'Unknown',
       'Failed',
       'Terminated',
     ]);
-    expect((await eventsOf(world, rental)).slice(-3)).toEqual([
+    expect((await eventsOf(harness, rental)).slice(-3)).toEqual([
       'rental.unknown',
       'rental.failed',
       'rental.terminated',
@@ -291,234 +291,240 @@ describe('a machine that the engine says it does not have', () => {
   });
 
   it('and then does have again was never gone', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
-    world.engines.live.controls.removeNode(machine.nodeName);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', troubleSince: null });
-    world.engines.live.controls.removeNode(machine.nodeName);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Running');
-    world.engines.live.controls.heal();
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    harness.engines.live.controls.removeNode(machine.nodeName);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', troubleSince: null });
+    harness.engines.live.controls.removeNode(machine.nodeName);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Running');
+    harness.engines.live.controls.heal();
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
   it('owes nothing for the rest of a term', async () => {
-    await world.offerTerm(30);
-    const rental = await runningRental(world, await world.tenant({ balanceUsd: 5_000 }), {
+    await harness.offerTerm(30);
+    const rental = await runningRental(harness, await harness.tenant({ balanceUsd: 5_000 }), {
       wish: { termType: 'reserved', termPeriodDays: 30 },
     });
-    await advanceComparing(world, reconciler, MINUTE_MS);
-    const before = await costBy(world, rental);
+    await advanceComparing(harness, reconciler, MINUTE_MS);
+    const before = await costBy(harness, rental);
     expect(before).toBeGreaterThan(0n);
-    world.engines.live.controls.removeNode((await machineOf(rental)).nodeName);
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Failed');
-    expect(await costBy(world, rental)).toBe(before);
-    expect((await world.balance(rental.orgId)).held).toBe(0n);
+    harness.engines.live.controls.removeNode((await machineOf(rental)).nodeName);
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Failed');
+    expect(await costBy(harness, rental)).toBe(before);
+    expect((await harness.balance(rental.orgId)).held).toBe(0n);
   });
 
   it('together with most others is not believed, and nobody loses a machine by it', async () => {
     const rentals: Rental[] = [];
-    for (let count = 0; count < 6; count += 1) rentals.push(await runningRental(world, tenant));
+    for (let count = 0; count < 6; count += 1) rentals.push(await runningRental(harness, tenant));
     for (const { nodeName } of await Promise.all(rentals.map(machineOf)))
-      world.engines.live.controls.removeNode(nodeName);
-    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
-    for (const rental of rentals) expect((await readRental(world, rental)).status).toBe('Unknown');
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    for (const rental of rentals) expect((await readRental(world, rental)).status).toBe('Running');
+      harness.engines.live.controls.removeNode(nodeName);
+    await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
+    for (const rental of rentals) expect((await readRental(harness, rental)).status).toBe('Unknown');
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    for (const rental of rentals) expect((await readRental(harness, rental)).status).toBe('Running');
   });
 });
 
 describe('when nobody looked for ten minutes', () => {
   it('and the machines ran: no Unknown, no credit, no gap, nothing twice', async () => {
-    const rental = await runningRental(world, tenant);
-    await advanceComparing(world, reconciler, MINUTE_MS);
-    await world.clock.advance(10 * MINUTE_MS);
-    expect(await advanceComparing(world, reconciler, 2 * MINUTE_MS)).toEqual([]);
-    expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running']);
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
-    await world.clock.advance(100 * MINUTE_MS);
-    await world.watch();
-    expect(await advanceComparing(world, reconciler, MINUTE_MS)).toEqual([]);
+    const rental = await runningRental(harness, tenant);
+    await advanceComparing(harness, reconciler, MINUTE_MS);
+    await harness.clock.advance(10 * MINUTE_MS);
+    expect(await advanceComparing(harness, reconciler, 2 * MINUTE_MS)).toEqual([]);
+    expect(await statusesOf(harness, rental)).toEqual(['Pending', 'Running']);
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
+    await harness.clock.advance(100 * MINUTE_MS);
+    await harness.watch();
+    expect(await advanceComparing(harness, reconciler, MINUTE_MS)).toEqual([]);
     expect(await paidBy(rental)).toBeLessThanOrEqual(costOf(sinceStart(rental)));
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
   it('an engine that is silent afterwards has its 90 s from then on', async () => {
-    const rental = await runningRental(world, tenant);
-    await advanceComparing(world, reconciler, MINUTE_MS);
-    const goodSign = world.clock.now();
-    await world.clock.advance(10 * MINUTE_MS);
-    world.engines.live.controls.silenceEngine();
-    await advanceComparing(world, reconciler, 90 * SECOND_MS);
-    expect((await readRental(world, rental)).status).toBe('Running');
-    await advanceComparing(world, reconciler, 20 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Unknown', troubleSince: goodSign });
+    const rental = await runningRental(harness, tenant);
+    await advanceComparing(harness, reconciler, MINUTE_MS);
+    const goodSign = harness.clock.now();
+    await harness.clock.advance(10 * MINUTE_MS);
+    harness.engines.live.controls.silenceEngine();
+    await advanceComparing(harness, reconciler, 90 * SECOND_MS);
+    expect((await readRental(harness, rental)).status).toBe('Running');
+    await advanceComparing(harness, reconciler, 20 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Unknown', troubleSince: goodSign });
   });
 });
 
 describe('an address', () => {
   it('that its engine did not know when the machine was sold is written down once it does', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const { privateIp } = await machineOf(rental);
     expect(privateIp).not.toBeNull();
-    const client = await world.database.connect();
+    const client = await harness.database.connect();
     await client.query('update rental_machines set private_ip = null');
     await client.end();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     expect(await machineOf(rental)).toMatchObject({ privateIp });
   });
 });
 
 describe('power', () => {
   it('that a tenant switched off from inside is shown, billed on, and shown again when it is back', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
-    await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', power: 'off', task: null });
-    await world.clock.advance(10 * MINUTE_MS);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
-    await world.engines.live.driver.start(machine, never);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', power: 'on' });
-    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    await harness.engines.live.driver.stop(machine, { graceMs: 0 }, never);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', power: 'off', task: null });
+    await harness.clock.advance(10 * MINUTE_MS);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
+    await harness.engines.live.driver.start(machine, never);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', power: 'on' });
+    expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
   it('of an instance is switched on again, whoever switched it off, and costs nothing while it is off', async () => {
-    await world.watch();
-    const rental = await reconcileUntil(world, await world.rentInstance(tenant), { until: 'Running' });
+    await harness.watch();
+    const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), { until: 'Running' });
     const machine = await machineOf(rental);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    const before = await costBy(world, rental);
-    await world.engines.market.driver.stop(machine, { graceMs: 0 }, never);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
-    const whenSeen = await costBy(world, rental);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    const before = await costBy(harness, rental);
+    await harness.engines.market.driver.stop(machine, { graceMs: 0 }, never);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', task: 'start' });
+    const whenSeen = await costBy(harness, rental);
     expect(whenSeen).toBeGreaterThan(before);
-    await world.clock.advance(10 * MINUTE_MS);
-    expect(await costBy(world, rental)).toBe(whenSeen);
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ power: 'on', task: null });
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await costBy(world, rental)).toBeGreaterThan(whenSeen);
+    await harness.clock.advance(10 * MINUTE_MS);
+    expect(await costBy(harness, rental)).toBe(whenSeen);
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'on', task: null });
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await costBy(harness, rental)).toBeGreaterThan(whenSeen);
   });
 
   it('that a list calls off while the machine is only being started is asked for once more', async () => {
-    const rental = await runningRental(world, tenant);
-    const { drivers } = withDriver(world, (driver) => ({
+    const rental = await runningRental(harness, tenant);
+    const { drivers } = withDriver(harness, (driver) => ({
       listOwned: async (signal) => {
         const { machines, unseen } = await driver.listOwned(signal);
         return { unseen, machines: machines.map((machine) => ({ ...machine, power: 'off' as const })) };
       },
     }));
-    const stale = createInventoryReconciler(world, { drivers });
-    await advanceComparing(world, stale, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', power: 'on' });
+    const stale = createInventoryReconciler(harness, { drivers });
+    await advanceComparing(harness, stale, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', power: 'on' });
   });
 
   it('of a machine that has given its GPUs back and is on is switched off again, and only its disk costs', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const { actor } = tenant.call('live').cause;
-    await world.run(async (tx) =>
+    await harness.run(async (tx) =>
       stopRental(tx, await lockRentalView(tx, rental.orgId, rental.id), { release: true, actor }),
     );
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: false });
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'off', gpuHeld: false });
     const meters = () =>
-      world.rows(`select name, state from meters where cause_id = '${rental.wireId}' order by name`);
+      harness.rows(`select name, state from meters where cause_id = '${rental.wireId}' order by name`);
     const before = await meters();
-    await world.engines.live.driver.start(await machineOf(rental), never);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ task: 'stop', taskOptions: { release: true } });
-    expect(await reconcileToIdle(world, rental)).toMatchObject({ task: null, power: 'off', gpuHeld: false });
-    expect((await world.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('off');
+    await harness.engines.live.driver.start(await machineOf(rental), never);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ task: 'stop', taskOptions: { release: true } });
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({
+      task: null,
+      power: 'off',
+      gpuHeld: false,
+    });
+    expect((await harness.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('off');
     expect(await meters()).toEqual(before);
   });
 
   it('that went off in a window of maintenance is not billed from its begin, and comes back when it is over', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
-    const startsAt = new Date(world.clock.nowMs() + 5 * SECOND_MS);
-    const endsAt = new Date(world.clock.nowMs() + 20 * MINUTE_MS);
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
+    const startsAt = new Date(harness.clock.nowMs() + 5 * SECOND_MS);
+    const endsAt = new Date(harness.clock.nowMs() + 20 * MINUTE_MS);
     const billed = costOf(sinceStart(rental) + 5 * SECOND_MS);
-    await createMaintenanceWindow(world, machine.nodeId, { startsAt, endsAt });
-    await world.clock.advance(6 * SECOND_MS);
-    await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
-    await advanceComparing(world, reconciler, MINUTE_MS);
-    await world.clock.advance(15 * MINUTE_MS);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({
+    await createMaintenanceWindow(harness, machine.nodeId, { startsAt, endsAt });
+    await harness.clock.advance(6 * SECOND_MS);
+    await harness.engines.live.driver.stop(machine, { graceMs: 0 }, never);
+    await advanceComparing(harness, reconciler, MINUTE_MS);
+    await harness.clock.advance(15 * MINUTE_MS);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({
       status: 'Running',
       power: 'off',
       task: null,
       billingPausedAt: startsAt,
     });
-    await world.clock.advance(6 * MINUTE_MS);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
+    await harness.clock.advance(6 * MINUTE_MS);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', task: 'start' });
     await expectBilledAgain(rental, billed);
   });
 
   it('of a node that is away for long in maintenance loses nobody anything', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
     const billed = costOf(sinceStart(rental));
-    await createMaintenanceWindow(world, machine.nodeId, {
-      startsAt: world.clock.now(),
-      endsAt: new Date(world.clock.nowMs() + 12 * MINUTE_MS),
+    await createMaintenanceWindow(harness, machine.nodeId, {
+      startsAt: harness.clock.now(),
+      endsAt: new Date(harness.clock.nowMs() + 12 * MINUTE_MS),
     });
-    world.engines.live.controls.silenceNode(machine.nodeName);
-    await advanceComparing(world, impatient, 20 * MINUTE_MS, LONG_INTERVAL_MS);
-    expect((await readRental(world, rental)).status).toBe('Unknown');
-    expect(await costBy(world, rental)).toBe(billed);
-    world.engines.live.controls.heal();
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
-    expect(await costBy(world, rental)).toBe(billed);
+    harness.engines.live.controls.silenceNode(machine.nodeName);
+    await advanceComparing(harness, impatient, 20 * MINUTE_MS, LONG_INTERVAL_MS);
+    expect((await readRental(harness, rental)).status).toBe('Unknown');
+    expect(await costBy(harness, rental)).toBe(billed);
+    harness.engines.live.controls.heal();
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
+    expect(await costBy(harness, rental)).toBe(billed);
   });
 });
 
 describe('rentals that nobody works on', () => {
   it('are called for when their deadline has passed, and counted', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     expect(await reconciler.repairLate()).toBe(0);
-    await world.clock.advance(24 * 60 * MINUTE_MS);
+    await harness.clock.advance(24 * 60 * MINUTE_MS);
     expect(await reconciler.repairLate()).toBe(1);
-    expect((await readRental(world, rental)).nextActionAt?.getTime()).toBeGreaterThan(world.clock.nowMs());
+    expect((await readRental(harness, rental)).nextActionAt?.getTime()).toBeGreaterThan(
+      harness.clock.nowMs(),
+    );
     expect(await reconciler.repairLate()).toBe(0);
   });
 });
 
 describe('hints', () => {
   it('bring a comparison forward, several of them one', async () => {
-    const rental = await runningRental(world, tenant);
-    await advanceComparing(world, reconciler, 10 * SECOND_MS);
-    await world.clock.advance(3 * SECOND_MS);
-    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    const rental = await runningRental(harness, tenant);
+    await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+    await harness.clock.advance(3 * SECOND_MS);
+    await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
     expect(await compareAll(reconciler)).toEqual([]);
-    reconciler.hint(world.engines.live.clusterId);
-    reconciler.hint(world.engines.live.clusterId);
+    reconciler.hint(harness.engines.live.clusterId);
+    reconciler.hint(harness.engines.live.clusterId);
     expect(await compareAll(reconciler)).toEqual([]);
-    await world.clock.advance(2 * SECOND_MS);
-    expect(await compareAll(reconciler)).toMatchObject([{ clusterId: world.engines.live.clusterId }]);
-    expect((await readRental(world, rental)).power).toBe('off');
+    await harness.clock.advance(2 * SECOND_MS);
+    expect(await compareAll(reconciler)).toMatchObject([{ clusterId: harness.engines.live.clusterId }]);
+    expect((await readRental(harness, rental)).power).toBe('off');
   });
 
   it('are heeded by whoever runs, and nothing else needs them', async () => {
-    const rental = await runningRental(world, tenant);
+    const rental = await runningRental(harness, tenant);
     reconciler.start();
-    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
     await eventually({ what: 'the loop to see it' }, async () => {
-      await world.clock.advance(SECOND_MS);
-      return (await readRental(world, rental)).power === 'off';
+      await harness.clock.advance(SECOND_MS);
+      return (await readRental(harness, rental)).power === 'off';
     });
     await reconciler.stop();
   });

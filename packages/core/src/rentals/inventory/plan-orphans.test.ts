@@ -22,7 +22,7 @@ const view = (externalId: string, fields: Partial<MachineView> = {}): MachineVie
   ...fields,
 });
 
-const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): RecordedOrphan => ({
+const orphan = (externalId: string, agoMs: number, nodeName = 'node-1'): RecordedOrphan => ({
   orgId,
   externalId,
   nodeName,
@@ -49,13 +49,13 @@ const ids = (machines: readonly { readonly externalId: string }[]) =>
 it('a machine that nobody knows is removed once two comparisons a minute apart have seen it', () => {
   expect(ids(planOrphans(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
   const seen = (agoMs: number) =>
-    planOrphans(facts({ unknown: [view('a')], remembered: [stray('a', agoMs)] }));
+    planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', agoMs)] }));
   expect([ids(seen(59_999).waiting), ids(seen(59_999).reap)]).toEqual([['a'], []]);
   expect([ids(seen(60_000).waiting), ids(seen(60_000).reap)]).toEqual([[], ['a']]);
 });
 
 it('a machine that was made, or whose rental was, less than a minute ago is left alone', () => {
-  const remembered = [stray('a', 600_000)];
+  const remembered = [orphan('a', 600_000)];
   const young = view('a', { createdAt: at(NOW - 59_000) });
   expect(planOrphans(facts({ unknown: [young], remembered })).reap).toEqual([]);
   const elsewhere = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 59_000) }]]);
@@ -68,7 +68,7 @@ it('a machine that says what else it was made for is left to whoever made it, fo
   const labels = { 'millrace.purpose': 'self-test' };
   const planAfter = (ms: number) =>
     planOrphans(
-      facts({ unknown: [view('a', { labels, createdAt: at(NOW - ms) })], remembered: [stray('a', ms)] }),
+      facts({ unknown: [view('a', { labels, createdAt: at(NOW - ms) })], remembered: [orphan('a', ms)] }),
     );
   const young = planAfter(899_999);
   expect([young.fresh, young.waiting, young.reap, ids(young.forget)]).toEqual([[], [], [], ['a']]);
@@ -77,12 +77,12 @@ it('a machine that says what else it was made for is left to whoever made it, fo
 
 it('a machine that a rental has on another cluster is never removed', () => {
   const elsewhere = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
-  const plan = planOrphans(facts({ unknown: [view('a')], remembered: [stray('a', 600_000)], elsewhere }));
+  const plan = planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', 600_000)], elsewhere }));
   expect([ids(plan.misplaced), plan.reap, ids(plan.forget)]).toEqual([['a'], [], ['a']]);
 });
 
 it('one that is listed no more is forgotten, unless its node could not be asked', () => {
-  const remembered = [stray('a', 600_000), stray('b', 600_000, 'node-2')];
+  const remembered = [orphan('a', 600_000), orphan('b', 600_000, 'node-2')];
   expect(ids(planOrphans(facts({ remembered, unseen: new Set(['node-2']) })).forget)).toEqual(['a']);
 });
 
@@ -90,7 +90,7 @@ it('few are removed at a time, and of many a person is asked, who may allow it f
   const many = Array.from({ length: 11 }, (_, index) => `m${String(index)}`);
   const given = facts({
     unknown: many.map((id) => view(id)),
-    remembered: many.map((id) => stray(id, 600_000)),
+    remembered: many.map((id) => orphan(id, 600_000)),
   });
   const plan = planOrphans(given);
   expect([plan.isPersonNeeded, plan.reap, plan.held.length]).toEqual([true, [], 11]);
@@ -112,7 +112,7 @@ it('machines whose rentals a restore may have lost wait for an operator and take
   const createdAt = at(1_000);
   const given = facts({
     unknown: [...lostIds.map((id) => view(id, { createdAt })), view('orphan')],
-    remembered: [...lostIds, 'orphan'].map((id) => stray(id, 600_000)),
+    remembered: [...lostIds, 'orphan'].map((id) => orphan(id, 600_000)),
     mayHaveLostRow: (machine) => machine.createdAt?.getTime() === createdAt.getTime(),
   });
   const plan = planOrphans(given);

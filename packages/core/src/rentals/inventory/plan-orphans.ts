@@ -78,25 +78,25 @@ export function planOrphans(facts: OrphanPlanInput): OrphanPlan {
   const misplaced = facts.unknown.filter(
     ({ externalId }) => facts.elsewhere.get(externalId)?.isLive === true,
   );
-  const strays = facts.unknown.filter(
+  const orphans = facts.unknown.filter(
     (machine) => !misplaced.includes(machine) && !hasOtherPurpose(machine, facts),
   );
-  const remembered = new Map(facts.remembered.map((stray) => [keyOf(stray), stray]));
-  const seen = new Map(strays.map((machine) => [keyOf(machine), machine]));
-  const again = facts.remembered.flatMap((stray) => {
-    const machine = seen.get(keyOf(stray));
-    return machine === undefined ? [] : [{ ...stray, createdAt: machine.createdAt }];
+  const remembered = new Map(facts.remembered.map((orphan) => [keyOf(orphan), orphan]));
+  const seen = new Map(orphans.map((machine) => [keyOf(machine), machine]));
+  const again = facts.remembered.flatMap((orphan) => {
+    const machine = seen.get(keyOf(orphan));
+    return machine === undefined ? [] : [{ ...orphan, createdAt: machine.createdAt }];
   });
-  const isRipe = (stray: OrphanMachine): boolean => {
-    const rentedAt = facts.elsewhere.get(stray.externalId)?.rentalCreatedAt ?? null;
-    return [stray.firstSeenAt, stray.createdAt, rentedAt].every(
+  const isRipe = (orphan: OrphanMachine): boolean => {
+    const rentedAt = facts.elsewhere.get(orphan.externalId)?.rentalCreatedAt ?? null;
+    return [orphan.firstSeenAt, orphan.createdAt, rentedAt].every(
       (when) => when === null || now.getTime() - when.getTime() >= policy.strayAfterMs,
     );
   };
   const isAllowed = facts.reapAllowedUntil !== null && facts.reapAllowedUntil > now;
-  const lost = isAllowed ? [] : again.filter((stray) => isRipe(stray) && facts.mayHaveLostRow(stray));
-  const ripe = again.filter((stray) => isRipe(stray) && !lost.includes(stray));
-  const fresh = strays.filter((machine) => !remembered.has(keyOf(machine)));
+  const lost = isAllowed ? [] : again.filter((orphan) => isRipe(orphan) && facts.mayHaveLostRow(orphan));
+  const ripe = again.filter((orphan) => isRipe(orphan) && !lost.includes(orphan));
+  const fresh = orphans.filter((machine) => !remembered.has(keyOf(machine)));
   const limit = { floor: policy.reapFloor, percent: policy.reapPercent };
   const isPersonNeeded = !isAllowed && exceedsFloorAndPercent(ripe.length, facts.listedCount, limit);
   const reap = isPersonNeeded ? [] : ripe.slice(0, policy.reapAtOnce);
@@ -104,12 +104,14 @@ export function planOrphans(facts: OrphanPlanInput): OrphanPlan {
     fresh,
     freshLost: fresh.filter(({ createdAt }) => facts.mayHaveLostRow({ firstSeenAt: now, createdAt })),
     lost,
-    waiting: again.filter((stray) => !isRipe(stray)),
+    waiting: again.filter((orphan) => !isRipe(orphan)),
     reap,
     held: ripe.slice(reap.length),
     isPersonNeeded,
     // One on a node that nobody could ask may still be there.
-    forget: facts.remembered.filter((stray) => !seen.has(keyOf(stray)) && !facts.unseen.has(stray.nodeName)),
+    forget: facts.remembered.filter(
+      (orphan) => !seen.has(keyOf(orphan)) && !facts.unseen.has(orphan.nodeName),
+    ),
     misplaced,
   };
 }

@@ -63,28 +63,28 @@ export interface OrphanRemoval {
   stop(): Promise<void>;
 }
 
-export function createOrphanRemoval(parts: OrphanRemovalDeps): OrphanRemoval {
-  const { clock, log, db } = parts;
+export function createOrphanRemoval(deps: OrphanRemovalDeps): OrphanRemoval {
+  const { clock, log, db } = deps;
   const runner = createItemRunner(orphanLoop, { clock, log, db, claims: true });
   const stopping = new AbortController();
-  const begun = new Map<ClusterId, Promise<unknown>>();
+  const started = new Map<ClusterId, Promise<unknown>>();
   const settled = async (): Promise<void> => {
-    while (begun.size > 0) await Promise.all(begun.values());
+    while (started.size > 0) await Promise.all(started.values());
   };
   return {
     begin(clusterId, orphans) {
-      if (orphans.length === 0 || begun.has(clusterId) || begun.size >= orphanLoop.atOnce) return;
+      if (orphans.length === 0 || started.has(clusterId) || started.size >= orphanLoop.atOnce) return;
       const work = runner
         .run([clusterId], {
           key: toUuid,
-          work: (_, signal) => removeOrphans(parts, clusterId, orphans, signal),
+          work: (_, signal) => removeOrphans(deps, clusterId, orphans, signal),
           signal: stopping.signal,
         })
         .catch((error: unknown) => {
           log.warn({ err: error, clusterId }, 'the removal of orphaned machines could not be recorded');
         })
-        .finally(() => begun.delete(clusterId));
-      begun.set(clusterId, work);
+        .finally(() => started.delete(clusterId));
+      started.set(clusterId, work);
     },
     settled,
     async stop() {
@@ -96,7 +96,7 @@ export function createOrphanRemoval(parts: OrphanRemovalDeps): OrphanRemoval {
 
 /** Handles each orphan separately: one that cannot be removed does not stop the next. */
 async function removeOrphans(
-  parts: OrphanRemovalDeps,
+  deps: OrphanRemovalDeps,
   clusterId: ClusterId,
   orphans: readonly OrphanMachine[],
   signal: AbortSignal,
@@ -104,21 +104,21 @@ async function removeOrphans(
   let problem: string | null = null;
   for (const orphan of orphans) {
     if (signal.aborted) break;
-    problem = (await removeOrphan(parts, clusterId, orphan, signal)) ?? problem;
+    problem = (await removeOrphan(deps, clusterId, orphan, signal)) ?? problem;
   }
   if (problem !== null) throw new Error(problem);
 }
 
 /** Access first, as with every machine. The next comparison sees that it is gone. Answers why it could not be removed. */
 async function removeOrphan(
-  parts: OrphanRemovalDeps,
+  deps: OrphanRemovalDeps,
   clusterId: ClusterId,
   orphan: OrphanMachine,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { db, clock, log, callTimeoutMs } = parts;
-  if (!parts.mayRemove()) return null;
-  if (parts.mayHaveLostRow(orphan) && !(await isOrphanRemovalAllowed(db, clusterId, db.clock.now())))
+  const { db, clock, log, callTimeoutMs } = deps;
+  if (!deps.mayRemove()) return null;
+  if (deps.mayHaveLostRow(orphan) && !(await isOrphanRemovalAllowed(db, clusterId, db.clock.now())))
     return null;
   // A rental may have adopted the machine since the list was made.
   if ((await findMachinesElsewhere(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
@@ -128,7 +128,7 @@ async function removeOrphan(
   try {
     const call = (what: string, work: (driver: ComputeDriver, ends: AbortSignal) => Promise<void>) =>
       withDeadline(clock, what, callTimeoutMs, async (late) =>
-        work(await parts.drivers(clusterId), AbortSignal.any([late, signal])),
+        work(await deps.drivers(clusterId), AbortSignal.any([late, signal])),
       );
     await call('Cutting access', (driver, ends) => driver.cutAccess(orphan, ends));
     await call('Removing a machine', (driver, ends) => driver.terminate(orphan, ends));
@@ -141,12 +141,12 @@ async function removeOrphan(
     recordOrphanRemoval(tx, clusterId, orphan, problem?.slice(0, 2_000) ?? null),
   );
   if (problem === null) {
-    parts.onRemoved();
+    deps.onRemoved();
     log.warn(about, 'a machine that no rental knows was removed');
     return null;
   }
-  const begunMs = orphan.reapBegunAt?.getTime() ?? db.clock.nowMs();
-  const isLate = db.clock.nowMs() - begunMs > REMOVAL_LATE_MS;
+  const startedMs = orphan.reapBegunAt?.getTime() ?? db.clock.nowMs();
+  const isLate = db.clock.nowMs() - startedMs > REMOVAL_LATE_MS;
   log[isLate ? 'error' : 'warn'](
     { ...about, problem },
     'a machine that no rental knows could not be removed yet',

@@ -28,18 +28,18 @@ import { writeOffNode, writeOffRental } from './write-off.service.ts';
 
 /** Hosts that never return, and how an operator writes off the rentals on them. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness({ lookEveryMs: 10 * SECOND_MS });
+  harness = await createRentalHarness({ lookEveryMs: 10 * SECOND_MS });
 });
-afterAll(() => world.drop());
-beforeEach(() => terminateAll(world));
+afterAll(() => harness.drop());
+beforeEach(() => terminateAll(harness));
 
 const operator = systemAuditContext('operator', 'live');
 const reason = 'The host burned down.';
 
 const writeOff = (rental: Rental) =>
-  world.run((tx) => writeOffRental(tx, operator, { rentalId: rental.wireId, reason }));
+  harness.run((tx) => writeOffRental(tx, operator, { rentalId: rental.wireId, reason }));
 
 const refusal = (work: Promise<unknown>): Promise<string | null> =>
   work.then(
@@ -48,41 +48,41 @@ const refusal = (work: Promise<unknown>): Promise<string | null> =>
   );
 
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
 /** A rental whose engine falls silent for good, seen by the observer and by comparisons. */
 async function lostRental(tenant: Tenant): Promise<{ rental: Rental; nodeId: NodeId; lostAt: Date }> {
-  const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-  const reconciler = createInventoryReconciler(world);
-  await advanceComparing(world, reconciler, 60 * SECOND_MS);
-  world.engines.live.controls.silenceEngine();
-  const lostAt = world.clock.now();
-  await advanceComparing(world, reconciler, 3 * MINUTE_MS);
-  const [machine] = await listMachines(world.db, rental.orgId, rental.id);
+  const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
+  const reconciler = createInventoryReconciler(harness);
+  await advanceComparing(harness, reconciler, 60 * SECOND_MS);
+  harness.engines.live.controls.silenceEngine();
+  const lostAt = harness.clock.now();
+  await advanceComparing(harness, reconciler, 3 * MINUTE_MS);
+  const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
   return { rental, nodeId: machine?.nodeId ?? expect.fail('It has no machine.'), lostAt };
 }
 
 const nodeStatus = async (nodeId: NodeId): Promise<string | undefined> =>
-  (await world.rows<{ status: string }>(`select status from nodes where id = '${toUuid(nodeId)}'`))[0]
+  (await harness.rows<{ status: string }>(`select status from nodes where id = '${toUuid(nodeId)}'`))[0]
     ?.status;
 
 const auditEntries = (action: string) =>
-  world.rows<{ reason: string }>(`select reason from audit_log where action = '${action}'`);
+  harness.rows<{ reason: string }>(`select reason from audit_log where action = '${action}'`);
 
 describe('writing off a rental', () => {
   it('is refused while its host answers', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     expect(await refusal(writeOff(rental))).toBe('HOST_ANSWERS');
     await end(tenant, rental);
     expect(await refusal(writeOff(rental))).toBe('HOST_ANSWERS');
-    expect((await viewOf(world, rental)).rental.status).toBe('Terminating');
+    expect((await viewOf(harness, rental)).rental.status).toBe('Terminating');
   });
 
   it('ends a rental that could not be removed and settles its money once, however often it is called', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { rental, nodeId } = await lostRental(tenant);
     const receipt = await end(tenant, rental);
     const before = (await auditEntries('rental.written_off')).length;
@@ -92,89 +92,89 @@ describe('writing off a rental', () => {
     );
     expect(all.filter(({ writtenOff }) => writtenOff === 1)).toHaveLength(1);
     expect(all[0]?.receipt.finalCost).toBe(receipt.finalCost);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
     expect(await nodeStatus(nodeId)).toBe('node_quarantined');
     expect(await auditEntries('rental.written_off')).toHaveLength(before + 1);
-    expect((await statusesOf(world, rental)).slice(-2)).toEqual(['Terminating', 'Terminated']);
-    await expectConsistentInventory(world);
+    expect((await statusesOf(harness, rental)).slice(-2)).toEqual(['Terminating', 'Terminated']);
+    await expectConsistentInventory(harness);
   });
 
   it('fails an Unknown rental and charges nothing after its machine was last seen to run', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { rental, lostAt } = await lostRental(tenant);
     const { startedAt } = rental;
     const done = await writeOff(rental);
-    expect((await statusesOf(world, rental)).slice(-3)).toEqual(['Unknown', 'Failed', 'Terminated']);
+    expect((await statusesOf(harness, rental)).slice(-3)).toEqual(['Unknown', 'Failed', 'Terminated']);
     expect(done.receipt.billingStoppedAt?.getTime()).toBeLessThanOrEqual(lostAt.getTime());
     const ranMs = (done.receipt.billingStoppedAt?.getTime() ?? 0) - (startedAt?.getTime() ?? 0);
     expect(done.receipt.finalCost).toBe(costOf(ranMs));
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(costOf(ranMs));
-    await expectConsistentInventory(world);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(costOf(ranMs));
+    await expectConsistentInventory(harness);
   });
 
   it('keeps the node out of use until the returned host has lost the orphaned machine', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { rental, nodeId } = await lostRental(tenant);
     await end(tenant, rental);
     await writeOff(rental);
     const resume = () =>
-      world.run((tx) => applyNodeAction(tx, operator, nodeId, 'resume', { reason: 'It is back.' }));
+      harness.run((tx) => applyNodeAction(tx, operator, nodeId, 'resume', { reason: 'It is back.' }));
     expect(await refusal(resume())).toBe('NODE_HAS_WRITE_OFFS');
 
-    world.engines.live.controls.heal();
-    const reconciler = createInventoryReconciler(world);
-    await advanceComparing(world, reconciler, 30 * SECOND_MS);
+    harness.engines.live.controls.heal();
+    const reconciler = createInventoryReconciler(harness);
+    await advanceComparing(harness, reconciler, 30 * SECOND_MS);
     expect(await nodeStatus(nodeId)).toBe('node_quarantined');
     expect(await refusal(resume())).toBe('NODE_HAS_WRITE_OFFS');
-    await advanceComparing(world, reconciler, 90 * SECOND_MS);
-    const { machines } = await world.engines.live.driver.listOwned(new AbortController().signal);
+    await advanceComparing(harness, reconciler, 90 * SECOND_MS);
+    const { machines } = await harness.engines.live.driver.listOwned(new AbortController().signal);
     expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
     await compareAll(reconciler);
     await resume();
     expect(await nodeStatus(nodeId)).toBe('node_ready');
-    await expectConsistentInventory(world);
+    await expectConsistentInventory(harness);
   });
 });
 
 describe('writing off a node', () => {
   it('is refused while its host answers', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-    const [machine] = await listMachines(world.db, rental.orgId, rental.id);
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
+    const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
     const nodeId = machine?.nodeId ?? expect.fail('It has no machine.');
-    expect(await refusal(world.run((tx) => writeOffNode(tx, operator, { nodeId, reason })))).toBe(
+    expect(await refusal(harness.run((tx) => writeOffNode(tx, operator, { nodeId, reason })))).toBe(
       'HOST_ANSWERS',
     );
   });
 
   it('ends the rentals on the node, removes the node, and lets its cluster be removed', async () => {
-    const tenant = await world.tenant();
-    const other = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const tenant = await harness.tenant();
+    const other = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const { rental } = await lostRental(tenant);
     await end(tenant, other);
     const remove = () =>
-      world.run((tx) => removeCluster(tx, operator, world.engines.live.clusterId, 'It is lost.'));
-    const client = await world.database.connect();
+      harness.run((tx) => removeCluster(tx, operator, harness.engines.live.clusterId, 'It is lost.'));
+    const client = await harness.database.connect();
     await client.query(`update clusters set origin = 'operator' where id = $1`, [
-      toUuid(world.engines.live.clusterId),
+      toUuid(harness.engines.live.clusterId),
     ]);
     await client.end();
     expect(await refusal(remove())).toBe('CLUSTER_HAS_WORK');
     const machines = await Promise.all(
-      [rental, other].map(({ orgId, id }) => listMachines(world.db, orgId, id)),
+      [rental, other].map(({ orgId, id }) => listMachines(harness.db, orgId, id)),
     );
     const nodeIds = [...new Set(machines.flat().map(({ nodeId }) => nodeId))];
     for (const nodeId of nodeIds) {
-      const done = await world.run((tx) => writeOffNode(tx, operator, { nodeId, reason }));
+      const done = await harness.run((tx) => writeOffNode(tx, operator, { nodeId, reason }));
       expect(done.node.status).toBe('node_removed');
-      const again = await world.run((tx) => writeOffNode(tx, operator, { nodeId, reason }));
+      const again = await harness.run((tx) => writeOffNode(tx, operator, { nodeId, reason }));
       expect(again).toMatchObject({ node: { status: 'node_removed' }, rentals: [] });
     }
     for (const lost of [rental, other]) {
-      expect((await viewOf(world, lost)).rental.status).toBe('Terminated');
+      expect((await viewOf(harness, lost)).rental.status).toBe('Terminated');
     }
     await remove();
-    await expectConsistentInventory(world);
+    await expectConsistentInventory(harness);
   });
 });

@@ -125,11 +125,11 @@ export interface RentalHarness extends Pick<
   /** Another key of the tenant's, with limits of its own. */
   limitedKey(tenant: Tenant, mode: Mode, limits: Partial<ApiKeyLimits>): Promise<KeyId>;
   /** Accepts an order as the route would: one H100 of the mode's own region unless said otherwise. */
-  rent(tenant: Tenant, mode: Mode, wish?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
+  rent(tenant: Tenant, mode: Mode, request?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
   /** The same of bare metal: one node of H100 unless said otherwise. */
-  rentMetal(tenant: Tenant, wish?: Partial<MetalBody>, keyId?: KeyId): Promise<Rental>;
+  rentMetal(tenant: Tenant, request?: Partial<MetalBody>, keyId?: KeyId): Promise<Rental>;
   /** Accepts an order of an instance on one of the market's machines, which another organisation supplies. */
-  rentInstance(tenant: Tenant, wish?: InstanceRequest): Promise<Rental>;
+  rentInstance(tenant: Tenant, request?: InstanceRequest): Promise<Rental>;
   /** Whom the market's machines belong to. */
   readonly supplierOrgId: OrgId;
   /** A term on offer for live H100 machines: 20 % off, half of the rest given back. */
@@ -352,9 +352,9 @@ const metalBody = operations.createBareMetalRental.body;
 
 /** Orders go through the contract, so that its defaults are theirs. */
 function renterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rent'] {
-  return async (tenant, mode, wish = {}, keyId) => {
+  return async (tenant, mode, request = {}, keyId) => {
     const region = mode === 'live' ? liveRegion : testRegion;
-    const body = orderBody.parse({ gpuCount: 1, region, ...wish });
+    const body = orderBody.parse({ gpuCount: 1, region, ...request });
     const wireId = await wireIds.next();
     return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
       createRental(tx, tenant.call(mode, keyId), toVirtualMachineOrder(body), wireId),
@@ -363,8 +363,8 @@ function renterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rent'] {
 }
 
 function metalRenterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rentMetal'] {
-  return async (tenant, wish = {}, keyId) => {
-    const body = metalBody.parse({ gpuCount: 8, networkType: 'infiniband', region: liveRegion, ...wish });
+  return async (tenant, request = {}, keyId) => {
+    const body = metalBody.parse({ gpuCount: 8, networkType: 'infiniband', region: liveRegion, ...request });
     const wireId = await wireIds.next();
     return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
       createRental(tx, tenant.call('live', keyId), toBareMetalOrder(body), wireId),

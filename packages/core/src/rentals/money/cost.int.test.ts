@@ -20,12 +20,12 @@ import {
 } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let nextWireId = 1;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const order: ListPriceOrder = {
   kind: 'virtual-machine',
@@ -58,33 +58,33 @@ async function accept(
   fields: Partial<ListPriceOrder> = {},
   mode: Mode = 'live',
 ): Promise<Rental> {
-  await world.watch();
+  await harness.watch();
   const wireId = nextWireId++;
-  return world.run((tx) => createRental(tx, tenant.call(mode), { ...order, ...fields }, wireId));
+  return harness.run((tx) => createRental(tx, tenant.call(mode), { ...order, ...fields }, wireId));
 }
 
-const rent = async (...wish: Parameters<typeof accept>): Promise<Rental> =>
-  reconcileUntil(world, await accept(...wish), { until: 'Running' });
+const rent = async (...request: Parameters<typeof accept>): Promise<Rental> =>
+  reconcileUntil(harness, await accept(...request), { until: 'Running' });
 
 /** What must hold of the cost at any instant, whatever happened before. Answers it. */
 async function checked(rental: Rental): Promise<RentalCostWithHold> {
   const { orgId, mode, wireId } = rental;
-  const now = world.clock.now();
-  const cost = await getRentalCost(world.db, { orgId, mode }, wireId, now);
+  const now = harness.clock.now();
+  const cost = await getRentalCost(harness.db, { orgId, mode }, wireId, now);
   if (cost === null) throw new Error('There is no such rental.');
-  const transfers = await listTransfersOf(world.db, orgId, mode, causeOfRental(rental));
-  expect(cost.posted).toBe(await world.paid(orgId, causeOfRental(rental)));
+  const transfers = await listTransfersOf(harness.db, orgId, mode, causeOfRental(rental));
+  expect(cost.posted).toBe(await harness.paid(orgId, causeOfRental(rental)));
   expect(cost.lines.reduce((sum, line) => sum + line.amount, 0n)).toBe(cost.total);
   // Every transfer is in one line, and no line has another.
   expect(cost.lines.flatMap(({ transferIds }) => transferIds).toSorted()).toEqual(
     transfers.map(({ id }) => id).toSorted(),
   );
-  expect((await getRentalRecord(world.db, { orgId, mode }, wireId, now))?.cost).toBe(cost.total);
+  expect((await getRentalRecord(harness.db, { orgId, mode }, wireId, now))?.cost).toBe(cost.total);
   return cost;
 }
 
 async function meterOf(rental: Rental): Promise<Meter> {
-  const [meter] = await listMetersOf(world.db, rental.orgId, rental.mode, causeOfRental(rental));
+  const [meter] = await listMetersOf(harness.db, rental.orgId, rental.mode, causeOfRental(rental));
   if (meter === undefined) throw new Error('The rental has no meter.');
   return meter;
 }
@@ -96,31 +96,31 @@ describe('what a rental has cost', () => {
     'is what the ledger has and what ran up since, to the nano-USD, at any instant, through pauses (seed %i)',
     async (seed) => {
       const random = createRandom(seed);
-      const tenant = await world.tenant({ balanceUsd: 100_000 });
+      const tenant = await harness.tenant({ balanceUsd: 100_000 });
       const rental = await rent(tenant);
       const { id, ratePerHour } = await meterOf(rental);
       // Counted here by hand: the stretches that ran, and where the present one began.
       let ranMs = 0;
       let since: number | null = rental.startedAt?.getTime() ?? 0;
       for (let round = 0; round < 25; round += 1) {
-        await world.clock.advance(random.int(1, 2 * HOUR_MS));
-        const nowMs = world.clock.nowMs();
+        await harness.clock.advance(random.int(1, 2 * HOUR_MS));
+        const nowMs = harness.clock.nowMs();
         const act = random.pick(['sweep', 'sweep', 'pause', 'resume', 'look'] as const);
-        if (act === 'sweep') await world.sweepMeters();
+        if (act === 'sweep') await harness.sweepMeters();
         if (act === 'pause' && since !== null) {
           // Found out late: the machine was gone since a while, so time that was charged is given back.
           const atMs = Math.max(since, nowMs - random.int(0, 3 * HOUR_MS));
-          await world.run((tx) => pauseMeter(tx, rental.orgId, id, new Date(atMs)));
+          await harness.run((tx) => pauseMeter(tx, rental.orgId, id, new Date(atMs)));
           ranMs += atMs - since;
           since = null;
         } else if (act === 'resume' && since === null) {
-          await world.run((tx) => resumeMeter(tx, rental.orgId, id, new Date(nowMs)));
+          await harness.run((tx) => resumeMeter(tx, rental.orgId, id, new Date(nowMs)));
           since = nowMs;
         }
         const elapsedMs = ranMs + (since === null ? 0 : nowMs - since);
         expect((await checked(rental)).total).toBe(meteredTotal(ratePerHour, elapsedMs));
       }
-      const { finalCost } = await world.run((tx) =>
+      const { finalCost } = await harness.run((tx) =>
         terminateRental(tx, rental.orgId, rental.id, {
           actor: { kind: 'system', id: 'test' },
           reason: 'done',
@@ -132,13 +132,13 @@ describe('what a rental has cost', () => {
   );
 
   it('shows time that was given back beside the time that was charged', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await rent(tenant);
     const meter = await meterOf(rental);
-    await world.clock.advance(2 * HOUR_MS);
-    await world.sweepMeters();
-    const at = new Date(world.clock.nowMs() - 30 * MINUTE_MS);
-    await world.run((tx) => pauseMeter(tx, rental.orgId, meter.id, at));
+    await harness.clock.advance(2 * HOUR_MS);
+    await harness.sweepMeters();
+    const at = new Date(harness.clock.nowMs() - 30 * MINUTE_MS);
+    await harness.run((tx) => pauseMeter(tx, rental.orgId, meter.id, at));
     const cost = await checked(rental);
     expect(linesOf(cost)).toEqual(['gpu', 'credit']);
     const [charged, back] = cost.lines;
@@ -148,22 +148,22 @@ describe('what a rental has cost', () => {
   });
 
   it('is nothing before it runs, with what create set aside shown as held', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await accept(tenant);
     const { total, posted, held, lines } = await checked(rental);
     expect([total, posted, lines]).toEqual([0n, 0n, []]);
-    expect(held).toBe((await world.balance(tenant.orgId)).held);
+    expect(held).toBe((await harness.balance(tenant.orgId)).held);
     expect(held).toBeGreaterThan(0n);
   });
 
   it('of a term that was ended early has a line for what stays owed of it', async () => {
-    await world.offerTerm(30);
-    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    await harness.offerTerm(30);
+    const tenant = await harness.tenant({ balanceUsd: 100_000 });
     const rental = await rent(tenant, { termType: 'reserved', termPeriodDays: 30 });
-    await world.clock.advance(HOUR_MS);
+    await harness.clock.advance(HOUR_MS);
     const before = await checked(rental);
     expect(linesOf(before)).toEqual(['gpu']);
-    const receipt = await world.run((tx) =>
+    const receipt = await harness.run((tx) =>
       terminateRental(tx, rental.orgId, rental.id, { actor: { kind: 'system', id: 'test' }, reason: 'done' }),
     );
     const cost = await checked(rental);
@@ -176,15 +176,15 @@ describe('what a rental has cost', () => {
   });
 
   it('leaves out what the operator bore, as the ledger does', async () => {
-    const tenant = await world.tenant({ balanceUsd: 20 });
+    const tenant = await harness.tenant({ balanceUsd: 20 });
     const rental = await rent(tenant);
     // Nobody looks for so long that the balance does not reach; what is missing is not the tenant's.
-    await world.clock.advance(48 * HOUR_MS);
-    await world.sweepMeters();
+    await harness.clock.advance(48 * HOUR_MS);
+    await harness.sweepMeters();
     const { total, posted } = await checked(rental);
     expect(posted).toBe(nanoUsd(20_000_000_000n));
     expect(total).toBe(posted);
-    const { finalCost } = await world.run((tx) =>
+    const { finalCost } = await harness.run((tx) =>
       terminateRental(tx, rental.orgId, rental.id, {
         actor: { kind: 'system', id: 'test' },
         reason: 'done',
@@ -194,9 +194,9 @@ describe('what a rental has cost', () => {
   });
 
   it('is nothing in test mode', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await rent(tenant, { region: 'mock-region' }, 'test');
-    await world.clock.advance(DAY_MS);
+    await harness.clock.advance(DAY_MS);
     const { total, held, lines } = await checked(rental);
     expect([total, held]).toEqual([0n, 0n]);
     expect(lines).toMatchObject([{ meter: 'gpu', seconds: DAY_MS / 1_000, amount: 0n, transferIds: [] }]);

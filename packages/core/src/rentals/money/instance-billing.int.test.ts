@@ -21,16 +21,16 @@ import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts
 
 /** What instances cost their tenants is what suppliers earn and the operator keeps, to the nano-USD, however they end. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let before: Books;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 beforeEach(async () => {
   before = await books();
 });
-afterEach(() => expectConsistent(world));
+afterEach(() => expectConsistent(harness));
 
 interface Books {
   readonly supplier: bigint;
@@ -39,9 +39,9 @@ interface Books {
 }
 
 async function books(): Promise<Books> {
-  const [row] = await world.rows<Books>(
+  const [row] = await harness.rows<Books>(
     `select coalesce(sum(balance_nano_usd) filter (where kind = 'supplier_payable'
-                       and org_id = '${toUuid(world.supplierOrgId)}'), 0)::bigint as supplier,
+                       and org_id = '${toUuid(harness.supplierOrgId)}'), 0)::bigint as supplier,
             coalesce(sum(balance_nano_usd) filter (where kind = 'platform_fee'), 0)::bigint as fee,
             coalesce(sum(balance_nano_usd) filter (where kind = 'revenue' and product = 'instance'), 0)::bigint as revenue
        from ledger_accounts`,
@@ -59,20 +59,20 @@ async function earned(): Promise<Books> {
   };
 }
 
-async function online(tenant: Tenant, wish: InstanceRequest = {}): Promise<Rental> {
-  await world.watch();
-  return reconcileUntil(world, await world.rentInstance(tenant, wish), { until: 'Running' });
+async function online(tenant: Tenant, request: InstanceRequest = {}): Promise<Rental> {
+  await harness.watch();
+  return reconcileUntil(harness, await harness.rentInstance(tenant, request), { until: 'Running' });
 }
 
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, {
       reason: 'done',
       actor: tenant.call('live').cause.actor,
     }),
   );
 
-const paid = (rental: Rental): Promise<bigint> => world.paid(rental.orgId, causeOfRental(rental));
+const paid = (rental: Rental): Promise<bigint> => harness.paid(rental.orgId, causeOfRental(rental));
 
 const rateFor = (gpus: number) => nanoUsd(MARKETPLACE.pricePerGpuHour * BigInt(gpus));
 const ranMs = (rental: Rental, until: Date): number =>
@@ -90,30 +90,30 @@ async function expectSplit(rental: Rental, cost: bigint, elapsedMs: number): Pro
 
 describe('what a tenant pays for an instance', () => {
   it.each([1, 3, 8])('on %d GPUs is what its supplier earns and the fee', async (gpuCount) => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await online(tenant, { gpuCount });
     for (const ms of [7 * MINUTE_MS + 1, HOUR_MS + 13, 29 * MINUTE_MS + 777]) {
-      await advanceUntil(world, rental, later(world.clock.now(), ms));
-      await world.sweepMeters();
+      await advanceUntil(harness, rental, later(harness.clock.now(), ms));
+      await harness.sweepMeters();
     }
     const { billingStoppedAt, finalCost } = await end(tenant, rental);
     const elapsedMs = ranMs(rental, billingStoppedAt ?? expect.fail('It was not billed.'));
     expect(finalCost).toBe(meteredTotal(rateFor(gpuCount), elapsedMs));
     await expectSplit(rental, finalCost, elapsedMs);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectSplit(rental, finalCost, elapsedMs);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
   it('is given back by both when its host was lost after more had been posted', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await online(tenant, { gpuCount: 2 });
     const lastGoodSign = later(rental.startedAt, 11 * MINUTE_MS + 3);
-    await advanceUntil(world, rental, later(rental.startedAt, 2 * HOUR_MS));
-    await world.sweepMeters();
+    await advanceUntil(harness, rental, later(rental.startedAt, 2 * HOUR_MS));
+    await harness.sweepMeters();
     expect((await earned()).supplier).toBeGreaterThan(0n);
-    const view = await viewOf(world, rental);
-    await world.run(async (tx) => {
+    const view = await viewOf(harness, rental);
+    await harness.run(async (tx) => {
       const trouble = { to: 'Unknown', reason: null, actor: rentalsActor } as const;
       const changes = { troubleSince: lastGoodSign };
       const data = { silentSince: lastGoodSign.toISOString() };
@@ -125,20 +125,20 @@ describe('what a tenant pays for an instance', () => {
   });
 
   it('is all revenue where the machine is the operator’s own', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await online(tenant, { supplied: false });
-    await advanceUntil(world, rental, later(rental.startedAt, 90 * MINUTE_MS));
+    await advanceUntil(harness, rental, later(rental.startedAt, 90 * MINUTE_MS));
     const { finalCost } = await end(tenant, rental);
     expect(finalCost).toBeGreaterThan(0n);
     expect(await earned()).toEqual({ supplier: 0n, fee: 0n, revenue: finalCost });
   });
 
   it('ends with its time to live, however late that is noticed', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const rental = await online(tenant, { ttlSeconds: 3 * 3_600 });
     const expiresAt = rental.expiresAt ?? expect.fail('It has no end.');
-    await advanceUntil(world, rental, later(expiresAt, -30 * MINUTE_MS));
-    await advanceUntil(world, rental, later(expiresAt, 20 * MINUTE_MS));
+    await advanceUntil(harness, rental, later(expiresAt, -30 * MINUTE_MS));
+    await advanceUntil(harness, rental, later(expiresAt, 20 * MINUTE_MS));
     const elapsedMs = ranMs(rental, expiresAt);
     await expectSplit(rental, meteredTotal(rateFor(1), elapsedMs), elapsedMs);
     expect(await toldOf(rental)).toContain('instance.expiring');
@@ -147,7 +147,7 @@ describe('what a tenant pays for an instance', () => {
 
 const toldOf = async (rental: Rental): Promise<readonly string[]> => {
   const { kind, id } = rentalResourceOf(rental);
-  const events = await world.rows<{ type: string }>(
+  const events = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
   );
   return events.map(({ type }) => type);
@@ -155,24 +155,24 @@ const toldOf = async (rental: Rental): Promise<readonly string[]> => {
 
 describe('an instance whose tenant runs out of money', () => {
   it('ends, for nobody is paid for keeping its disk, and what it cost is split as ever', async () => {
-    const tenant = await world.tenant({ balanceUsd: 8 });
+    const tenant = await harness.tenant({ balanceUsd: 8 });
     let rental = await online(tenant);
     for (let minute = 0; minute < 240 && rental.status === 'Running'; minute += 2) {
-      await world.clock.advance(2 * MINUTE_MS);
-      await world.sweepMeters();
-      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
-      rental = (await viewOf(world, rental)).rental;
+      await harness.clock.advance(2 * MINUTE_MS);
+      await harness.sweepMeters();
+      await executeRequiredActions(harness.db, { log: quiet, limit: 10 });
+      rental = (await viewOf(harness, rental)).rental;
     }
     expect(rental.status).toBe('Terminating');
     expect(rental.statusReason).toContain('balance');
-    const all = await meters(world, rental);
+    const all = await meters(harness, rental);
     expect(all.map(({ name }) => name)).toEqual(['gpu']);
     const [meter] = all;
     const closedAt = meter?.closedAt ?? expect.fail('It is still billed.');
     const elapsedMs = ranMs(rental, closedAt);
     await expectSplit(rental, meteredTotal(rateFor(1), elapsedMs), elapsedMs);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    const { balance, held } = await world.balance(tenant.orgId);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    const { balance, held } = await harness.balance(tenant.orgId);
     expect(held).toBe(0n);
     expect(balance).toBeGreaterThanOrEqual(0n);
   });

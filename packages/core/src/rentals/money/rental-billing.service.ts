@@ -176,9 +176,9 @@ export async function startNextTerm(tx: Tx, view: RentalView, at: Date): Promise
   if (meter !== undefined && rental.billingPausedAt !== null) {
     await changeMeters(tx, rental.orgId, [{ do: 'pause', meterId: meter.id, at }]);
   }
-  const begun = { effectiveAt: at, endsAt: meter?.termEndsAt ?? null, holdId: null };
-  await saveTerm(tx, rental.orgId, rental.id, term.seq, begun);
-  const terms = view.terms.map((other) => (other.seq === term.seq ? { ...other, ...begun } : other));
+  const started = { effectiveAt: at, endsAt: meter?.termEndsAt ?? null, holdId: null };
+  await saveTerm(tx, rental.orgId, rental.id, term.seq, started);
+  const terms = view.terms.map((other) => (other.seq === term.seq ? { ...other, ...started } : other));
   await updateFreesAt(tx, { rental, terms });
 }
 
@@ -284,8 +284,8 @@ export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date
   const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
   const until = new Date(at.getTime() + Math.min(wantedMs, Number(paidMs ?? wantedMs)));
   const funding = { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) } as const;
-  const wish = diskMeterSpec(rental, meters, { at, funding });
-  await openMeters(tx, rental.orgId, [hold === null ? wish : { ...wish, holdId: hold.holdId }]);
+  const spec = diskMeterSpec(rental, meters, { at, funding });
+  await openMeters(tx, rental.orgId, [hold === null ? spec : { ...spec, holdId: hold.holdId }]);
   return until;
 }
 
@@ -297,7 +297,7 @@ async function holdForDiskRetention(
   ratePerHour: NanoUsd,
   forMs: number,
 ): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
-  const [answer] = await applyLedger(tx, [
+  const [response] = await applyLedger(tx, [
     {
       do: 'hold',
       orgId: rental.orgId,
@@ -310,7 +310,7 @@ async function holdForDiskRetention(
       ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
     },
   ]);
-  const { holdId, held } = requireLedgerSuccess(answer);
+  const { holdId, held } = requireLedgerSuccess(response);
   if (holdId === null) throw new Error(`Nothing could be set aside for the disk of ${rental.id}.`);
   return { holdId, held };
 }
@@ -330,14 +330,14 @@ export async function resumeDiskBilling(
   const at = kept.termEndsAt < tx.clock.now() ? kept.termEndsAt : tx.clock.now();
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
   if (kept.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
-  const wish = diskMeterSpec(rental, meters, {
+  const spec = diskMeterSpec(rental, meters, {
     at,
     funding: prepaidFunding(rental, available),
     demand: 'running',
   });
   try {
     // A refusal releases the ledger's locks: callers that then end the rental take locks that come before them.
-    await inSavepoint(tx, () => openMeters(tx, rental.orgId, [wish]));
+    await inSavepoint(tx, () => openMeters(tx, rental.orgId, [spec]));
   } catch (error) {
     if (isFault(error)) return false;
     throw error;

@@ -41,15 +41,15 @@ export function priceWith(days: number | null, fields: Partial<FrozenPrice> = {}
 }
 
 /** A term; one that has begun has an end if it is reserved. */
-export function termWith(seq: number, days: number | null, begunMs: number | null = null): RentalTerm {
+export function termWith(seq: number, days: number | null, startedMs: number | null = null): RentalTerm {
   return {
     seq,
     termType: days === null ? 'on-demand' : 'reserved',
     price: priceWith(days),
     holdId: null,
     meterName: seq === 1 ? 'gpu' : `gpu-${seq}`,
-    effectiveAt: begunMs === null ? null : at(begunMs),
-    endsAt: begunMs === null || days === null ? null : at(begunMs + days * DAY),
+    effectiveAt: startedMs === null ? null : at(startedMs),
+    endsAt: startedMs === null || days === null ? null : at(startedMs + days * DAY),
   };
 }
 

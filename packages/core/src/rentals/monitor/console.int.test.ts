@@ -23,15 +23,15 @@ import {
 } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 let rental: Rental;
 beforeEach(async () => {
-  world = await createRentalHarness({ doors: false });
-  tenant = await world.tenant();
-  rental = await insertRunningRental(world, tenant);
+  harness = await createRentalHarness({ doors: false });
+  tenant = await harness.tenant();
+  rental = await insertRunningRental(harness, tenant);
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 /** An engine that hands out what was written once. */
 class OnceConsole {
@@ -56,15 +56,15 @@ class OnceConsole {
 function partsOf(engine: OnceConsole): ConsoleDeps {
   const consoleLog = (): Promise<string> => engine.read();
   const drivers: ConsoleDeps['drivers'] = async (clusterId) =>
-    new Proxy(await world.drivers(clusterId), {
+    new Proxy(await harness.drivers(clusterId), {
       get: (target, name): unknown =>
         name === 'consoleLog' ? consoleLog : Reflect.get(target, name, target),
     }) satisfies ComputeDriver;
-  return { db: world.db, clock: systemClock, drivers };
+  return { db: harness.db, clock: systemClock, drivers };
 }
 
 async function later(): Promise<void> {
-  await world.clock.advance(2_000);
+  await harness.clock.advance(2_000);
 }
 
 const show = (
@@ -72,19 +72,23 @@ const show = (
   maxBytes = 65_536,
   orgId = tenant.orgId,
   mode: 'live' | 'test' = 'live',
-) => getConsole(world.db, ask, { orgId, mode, wireId: rental.wireId, maxBytes, now: world.clock.now() });
+) => getConsole(harness.db, ask, { orgId, mode, wireId: rental.wireId, maxBytes, now: harness.clock.now() });
 
 const askHere =
-  (parts: ConsoleDeps): RequestConsoleRead =>
+  (deps: ConsoleDeps): RequestConsoleRead =>
   ({ orgId, id }) =>
-    refreshConsole(parts, orgId, id);
+    refreshConsole(deps, orgId, id);
 
 describe('a console', () => {
   it('is shown again to the second reader although the engine hands it out once', async () => {
     const engine = new OnceConsole();
     const ask = askHere(partsOf(engine));
     engine.write('booting\r\n\u001B[32mready\u001B[0m\r\n');
-    expect(await show(ask)).toEqual({ output: 'booting\nready\n', isCut: false, readAt: world.clock.now() });
+    expect(await show(ask)).toEqual({
+      output: 'booting\nready\n',
+      isCut: false,
+      readAt: harness.clock.now(),
+    });
     await later();
     engine.write('login: ');
     expect(await show(ask)).toMatchObject({ output: 'booting\nready\nlogin: ' });
@@ -94,9 +98,9 @@ describe('a console', () => {
 
   it('is read by one of those who ask at once, and shown whole to all', async () => {
     const engine = new OnceConsole();
-    const parts = partsOf(engine);
+    const deps = partsOf(engine);
     engine.write('hello\n');
-    const shown = await Promise.all(Array.from({ length: 8 }, () => show(askHere(parts))));
+    const shown = await Promise.all(Array.from({ length: 8 }, () => show(askHere(deps))));
     expect(shown.map(({ output }) => output)).toEqual(Array(8).fill('hello\n'));
     expect(engine.reads).toBe(1);
   });
@@ -142,14 +146,14 @@ describe('a console', () => {
   it('can be read although somebody died while reading it', async () => {
     const engine = new OnceConsole();
     engine.write('hello\n');
-    await world.rows(`insert into rental_consoles (rental_id, attempt, position, org_id, mode, reading_until)
+    await harness.rows(`insert into rental_consoles (rental_id, attempt, position, org_id, mode, reading_until)
       select id, 1, 1, org_id, mode, now() from rentals`);
-    await world.clock.advance(365 * DAY_MS);
+    await harness.clock.advance(365 * DAY_MS);
     expect(await show(askHere(partsOf(engine)))).toMatchObject({ output: 'hello\n' });
   });
 
   it('is not found by others, nor by a key of the other mode', async () => {
-    const other = await world.tenant();
+    const other = await harness.tenant();
     const ask = askHere(partsOf(new OnceConsole()));
     await expect(show(ask, 1, other.orgId)).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
     await expect(show(ask, 1, tenant.orgId, 'test')).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
@@ -157,12 +161,12 @@ describe('a console', () => {
 
   it('is forgotten a week after its rental has ended, and not before', async () => {
     await show(askHere(partsOf(new OnceConsole())));
-    await world.clock.advance(30 * DAY_MS);
-    expect(await deleteOldConsoles(world.db)).toBe(0);
-    await world.rows(
+    await harness.clock.advance(30 * DAY_MS);
+    expect(await deleteOldConsoles(harness.db)).toBe(0);
+    await harness.rows(
       `update rentals set status = 'Terminated', ended_at = created_at, next_action_at = null, deadline_at = null`,
     );
-    expect(await deleteOldConsoles(world.db)).toBe(1);
+    expect(await deleteOldConsoles(harness.db)).toBe(1);
   });
 
   it('is asked for over NATS, and where no worker is there the answer is to come back later', async () => {

@@ -56,23 +56,23 @@ const MIN_READ_INTERVAL_MS = 1_000;
 
 /** Brings what is kept of a rental's console up to date. */
 export async function refreshConsole(
-  parts: ConsoleDeps,
+  deps: ConsoleDeps,
   orgId: OrgId,
   rentalId: RentalId,
 ): Promise<ConsoleOutcome> {
-  const rental = await findRental(parts.db, orgId, rentalId);
-  const machine = rental === null ? null : await findConsoleMachine(parts.db, rental);
+  const rental = await findRental(deps.db, orgId, rentalId);
+  const machine = rental === null ? null : await findConsoleMachine(deps.db, rental);
   if (machine === null || machine.state === 'gone') return 'read';
-  const { db, clock } = parts;
+  const { db, clock } = deps;
   const deadlineMs = clock.monotonicMs() + READ_LOCK_MS;
   while (clock.monotonicMs() < deadlineMs) {
     const nowMs = db.clock.nowMs();
     const staleBefore = new Date(nowMs - MIN_READ_INTERVAL_MS);
     const turn = { until: new Date(nowMs + READ_LOCK_MS), staleBefore };
-    const isOurs = await db.transaction({ name: 'take console turn', isolation }, (tx) =>
+    const isOwn = await db.transaction({ name: 'take console turn', isolation }, (tx) =>
       takeConsoleReadLock(tx, orgId, machine, turn),
     );
-    if (isOurs) return readConsole(parts, orgId, machine);
+    if (isOwn) return readConsole(deps, orgId, machine);
     const kept = await findConsole(db, orgId, machine);
     if (kept?.readAt != null && kept.readAt > staleBefore) return 'read';
     await clock.sleep(READ_LOCK_POLL_MS);
@@ -80,12 +80,8 @@ export async function refreshConsole(
   return 'unavailable';
 }
 
-async function readConsole(
-  parts: ConsoleDeps,
-  orgId: OrgId,
-  machine: RentalMachine,
-): Promise<ConsoleOutcome> {
-  const { db, clock, drivers } = parts;
+async function readConsole(deps: ConsoleDeps, orgId: OrgId, machine: RentalMachine): Promise<ConsoleOutcome> {
+  const { db, clock, drivers } = deps;
   try {
     const text = await withDeadline(clock, 'Reading a console', READ_LOCK_MS, async (signal) => {
       const driver = await drivers(machine.clusterId);
@@ -181,12 +177,12 @@ export function createConsoleRequester(
       schemaVersion: payloadSchemaVersion,
       traceparent: null,
     } as const;
-    const answer = await nats.request(
+    const response = await nats.request(
       subject,
       { orgId, rentalId },
       { envelope, timeoutMs: REQUEST_TIMEOUT_MS },
     );
-    return replySchema.parse(answer.json()).outcome;
+    return replySchema.parse(response.json()).outcome;
   };
 }
 

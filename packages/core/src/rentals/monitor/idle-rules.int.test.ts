@@ -14,22 +14,24 @@ import type { IdleRule, Rental } from '../model/rental.ts';
 import { findRental } from '../model/rentals.store.ts';
 import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalHarness();
-  tenant = await world.tenant();
+  harness = await createRentalHarness();
+  tenant = await harness.tenant();
   // The driver of live rentals here is the mock, which reports the use of GPUs.
-  await world.rows(`update providers set driver = 'mock'`);
+  await harness.rows(`update providers set driver = 'mock'`);
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 async function runningWith(idle: IdleRule): Promise<Rental> {
-  return reconcileUntil(world, await world.rent(tenant, 'live', { gpuCount: 1, idle }), { until: 'Running' });
+  return reconcileUntil(harness, await harness.rent(tenant, 'live', { gpuCount: 1, idle }), {
+    until: 'Running',
+  });
 }
 
 const asItIs = async (rental: Rental): Promise<Rental> =>
-  (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('It is gone.');
+  (await findRental(harness.db, rental.orgId, rental.id)) ?? expect.fail('It is gone.');
 
 /** Samples machines that do nothing for so many rounds, as a worker does. */
 async function watch(
@@ -37,7 +39,7 @@ async function watch(
   gpus: MachineMetrics['gpus'] = [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
 ): Promise<void> {
   const metrics = async (): Promise<MachineMetrics> => ({
-    at: world.clock.now(),
+    at: harness.clock.now(),
     cpuSeconds: 1,
     ramUsedBytes: null,
     diskUsedBytes: null,
@@ -45,20 +47,20 @@ async function watch(
     networkOutBytes: 1,
     gpus,
   });
-  const { db } = world;
-  const parts: SamplingDeps = {
+  const { db } = harness;
+  const deps: SamplingDeps = {
     db,
     clock: systemClock,
     log: quiet,
     drivers: async (clusterId) =>
-      new Proxy(await world.drivers(clusterId), {
+      new Proxy(await harness.drivers(clusterId), {
         get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
       }) satisfies ComputeDriver,
     onIdle: (rental) => executeIdleRule(db, rental),
   };
   for (let round = 0; round < rounds; round += 1) {
-    await world.advance(30 * SECOND_MS);
-    while ((await sampleDueShards(parts, new AbortController().signal)) === 'busy');
+    await harness.advance(30 * SECOND_MS);
+    while ((await sampleDueShards(deps, new AbortController().signal)) === 'busy');
   }
 }
 
@@ -66,15 +68,15 @@ describe('an idle rule', () => {
   const idle = { afterSeconds: 300, action: 'terminate' } as const;
 
   it('is refused for a rental whose driver does not report the use of GPUs', async () => {
-    await world.rows(`update providers set driver = 'incus' where mode = 'live'`);
-    await expect(world.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
+    await harness.rows(`update providers set driver = 'incus' where mode = 'live'`);
+    await expect(harness.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
       reason: 'IDLE_RULE_NOT_SUPPORTED',
     });
-    await world.rows(`update providers set driver = 'mock' where mode = 'live'`);
+    await harness.rows(`update providers set driver = 'mock' where mode = 'live'`);
   });
 
   it('is refused for bare metal, whatever its driver reports', async () => {
-    await expect(world.rentMetal(tenant, { idle })).rejects.toMatchObject({
+    await expect(harness.rentMetal(tenant, { idle })).rejects.toMatchObject({
       reason: 'IDLE_RULE_NOT_SUPPORTED',
     });
   });
@@ -96,7 +98,7 @@ describe('a rental that idles', () => {
       task: 'stop',
       taskOptions: { release: true, because: 'idle' },
     });
-    expect(await reconcileToIdle(world, rental)).toMatchObject({
+    expect(await reconcileToIdle(harness, rental)).toMatchObject({
       power: 'off',
       gpuHeld: false,
       status: 'Running',
@@ -110,14 +112,14 @@ describe('a rental that idles', () => {
     await watch(11);
     const ended = await asItIs(rental);
     expect(ended).toMatchObject({ status: 'Terminating', endReason: 'It idled for 300 seconds.' });
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('is left alone when its rule was changed since it was seen', async () => {
     const rule = { afterSeconds: 300, action: 'terminate' } as const;
     const rental = await runningWith({ ...rule, afterSeconds: 86_400 });
     await watch(11);
-    await executeIdleRule(world.db, { rentalId: rental.id, orgId: rental.orgId, mode: 'live', rule });
+    await executeIdleRule(harness.db, { rentalId: rental.id, orgId: rental.orgId, mode: 'live', rule });
     expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
   });
 });

@@ -11,15 +11,15 @@ let nextWireId = 1_000;
 
 /** A rental that runs as far as the tables know, with a machine of 48 cores that no engine has. */
 export function insertRunningRental(
-  world: RentalHarness,
+  harness: RentalHarness,
   tenant: Tenant,
   fields: Partial<Pick<Rental, 'monitoring' | 'idle' | 'power' | 'status'>> & { readonly mode?: Mode } = {},
 ): Promise<Rental> {
   const { mode = 'live' } = fields;
-  const now = world.clock.now();
-  return world.run(async (tx) => {
+  const now = harness.clock.now();
+  return harness.run(async (tx) => {
     const id = tx.ids.next('rnt');
-    const { clusterId } = world.engines[mode];
+    const { clusterId } = harness.engines[mode];
     const { rows } = await sql<{ node_id: string }>`
       select node.id as node_id from nodes as node where node.cluster_id = ${toUuid(clusterId)} limit 1
     `.execute(tx.kysely);

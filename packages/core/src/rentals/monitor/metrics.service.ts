@@ -42,14 +42,14 @@ const DEFAULT_PERIOD_MS = 3_600_000;
 const BUCKETS_MAX = 2_000;
 
 /** What the machines of a rental measured over a period. */
-export async function readMetrics(db: Db, ask: MetricsRequest, now: Date): Promise<RentalMetrics> {
-  const { orgId, mode, wireId, stepSeconds } = ask;
+export async function readMetrics(db: Db, request: MetricsRequest, now: Date): Promise<RentalMetrics> {
+  const { orgId, mode, wireId, stepSeconds } = request;
   const rental = await findRentalByWireId(db, orgId, mode, wireId);
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
   const machines = (await listMachines(db, orgId, rental.id, 'all')).filter(
     ({ attempt }) => attempt === rental.attempt,
   );
-  const { from, until } = alignedPeriod(ask, now);
+  const { from, until } = alignedPeriod(request, now);
   const steps = floorDivide(until.getTime() - from.getTime(), secondsToMs(stepSeconds));
   requireBucketLimit(steps * Math.max(1, machines.length), stepSeconds);
   const query: SeriesQuery = {

@@ -28,7 +28,7 @@ const SAMPLED = 20;
 const SECONDS_A_WEEK = 604_800;
 
 let database: TestDatabase;
-let asked: MetricsRequest;
+let request: MetricsRequest;
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 120_000 });
   const { db } = database;
@@ -59,7 +59,7 @@ beforeAll(async () => {
   await client.query('vacuum analyze');
   await client.end();
   const { wireId } = rentals.at(-WATCHED) as InsertedRental;
-  asked = { orgId, mode: 'live', wireId, stepSeconds: 600 };
+  request = { orgId, mode: 'live', wireId, stepSeconds: 600 };
 });
 afterAll(() => database.drop());
 
@@ -104,9 +104,9 @@ describe('among twenty thousand rentals', () => {
 
   it('the metrics of one are read by its own samples, of the days that were asked for', async () => {
     const now = new Date();
-    expect(await waste(() => readMetrics(database.db, asked, now))).toEqual([]);
+    expect(await waste(() => readMetrics(database.db, request, now))).toEqual([]);
     const from = new Date(now.getTime() - SECONDS_A_WEEK * 1_000);
-    expect(await waste(() => readMetrics(database.db, { ...asked, from }, now))).toEqual([]);
+    expect(await waste(() => readMetrics(database.db, { ...request, from }, now))).toEqual([]);
   });
 
   it('what is too old is found without reading what is not', async () => {

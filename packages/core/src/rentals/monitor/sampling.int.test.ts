@@ -17,13 +17,13 @@ import {
 import type { Rental } from '../model/rental.ts';
 import { expireSamples, sampleDueShards, type IdleRental, type SamplingDeps } from './sampling.service.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 beforeEach(async () => {
-  world = await createRentalHarness({ doors: false });
-  tenant = await world.tenant();
+  harness = await createRentalHarness({ doors: false });
+  tenant = await harness.tenant();
 });
-afterEach(() => world.drop());
+afterEach(() => harness.drop());
 
 /** What the machines measure, by the test. */
 type Measured = Partial<MachineMetrics> | 'silent';
@@ -43,60 +43,60 @@ function partsOf(
   const metrics = async ({ externalId }: { externalId: string }): Promise<MachineMetrics> => {
     const measured = measure(externalId);
     if (measured === 'silent') throw new Error('It does not answer.');
-    return { at: world.clock.now(), ...nothing, ...measured };
+    return { at: harness.clock.now(), ...nothing, ...measured };
   };
   const drivers: SamplingDeps['drivers'] = async (clusterId) =>
-    new Proxy(await world.drivers(clusterId), {
+    new Proxy(await harness.drivers(clusterId), {
       get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
     }) satisfies ComputeDriver;
   const onIdle = async (): Promise<void> => undefined;
-  return { db: world.db, clock: systemClock, log: quiet, drivers, onIdle, ...fields };
+  return { db: harness.db, clock: systemClock, log: quiet, drivers, onIdle, ...fields };
 }
 
-async function sample(parts: SamplingDeps): Promise<void> {
+async function sample(deps: SamplingDeps): Promise<void> {
   const { signal } = new AbortController();
-  while ((await sampleDueShards(parts, signal)) === 'busy');
+  while ((await sampleDueShards(deps, signal)) === 'busy');
 }
 
 const shortPolicy = { ...defaultMonitoring, roundTimeoutMs: 6_000 };
 const taken = () =>
-  world.rows<{ rental_id: string; at: Date; cpu_seconds: number }>(
+  harness.rows<{ rental_id: string; at: Date; cpu_seconds: number }>(
     'select rental_id, at, cpu_seconds from rental_samples order by at, rental_id',
   );
 
 describe('sampling', () => {
   it('asks machines that want it and are on, each once in 30 seconds however many workers there are', async () => {
     const [watched, ruled] = [
-      await insertRunningRental(world, tenant, { monitoring: true }),
-      await insertRunningRental(world, tenant, { idle: { afterSeconds: 300, action: 'stop' } }),
+      await insertRunningRental(harness, tenant, { monitoring: true }),
+      await insertRunningRental(harness, tenant, { idle: { afterSeconds: 300, action: 'stop' } }),
     ];
-    await insertRunningRental(world, tenant, {});
-    await insertRunningRental(world, tenant, { monitoring: true, power: 'off' });
-    const parts = partsOf(() => ({ cpuSeconds: 1 }));
-    await Promise.all([sample(parts), sample(parts), sample(parts)]);
+    await insertRunningRental(harness, tenant, {});
+    await insertRunningRental(harness, tenant, { monitoring: true, power: 'off' });
+    const deps = partsOf(() => ({ cpuSeconds: 1 }));
+    await Promise.all([sample(deps), sample(deps), sample(deps)]);
     const found = await taken();
     expect(found.map((row) => row.rental_id).toSorted()).toEqual(
       [watched, ruled].map(({ id }) => toUuid(id)).toSorted(),
     );
-    await world.clock.advance(29 * SECOND_MS);
-    await sample(parts);
+    await harness.clock.advance(29 * SECOND_MS);
+    await sample(deps);
     expect(await taken()).toHaveLength(2);
-    await world.clock.advance(SECOND_MS);
-    await sample(parts);
+    await harness.clock.advance(SECOND_MS);
+    await sample(deps);
     expect(await taken()).toHaveLength(4);
   });
 
   it('of machines that do not answer, or talk nonsense, keeps the others from nothing', async () => {
-    const mute = await insertRunningRental(world, tenant, { monitoring: true });
-    const mad = await insertRunningRental(world, tenant, { monitoring: true });
-    const sane = await insertRunningRental(world, tenant, { monitoring: true });
-    const parts = partsOf((externalId) => {
+    const mute = await insertRunningRental(harness, tenant, { monitoring: true });
+    const mad = await insertRunningRental(harness, tenant, { monitoring: true });
+    const sane = await insertRunningRental(harness, tenant, { monitoring: true });
+    const deps = partsOf((externalId) => {
       if (externalId === toUuid(mute.id)) return 'silent';
       if (externalId !== toUuid(mad.id)) return { cpuSeconds: 5 };
       const gpus = [{ pciAddress: '0000:10:00.0', utilisationPercent: 1e300 }];
       return { cpuSeconds: Number.NaN, ramUsedBytes: -1, networkInBytes: Number.POSITIVE_INFINITY, gpus };
     });
-    await sample(parts);
+    await sample(deps);
     const found = await taken();
     expect(found).toHaveLength(2);
     expect(found.find((row) => row.rental_id === toUuid(sane.id))?.cpu_seconds).toBe(5);
@@ -105,11 +105,11 @@ describe('sampling', () => {
 
   describe(poisonedLoop('sample machines'), () => {
     it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay the others', async (how) => {
-      await insertRunningRental(world, tenant, { monitoring: true });
-      const other = await insertRunningRental(world, tenant, { monitoring: true, mode: 'test' });
+      await insertRunningRental(harness, tenant, { monitoring: true });
+      const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
       const stuck = partsOf(() => ({}));
       const drivers: SamplingDeps['drivers'] = (clusterId) =>
-        clusterId === world.engines.live.clusterId
+        clusterId === harness.engines.live.clusterId
           ? poisonedCall(how === 'hangs' ? how : 'throws')
           : stuck.drivers(clusterId);
       await sample({ ...stuck, drivers, policy: shortPolicy });
@@ -117,13 +117,13 @@ describe('sampling', () => {
     });
 
     it('is asked less and less often while it fails, and is sampled again after the cause is gone', async () => {
-      const failing = await insertRunningRental(world, tenant, { monitoring: true });
-      const other = await insertRunningRental(world, tenant, { monitoring: true, mode: 'test' });
+      const failing = await insertRunningRental(harness, tenant, { monitoring: true });
+      const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
       const sound = partsOf(() => ({}));
       let asked = 0;
       let isAway = true;
       const drivers: SamplingDeps['drivers'] = (clusterId) => {
-        if (clusterId !== world.engines.live.clusterId) return sound.drivers(clusterId);
+        if (clusterId !== harness.engines.live.clusterId) return sound.drivers(clusterId);
         asked += 1;
         return isAway ? poisonedCall('throws') : sound.drivers(clusterId);
       };
@@ -131,13 +131,13 @@ describe('sampling', () => {
         (await taken()).filter((row) => row.rental_id === toUuid(rental.id)).length;
       for (let round = 0; round < 20; round += 1) {
         await sample({ ...sound, drivers });
-        await world.clock.advance(30 * SECOND_MS);
+        await harness.clock.advance(30 * SECOND_MS);
       }
       expect(await countOf(other)).toBe(20);
       expect(asked).toBeGreaterThan(2);
       expect(asked).toBeLessThan(10);
       isAway = false;
-      await world.clock.advance(300 * SECOND_MS);
+      await harness.clock.advance(300 * SECOND_MS);
       await sample({ ...sound, drivers });
       expect(await countOf(failing)).toBe(1);
     });
@@ -147,101 +147,101 @@ describe('sampling', () => {
     it.each<Poison>(['throws', 'times out'])(
       'whose write %s does not keep samples of other organisations from being stored',
       async (how) => {
-        const bad = await world.tenant();
-        const poisoned = await insertRunningRental(world, bad, { monitoring: true });
+        const bad = await harness.tenant();
+        const poisoned = await insertRunningRental(harness, bad, { monitoring: true });
         const good = [
-          await insertRunningRental(world, tenant, { monitoring: true }),
-          await insertRunningRental(world, tenant, { monitoring: true }),
+          await insertRunningRental(harness, tenant, { monitoring: true }),
+          await insertRunningRental(harness, tenant, { monitoring: true }),
         ];
         const when = `new.org_id = '${toUuid(bad.orgId)}'`;
-        const removeFault = await poisonRows(world.database, { table: 'rental_samples', when, how });
-        const parts = partsOf(() => ({}));
-        await sample(parts);
+        const removeFault = await poisonRows(harness.database, { table: 'rental_samples', when, how });
+        const deps = partsOf(() => ({}));
+        await sample(deps);
         const ids = async () => (await taken()).map((row) => row.rental_id).toSorted();
         expect(await ids()).toEqual(good.map(({ id }) => toUuid(id)).toSorted());
         const listed = `select item, failures from loop_items where loop = 'keep samples'`;
-        expect(await world.rows(listed)).toEqual([{ item: toUuid(poisoned.id), failures: 1 }]);
+        expect(await harness.rows(listed)).toEqual([{ item: toUuid(poisoned.id), failures: 1 }]);
         await removeFault();
-        await world.clock.advance(60 * SECOND_MS);
-        await sample(parts);
+        await harness.clock.advance(60 * SECOND_MS);
+        await sample(deps);
         expect(await ids()).toContain(toUuid(poisoned.id));
-        expect(await world.rows(listed)).toEqual([]);
+        expect(await harness.rows(listed)).toEqual([]);
       },
     );
   });
 
   it('keeps samples for seven days and empties whole days after that, also after a long time without workers', async () => {
-    const rental = await insertRunningRental(world, tenant, { monitoring: true });
-    const parts = partsOf(() => ({}));
+    const rental = await insertRunningRental(harness, tenant, { monitoring: true });
+    const deps = partsOf(() => ({}));
     for (let day = 0; day < 10; day += 1) {
-      await sample(parts);
-      await world.clock.advance(DAY_MS);
-      await expireSamples(world.db);
+      await sample(deps);
+      await harness.clock.advance(DAY_MS);
+      await expireSamples(harness.db);
     }
     const kept = await taken();
     expect(kept).toHaveLength(7);
-    expect(kept[0]?.at).toEqual(new Date(world.clock.nowMs() - 7 * DAY_MS));
-    await world.clock.advance(9 * 10 * DAY_MS);
-    await sample(parts);
-    while ((await expireSamples(world.db)) > 0);
-    expect((await taken()).map(({ at }) => at)).toEqual([world.clock.now()]);
+    expect(kept[0]?.at).toEqual(new Date(harness.clock.nowMs() - 7 * DAY_MS));
+    await harness.clock.advance(9 * 10 * DAY_MS);
+    await sample(deps);
+    while ((await expireSamples(harness.db)) > 0);
+    expect((await taken()).map(({ at }) => at)).toEqual([harness.clock.now()]);
     expect(rental.status).toBe('Running');
   });
 });
 
 describe('an idle rule', () => {
   const rule = { afterSeconds: 300, action: 'terminate' } as const;
-  async function watch(rounds: number, parts: SamplingDeps): Promise<void> {
+  async function watch(rounds: number, deps: SamplingDeps): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
-      await world.clock.advance(30 * SECOND_MS);
-      await sample(parts);
+      await harness.clock.advance(30 * SECOND_MS);
+      await sample(deps);
     }
   }
 
   it('is carried out once its rental has idled for so long, and not while it works', async () => {
-    const lazy = await insertRunningRental(world, tenant, { idle: rule });
-    const busy = await insertRunningRental(world, tenant, { idle: rule });
+    const lazy = await insertRunningRental(harness, tenant, { idle: rule });
+    const busy = await insertRunningRental(harness, tenant, { idle: rule });
     const idled: IdleRental[] = [];
     let worked = 0;
-    const parts = partsOf(
+    const deps = partsOf(
       (externalId) => (externalId === toUuid(busy.id) ? { cpuSeconds: (worked += 30) } : {}),
       { onIdle: async (rental) => void idled.push(rental) },
     );
-    await watch(10, parts);
+    await watch(10, deps);
     expect(idled).toEqual([]);
-    await watch(1, parts);
+    await watch(1, deps);
     const { orgId } = tenant;
     expect(idled).toEqual([{ rentalId: lazy.id, orgId, mode: 'live', rule }]);
   });
 
   it('starts anew when nobody looked for a while, or its machine could not be asked', async () => {
-    const rental: Rental = await insertRunningRental(world, tenant, { idle: rule });
+    const rental: Rental = await insertRunningRental(harness, tenant, { idle: rule });
     const idled: IdleRental[] = [];
     let isSilent = false;
-    const parts = partsOf(() => (isSilent ? 'silent' : {}), {
+    const deps = partsOf(() => (isSilent ? 'silent' : {}), {
       onIdle: async (found) => void idled.push(found),
     });
-    await watch(10, parts);
+    await watch(10, deps);
     isSilent = true;
-    await watch(5, parts);
+    await watch(5, deps);
     isSilent = false;
-    await watch(10, parts);
+    await watch(10, deps);
     expect(idled).toEqual([]);
-    await watch(1, parts);
+    await watch(1, deps);
     expect(idled.map(({ rentalId }) => rentalId)).toEqual([rental.id]);
   });
 
   it('that cannot be carried out keeps no other from being', async () => {
-    await insertRunningRental(world, tenant, { idle: rule });
-    await insertRunningRental(world, tenant, { idle: rule });
+    await insertRunningRental(harness, tenant, { idle: rule });
+    await insertRunningRental(harness, tenant, { idle: rule });
     let tried = 0;
-    const parts = partsOf(() => ({}), {
+    const deps = partsOf(() => ({}), {
       onIdle: async () => {
         tried += 1;
         throw new Error('It is being stopped already.');
       },
     });
-    await watch(11, parts);
+    await watch(11, deps);
     expect(tried).toBe(2);
   });
 });
@@ -251,15 +251,15 @@ describe(poisonedLoop('carry out idle rules'), () => {
     'that %s does not delay the rules of other rentals, and is tried again later',
     async (how) => {
       const rule = { afterSeconds: 300, action: 'stop' } as const;
-      const bad = await insertRunningRental(world, tenant, { idle: rule });
+      const bad = await insertRunningRental(harness, tenant, { idle: rule });
       const good = await Promise.all(
-        Array.from({ length: 3 }, () => insertRunningRental(world, tenant, { idle: rule })),
+        Array.from({ length: 3 }, () => insertRunningRental(harness, tenant, { idle: rule })),
       );
       const tried: string[] = [];
       let isHealed = false;
-      const parts = partsOf(() => ({}), {
+      const deps = partsOf(() => ({}), {
         // In this test, only the deadlines of rules use this clock.
-        clock: world.clock,
+        clock: harness.clock,
         onIdle: ({ rentalId }) => {
           tried.push(rentalId);
           if (rentalId !== bad.id || isHealed) return Promise.resolve();
@@ -267,24 +267,24 @@ describe(poisonedLoop('carry out idle rules'), () => {
         },
       });
       for (let round = 0; round < 10; round += 1) {
-        await world.clock.advance(30 * SECOND_MS);
-        await sample(parts);
+        await harness.clock.advance(30 * SECOND_MS);
+        await sample(deps);
       }
       expect(tried).toEqual([]);
-      await world.clock.advance(30 * SECOND_MS);
-      const sampling = sample(parts);
+      await harness.clock.advance(30 * SECOND_MS);
+      const sampling = sample(deps);
       const all = [bad, ...good].map(({ id }) => id).toSorted();
       await expect.poll(() => tried.toSorted()).toEqual(all);
       // Longer than the deadline of a rule, and shorter than the time until the next round.
-      if (how === 'hangs') await world.clock.advance(29 * SECOND_MS);
+      if (how === 'hangs') await harness.clock.advance(29 * SECOND_MS);
       await sampling;
       const failing = `select item from loop_items where loop = 'carry out idle rules'`;
-      expect(await world.rows(failing)).toEqual([{ item: toUuid(bad.id) }]);
+      expect(await harness.rows(failing)).toEqual([{ item: toUuid(bad.id) }]);
       isHealed = true;
-      await world.clock.advance(30 * SECOND_MS);
-      await sample(parts);
+      await harness.clock.advance(30 * SECOND_MS);
+      await sample(deps);
       expect(tried.filter((id) => id === bad.id)).toHaveLength(2);
-      expect(await world.rows(failing)).toEqual([]);
+      expect(await harness.rows(failing)).toEqual([]);
     },
   );
 });
@@ -293,9 +293,9 @@ describe('the metrics of a rental', () => {
   const gpus = (percent: number | null) => [{ pciAddress: '0000:10:00.0', utilisationPercent: percent }];
 
   it('are rates of counters, means of levels, and null where nothing was measured', async () => {
-    const rental = await insertRunningRental(world, tenant, { monitoring: true });
+    const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     let [cpuSeconds, received, ram] = [1_000, 5_000, 100];
-    const parts = partsOf(() => ({
+    const deps = partsOf(() => ({
       cpuSeconds: (cpuSeconds += 30 * 12),
       networkInBytes: (received += 30 * 700),
       networkOutBytes: null,
@@ -303,17 +303,17 @@ describe('the metrics of a rental', () => {
       gpus: gpus(ram > 300 ? 40 : null),
     }));
     for (let round = 0; round < 4; round += 1) {
-      await sample(parts);
-      await world.clock.advance(30 * SECOND_MS);
+      await sample(deps);
+      await harness.clock.advance(30 * SECOND_MS);
     }
-    await world.clock.advance(60 * SECOND_MS);
+    await harness.clock.advance(60 * SECOND_MS);
     const ask = { orgId: tenant.orgId, mode: 'live', wireId: rental.wireId, stepSeconds: 60 } as const;
-    const from = new Date(world.clock.nowMs() - 180 * SECOND_MS);
-    const got = await readMetrics(world.db, { ...ask, from }, world.clock.now());
+    const from = new Date(harness.clock.nowMs() - 180 * SECOND_MS);
+    const got = await readMetrics(harness.db, { ...ask, from }, harness.clock.now());
     const shown = Object.fromEntries(
       got.series.map(({ name, points }) => [name, points.map(({ value }) => value)]),
     );
-    expect(got).toMatchObject({ from, until: world.clock.now(), stepSeconds: 60 });
+    expect(got).toMatchObject({ from, until: harness.clock.now(), stepSeconds: 60 });
     // Twelve of its 48 cores; the first sample of all has none before it.
     expect(shown).toEqual({
       'cpu.utilisation': [25, 25, null],
@@ -328,13 +328,13 @@ describe('the metrics of a rental', () => {
   });
 
   it('have no GPUs where the engine does not report them, and no rate over a restart or a gap', async () => {
-    const rental = await insertRunningRental(world, tenant, { monitoring: true });
+    const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     let cpuSeconds = 10_000;
-    const parts = partsOf(() => ({ cpuSeconds, gpus: null }));
+    const deps = partsOf(() => ({ cpuSeconds, gpus: null }));
     const step = async (ms: number, counted: number): Promise<void> => {
-      await world.clock.advance(ms);
+      await harness.clock.advance(ms);
       cpuSeconds = counted;
-      await sample(parts);
+      await sample(deps);
     };
     await step(0, 10_000);
     await step(60 * SECOND_MS, 10_060);
@@ -342,8 +342,12 @@ describe('the metrics of a rental', () => {
     await step(60 * SECOND_MS, 120);
     await step(180 * SECOND_MS, 300);
     const ask = { orgId: tenant.orgId, mode: 'live', wireId: rental.wireId, stepSeconds: 60 } as const;
-    const now = new Date(world.clock.nowMs() + 60 * SECOND_MS);
-    const got = await readMetrics(world.db, { ...ask, from: new Date(now.getTime() - 420 * SECOND_MS) }, now);
+    const now = new Date(harness.clock.nowMs() + 60 * SECOND_MS);
+    const got = await readMetrics(
+      harness.db,
+      { ...ask, from: new Date(now.getTime() - 420 * SECOND_MS) },
+      now,
+    );
     const cpu = got.series.find(({ name }) => name === 'cpu.utilisation')?.points;
     const share = (cores: number): unknown => expect.closeTo((100 * cores) / 48, 6);
     expect(cpu?.map(({ value }) => value)).toEqual([null, share(1), null, share(1), null, null, null]);
@@ -351,30 +355,30 @@ describe('the metrics of a rental', () => {
   });
 
   it('are the hour up to now unless said, and are refused in words where they would be too many', async () => {
-    const { wireId } = await insertRunningRental(world, tenant, { monitoring: true });
+    const { wireId } = await insertRunningRental(harness, tenant, { monitoring: true });
     const ask = { orgId: tenant.orgId, mode: 'live', wireId, stepSeconds: 60 } as const;
-    const now = world.clock.now();
-    const got = await readMetrics(world.db, ask, now);
+    const now = harness.clock.now();
+    const got = await readMetrics(harness.db, ask, now);
     expect(got.series[0]?.points).toHaveLength(60);
     const from = new Date(now.getTime() - 7 * DAY_MS);
-    await expect(readMetrics(world.db, { ...ask, from, stepSeconds: 10 }, now)).rejects.toMatchObject({
+    await expect(readMetrics(harness.db, { ...ask, from, stepSeconds: 10 }, now)).rejects.toMatchObject({
       reason: 'VALIDATION_FAILED',
       issues: [{ path: ['stepSeconds'], message: expect.stringContaining('use 310 or more') }],
     });
-    await expect(readMetrics(world.db, { ...ask, from: now }, now)).rejects.toMatchObject({
+    await expect(readMetrics(harness.db, { ...ask, from: now }, now)).rejects.toMatchObject({
       reason: 'VALIDATION_FAILED',
     });
   });
 
   it('are not found by others, nor by a key of the other mode', async () => {
-    const { wireId } = await insertRunningRental(world, tenant, { monitoring: true });
-    const other = await world.tenant();
-    const now = world.clock.now();
+    const { wireId } = await insertRunningRental(harness, tenant, { monitoring: true });
+    const other = await harness.tenant();
+    const now = harness.clock.now();
     for (const ask of [
       { orgId: other.orgId, mode: 'live' },
       { orgId: tenant.orgId, mode: 'test' },
     ] as const) {
-      await expect(readMetrics(world.db, { ...ask, wireId, stepSeconds: 60 }, now)).rejects.toMatchObject({
+      await expect(readMetrics(harness.db, { ...ask, wireId, stepSeconds: 60 }, now)).rejects.toMatchObject({
         reason: 'RENTAL_NOT_FOUND',
       });
     }

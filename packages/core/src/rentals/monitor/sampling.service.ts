@@ -51,49 +51,49 @@ const isolation = 'read committed';
  * rules. Any number of workers may; each shard is taken up by one of them. Answers how many shards it took: while there
  * are as many as it takes, there may be more.
  */
-export async function sampleDueShards(parts: SamplingDeps, signal: AbortSignal): Promise<'busy' | 'idle'> {
-  const { db, policy = defaultMonitoring } = parts;
+export async function sampleDueShards(deps: SamplingDeps, signal: AbortSignal): Promise<'busy' | 'idle'> {
+  const { db, policy = defaultMonitoring } = deps;
   const unsampledSince = new Date(db.clock.nowMs() - policy.everyMs);
   const shards = await db.transaction({ name: 'take shards to sample', isolation }, (tx) =>
     claimSampleShards(tx, { unsampledSince, limit: SHARD_BATCH }),
   );
-  if (shards.length > 0) await sampleShards(parts, shards, signal);
+  if (shards.length > 0) await sampleShards(deps, shards, signal);
   return shards.length === SHARD_BATCH ? 'busy' : 'idle';
 }
 
 async function sampleShards(
-  parts: SamplingDeps,
+  deps: SamplingDeps,
   shards: readonly number[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, log } = parts;
+  const { db, clock, log } = deps;
   const targets = await readSampleTargets(db, shards);
   const byCluster = Map.groupBy(targets, ({ clusterId }) => clusterId);
   const idled: IdleRental[] = [];
   await createItemRunner(sampleClustersLoop, { db, clock, log }).run([...byCluster], {
     key: ([clusterId]) => toUuid(clusterId),
     work: async ([clusterId, some], ends) => {
-      idled.push(...(await sampleCluster(parts, clusterId, some, ends)));
+      idled.push(...(await sampleCluster(deps, clusterId, some, ends)));
     },
     signal,
   });
   await createItemRunner(idleRulesLoop, { db, clock, log }).run(idled, {
     key: ({ rentalId }) => toUuid(rentalId),
-    work: (rental) => parts.onIdle(rental),
+    work: (rental) => deps.onIdle(rental),
     signal,
   });
 }
 
 /** Takes, stores and judges the samples of one cluster, apart from other clusters. Returns the rentals that have idled. */
 async function sampleCluster(
-  parts: SamplingDeps,
+  deps: SamplingDeps,
   clusterId: ClusterId,
   targets: readonly SampleTarget[],
   signal: AbortSignal,
 ): Promise<readonly IdleRental[]> {
-  const samples = await sampleMachines(parts, clusterId, targets, signal);
-  const watched = await computeIdleness(parts, targets, samples);
-  const kept = new Set(await storeSamples(parts, samples, watched));
+  const samples = await sampleMachines(deps, clusterId, targets, signal);
+  const watched = await computeIdleness(deps, targets, samples);
+  const kept = new Set(await storeSamples(deps, samples, watched));
   return watched.flatMap(({ rentalId, orgId, mode, idleness, rule }) =>
     kept.has(rentalId) && isIdleLongEnough(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
   );
@@ -134,12 +134,12 @@ async function storeSamples(
  * has answered before it.
  */
 async function sampleMachines(
-  parts: SamplingDeps,
+  deps: SamplingDeps,
   clusterId: ClusterId,
   targets: readonly SampleTarget[],
   signal: AbortSignal,
 ): Promise<readonly RentalSample[]> {
-  const { clock, log, drivers, policy = defaultMonitoring } = parts;
+  const { clock, log, drivers, policy = defaultMonitoring } = deps;
   const found: RentalSample[] = [];
   const waiting = [...targets];
   try {
@@ -149,7 +149,7 @@ async function sampleMachines(
       if (!driver.can.metrics) return;
       const askOn = async (): Promise<void> => {
         for (let next = waiting.shift(); next !== undefined && !ended.aborted; next = waiting.shift()) {
-          const sample = await sampleMachine(parts, driver, next, ended);
+          const sample = await sampleMachine(deps, driver, next, ended);
           if (sample !== null && !ended.aborted) found.push(sample);
         }
       };

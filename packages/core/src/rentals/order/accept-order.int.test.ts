@@ -8,13 +8,13 @@ import { createRentalHarness, DISK_GB_HOUR, GPU_HOUR, type RentalHarness } from 
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 import { listTerms } from '../model/terms.store.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness({ doors: false, poolSize: 12 });
+  harness = await createRentalHarness({ doors: false, poolSize: 12 });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 const reasonOf = (work: Promise<unknown>): Promise<string> =>
@@ -26,7 +26,7 @@ const reasonOf = (work: Promise<unknown>): Promise<string> =>
 /** Everything that an accepted order leaves behind, counted. */
 async function traces(orgId: OrgId): Promise<Record<string, number>> {
   const org = toUuid(orgId);
-  const [counts] = await world.rows<Record<string, number>>(`
+  const [counts] = await harness.rows<Record<string, number>>(`
     select (select count(*)::int from rentals where org_id = '${org}') as rentals,
            (select count(*)::int from rental_machines where org_id = '${org}') as machines,
            (select count(*)::int from rental_terms where org_id = '${org}') as terms,
@@ -53,8 +53,8 @@ const nothing = {
 
 describe('an order that is accepted', () => {
   it('has its rows, its GPUs, its hold to the nano, its event and its driver from one transaction', async () => {
-    const tenant = await world.tenant({ balanceUsd: 100 });
-    const rental = await world.rent(tenant, 'live', {
+    const tenant = await harness.tenant({ balanceUsd: 100 });
+    const rental = await harness.rent(tenant, 'live', {
       gpuCount: 2,
       customPorts: [8080, 8080, 22],
       name: 'box',
@@ -80,7 +80,7 @@ describe('an order that is accepted', () => {
       told: 2,
       audited: 1,
     });
-    const [machine] = await listMachines(world.db, tenant.orgId, rental.id);
+    const [machine] = await listMachines(harness.db, tenant.orgId, rental.id);
     expect(machine).toMatchObject({
       externalId: toUuid(rental.id),
       state: 'wanted',
@@ -93,21 +93,21 @@ describe('an order that is accepted', () => {
       [22, 'tcp'],
       [8080, 'tcp'],
     ]);
-    expect(await listProvisioningSteps(world.db, tenant.orgId, rental.id)).toMatchObject([
+    expect(await listProvisioningSteps(harness.db, tenant.orgId, rental.id)).toMatchObject([
       { name: 'place', status: 'done' },
     ]);
     const rate = nanoUsd(2n * GPU_HOUR);
     const held = roundExact(hourlyCharge(rate, 75 * 60_000), 'up');
-    expect(await world.balance(tenant.orgId)).toEqual({
+    expect(await harness.balance(tenant.orgId)).toEqual({
       balance: 100_000_000_000n,
       held,
       available: 100_000_000_000n - held,
     });
-    const [term] = await listTerms(world.db, tenant.orgId, rental.id);
+    const [term] = await listTerms(harness.db, tenant.orgId, rental.id);
     expect(term).toMatchObject({ seq: 1, termType: 'on-demand', meterName: 'gpu', effectiveAt: null });
     expect(term?.price.rateNanoUsdPerHour).toBe(String(rate));
     if (term?.holdId == null) throw new Error('No hold.');
-    expect(await findHold(world.db, tenant.orgId, term.holdId)).toMatchObject({
+    expect(await findHold(harness.db, tenant.orgId, term.holdId)).toMatchObject({
       held,
       closed: false,
       cause: { kind: 'rental', id: String(rental.wireId) },
@@ -119,12 +119,12 @@ describe('an order that is accepted', () => {
   });
 
   it('reserved: holds the whole price of the term, discounted as published', async () => {
-    await world.offerTerm(30);
-    const tenant = await world.tenant({ balanceUsd: 5_000 });
-    const rental = await world.rent(tenant, 'live', { termType: 'reserved', termPeriodDays: 30 });
+    await harness.offerTerm(30);
+    const tenant = await harness.tenant({ balanceUsd: 5_000 });
+    const rental = await harness.rent(tenant, 'live', { termType: 'reserved', termPeriodDays: 30 });
     const rate = (GPU_HOUR * 8n + 9n) / 10n;
-    expect((await world.balance(tenant.orgId)).held).toBe(rate * 24n * 30n);
-    const [term] = await listTerms(world.db, tenant.orgId, rental.id);
+    expect((await harness.balance(tenant.orgId)).held).toBe(rate * 24n * 30n);
+    const [term] = await listTerms(harness.db, tenant.orgId, rental.id);
     expect(term).toMatchObject({ termType: 'reserved', endsAt: null });
     expect(term?.price).toMatchObject({
       rateNanoUsdPerHour: String(rate),
@@ -133,8 +133,8 @@ describe('an order that is accepted', () => {
   });
 
   it('in test mode: costs nothing, holds nothing, and hands only its faults to the engine', async () => {
-    const tenant = await world.tenant({ balanceUsd: 0 });
-    const rental = await world.rent(tenant, 'test', {
+    const tenant = await harness.tenant({ balanceUsd: 0 });
+    const rental = await harness.rent(tenant, 'test', {
       maxUsd: 0.000_001,
       tags: {
         'millrace.fault': 'slow-boot',
@@ -146,19 +146,19 @@ describe('an order that is accepted', () => {
     expect(rental.labels).toEqual({ 'millrace.fault': 'slow-boot', 'millrace.fault.after_ms': '5' });
     expect(rental.tags).toMatchObject({ team: 'x' });
     expect(await traces(tenant.orgId)).toMatchObject({ rentals: 1, holds: 0, allocations: 1 });
-    expect((await listTerms(world.db, tenant.orgId, rental.id))[0]?.price.rateNanoUsdPerHour).toBe('0');
-    const live = await world.tenant();
-    const sold = await world.rent(live, 'live', { tags: { 'millrace.fault': 'boot-fails' } });
+    expect((await listTerms(harness.db, tenant.orgId, rental.id))[0]?.price.rateNanoUsdPerHour).toBe('0');
+    const live = await harness.tenant();
+    const sold = await harness.rent(live, 'live', { tags: { 'millrace.fault': 'boot-fails' } });
     expect(sold.labels).toEqual({});
   });
 
   it('keeps the price it was sold at, whatever the book says a moment later', async () => {
-    const tenant = await world.tenant();
-    const rental = await world.rent(tenant, 'live', { gpuType: 'h200' });
-    const before = (await listTerms(world.db, tenant.orgId, rental.id))[0]?.price;
-    await world.rows(`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
-      values (gen_random_uuid(), 'gpu', 'h200', 'virtual-machine', 'gpu_hour', 99, '${world.clock.now().toISOString()}'::timestamptz - interval '1 hour', now())`);
-    expect((await listTerms(world.db, tenant.orgId, rental.id))[0]?.price).toEqual(before);
+    const tenant = await harness.tenant();
+    const rental = await harness.rent(tenant, 'live', { gpuType: 'h200' });
+    const before = (await listTerms(harness.db, tenant.orgId, rental.id))[0]?.price;
+    await harness.rows(`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
+      values (gen_random_uuid(), 'gpu', 'h200', 'virtual-machine', 'gpu_hour', 99, '${harness.clock.now().toISOString()}'::timestamptz - interval '1 hour', now())`);
+    expect((await listTerms(harness.db, tenant.orgId, rental.id))[0]?.price).toEqual(before);
   });
 });
 
@@ -182,67 +182,67 @@ describe('an order that is refused leaves nothing', () => {
     ['an image of the engine that is not for tenants', { image: 'ubuntu-24.04-cuda12.9' }, 'IMAGE_NOT_FOUND'],
     ['an SSH key of nobody', { sshKeyIds: ['ssh_01JD8Q7XK4T2M9V6B3N5C1F0GH'] }, 'SSH_KEY_NOT_FOUND'],
   ];
-  it.each(cases)('%s', async (_, wish, reason) => {
-    const tenant = await world.tenant({ balanceUsd: 100 });
-    expect(await reasonOf(world.rent(tenant, 'live', wish))).toBe(reason);
+  it.each(cases)('%s', async (_, request, reason) => {
+    const tenant = await harness.tenant({ balanceUsd: 100 });
+    expect(await reasonOf(harness.rent(tenant, 'live', request))).toBe(reason);
     expect(await traces(tenant.orgId)).toEqual(nothing);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
   it('no money, too little money, and no key to log in with', async () => {
-    const poor = await world.tenant({ balanceUsd: 4 });
-    expect(await reasonOf(world.rent(poor, 'live'))).toBe('INSUFFICIENT_BALANCE');
+    const poor = await harness.tenant({ balanceUsd: 4 });
+    expect(await reasonOf(harness.rent(poor, 'live'))).toBe('INSUFFICIENT_BALANCE');
     expect(await traces(poor.orgId)).toEqual(nothing);
-    await world.topUp(poor.orgId, 1);
-    expect(await reasonOf(world.rent(poor, 'live'))).toBe('accepted');
-    const keyless = await world.tenant({ ssh: 'none' });
-    expect(await reasonOf(world.rent(keyless, 'live'))).toBe('NO_PUBLIC_KEY');
+    await harness.topUp(poor.orgId, 1);
+    expect(await reasonOf(harness.rent(poor, 'live'))).toBe('accepted');
+    const keyless = await harness.tenant({ ssh: 'none' });
+    expect(await reasonOf(harness.rent(keyless, 'live'))).toBe('NO_PUBLIC_KEY');
     expect(await traces(keyless.orgId)).toEqual(nothing);
   });
 
   it('money that the quote saw and the ledger does not give: a budget', async () => {
-    const tenant = await world.tenant();
-    const key = await world.limitedKey(tenant, 'live', { budget: { usd: 1, period: 'total' } });
-    expect(await reasonOf(world.rent(tenant, 'live', {}, key))).toBe('BUDGET_EXCEEDED');
+    const tenant = await harness.tenant();
+    const key = await harness.limitedKey(tenant, 'live', { budget: { usd: 1, period: 'total' } });
+    expect(await reasonOf(harness.rent(tenant, 'live', {}, key))).toBe('BUDGET_EXCEEDED');
     expect(await traces(tenant.orgId)).toEqual(nothing);
   });
 
   it('SSH keys of somebody else, or of the other mode', async () => {
-    const [one, other] = [await world.tenant(), await world.tenant()];
+    const [one, other] = [await harness.tenant(), await harness.tenant()];
     const idOf = async (orgId: OrgId, mode: string): Promise<string> => {
-      const [row] = await world.rows<{ id: string }>(
+      const [row] = await harness.rows<{ id: string }>(
         `select id from ssh_public_keys where org_id = '${toUuid(orgId)}' and mode = '${mode}'`,
       );
       return fromUuid('ssh', row?.id ?? '');
     };
     for (const id of [await idOf(other.orgId, 'live'), await idOf(one.orgId, 'test')]) {
-      expect(await reasonOf(world.rent(one, 'live', { sshKeyIds: [id] }))).toBe('SSH_KEY_NOT_FOUND');
+      expect(await reasonOf(harness.rent(one, 'live', { sshKeyIds: [id] }))).toBe('SSH_KEY_NOT_FOUND');
     }
-    expect(await reasonOf(world.rent(one, 'test', { sshKeyIds: [await idOf(one.orgId, 'test')] }))).toBe(
+    expect(await reasonOf(harness.rent(one, 'test', { sshKeyIds: [await idOf(one.orgId, 'test')] }))).toBe(
       'accepted',
     );
-    const [live] = await world.rows(
+    const [live] = await harness.rows(
       `select 1 from rentals where org_id = '${toUuid(one.orgId)}' and mode = 'live'`,
     );
     expect(live).toBeUndefined();
   });
 
   it('more GPUs than any host has, where they are free', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     for (const gpuCount of [9, 40_000, 2_147_483_647]) {
-      expect(await reasonOf(world.rent(tenant, 'test', { gpuCount }))).toBe('INSUFFICIENT_CAPACITY');
+      expect(await reasonOf(harness.rent(tenant, 'test', { gpuCount }))).toBe('INSUFFICIENT_CAPACITY');
     }
     expect(await traces(tenant.orgId)).toEqual(nothing);
   });
 
   it('a region or provider that the operator switched off, and ports where a provider has none', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const region = (set: string): Promise<unknown> =>
-      world.rows(`update provider_regions set ${set} where region = 'us-central-1'`);
+      harness.rows(`update provider_regions set ${set} where region = 'us-central-1'`);
     await region('enabled = false');
-    expect(await reasonOf(world.rent(tenant, 'live'))).toBe('REGION_DISABLED');
+    expect(await reasonOf(harness.rent(tenant, 'live'))).toBe('REGION_DISABLED');
     await region('enabled = true, custom_ports = false');
-    expect(await reasonOf(world.rent(tenant, 'live', { customPorts: [80] }))).toBe(
+    expect(await reasonOf(harness.rent(tenant, 'live', { customPorts: [80] }))).toBe(
       'CUSTOM_PORTS_NOT_SUPPORTED_FOR_REGION',
     );
     await region('custom_ports = true');

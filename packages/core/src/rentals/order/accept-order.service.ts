@@ -286,14 +286,14 @@ function toPlaceable(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder): Plac
 const GPUS_PER_NODE_MAX = 64;
 
 /** Where no host has the network that was asked for, waiting for room would be in vain. */
-async function placeOrder(tx: Tx, wish: PlacementRequest): Promise<Placement> {
-  if (wish.gpusPerNode > GPUS_PER_NODE_MAX) throw new Fault('INSUFFICIENT_CAPACITY');
+async function placeOrder(tx: Tx, request: PlacementRequest): Promise<Placement> {
+  if (request.gpusPerNode > GPUS_PER_NODE_MAX) throw new Fault('INSUFFICIENT_CAPACITY');
   try {
-    return await place(tx, wish);
+    return await place(tx, request);
   } catch (error) {
     if (!isFault(error) || error.reason !== 'INSUFFICIENT_CAPACITY') throw error;
-    const networks = await listConnectionTypes(tx, wish);
-    if (networks.length > 0 && !networks.includes(wish.connectionType)) {
+    const networks = await listConnectionTypes(tx, request);
+    if (networks.length > 0 && !networks.includes(request.connectionType)) {
       throw new Fault('NETWORK_TYPE_NOT_SUPPORTED', { cause: error });
     }
     throw error;

@@ -40,14 +40,14 @@ let settle: () => Promise<void>;
 const shown = { isServed: true, detail: null, snapshots: [], restored: [] };
 
 const backend: VolumeBackend = {
-  async ensure(wish) {
+  async ensure(spec) {
     if (isSilent) throw new DriverError('unavailable', 'The storage server does not answer.');
     if (isFull) throw new DriverError('no_capacity', 'The pool has 3 GB left.');
-    served.set(wish.externalId, wish);
-    return { ...wish, ...shown };
+    served.set(spec.externalId, spec);
+    return { ...spec, ...shown };
   },
   async list() {
-    return [...served.values()].map((wish) => ({ ...wish, ...shown }));
+    return [...served.values()].map((spec) => ({ ...spec, ...shown }));
   },
   snapshot: () => Promise.reject(new DriverError('unsupported', 'No snapshots here.')),
   removeSnapshot: () => Promise.resolve(),
@@ -117,7 +117,7 @@ async function rented(
 const addressesOf = async ({ orgId, id }: Rental): Promise<readonly string[]> =>
   (await listMachines(world.db, orgId, id)).flatMap(({ privateIp }) => privateIp ?? []).toSorted();
 
-const clients = (): readonly string[] => [...served.values()].flatMap((wish) => wish.clients).toSorted();
+const clients = (): readonly string[] => [...served.values()].flatMap((spec) => spec.clients).toSorted();
 
 const volumesOf = () =>
   world.rows<{ wire_id: number }>(
@@ -126,8 +126,8 @@ const volumesOf = () =>
 
 describe('bare metal that is ordered with a new volume', () => {
   it('holds what the quote says of both, to the nano-USD', async () => {
-    const wish = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion, gpuCount: 16 };
-    const { json: quote } = await post('/v2/on-demand/quote', { ...wish, storageSizeInGb: 512 });
+    const request = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion, gpuCount: 16 };
+    const { json: quote } = await post('/v2/on-demand/quote', { ...request, storageSizeInGb: 512 });
     await rented({ isNew: true, label: 'quoted', sizeInGb: 512 });
     expect(String((await world.balance(tenant.orgId)).held)).toBe(quote.holdNanoUsd);
   });
@@ -257,15 +257,15 @@ describe('a volume that is there', () => {
 
   it('of a stranger is not there, and the order leaves nothing', async () => {
     const { volumeId } = await rented({ isNew: true, label: 'mine', sizeInGb: 256 });
-    const stranger = await world.tenant({ balanceUsd: 10_000 });
+    const outsider = await world.tenant({ balanceUsd: 10_000 });
     const storageVolume = { isNew: false, id: volumeId };
-    const refused = await api.send(stranger, 'live', {
+    const refused = await api.send(outsider, 'live', {
       path,
       method: 'POST',
       body: { ...order, storageVolume },
     });
     expect(refused).toMatchObject({ status: 400, json: { reason: 'VOLUME_NOT_FOUND' } });
-    expect((await world.balance(stranger.orgId)).held).toBe(0n);
+    expect((await world.balance(outsider.orgId)).held).toBe(0n);
   });
 });
 

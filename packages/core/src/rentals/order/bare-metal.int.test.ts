@@ -23,19 +23,19 @@ import { findRental } from '../model/rentals.store.ts';
 
 /** Gangs of whole nodes: what is one rental is brought up, moved and ended as one. Eight nodes, on two fabrics of four. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalHarness({ poolSize: 16 });
+  harness = await createRentalHarness({ poolSize: 16 });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 beforeEach(async () => {
-  tenant = await world.tenant({ balanceUsd: 100_000 });
-  await world.watch();
+  tenant = await harness.tenant({ balanceUsd: 100_000 });
+  await harness.watch();
 });
 afterEach(async () => {
   await clear();
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 const never = new AbortController().signal;
@@ -43,31 +43,31 @@ const never = new AbortController().signal;
 const actor = { kind: 'system', id: 'test' } as const;
 
 const end = ({ orgId, id }: Pick<Rental, 'orgId' | 'id'>) =>
-  world.run((tx) => terminateRental(tx, orgId, id, { reason: 'done', actor }));
+  harness.run((tx) => terminateRental(tx, orgId, id, { reason: 'done', actor }));
 
 /** Everything that lives is ended, and every node is for sale again. */
 async function clear(): Promise<void> {
-  const live = await world.rows<{ id: string; org_id: string }>(
+  const live = await harness.rows<{ id: string; org_id: string }>(
     `select id, org_id from rentals where status <> 'Terminated' order by id`,
   );
   for (const { id, org_id } of live) {
-    const rental = await findRental(world.db, fromUuid('org', org_id), fromUuid('rnt', id));
+    const rental = await findRental(harness.db, fromUuid('org', org_id), fromUuid('rnt', id));
     if (rental === null) expect.fail('It is not there.');
     if (rental.status !== 'Terminating' && rental.status !== 'Failed') await end(rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   }
-  const quarantined = await world.rows<{ id: string }>(
+  const quarantined = await harness.rows<{ id: string }>(
     `select id from nodes where status = 'node_quarantined'`,
   );
   for (const { id } of quarantined) {
-    await world.run((tx) =>
+    await harness.run((tx) =>
       transitionNode(tx, fromUuid('nod', id), 'node_ready', { reason: 'wiped by hand', actor }),
     );
   }
 }
 
 const fabricsOf = async (rental: Rental): Promise<readonly string[]> => {
-  const rows = await world.rows<{ fabric: string }>(
+  const rows = await harness.rows<{ fabric: string }>(
     `select distinct fabric.name as fabric from rental_machines as machine
        join rentals as rental on rental.id = machine.rental_id and rental.attempt = machine.attempt
        join node_capacity as capacity on capacity.node_id = machine.node_id
@@ -78,7 +78,7 @@ const fabricsOf = async (rental: Rental): Promise<readonly string[]> => {
 };
 
 const statusOf = async (nodeId: Parameters<typeof toUuid>[0]) => {
-  const [node] = await world.rows<{ status: string; reason: string | null; ready: boolean }>(
+  const [node] = await harness.rows<{ status: string; reason: string | null; ready: boolean }>(
     `select node.status, node.status_reason as reason, capacity.ready from nodes as node
        join node_capacity as capacity on capacity.node_id = node.id where node.id = '${toUuid(nodeId)}'`,
   );
@@ -86,20 +86,20 @@ const statusOf = async (nodeId: Parameters<typeof toUuid>[0]) => {
 };
 
 const faultyNodes = (rental: Rental) =>
-  world.rows<{ node_id: string }>(
+  harness.rows<{ node_id: string }>(
     `select node_id from node_faults join rentals on rentals.id = rental_id where wire_id = ${rental.wireId}`,
   );
 
 const owned = async (): Promise<number> =>
-  (await world.engines.metal.driver.listOwned(never)).machines.filter(({ orgId }) => orgId === tenant.orgId)
+  (await harness.engines.metal.driver.listOwned(never)).machines.filter(({ orgId }) => orgId === tenant.orgId)
     .length;
 
 describe('a gang', () => {
   it('is whole nodes of one fabric, one machine on each, and each is proven before anybody pays', async () => {
-    const rental = await reconcileUntil(world, await world.rentMetal(tenant, { gpuCount: 32 }), {
+    const rental = await reconcileUntil(harness, await harness.rentMetal(tenant, { gpuCount: 32 }), {
       until: 'Running',
     });
-    const machines = await listMachines(world.db, rental.orgId, rental.id);
+    const machines = await listMachines(harness.db, rental.orgId, rental.id);
     expect(machines.map(({ position, state }) => `${position} ${state}`)).toEqual([
       '1 open',
       '2 open',
@@ -109,47 +109,47 @@ describe('a gang', () => {
     expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(4);
     expect(machines.every(({ gpuAddresses }) => gpuAddresses.length === 8)).toBe(true);
     expect(await fabricsOf(rental)).toHaveLength(1);
-    await world.advance(90 * SECOND_MS);
+    await harness.advance(90 * SECOND_MS);
     const receipt = await end(rental);
     // Thirty-two GPUs for ninety seconds.
     expect(receipt.finalCost).toBe((3_980_000_001n * 32n * 90n) / 3_600n);
   });
 
   it('asked for by many at once is had by as many as there is room for, and no node twice', async () => {
-    const many = await Promise.all(Array.from({ length: 8 }, () => world.tenant()));
-    const tries = await Promise.allSettled(many.map((one) => world.rentMetal(one, { gpuCount: 16 })));
+    const many = await Promise.all(Array.from({ length: 8 }, () => harness.tenant()));
+    const tries = await Promise.allSettled(many.map((one) => harness.rentMetal(one, { gpuCount: 16 })));
     const got = tries.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     expect(got).toHaveLength(4);
     for (const refusal of tries.filter(({ status }) => status === 'rejected')) {
       expect(refusal).toMatchObject({ reason: { reason: 'INSUFFICIENT_CAPACITY' } });
     }
-    const nodes = (await Promise.all(got.map(({ orgId, id }) => listMachines(world.db, orgId, id)))).flatMap(
-      (machines) => machines.map(({ nodeId }) => nodeId),
-    );
+    const nodes = (
+      await Promise.all(got.map(({ orgId, id }) => listMachines(harness.db, orgId, id)))
+    ).flatMap((machines) => machines.map(({ nodeId }) => nodeId));
     expect(new Set(nodes).size).toBe(8);
     for (const rental of got) expect(await fabricsOf(rental)).toHaveLength(1);
-    await expect(world.rentMetal(tenant)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
+    await expect(harness.rentMetal(tenant)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
   });
 
   it('larger than every fabric is refused although there are nodes enough', async () => {
-    await expect(world.rentMetal(tenant, { gpuCount: 40 })).rejects.toMatchObject({
+    await expect(harness.rentMetal(tenant, { gpuCount: 40 })).rejects.toMatchObject({
       reason: 'INSUFFICIENT_CAPACITY',
     });
   });
 
   it("of which one node fails is undone as a whole and moved once; the fault is that node's alone", async () => {
-    const accepted = await world.rentMetal(tenant, { gpuCount: 24 });
-    const first = await listMachines(world.db, accepted.orgId, accepted.id);
+    const accepted = await harness.rentMetal(tenant, { gpuCount: 24 });
+    const first = await listMachines(harness.db, accepted.orgId, accepted.id);
     const bad = first[1] ?? expect.fail('There is no second machine.');
-    const failing = withDriver(world, (driver) => ({
-      create: (wish: MachineSpec, signal: AbortSignal) =>
-        wish.nodeName === bad.nodeName
+    const failing = withDriver(harness, (driver) => ({
+      create: (spec: MachineSpec, signal: AbortSignal) =>
+        spec.nodeName === bad.nodeName
           ? Promise.reject(new DriverError('failed', 'its image could not be written'))
-          : driver.create(wish, signal),
+          : driver.create(spec, signal),
     }));
     const rental = await reconcileUntil(failing, accepted, { until: 'Running' });
-    await reconcileToIdle(world, rental);
-    const all = await listMachines(world.db, rental.orgId, rental.id, 'all');
+    await reconcileToIdle(harness, rental);
+    const all = await listMachines(harness.db, rental.orgId, rental.id, 'all');
     const gone = all.filter(({ attempt }) => attempt === 1);
     expect(gone.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
     expect(new Set(all.map(({ nodeId }) => nodeId)).size).toBe(6);
@@ -160,13 +160,13 @@ describe('a gang', () => {
   });
 
   it('of which a node was taken behind our back is moved, and that node is not sold again unseen', async () => {
-    const accepted = await world.rentMetal(tenant, { gpuCount: 16 });
-    const [bad] = await listMachines(world.db, accepted.orgId, accepted.id);
-    const taken = withDriver(world, (driver) => ({
-      create: (wish: MachineSpec, signal: AbortSignal) =>
-        wish.nodeName === bad?.nodeName
+    const accepted = await harness.rentMetal(tenant, { gpuCount: 16 });
+    const [bad] = await listMachines(harness.db, accepted.orgId, accepted.id);
+    const taken = withDriver(harness, (driver) => ({
+      create: (spec: MachineSpec, signal: AbortSignal) =>
+        spec.nodeName === bad?.nodeName
           ? Promise.reject(new DriverError('no_capacity', 'somebody else has the node'))
-          : driver.create(wish, signal),
+          : driver.create(spec, signal),
     }));
     const rental = await reconcileUntil(taken, accepted, { until: 'Running' });
     expect(rental.attempt).toBe(2);
@@ -174,12 +174,12 @@ describe('a gang', () => {
       status: 'node_quarantined',
       ready: false,
     });
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
 
   it('has longer to come up than a virtual machine, and then fails at no cost', async () => {
-    const accepted = await world.rentMetal(tenant);
-    const slow = withDriver(world, () => ({
+    const accepted = await harness.rentMetal(tenant);
+    const slow = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('unavailable', 'deploying')),
     }));
     const policy = { longestRetryMs: 5 * 60_000 };
@@ -187,31 +187,31 @@ describe('a gang', () => {
     const tookMs = failed.statusSince.getTime() - failed.createdAt.getTime();
     expect(tookMs).toBeGreaterThanOrEqual(2 * 60 * 60_000);
     expect(tookMs).toBeLessThan(3 * 60 * 60_000);
-    await reconcileUntil(world, failed, { until: 'Terminated' });
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    await reconcileUntil(harness, failed, { until: 'Terminated' });
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
     expect(await owned()).toBe(0);
   });
 });
 
 describe('a node that could not be wiped', () => {
   const unclean = () =>
-    withDriver(world, () => ({
+    withDriver(harness, () => ({
       terminate: () => Promise.reject(new DriverError('unclean', 'erase_devices failed')),
       describe: () => expect.fail('Nobody asks for what is not there.'),
     }));
 
   it('is quarantined where its machine is gone, and its tenant is released and owes nothing for it', async () => {
-    const rental = await reconcileUntil(world, await world.rentMetal(tenant, { gpuCount: 16 }), {
+    const rental = await reconcileUntil(harness, await harness.rentMetal(tenant, { gpuCount: 16 }), {
       until: 'Running',
     });
-    const machines = await listMachines(world.db, rental.orgId, rental.id);
-    await world.advance(60 * SECOND_MS);
+    const machines = await listMachines(harness.db, rental.orgId, rental.id);
+    await harness.advance(60 * SECOND_MS);
     const receipt = await end(rental);
     const saboteur = createFaultyDriver(unclean());
-    const watched = { ...world, drivers: saboteur.drivers, db: saboteur.db };
+    const watched = { ...harness, drivers: saboteur.drivers, db: saboteur.db };
     // Dying in the transaction leaves it as before; nothing is for sale at any time.
     saboteur.plan({ at: 'free unclean machine', when: 'before' });
-    await world.advance(DAY_MS);
+    await harness.advance(DAY_MS);
     await reconcileUntil(watched, rental, { until: 'Terminated', saboteur });
     expect(saboteur.spent()).toBe(true);
     for (const { nodeId } of machines) {
@@ -221,47 +221,47 @@ describe('a node that could not be wiped', () => {
         reason: expect.stringContaining('could not be wiped') as unknown,
       });
     }
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
-    expect(await world.rows(`select 1 from allocations where state <> 'released'`)).toEqual([]);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
+    expect(await harness.rows(`select 1 from allocations where state <> 'released'`)).toEqual([]);
     // What the mock still has, since it was never asked to remove it, is a stray.
-    for (const machine of machines) await world.engines.metal.driver.terminate(machine, never);
+    for (const machine of machines) await harness.engines.metal.driver.terminate(machine, never);
   });
 
   it('is quarantined too where nobody knew of its machine', async () => {
-    const rental = await reconcileUntil(world, await world.rentMetal(tenant), { until: 'Running' });
-    const [machine] = await listMachines(world.db, rental.orgId, rental.id);
+    const rental = await reconcileUntil(harness, await harness.rentMetal(tenant), { until: 'Running' });
+    const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
     if (machine === undefined) expect.fail('There is no machine.');
     await end(rental);
-    const pretending = withDriver(world, () => ({
+    const pretending = withDriver(harness, () => ({
       terminate: () => Promise.resolve(),
       describe: () => Promise.resolve(null),
     }));
     await reconcileUntil(pretending, rental, { until: 'Terminated' });
     expect(await statusOf(machine.nodeId)).toMatchObject({ status: 'node_ready' });
     const { drivers } = unclean();
-    const reconciler = createInventoryReconciler(world, { drivers });
+    const reconciler = createInventoryReconciler(harness, { drivers });
     await compareAll(reconciler);
-    await advanceComparing(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 80 * SECOND_MS);
     expect(await statusOf(machine.nodeId)).toMatchObject({ status: 'node_quarantined', ready: false });
-    await world.engines.metal.driver.terminate(machine, never);
+    await harness.engines.metal.driver.terminate(machine, never);
   });
 });
 
 describe('an order of bare metal', () => {
   it('has the image that brings the CUDA that was asked for, unless it names one', async () => {
     const images: string[] = [];
-    const noting = withDriver(world, (driver) => ({
-      create: (wish: MachineSpec, signal: AbortSignal) => {
-        images.push(wish.image);
-        return driver.create(wish, signal);
+    const noting = withDriver(harness, (driver) => ({
+      create: (spec: MachineSpec, signal: AbortSignal) => {
+        images.push(spec.image);
+        return driver.create(spec, signal);
       },
     }));
-    for (const wish of [
+    for (const request of [
       {},
       { cudaVersion: 'cuda12.8' },
       { cudaVersion: 'cuda12.9', image: 'debian-12' },
     ] as const) {
-      await reconcileUntil(noting, await world.rentMetal(tenant, wish), { until: 'Running' });
+      await reconcileUntil(noting, await harness.rentMetal(tenant, request), { until: 'Running' });
     }
     expect(images).toEqual(['ubuntu-24.04', 'ubuntu-24.04-cuda12.9', 'debian-12']);
   });

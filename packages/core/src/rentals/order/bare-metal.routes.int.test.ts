@@ -78,8 +78,8 @@ describe('POST bare-metal-rentals', () => {
   });
 
   it('holds what the quote says, and the quote is available exactly where create finds room', async () => {
-    const wish = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion };
-    const { json: quoted } = await post('/v2/on-demand/quote', { ...wish, gpuCount: 16 });
+    const request = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion };
+    const { json: quoted } = await post('/v2/on-demand/quote', { ...request, gpuCount: 16 });
     expect(quoted).toMatchObject({ available: true, costPerHourNanoUsd: String(16n * GPU_HOUR) });
     await post(path, { ...order, gpuCount: 16 });
     expect(String((await world.balance(tenant.orgId)).held)).toBe(quoted.holdNanoUsd);
@@ -91,7 +91,7 @@ describe('POST bare-metal-rentals', () => {
       { gpuCount: 8, cudaVersion: 'cuda12.9' },
       { gpuCount: 8, gpuType: 'b200' },
     ]) {
-      const { json } = await post('/v2/on-demand/quote', { ...wish, ...fields });
+      const { json } = await post('/v2/on-demand/quote', { ...request, ...fields });
       const { status } = await post(path, { ...order, ...fields });
       expect({ fields, available: json.available }).toEqual({ fields, available: status === 200 });
     }
@@ -102,7 +102,7 @@ describe('GET bare-metal-rentals', () => {
   it('answers the whole active record of what lives, and nothing of other kinds or tenants', async () => {
     const id = await running({ ...order, gpuCount: 16 });
     await world.rent(tenant, 'live');
-    const stranger = await world.tenant();
+    const outsider = await world.tenant();
     const { status, json } = await get(path);
     expect(status).toBe(200);
     expect(api.operations.listBareMetalRentals.response.schema.parse(json)).toEqual(json);
@@ -123,13 +123,13 @@ describe('GET bare-metal-rentals', () => {
         attachedStorage: [],
       },
     ]);
-    expect((await get(path, stranger)).json).toEqual([]);
+    expect((await get(path, outsider)).json).toEqual([]);
     expect((await api.send(tenant, 'test', { path })).json).toEqual([]);
   });
 
   it('is all of them without a limit, and in pages that Link leads through with one', async () => {
-    const planted = await api.plant(tenant, { live: 430, kind: 'bare-metal' });
-    const ids = planted.map(({ wireId }) => wireId).toReversed();
+    const inserted = await api.plant(tenant, { live: 430, kind: 'bare-metal' });
+    const ids = inserted.map(({ wireId }) => wireId).toReversed();
     const all = await get(path);
     expect(all.json.map(({ id }: { id: number }) => id)).toEqual(ids);
     expect(all.link).toBeUndefined();
@@ -166,11 +166,11 @@ describe('POST bare-metal-rentals/terminate', () => {
 
   it('is not found for a rental of a stranger, nor for one that never was', async () => {
     const id = await running();
-    const stranger = await world.tenant();
-    const foreign = await post(`${path}/terminate`, { rentalId: id }, stranger);
-    const absent = await post(`${path}/terminate`, { rentalId: -1 }, stranger);
-    for (const answer of [foreign, absent]) {
-      expect(answer).toMatchObject({ status: 404, json: { reason: 'RENTAL_NOT_FOUND' } });
+    const outsider = await world.tenant();
+    const foreign = await post(`${path}/terminate`, { rentalId: id }, outsider);
+    const absent = await post(`${path}/terminate`, { rentalId: -1 }, outsider);
+    for (const response of [foreign, absent]) {
+      expect(response).toMatchObject({ status: 404, json: { reason: 'RENTAL_NOT_FOUND' } });
     }
   });
 });

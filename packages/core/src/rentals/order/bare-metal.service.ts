@@ -18,8 +18,8 @@ export interface BareMetalRequest {
  * Accepts an order of bare metal and the storage for it, in one transaction: refused, neither leaves anything. Locks: the
  * organisation, the storage, then as every order.
  */
-export async function createBareMetal(tx: Tx, call: CallContext, wish: BareMetalRequest): Promise<Rental> {
-  const { order, storage, wireId, volumeId } = wish;
+export async function createBareMetal(tx: Tx, call: CallContext, request: BareMetalRequest): Promise<Rental> {
+  const { order, storage, wireId, volumeId } = request;
   const caller = await authorizeCaller(tx, call, scopeOf(order.kind));
   const owner = { orgId: call.orgId, mode: caller.key.mode, region: order.region };
   if (storage !== null) await lockStorage(tx, owner, storage);

@@ -71,7 +71,7 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
       const platformRoles = ['operator'] as const;
       const scopes = ['rentals:write', 'catalog:read', 'admin:read'] as const;
       callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles }));
-      const answer = await server.fastify.inject({
+      const response = await server.fastify.inject({
         method: body === undefined ? 'GET' : 'POST',
         url: path,
         headers: {
@@ -80,7 +80,7 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
         },
         ...(body === undefined ? {} : { payload: body as object }),
       });
-      return { status: answer.statusCode, headers: answer.headers, json: answer.json() };
+      return { status: response.statusCode, headers: response.headers, json: response.json() };
     },
     close: async () => {
       await server.close();
@@ -143,18 +143,18 @@ describe('POST virtual-machine-rentals', () => {
   it('fifty requests with one Idempotency-Key are one rental, one hold and one answer', async () => {
     const tenant = await world.tenant();
     const request = { path: vms, body: order, idempotencyKey: uniqueId() };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, async () => {
         for (;;) {
-          const answer = await api.send(tenant, 'live', request);
+          const response = await api.send(tenant, 'live', request);
           // Who had to wait too long for the first is told to come back, and does.
-          if (answer.status !== 503) return answer;
+          if (response.status !== 503) return response;
         }
       }),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(new Set(answers.map(({ json }) => json['id'])).size).toBe(1);
-    expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).toHaveLength(49);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(responses.map(({ json }) => json['id'])).size).toBe(1);
+    expect(responses.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).toHaveLength(49);
     for (const what of ['rentals', 'allocations', 'ledger_holds'])
       expect(await countOf(what, tenant)).toBe(1);
     expect(await world.breaks()).toEqual([]);
@@ -250,11 +250,11 @@ describe('other variants of provider', () => {
 
 describe('POST quote', () => {
   const path = '/v2/on-demand/quote';
-  const wish = { rentalType: 'virtual-machine', gpuCount: 2, region: liveRegion };
+  const request = { rentalType: 'virtual-machine', gpuCount: 2, region: liveRegion };
 
   it('says what create then holds, to the nano-USD', async () => {
     const tenant = await world.tenant();
-    const { json: quote } = await api.send(tenant, 'live', { path, body: wish });
+    const { json: quote } = await api.send(tenant, 'live', { path, body: request });
     expect(quote).toMatchObject({
       available: true,
       affordable: true,
@@ -267,7 +267,7 @@ describe('POST quote', () => {
 
   it('says what the disk costs once the GPUs are given back, as the rental then has it, and of nothing else', async () => {
     const tenant = await world.tenant();
-    const { json: quote } = await api.send(tenant, 'live', { path, body: wish });
+    const { json: quote } = await api.send(tenant, 'live', { path, body: request });
     await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
     const [row] = await world.rows<{ disk_price: { quantity: number; rateNanoUsdPerHour: string } }>(
       `select disk_price from rentals where org_id = '${toUuid(tenant.orgId)}'`,
@@ -279,9 +279,9 @@ describe('POST quote', () => {
     expect(quote['released']).toMatchObject({ costPerHourNanoUsd: expect.stringMatching(/^[1-9]/) });
     await world.offerTerm(7);
     const cases = [
-      { ...wish, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 },
-      { ...wish, rentalType: 'bare-metal', gpuCount: 8 },
-      { ...wish, region: 'jp-east-1' },
+      { ...request, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 },
+      { ...request, rentalType: 'bare-metal', gpuCount: 8 },
+      { ...request, region: 'jp-east-1' },
     ];
     for (const body of cases) {
       const { json } = await api.send(tenant, 'live', { path, body });
@@ -292,12 +292,12 @@ describe('POST quote', () => {
   it('is available exactly where create finds room', async () => {
     const tenant = await world.tenant({ balanceUsd: 100_000 });
     const cases = [
-      { ...wish, gpuCount: 8 },
-      { ...wish, gpuCount: 9 },
-      { ...wish, networkType: 'infiniband' },
-      { ...wish, region: 'jp-east-1' },
-      { ...wish, region: testRegion },
-      { ...wish, gpuType: 'b200', gpuCount: 8 },
+      { ...request, gpuCount: 8 },
+      { ...request, gpuCount: 9 },
+      { ...request, networkType: 'infiniband' },
+      { ...request, region: 'jp-east-1' },
+      { ...request, region: testRegion },
+      { ...request, gpuType: 'b200', gpuCount: 8 },
     ];
     for (const { rentalType, ...rest } of cases) {
       const { json } = await api.send(tenant, 'live', { path, body: { rentalType, ...rest } });
@@ -316,18 +316,18 @@ describe('POST quote', () => {
     ] as const;
     for (const { mode, region } of cases) {
       const rest = { gpuCount: 1, region };
-      const { json } = await api.send(tenant, mode, { path, body: { ...wish, ...rest } });
+      const { json } = await api.send(tenant, mode, { path, body: { ...request, ...rest } });
       const { status } = await api.send(tenant, mode, { path: vms, body: { ...order, ...rest, idle } });
       expect({ mode, idleRules: json['idleRules'] }).toEqual({ mode, idleRules: status === 200 });
     }
-    const metal = { ...wish, rentalType: 'bare-metal', gpuCount: 8 };
+    const metal = { ...request, rentalType: 'bare-metal', gpuCount: 8 };
     expect((await api.send(tenant, 'live', { path, body: metal })).json['idleRules']).toBe(false);
   });
 
   it('says who cannot afford it, and what a term commits to', async () => {
     await world.offerTerm(7);
     const tenant = await world.tenant({ balanceUsd: 1 });
-    const body = { ...wish, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 };
+    const body = { ...request, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 };
     const { json } = await api.send(tenant, 'live', { path, body });
     const rate = (GPU_HOUR * 8n + 9n) / 10n;
     expect(json).toMatchObject({
@@ -347,8 +347,8 @@ describe('POST request-reservation', () => {
 
   it('is kept for operators and told to the organisation; test keys trouble nobody', async () => {
     const tenant = await world.tenant();
-    const answer = await api.send(tenant, 'live', { path, body: { gpuCount: 4_096 } });
-    expect(answer).toMatchObject({
+    const response = await api.send(tenant, 'live', { path, body: { gpuCount: 4_096 } });
+    expect(response).toMatchObject({
       status: 200,
       json: { message: 'Reservation request for 4096 GPUs received' },
     });
@@ -366,8 +366,8 @@ describe('POST request-reservation', () => {
   it('the same key asks once, and nobody floods the list', async () => {
     const tenant = await world.tenant();
     const request = { path, body: { gpuCount: 64 }, idempotencyKey: uniqueId() };
-    const answers = await Promise.all(Array.from({ length: 5 }, () => api.send(tenant, 'live', request)));
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const responses = await Promise.all(Array.from({ length: 5 }, () => api.send(tenant, 'live', request)));
+    expect(responses.every(({ status }) => status === 200)).toBe(true);
     expect(await countOf('reservation_requests', tenant)).toBe(1);
     for (let asked = 1; asked < REQUESTS_PER_DAY_MAX; asked += 1)
       await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });

@@ -45,9 +45,9 @@ function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): vo
     const call = callContextOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact(createTransaction, async (tx) => {
-        const answer = await createdReply(tx, await createRental(tx, call, order, wireId));
+        const response = await createdReply(tx, await createRental(tx, call, order, wireId));
         use();
-        return answer;
+        return response;
       }),
     );
   });
@@ -59,11 +59,11 @@ function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): vo
     return withVolumeId(storage, (volumeId, useVolume) =>
       ordering(requirePrincipal(context), (wireId, use) =>
         transact(createTransaction, async (tx) => {
-          const wish = { order, storage, wireId, volumeId };
-          const answer = await createdReply(tx, await createBareMetal(tx, call, wish));
+          const request = { order, storage, wireId, volumeId };
+          const response = await createdReply(tx, await createBareMetal(tx, call, request));
           use();
           useVolume();
-          return answer;
+          return response;
         }),
       ),
     );

@@ -6,48 +6,48 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** Every fault that a test key can ask its machine for, and what becomes of the rental then. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 const rentWith = (tenant: Tenant, fault: string, more: Record<string, string> = {}): Promise<Rental> =>
-  world.rent(tenant, 'test', { tags: { 'millrace.fault': fault, ...more } });
+  harness.rent(tenant, 'test', { tags: { 'millrace.fault': fault, ...more } });
 
-const machinesOf = (rental: Rental) => listMachines(world.db, rental.orgId, rental.id, 'all');
+const machinesOf = (rental: Rental) => listMachines(harness.db, rental.orgId, rental.id, 'all');
 
 async function expectNothingLeft(rental: Rental): Promise<void> {
-  const { machines } = await world.engines.test.driver.listOwned(new AbortController().signal);
+  const { machines } = await harness.engines.test.driver.listOwned(new AbortController().signal);
   expect(machines.filter(({ orgId }) => orgId === rental.orgId)).toEqual([]);
-  expect(await world.paid(rental.orgId, causeOfRental(rental))).toBe(0n);
+  expect(await harness.paid(rental.orgId, causeOfRental(rental))).toBe(0n);
 }
 
 describe('a machine with the fault', () => {
   it.each(['boot-fails', 'create-fails', 'wrong-gpu-count'])(
     '%s is tried on two hosts, fails, and leaves nothing',
     async (fault) => {
-      const tenant = await world.tenant();
-      const failed = await reconcileUntil(world, await rentWith(tenant, fault), {
+      const tenant = await harness.tenant();
+      const failed = await reconcileUntil(harness, await rentWith(tenant, fault), {
         until: 'Failed',
         policy: { gpuLooks: 4 },
       });
       const machines = await machinesOf(failed);
       expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2);
-      const ended = await reconcileUntil(world, failed, { until: 'Terminated' });
+      const ended = await reconcileUntil(harness, failed, { until: 'Terminated' });
       expect(ended.startedAt).toBeNull();
       await expectNothingLeft(ended);
     },
   );
 
   it('slow-boot runs when it has booted, on the host that it began on', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const accepted = await rentWith(tenant, 'slow-boot');
     const policy = { pollMs: 5_000, firstRetryMs: 5_000 };
-    const rental = await reconcileUntil(world, accepted, { until: 'Running', policy });
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running', policy });
     const bootMs = (rental.startedAt?.getTime() ?? 0) - rental.createdAt.getTime();
     expect(bootMs).toBeGreaterThanOrEqual(300_000);
     expect(bootMs).toBeLessThan(330_000);
@@ -55,19 +55,19 @@ describe('a machine with the fault', () => {
   });
 
   it.each(['flaky', 'lost-events', 'create-late'])('%s runs all the same', async (fault) => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const accepted = await rentWith(tenant, fault);
-    const rental = await reconcileUntil(world, accepted, {
+    const rental = await reconcileUntil(harness, accepted, {
       until: 'Running',
       ticking: fault === 'create-late',
     });
     expect(await machinesOf(rental)).toHaveLength(1);
-    await reconcileToIdle(world, rental);
+    await reconcileToIdle(harness, rental);
   });
 
   it('engine-silent is waited for, and runs once its engine answers', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await rentWith(tenant, 'engine-silent'), {
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await rentWith(tenant, 'engine-silent'), {
       until: 'Running',
       rounds: 1_000,
     });

@@ -4,11 +4,11 @@ import { toNearestUsdNumber } from '@millrace/platform/money';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRentalHarness, GPU_HOUR, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness({ doors: false, poolSize: 12, nodes: 2 });
+  harness = await createRentalHarness({ doors: false, poolSize: 12, nodes: 2 });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const outcomeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
@@ -25,93 +25,93 @@ async function countOf(outcomes: readonly Promise<string>[]): Promise<Record<str
 const rentAtOnce = (tenant: Tenant, times: number, keys: readonly KeyId[]): Promise<Record<string, number>> =>
   countOf(
     Array.from({ length: times }, (_, index) =>
-      outcomeOf(world.rent(tenant, 'live', {}, keys[index % keys.length])),
+      outcomeOf(harness.rent(tenant, 'live', {}, keys[index % keys.length])),
     ),
   );
 
 describe('the limits of a key hold', () => {
   it('however many rentals are asked for at once', async () => {
-    const tenant = await world.tenant();
-    const key = await world.limitedKey(tenant, 'live', { maxLiveRentals: 2 });
+    const tenant = await harness.tenant();
+    const key = await harness.limitedKey(tenant, 'live', { maxLiveRentals: 2 });
     expect(await rentAtOnce(tenant, 8, [key])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 6 });
-    const [held] = await world.rows(
+    const [held] = await harness.rows(
       `select count(*)::int as holds from ledger_holds where org_id = '${toUuid(tenant.orgId)}'`,
     );
     expect(held).toEqual({ holds: 2 });
   });
 
   it('to the nano-USD of an hour, at once', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const two = toNearestUsdNumber((2n * GPU_HOUR) as typeof GPU_HOUR);
-    const enough = await world.limitedKey(tenant, 'live', { maxUsdPerHour: two });
-    const oneNanoShort = await world.limitedKey(tenant, 'live', { maxUsdPerHour: two - 0.000_000_001 });
+    const enough = await harness.limitedKey(tenant, 'live', { maxUsdPerHour: two });
+    const oneNanoShort = await harness.limitedKey(tenant, 'live', { maxUsdPerHour: two - 0.000_000_001 });
     expect(await rentAtOnce(tenant, 4, [enough])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 2 });
     expect(await rentAtOnce(tenant, 4, [oneNanoShort])).toEqual({ accepted: 1, KEY_LIMIT_EXCEEDED: 3 });
   });
 
   it('over the rotation of the key: the old and the new one share what they may have', async () => {
-    const tenant = await world.tenant();
-    const first = await world.limitedKey(tenant, 'live', { maxLiveRentals: 3 });
-    await world.rent(tenant, 'live', {}, first);
-    const second = await world.rotate(tenant, 'live', first);
+    const tenant = await harness.tenant();
+    const first = await harness.limitedKey(tenant, 'live', { maxLiveRentals: 3 });
+    await harness.rent(tenant, 'live', {}, first);
+    const second = await harness.rotate(tenant, 'live', first);
     expect(await rentAtOnce(tenant, 6, [first, second])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 4 });
-    const third = await world.rotate(tenant, 'live', second);
-    expect(await outcomeOf(world.rent(tenant, 'live', {}, third))).toBe('KEY_LIMIT_EXCEEDED');
+    const third = await harness.rotate(tenant, 'live', second);
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, third))).toBe('KEY_LIMIT_EXCEEDED');
   });
 
   it('only for its own rentals, and only until they have ended', async () => {
-    const tenant = await world.tenant();
-    await world.rent(tenant, 'live');
-    const key = await world.limitedKey(tenant, 'live', { maxLiveRentals: 1 });
-    const rental = await world.rent(tenant, 'live', {}, key);
-    expect(await outcomeOf(world.rent(tenant, 'live', {}, key))).toBe('KEY_LIMIT_EXCEEDED');
-    await world.rows(
+    const tenant = await harness.tenant();
+    await harness.rent(tenant, 'live');
+    const key = await harness.limitedKey(tenant, 'live', { maxLiveRentals: 1 });
+    const rental = await harness.rent(tenant, 'live', {}, key);
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, key))).toBe('KEY_LIMIT_EXCEEDED');
+    await harness.rows(
       `update rentals set status = 'Failed', task = 'release' where id = '${toUuid(rental.id)}'`,
     );
-    expect(await outcomeOf(world.rent(tenant, 'live', {}, key))).toBe('accepted');
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, key))).toBe('accepted');
   });
 
   it('for regions and GPU types', async () => {
-    const tenant = await world.tenant();
-    const elsewhere = await world.limitedKey(tenant, 'live', { regions: ['eu-west-1'] });
-    const other = await world.limitedKey(tenant, 'live', { gpuTypes: ['b200'] });
-    expect(await outcomeOf(world.rent(tenant, 'live', {}, elsewhere))).toBe('KEY_LIMIT_EXCEEDED');
-    expect(await outcomeOf(world.rent(tenant, 'live', {}, other))).toBe('KEY_LIMIT_EXCEEDED');
-    expect(await outcomeOf(world.rent(tenant, 'live', { gpuType: 'b200' }, other))).toBe('accepted');
+    const tenant = await harness.tenant();
+    const elsewhere = await harness.limitedKey(tenant, 'live', { regions: ['eu-west-1'] });
+    const other = await harness.limitedKey(tenant, 'live', { gpuTypes: ['b200'] });
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, elsewhere))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, other))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await outcomeOf(harness.rent(tenant, 'live', { gpuType: 'b200' }, other))).toBe('accepted');
   });
 
   it('for how long a rental may last: a longer one is refused, an unbounded one gets the end', async () => {
-    await world.offerTerm(1);
-    const tenant = await world.tenant();
-    const key = await world.limitedKey(tenant, 'live', { maxRentalSeconds: 3_600 });
-    expect(await outcomeOf(world.rent(tenant, 'live', { ttlSeconds: 3_601 }, key))).toBe(
+    await harness.offerTerm(1);
+    const tenant = await harness.tenant();
+    const key = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 3_600 });
+    expect(await outcomeOf(harness.rent(tenant, 'live', { ttlSeconds: 3_601 }, key))).toBe(
       'KEY_LIMIT_EXCEEDED',
     );
     const term = { termType: 'reserved', termPeriodDays: 1 } as const;
-    expect(await outcomeOf(world.rent(tenant, 'live', term, key))).toBe('KEY_LIMIT_EXCEEDED');
-    const nowMs = world.clock.nowMs();
-    const unbounded = await world.rent(tenant, 'live', {}, key);
+    expect(await outcomeOf(harness.rent(tenant, 'live', term, key))).toBe('KEY_LIMIT_EXCEEDED');
+    const nowMs = harness.clock.nowMs();
+    const unbounded = await harness.rent(tenant, 'live', {}, key);
     expect(unbounded.expiresAt).toEqual(new Date(nowMs + 3_600_000));
-    const shorter = await world.rent(tenant, 'live', { ttlSeconds: 600 }, key);
+    const shorter = await harness.rent(tenant, 'live', { ttlSeconds: 600 }, key);
     expect(shorter.expiresAt).toEqual(new Date(nowMs + 600_000));
   });
 
   it('and a key that was revoked while its request was under way rents nothing', async () => {
-    const tenant = await world.tenant();
-    const key = await world.limitedKey(tenant, 'live', {});
-    await world.rows(
+    const tenant = await harness.tenant();
+    const key = await harness.limitedKey(tenant, 'live', {});
+    await harness.rows(
       `update api_keys set revoked_at = created_at, revoked_reason = 'revoked' where id = '${toUuid(key)}'`,
     );
-    expect(await outcomeOf(world.rent(tenant, 'live', {}, key))).toBe('API_KEY_REVOKED');
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, key))).toBe('API_KEY_REVOKED');
   });
 });
 
 describe('money under concurrency', () => {
   it('never sets aside more than there is, and refuses the rest', async () => {
-    const tenant = await world.tenant({ balanceUsd: 10.1 });
+    const tenant = await harness.tenant({ balanceUsd: 10.1 });
     expect(await rentAtOnce(tenant, 6, [tenant.keys.live])).toEqual({ accepted: 2, INSUFFICIENT_BALANCE: 4 });
-    const { available } = await world.balance(tenant.orgId);
+    const { available } = await harness.balance(tenant.orgId);
     expect(available >= 0n).toBe(true);
-    expect(await world.breaks()).toEqual([]);
+    expect(await harness.breaks()).toEqual([]);
   });
 });

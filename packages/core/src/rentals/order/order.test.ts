@@ -21,8 +21,8 @@ import {
 const { operations } = createContract({ providers: defaultProviders });
 const { body } = operations.createVirtualMachineRental;
 const metalBody = operations.createBareMetalRental.body;
-const order = (wish: object = {}): ListPriceOrder =>
-  toVirtualMachineOrder(body.parse({ gpuCount: 2, ...wish }));
+const order = (request: object = {}): ListPriceOrder =>
+  toVirtualMachineOrder(body.parse({ gpuCount: 2, ...request }));
 
 const price: FrozenPrice = {
   version: 1,
@@ -57,8 +57,8 @@ const reasonOf = (work: () => unknown): string => {
 };
 
 describe('an order of bare metal', () => {
-  const metal = (wish: object) =>
-    toBareMetalOrder(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...wish }));
+  const metal = (request: object) =>
+    toBareMetalOrder(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...request }));
 
   it('is whole nodes of eight GPUs, with the CUDA that was asked for', () => {
     expect(metal({ gpuCount: 32, cudaVersion: 'cuda12.8' })).toMatchObject({
@@ -180,8 +180,8 @@ describe('how long a rental may last', () => {
       'KEY_LIMIT_EXCEEDED',
     ],
     ['a period without a term', { termPeriodDays: 1 }, bounded, 3_600],
-  ] as const)('%s', (_, wish, limits, expected) => {
-    const ttl = (): number | null => resolveTtlSeconds(order(wish), limits);
+  ] as const)('%s', (_, request, limits, expected) => {
+    const ttl = (): number | null => resolveTtlSeconds(order(request), limits);
     if (typeof expected === 'string') expect(reasonOf(ttl)).toBe(expected);
     else expect(ttl()).toBe(expected);
   });
@@ -227,8 +227,8 @@ describe('the cap of the order itself', () => {
     ['the whole term', { maxUsd: 2_592 }, reserved, 'accepted'],
     ['less than the term', { maxUsd: 2_591.999_999_999 }, reserved, 'MAX_USD_EXCEEDED'],
     ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
-  ] as const)('%s', (_, wish, sold, expected) => {
-    const wished = order(wish);
+  ] as const)('%s', (_, request, sold, expected) => {
+    const wished = order(request);
     expect(reasonOf(() => requireWithinSpendingLimit(wished, wished.ttlSeconds, sold))).toBe(expected);
   });
 

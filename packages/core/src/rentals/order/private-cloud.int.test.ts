@@ -68,8 +68,8 @@ describe('a private cloud', () => {
       post(tenant, `${path}/extend`, { ttlSeconds: 3_600 }),
       api.send(tenant, 'live', { path, body: { ttlSeconds: 60 } }),
     ];
-    for (const answer of await Promise.all(refused)) {
-      expect(answer).toMatchObject({ status: 400, json: { reason: 'PRIVATE_CLOUD_UNDER_CONTRACT' } });
+    for (const response of await Promise.all(refused)) {
+      expect(response).toMatchObject({ status: 400, json: { reason: 'PRIVATE_CLOUD_UNDER_CONTRACT' } });
     }
     const renamed = await api.send(tenant, 'live', { path, body: { name: 'artemis' } });
     expect(renamed).toMatchObject({ status: 200, json: { name: 'artemis', status: 'Running' } });
@@ -99,11 +99,11 @@ describe('a private cloud', () => {
   });
 
   it('is only seen by its organisation', async () => {
-    const [owner, stranger] = [await api.world.tenant(), await api.world.tenant()];
+    const [owner, outsider] = [await api.world.tenant(), await api.world.tenant()];
     const { json } = await handOver(owner);
     const path = `/v2/on-demand/rentals/${json.id}`;
     expect((await api.send(owner, 'live', { path })).status).toBe(200);
-    expect((await api.send(stranger, 'live', { path })).status).toBe(404);
+    expect((await api.send(outsider, 'live', { path })).status).toBe(404);
     expect((await api.send(owner, 'test', { path })).status).toBe(404);
   });
 });

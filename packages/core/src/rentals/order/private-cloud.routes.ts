@@ -23,8 +23,8 @@ export function servePrivateClouds({
     if (orgId === null) throw new Fault('ORGANISATION_NOT_FOUND');
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact({ name: 'create private cloud', isolation: readCommitted }, async (tx) => {
-        const wish = toPrivateCloudRequest(body, orgId, tx.clock.now());
-        const { mode } = await createPrivateCloud(tx, operatorAuditContext(context), wish, wireId);
+        const request = toPrivateCloudRequest(body, orgId, tx.clock.now());
+        const { mode } = await createPrivateCloud(tx, operatorAuditContext(context), request, wireId);
         const now = tx.clock.now();
         const record = await readRentalRecord(tx, { orgId, mode }, wireId, now);
         if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);

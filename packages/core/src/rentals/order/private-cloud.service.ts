@@ -73,10 +73,10 @@ export function toPrivateCloudRequest(body: PrivateCloudBody, orgId: OrgId, now:
 export async function createPrivateCloud(
   tx: Tx,
   cause: AuditContext,
-  wish: PrivateCloudRequest,
+  request: PrivateCloudRequest,
   wireId: number,
 ): Promise<Rental> {
-  const { orgId, cloud } = wish;
+  const { orgId, cloud } = request;
   if ((await lockOrganisation(tx, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
   if ((await findProvider(tx, PROVIDER)) === null) {
     throw new Fault('PROVIDER_NOT_FOUND', {
@@ -86,9 +86,9 @@ export async function createPrivateCloud(
   }
   const owner = await findOldestOwner(tx, orgId);
   if (owner === null) throw new Error(`Organisation ${orgId} has no owner.`);
-  const rental = await insertRental(tx, { ...privateCloudFields(tx, wish), wireId, userId: owner.id });
-  await recordPrivateCloud(tx, cause, rental, wish);
-  const term = termOf(tx, wish);
+  const rental = await insertRental(tx, { ...privateCloudFields(tx, request), wireId, userId: owner.id });
+  await recordPrivateCloud(tx, cause, rental, request);
+  const term = termOf(tx, request);
   await insertTerm(tx, orgId, rental, term);
   return new Date(cloud.startsAt) > tx.clock.now() ? rental : startPrivateCloud(tx, rental, [term]);
 }
@@ -176,7 +176,7 @@ async function recordPrivateCloud(
   tx: Tx,
   cause: AuditContext,
   rental: Rental,
-  wish: PrivateCloudRequest,
+  request: PrivateCloudRequest,
 ): Promise<void> {
   const { actor } = cause;
   await insertTransition(tx, rental, {
@@ -193,13 +193,13 @@ async function recordPrivateCloud(
       rentalId: rental.wireId,
       externalId: toUuid(rental.id),
       kind: PROVIDER,
-      gpuType: wish.gpuType,
-      gpuCount: wish.gpuCount,
-      nodes: wish.cloud.nodes.length,
-      salesContractExternalId: wish.cloud.salesContractExternalId,
-      startsAt: wish.cloud.startsAt,
+      gpuType: request.gpuType,
+      gpuCount: request.gpuCount,
+      nodes: request.cloud.nodes.length,
+      salesContractExternalId: request.cloud.salesContractExternalId,
+      startsAt: request.cloud.startsAt,
     },
-    reason: wish.reason,
+    reason: request.reason,
   });
   await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
   await enqueueReconcile(tx, rental, actor);

@@ -30,15 +30,15 @@ import {
 } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let valkey: TestValkey;
-let pots: CreditLeaseService;
+let leases: CreditLeaseService;
 beforeAll(async () => {
-  world = await createRentalHarness({ nodes: 2 });
-  await world.offerTerm(1);
+  harness = await createRentalHarness({ nodes: 2 });
+  await harness.offerTerm(1);
   valkey = await startValkeyServer();
-  pots = createCreditLeaseService({
-    db: world.db,
+  leases = createCreditLeaseService({
+    db: harness.db,
     valkey: valkey.client,
     cell: 1,
     clock: systemClock,
@@ -51,12 +51,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await valkey[Symbol.asyncDispose]();
-  await world.drop();
+  await harness.drop();
 });
 
 /** Lends to the pot, as a gateway would have it. */
 async function lend({ orgId }: Tenant, amount: bigint): Promise<void> {
-  const reply = await pots.lease({
+  const reply = await leases.lease({
     ...{ orgId, mode: 'live', cell: 1, gatewayId: 'gw', seen: null },
     ...{ shortage: amount, wanted: amount, budgets: [] },
   });
@@ -64,27 +64,27 @@ async function lend({ orgId }: Tenant, amount: bigint): Promise<void> {
 }
 
 const rentOf = (tenant: Tenant) =>
-  retryWithRecalledCredit({ orgId: tenant.orgId, mode: 'live' }, pots.recallFor, () =>
-    world.rent(tenant, 'live'),
+  retryWithRecalledCredit({ orgId: tenant.orgId, mode: 'live' }, leases.recallFor, () =>
+    harness.rent(tenant, 'live'),
   ).then(
     () => 'rented',
     (error: unknown) => (isFault(error) ? error.reason : String(error)),
   );
 
 it('money in the pot pays for a rental: just what the rental lacks is called back', async () => {
-  const tenant = await world.tenant({ balanceUsd: 1_000 });
-  await world.rent(tenant, 'live');
-  const { held: hold } = await world.balance(tenant.orgId);
-  const { available } = await world.balance(tenant.orgId);
+  const tenant = await harness.tenant({ balanceUsd: 1_000 });
+  await harness.rent(tenant, 'live');
+  const { held: hold } = await harness.balance(tenant.orgId);
+  const { available } = await harness.balance(tenant.orgId);
   // Of what is left, all but a third of what a rental takes is lent.
   const kept = hold / 3n;
   await lend(tenant, available - kept);
   expect(await rentOf(tenant)).toBe('rented');
-  expect(await world.balance(tenant.orgId)).toMatchObject({ available: 0n, held: hold + available });
+  expect(await harness.balance(tenant.orgId)).toMatchObject({ available: 0n, held: hold + available });
 });
 
 it('a pot that has too little changes nothing', async () => {
-  const tenant = await world.tenant({ balanceUsd: 0.01 });
+  const tenant = await harness.tenant({ balanceUsd: 0.01 });
   await lend(tenant, 5_000_000n);
   expect(await rentOf(tenant)).toBe('INSUFFICIENT_BALANCE');
 });
@@ -94,28 +94,28 @@ describe('a reserved term that converts to on-demand', () => {
 
   /** A rental at the end of its term. All other money of its organisation is lent for inference. */
   async function atEndOfTerm(): Promise<{ tenant: Tenant; rental: Rental; endsAt: Date; lent: bigint }> {
-    const tenant = await world.tenant({ balanceUsd: 1_000 });
-    const rental = await startRunningRental(world, tenant, {
+    const tenant = await harness.tenant({ balanceUsd: 1_000 });
+    const rental = await startRunningRental(harness, tenant, {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },
     });
     const endsAt = later(rental.startedAt, DAY_MS);
-    await world.advance(endsAt.getTime() - world.clock.nowMs());
-    const { available: lent } = await world.balance(tenant.orgId);
+    await harness.advance(endsAt.getTime() - harness.clock.nowMs());
+    const { available: lent } = await harness.balance(tenant.orgId);
     await lend(tenant, lent);
     return { tenant, rental, endsAt, lent };
   }
 
   async function expectConverted(rental: Rental, endsAt: Date): Promise<void> {
-    const { terms } = await viewOf(world, rental);
+    const { terms } = await viewOf(harness, rental);
     expect(terms.map(({ termType, effectiveAt }) => [termType, effectiveAt])).toEqual([
       ['reserved', rental.startedAt],
       ['on-demand', endsAt],
     ]);
-    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'converted')).toHaveLength(1);
+    expect((await rentalEventTypes(harness, rental)).filter((type) => type === 'converted')).toHaveLength(1);
   }
 
   const end = (tenant: Tenant, rental: Rental) =>
-    world.run((tx) =>
+    harness.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, {
         ...{ reason: 'done', actor: tenant.call('live').cause.actor },
       }),
@@ -124,7 +124,7 @@ describe('a reserved term that converts to on-demand', () => {
   /** One round of a worker that recalls money with this function. */
   const round = (rental: Rental, recallMoney: RecallCredit, lackingSince = new Map<RentalId, number>()) =>
     reconcileRental(
-      reconcileDepsOf(world, { recallMoney, lackingSince }),
+      reconcileDepsOf(harness, { recallMoney, lackingSince }),
       rental.orgId,
       rental.id,
       new AbortController().signal,
@@ -135,11 +135,11 @@ describe('a reserved term that converts to on-demand', () => {
     const asked: (bigint | 'all')[] = [];
     const recallMoney: RecallCredit = (request) => {
       asked.push(request.amount);
-      return pots.recallFor(request);
+      return leases.recallFor(request);
     };
-    expect((await reconcileToIdle(world, rental, { recallMoney })).status).toBe('Running');
+    expect((await reconcileToIdle(harness, rental, { recallMoney })).status).toBe('Running');
     await expectConverted(rental, endsAt);
-    const { terms } = await viewOf(world, rental);
+    const { terms } = await viewOf(harness, rental);
     const rate = rateOf(terms[1]?.price ?? expect.fail('It did not go on.'));
     const disk = rateOf(rental.diskPrice ?? expect.fail('Its disk has no price.'));
     // At most a quarter of the available money is set aside for the disk.
@@ -147,82 +147,82 @@ describe('a reserved term that converts to on-demand', () => {
     expect(meteredTotal(rate, HOLD_WINDOW_MS)).toBeLessThan(needed);
     expect(asked).toEqual([needed]);
     expect(needed).toBeLessThan(lent);
-    expect((await meters(world, rental)).map(({ retentionMs }) => retentionMs)).toContain(3 * DAY_MS);
+    expect((await meters(harness, rental)).map(({ retentionMs }) => retentionMs)).toContain(3 * DAY_MS);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    await expectConsistent(world);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    await expectConsistent(harness);
   });
 
   it('is tried again while its money is lent and the pot does not answer, and then converts as of its end', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
     expect(await round(rental, away)).toMatchObject({ kind: 'wait', forMs: 15 * SECOND_MS });
-    await world.advance(5 * MINUTE_MS);
+    await harness.advance(5 * MINUTE_MS);
     expect(await round(rental, away)).toMatchObject({ kind: 'wait' });
-    expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', endReason: null });
-    await reconcileToIdle(world, rental, { recallMoney: pots.recallFor });
+    expect((await viewOf(harness, rental)).rental).toMatchObject({ status: 'Running', endReason: null });
+    await reconcileToIdle(harness, rental, { recallMoney: leases.recallFor });
     await expectConverted(rental, endsAt);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('does not delay what its tenant asks for while it is tried again', async () => {
     const { tenant, rental } = await atEndOfTerm();
     await round(rental, away);
-    await world.run(async (tx) =>
+    await harness.run(async (tx) =>
       stopRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), {
         ...{ release: false, actor: tenant.call('live').cause.actor },
       }),
     );
     expect(await round(rental, away)).toEqual({ kind: 'again' });
-    expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', power: 'off' });
+    expect((await viewOf(harness, rental)).rental).toMatchObject({ status: 'Running', power: 'off' });
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('ends the rental, as of the end of the term, if no money comes back within ten minutes', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
     const lackingSince = new Map<RentalId, number>();
     expect(await round(rental, away, lackingSince)).toMatchObject({ kind: 'wait' });
-    await world.advance(10 * MINUTE_MS - 1);
+    await harness.advance(10 * MINUTE_MS - 1);
     expect(await round(rental, away, lackingSince)).toMatchObject({ kind: 'wait' });
-    await world.advance(SECOND_MS);
+    await harness.advance(SECOND_MS);
     expect(await round(rental, away, lackingSince)).toEqual({ kind: 'again' });
     expect(lackingSince.size).toBe(0);
-    const over = await reconcileUntil(world, rental, { until: 'Terminated', recallMoney: away });
+    const over = await reconcileUntil(harness, rental, { until: 'Terminated', recallMoney: away });
     expect(over.endReason).toContain('does not cover going on');
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
-    await expectConsistent(world);
+    await expectConsistent(harness);
   });
 
   it('is tried for ten minutes even if no worker looked at it for a day', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
-    await world.advance(DAY_MS);
+    await harness.advance(DAY_MS);
     expect(await round(rental, away)).toMatchObject({ kind: 'wait', forMs: 15 * SECOND_MS });
-    await reconcileToIdle(world, rental, { recallMoney: pots.recallFor });
+    await reconcileToIdle(harness, rental, { recallMoney: leases.recallFor });
     await expectConverted(rental, endsAt);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('is tried again if a part of the money came back and the rest is still lent', async () => {
     const { tenant, rental } = await atEndOfTerm();
-    const some: RecallCredit = (request) => pots.recallFor({ ...request, amount: 1_000_000_000n });
+    const some: RecallCredit = (request) => leases.recallFor({ ...request, amount: 1_000_000_000n });
     expect(await round(rental, some)).toMatchObject({ kind: 'wait' });
-    expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', endReason: null });
+    expect((await viewOf(harness, rental)).rental).toMatchObject({ status: 'Running', endReason: null });
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('ends the rental at once when too little is lent', async () => {
-    const tenant = await world.tenant({ balanceUsd: 77 });
-    const rental = await startRunningRental(world, tenant, {
+    const tenant = await harness.tenant({ balanceUsd: 77 });
+    const rental = await startRunningRental(harness, tenant, {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },
     });
     const endsAt = later(rental.startedAt, DAY_MS);
     await lend(tenant, 10_000_000n);
-    await world.advance(endsAt.getTime() - world.clock.nowMs());
+    await harness.advance(endsAt.getTime() - harness.clock.nowMs());
     expect(await round(rental, away)).toEqual({ kind: 'again' });
-    expect((await viewOf(world, rental)).rental.status).toBe('Terminating');
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    expect((await viewOf(harness, rental)).rental.status).toBe('Terminating');
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 });

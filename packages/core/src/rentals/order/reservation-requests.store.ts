@@ -28,16 +28,16 @@ function toRequest(row: Selectable<Tables['reservation_requests']>): Reservation
 export async function insertReservationRequest(
   tx: Tx,
   orgId: OrgId,
-  wish: Pick<ReservationRequest, 'mode' | 'userId' | 'gpuCount'>,
+  request: Pick<ReservationRequest, 'mode' | 'userId' | 'gpuCount'>,
 ): Promise<ReservationRequest> {
   const row = await tx.kysely
     .insertInto('reservation_requests')
     .values({
       id: toUuid(tx.ids.next('rrq')),
       org_id: toUuid(orgId),
-      mode: wish.mode,
-      user_id: toUuid(wish.userId),
-      gpu_count: BigInt(wish.gpuCount),
+      mode: request.mode,
+      user_id: toUuid(request.userId),
+      gpu_count: BigInt(request.gpuCount),
       created_at: tx.clock.now(),
     })
     .returningAll()

@@ -81,8 +81,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-async function ok(answer: Promise<RentalQueryAnswer>, status = 200): Promise<RentalQueryAnswer['json']> {
-  const { status: actual, text, json } = await answer;
+async function ok(response: Promise<RentalQueryAnswer>, status = 200): Promise<RentalQueryAnswer['json']> {
+  const { status: actual, text, json } = await response;
   expect([actual, text]).toEqual([status, text]);
   return json;
 }

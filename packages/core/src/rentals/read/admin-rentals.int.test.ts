@@ -32,7 +32,7 @@ describe('the rentals of every organisation', () => {
     const ofFirst = await api.plant(first, { live: 4, ended: 2 });
     const ofSecond = await api.plant(second, { live: 2, kind: 'instance' });
     const tests = await api.plant(second, { live: 1, mode: 'test' });
-    const ids = (planted: readonly { readonly wireId: number }[]) => planted.map(({ wireId }) => wireId);
+    const ids = (inserted: readonly { readonly wireId: number }[]) => inserted.map(({ wireId }) => wireId);
     const live = ids(ofFirst.slice(2));
     const everybody = await listed(operator, {});
     expect(everybody).toEqual(expect.arrayContaining([...live, ...ids(ofSecond), ...ids(tests)]));

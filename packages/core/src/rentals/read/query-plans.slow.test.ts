@@ -215,7 +215,7 @@ function brokenEngine(): ComputeDriver {
   );
   const machines = [
     ...known.filter((_, index) => index % 10 !== 0),
-    ...strays.slice(0, 2).map((externalId) => machine(externalId, {})),
+    ...orphans.slice(0, 2).map((externalId) => machine(externalId, {})),
   ];
   const engine: Partial<ComputeDriver> = {
     listOwned: async () => ({ machines, unseen: [] }),
@@ -226,7 +226,7 @@ function brokenEngine(): ComputeDriver {
   return engine as ComputeDriver;
 }
 
-const strays = Array.from({ length: 3 }, () => testIds.nextUuid());
+const orphans = Array.from({ length: 3 }, () => testIds.nextUuid());
 
 function machine(externalId: string, changes: Partial<MachineView>): MachineView {
   return {
@@ -257,7 +257,7 @@ async function plantStrays(client: Client): Promise<void> {
   await client.query(
     `insert into stray_machines (cluster_id, org_id, external_id, mode, node_name, first_seen_at)
      select $1, $2, unnest($3::text[]), 'live', 'node-1', now() - interval '1 hour'`,
-    [toUuid(small.clusterId), toUuid(asker.orgId), strays.slice(1)],
+    [toUuid(small.clusterId), toUuid(asker.orgId), orphans.slice(1)],
   );
   await client.query('update rental_machines set private_ip = null where cluster_id = $1', [
     toUuid(small.clusterId),

@@ -17,9 +17,9 @@ afterAll(() => api.close());
 const pathOf = (wireId: number, query = '') => `/v2/alpha/on-demand/rentals/${wireId}/events${query}`;
 
 async function plantOne(tenant: Tenant, mode: 'live' | 'test' = 'live'): Promise<number> {
-  const [planted] = await api.plant(tenant, { live: 1, mode });
-  if (planted === undefined) throw new Error('Nothing was planted.');
-  return planted.wireId;
+  const [inserted] = await api.plant(tenant, { live: 1, mode });
+  if (inserted === undefined) throw new Error('Nothing was planted.');
+  return inserted.wireId;
 }
 
 /** Something happens to a rental, as its mover tells it; the relay numbers it. */

@@ -45,7 +45,7 @@ export interface RentalQueryApi {
   /** The header that stands for a tenant's key on a real connection. */
   credentials(who: Tenant, mode: Mode, keyId?: KeyId): Readonly<Record<string, string>>;
   /** Rentals of a tenant, without engines or money behind them. */
-  plant(who: Tenant, wish: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
+  plant(who: Tenant, request: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
   close(): Promise<void>;
 }
 
@@ -84,12 +84,12 @@ export interface RentalQueryOptions extends RentalHarnessOptions {
   readonly relay?: boolean;
 }
 
-async function startEvents(world: RentalHarness, withRelay: boolean): Promise<Events> {
+async function startEvents(harness: RentalHarness, withRelay: boolean): Promise<Events> {
   const log = testLog('feed');
   const channels = eventChannels(testNames().natsPrefix);
   const nats = await connectTestNats();
   await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 10_000_000 });
-  const common = { db: world.database.db, clock: systemClock, log, channels, nats };
+  const common = { db: harness.database.db, clock: systemClock, log, channels, nats };
   const restate = createRestateIngress({ url: testEndpoints().restate.ingressUrl });
   const holder = `relay-${uniqueId()}`;
   const relay = withRelay ? await startRelay({ ...common, holder, restate, tuning: { pollMs: 5 } }) : null;
@@ -129,24 +129,24 @@ export async function startRentalQueryApi(options: RentalQueryOptions = {}): Pro
     url: `http://${host}:${port}`,
     credentials,
     async send(who, mode, { path, body, keyId, method = body === undefined ? 'GET' : 'PATCH' }) {
-      const answer = await server.fastify.inject({
+      const response = await server.fastify.inject({
         method,
         url: path,
         headers: credentials(who, mode, keyId),
         ...(body === undefined ? {} : { payload: body }),
       });
-      const { link } = answer.headers;
-      return { status: answer.statusCode, text: answer.body, json: answer.json(), link };
+      const { link } = response.headers;
+      return { status: response.statusCode, text: response.body, json: response.json(), link };
     },
-    async plant({ orgId, userId }, wish) {
-      const { clusterId } = world.engines[wish.mode ?? 'live'];
+    async plant({ orgId, userId }, request) {
+      const { clusterId } = world.engines[request.mode ?? 'live'];
       const nodes = await world.rows<{ id: string }>(
         `select id from nodes where cluster_id = '${toUuid(clusterId)}'`,
       );
       const nodeIds = nodes.map(({ id }) => fromUuid('nod', id));
       return insertRentals(world.db, {
         until: world.clock.now(),
-        ...wish,
+        ...request,
         orgId,
         userId,
         clusterId,

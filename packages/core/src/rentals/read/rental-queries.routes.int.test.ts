@@ -52,10 +52,10 @@ async function end(rental: InsertedRental, at: Date): Promise<void> {
 describe('GET virtual-machine-rentals', () => {
   it('shows what has not ended, newest first, whatever the size of the pages', async () => {
     const tenant = await world.tenant();
-    const planted = await api.plant(tenant, { live: 23, ended: 4 });
+    const inserted = await api.plant(tenant, { live: 23, ended: 4 });
     await api.plant(tenant, { live: 2, kind: 'instance' });
     await api.plant(tenant, { live: 2, mode: 'test' });
-    const live = wireIds(planted.slice(4)).toReversed();
+    const live = wireIds(inserted.slice(4)).toReversed();
     for (const limit of [1, 5, 23, 200]) expect(await walk(tenant, list, limit)).toEqual(live);
     expect(await walk(tenant, '/v2/on-demand/virtual-machine-rentals', 10)).toEqual(live);
   });
@@ -121,14 +121,14 @@ describe('GET rentals', () => {
   it('shows both types in one order, newest first, whatever the size of the pages, and no instance', async () => {
     const tenant = await world.tenant();
     const kinds = ['virtual-machine', 'bare-metal', 'instance', 'virtual-machine', 'bare-metal'] as const;
-    const planted: InsertedRental[] = [];
+    const inserted: InsertedRental[] = [];
     for (const kind of kinds) {
       const made = await api.plant(tenant, { live: 4, ended: 1, kind });
-      if (kind !== 'instance') planted.push(...made.slice(1));
+      if (kind !== 'instance') inserted.push(...made.slice(1));
     }
     await api.plant(tenant, { live: 2, mode: 'test' });
     const newestFirst = wireIds(
-      planted.toSorted((one_, other) => (toUuid(one_.id) < toUuid(other.id) ? 1 : -1)),
+      inserted.toSorted((one_, other) => (toUuid(one_.id) < toUuid(other.id) ? 1 : -1)),
     );
     for (const limit of [1, 3, 200]) expect(await walk(tenant, both, limit)).toEqual(newestFirst);
     const { json } = await get(tenant, `${both}?limit=200`);
@@ -157,8 +157,8 @@ describe('GET rentals', () => {
 describe('GET rentals/history', () => {
   it('shows what has ended, the last to end first, in the time asked for', async () => {
     const tenant = await world.tenant();
-    const planted = await api.plant(tenant, { live: 3, ended: 9 });
-    const ended = planted.slice(0, 9);
+    const inserted = await api.plant(tenant, { live: 3, ended: 9 });
+    const ended = inserted.slice(0, 9);
     const at = (nth: number) => new Date(world.clock.nowMs() - nth * HOUR_MS);
     // Two end at one instant, and the third was made before the second.
     for (const [nth, rental] of ended.entries()) await end(rental, at(nth === 4 ? 5 : nth));
@@ -186,9 +186,9 @@ describe('GET rentals/history', () => {
 
   it('is not disturbed by what ends meanwhile', async () => {
     const tenant = await world.tenant();
-    const planted = await api.plant(tenant, { live: 40, ended: 20 });
-    const before = wireIds(planted.slice(0, 20)).toReversed();
-    const live = [...planted.slice(20)];
+    const inserted = await api.plant(tenant, { live: 40, ended: 20 });
+    const before = wireIds(inserted.slice(0, 20)).toReversed();
+    const live = [...inserted.slice(20)];
     const seen = await walk(tenant, history, 3, async () => {
       const next = live.pop();
       if (next !== undefined) await end(next, new Date(world.clock.nowMs() + 9 * HOUR_MS));
@@ -210,14 +210,14 @@ describe('somebody else’s rentals', () => {
       const ids = [foreign?.wireId, testMode?.wireId, instance?.wireId, 1_999_999_999, -1, 0].map(
         (id) => id ?? 0,
       );
-      const answers = new Set<string>();
+      const responses = new Set<string>();
       for (const id of ids) {
         const { status, text } = await get(tenant, one(id, part));
         expect(status).toBe(404);
-        answers.add(text.replace(/"requestId":"[^"]+"/, '"requestId":""'));
+        responses.add(text.replace(/"requestId":"[^"]+"/, '"requestId":""'));
       }
-      expect([...answers]).toHaveLength(1);
-      expect([...answers][0]).toContain('RENTAL_NOT_FOUND');
+      expect([...responses]).toHaveLength(1);
+      expect([...responses][0]).toContain('RENTAL_NOT_FOUND');
       const { status } = await get(tenant, one(testMode?.wireId ?? 0, part), 'test');
       expect(status).toBe(200);
     },
@@ -228,13 +228,13 @@ describe('somebody else’s rentals', () => {
     const [foreign] = await api.plant(other, { live: 1 });
     const [testMode] = await api.plant(tenant, { live: 1, mode: 'test' });
     const [instance] = await api.plant(tenant, { live: 1, kind: 'instance' });
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     for (const id of [foreign?.wireId, testMode?.wireId, instance?.wireId, 1_999_999_999, -1]) {
       const { status, text } = await api.send(tenant, 'live', { path: one(id ?? 0), body: { name: 'mine' } });
       expect(status).toBe(404);
-      answers.add(text.replace(/"requestId":"[^"]+"/, '"requestId":""'));
+      responses.add(text.replace(/"requestId":"[^"]+"/, '"requestId":""'));
     }
-    expect([...answers]).toHaveLength(1);
+    expect([...responses]).toHaveLength(1);
     expect(await world.rows(`select 1 from rentals where name = 'mine'`)).toEqual([]);
   });
 
@@ -286,8 +286,8 @@ describe('a cursor that no list of ours gave', () => {
     await api.plant(other, { live: 3, ended: 3 });
     const own = wireIds(await api.plant(tenant, { live: 2 }));
     const { json } = await get(other, `${list}?limit=1`);
-    const answer = await get(tenant, `${list}?cursor=${json.nextCursor}`);
-    expect(answer.status).toBe(200);
-    for (const item of answer.json.items) expect(own).toContain(item.rentalId);
+    const response = await get(tenant, `${list}?cursor=${json.nextCursor}`);
+    expect(response.status).toBe(200);
+    for (const item of response.json.items) expect(own).toContain(item.rentalId);
   });
 });

@@ -165,8 +165,8 @@ function releasedCostOf(record: RentalRecord, now: Date): string | null {
 
 /** The term that counts now: the last that has begun, and before the machine is proven the first. */
 function currentTermOf({ rental, terms }: RentalRecord, now: Date): RentalTerm {
-  const begun = terms.findLast(({ effectiveAt }) => effectiveAt !== null && effectiveAt <= now);
-  const term = begun ?? terms[0];
+  const started = terms.findLast(({ effectiveAt }) => effectiveAt !== null && effectiveAt <= now);
+  const term = started ?? terms[0];
   if (term === undefined) throw new Error(`Rental ${rental.id} has no term.`);
   return term;
 }

@@ -18,28 +18,30 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** Ending at any moment, with anything failing on the way out. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 const never = new AbortController().signal;
 
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
 async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> {
-  const lists = await Promise.all(Object.values(world.engines).map(({ driver }) => driver.listOwned(never)));
+  const lists = await Promise.all(
+    Object.values(harness.engines).map(({ driver }) => driver.listOwned(never)),
+  );
   const machines = lists.flatMap((owned) => owned.machines);
   expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
-  expect((await world.balance(tenant.orgId)).held).toBe(0n);
-  const live = await world.rows(
+  expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+  const live = await harness.rows(
     `select 1 from allocations join rentals on rentals.id = allocations.external_id
       where allocations.state <> 'released' and rentals.wire_id = ${rental.wireId}`,
   );
@@ -55,28 +57,31 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
   it.each(Array.from({ length: points }, (_, nth) => nth).filter((nth) => nth % every === 0))(
     'just before point %i leaves nothing, and costs nothing unless it ran',
     async (nth) => {
-      const tenant = await world.tenant();
-      const saboteur = createFaultyDriver(world);
-      const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
+      const tenant = await harness.tenant();
+      const saboteur = createFaultyDriver(harness);
+      const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
       let ended = false;
       saboteur.interrupt(nth, async () => {
         await end(tenant, accepted);
         ended = true;
       });
-      const over = await reconcileUntil(world, accepted, { until: 'Terminated', saboteur, rounds: 60 }).catch(
-        (error: unknown) => {
-          // The start has fewer points than that: it runs, and nobody ended it.
-          if (ended) throw error;
-          return null;
-        },
-      );
+      const over = await reconcileUntil(harness, accepted, {
+        until: 'Terminated',
+        saboteur,
+        rounds: 60,
+      }).catch((error: unknown) => {
+        // The start has fewer points than that: it runs, and nobody ended it.
+        if (ended) throw error;
+        return null;
+      });
       if (over === null) {
         expect(nth).toBeGreaterThanOrEqual(saboteur.seen.length);
         await end(tenant, accepted);
-        await reconcileUntil(world, accepted, { until: 'Terminated' });
+        await reconcileUntil(harness, accepted, { until: 'Terminated' });
       }
       await expectNothingLeft(tenant, accepted);
-      if (over?.startedAt === null) expect(await world.paid(tenant.orgId, causeOfRental(accepted))).toBe(0n);
+      if (over?.startedAt === null)
+        expect(await harness.paid(tenant.orgId, causeOfRental(accepted))).toBe(0n);
     },
   );
 });
@@ -95,41 +100,41 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
   ];
 
   it.each(failures)('goes all the same after a failure $when $at', async (sabotage) => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
     const receipt = await end(tenant, rental);
-    const saboteur = createFaultyDriver(world);
+    const saboteur = createFaultyDriver(harness);
     saboteur.plan(sabotage);
-    await reconcileUntil(world, rental, { until: 'Terminated', saboteur });
+    await reconcileUntil(harness, rental, { until: 'Terminated', saboteur });
     expect(saboteur.spent()).toBe(true);
     await expectNothingLeft(tenant, rental);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
   });
 
   it('by several at once, and worked on by several at once, is ended once', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
-    await world.advance(90_000);
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
+    await harness.advance(90_000);
     const receipts = await Promise.all(Array.from({ length: 8 }, () => end(tenant, rental)));
     expect(new Set(receipts.map(({ finalCost }) => finalCost)).size).toBe(1);
-    await reconcileUntil(world, rental, { until: 'Terminated', workers: 4 });
+    await reconcileUntil(harness, rental, { until: 'Terminated', workers: 4 });
     await expectNothingLeft(tenant, rental);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipts[0]?.finalCost);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipts[0]?.finalCost);
   });
 
   it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
-    const { controls } = world.engines[engine];
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
+    const { controls } = harness.engines[engine];
     controls.silenceEngine();
     await end(tenant, rental);
-    await expect(reconcileUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
+    await expect(reconcileUntil(harness, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
       /Terminating/u,
     );
-    const held = await world.rows(`select 1 from allocations where state = 'releasing'`);
+    const held = await harness.rows(`select 1 from allocations where state = 'releasing'`);
     expect(held).toHaveLength(1);
     controls.heal();
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectNothingLeft(tenant, rental);
   });
 });
@@ -137,14 +142,14 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
 describe('a machine that comes after its rental has ended', () => {
   /** Whoever makes it is held up on the way to the engine until its rental is over, and goes on then. */
   async function comesLate(tenant: Tenant, more: { readonly dies: boolean }) {
-    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+    const accepted = await harness.rent(tenant, 'live', { customPorts: [8080] });
     let made: MachineSpec | undefined;
-    const late = withDriver(world, (driver) => ({
-      create: async (wish) => {
+    const late = withDriver(harness, (driver) => ({
+      create: async (spec) => {
         await end(tenant, accepted);
-        await reconcileUntil(world, accepted, { until: 'Terminated' });
-        await driver.create(wish, never);
-        made = wish;
+        await reconcileUntil(harness, accepted, { until: 'Terminated' });
+        await driver.create(spec, never);
+        made = spec;
         if (more.dies) throw new SimulatedCrash('with the machine made');
       },
     }));
@@ -153,45 +158,45 @@ describe('a machine that comes after its rental has ended', () => {
   }
 
   it('is taken back by whoever made it', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { rental } = await comesLate(tenant, { dies: false });
     await expectNothingLeft(tenant, rental);
   });
 
   it('is taken back by the reconciler if that one died, and until then nobody has a way in', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { rental, wish } = await comesLate(tenant, { dies: true });
-    const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+    const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
     expect(machine).toMatchObject({ state: 'gone', proofKey: null });
     // It has the key of a proof that will never be made, and no other.
     expect(wish).toMatchObject({ userData: null, ports: [{ internalPort: 22 }] });
     expect(wish.sshKeys).toHaveLength(1);
     expect(wish.sshKeys).not.toContain(tenant.ssh.publicKey);
-    const { machines } = await world.engines.live.driver.listOwned(never);
+    const { machines } = await harness.engines.live.driver.listOwned(never);
     expect(machines.map(({ externalId }) => externalId)).toContain(wish.externalId);
-    const reconciler = createInventoryReconciler(world);
+    const reconciler = createInventoryReconciler(harness);
     await compareAll(reconciler);
-    await advanceComparing(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(harness, reconciler, 80 * SECOND_MS);
     await expectNothingLeft(tenant, rental);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
 });
 
 describe('a machine that does not go', () => {
   it('has its node quarantined after ten minutes, and is gone in the end', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': '900000' };
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'test', { tags }), {
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'test', { tags }), {
       until: 'Running',
     });
-    await world.run((tx) =>
+    await harness.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, {
         reason: 'done',
         actor: tenant.call('test').cause.actor,
       }),
     );
-    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
-    const nodes = await world.rows<{ status: string }>(
+    await reconcileUntil(harness, rental, { until: 'Terminated', rounds: 2_000 });
+    const nodes = await harness.rows<{ status: string }>(
       `select node.status from nodes as node join rental_machines as machine on machine.node_id = node.id
         join rentals on rentals.id = machine.rental_id where rentals.wire_id = ${rental.wireId}`,
     );

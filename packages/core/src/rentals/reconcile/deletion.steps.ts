@@ -52,84 +52,80 @@ const clusterSilentError = (): DriverError => new DriverError('unavailable', 'It
 
 /** What the engine is told to forget. Nothing the tenant could do with the machine is left when it resolves. */
 export async function disconnectMachine(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
-  if (await isClusterSilent(parts, machine))
-    return retryDeletion(parts, view, machine, clusterSilentError(), { silent: true });
+  if (await isClusterSilent(deps, machine))
+    return retryDeletion(deps, view, machine, clusterSilentError(), { silent: true });
   try {
-    const driver = await parts.drivers(machine.clusterId);
-    const options = { what: 'Cutting access', timeoutMs: parts.policy.callTimeoutMs, signal };
-    await callEngine(parts, rental, options, (end) => driver.cutAccess(machine, end));
+    const driver = await deps.drivers(machine.clusterId);
+    const options = { what: 'Cutting access', timeoutMs: deps.policy.callTimeoutMs, signal };
+    await callEngine(deps, rental, options, (end) => driver.cutAccess(machine, end));
   } catch (error) {
-    return retryDeletion(parts, view, machine, error);
+    return retryDeletion(deps, view, machine, error);
   }
-  const cutAt = parts.db.clock.now();
-  await parts.db.transaction({ name: 'note access cut', isolation: 'read committed' }, async (tx) => {
+  const cutAt = deps.db.clock.now();
+  await deps.db.transaction({ name: 'note access cut', isolation: 'read committed' }, async (tx) => {
     await saveMachine(tx, machine, { cutAt, tries: 0, nextTryAt: null, lastError: null });
   });
   // From when the end was accepted, which may be later than the instant up to which is billed.
   const lateMs = cutAt.getTime() - (machine.doomedAt ?? cutAt).getTime();
-  if (lateMs > parts.policy.cutWithinMs) {
+  if (lateMs > deps.policy.cutWithinMs) {
     disconnectLateCounter.add(1);
-    parts.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
+    deps.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
   }
 }
 
 /** Deletes the machine, and once the engine has said twice that it is not there, gives its GPUs back. */
 export async function deleteMachine(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
-  const { policy } = parts;
+  const { policy } = deps;
   const options = { what: 'Removing a machine', timeoutMs: policy.createTimeoutMs, signal };
-  if (await isClusterSilent(parts, machine))
-    return retryDeletion(parts, view, machine, clusterSilentError(), { silent: true });
+  if (await isClusterSilent(deps, machine))
+    return retryDeletion(deps, view, machine, clusterSilentError(), { silent: true });
   let isThere: boolean;
   try {
-    const driver = await parts.drivers(machine.clusterId);
-    isThere = await callEngine(parts, view.rental, options, async (end) => {
+    const driver = await deps.drivers(machine.clusterId);
+    isThere = await callEngine(deps, view.rental, options, async (end) => {
       if (machine.absentSeen === 0) await driver.terminate(machine, end);
       return (await driver.describe(machine, end)) !== null;
     });
   } catch (error) {
     // Somebody may wipe the node by hand and offer it again: not while its address is let in.
-    if (isDriverError(error, 'unclean') && !(await isAdmittedByVolumes(parts.db, view.rental))) {
-      return finishUncleanDeletion(parts, view, machine, error.message);
+    if (isDriverError(error, 'unclean') && !(await isAdmittedByVolumes(deps.db, view.rental))) {
+      return finishUncleanDeletion(deps, view, machine, error.message);
     }
-    return retryDeletion(parts, view, machine, error);
+    return retryDeletion(deps, view, machine, error);
   }
   if (isThere) {
-    return retryDeletion(parts, view, machine, new Error('The engine still has the machine.'), {
+    return retryDeletion(deps, view, machine, new Error('The engine still has the machine.'), {
       seenAgain: true,
     });
   }
-  if (machine.absentSeen > 0 && (await isAdmittedByVolumes(parts.db, view.rental))) {
-    return retryDeletion(parts, view, machine, new Error('A volume still lets the machine in.'));
+  if (machine.absentSeen > 0 && (await isAdmittedByVolumes(deps.db, view.rental))) {
+    return retryDeletion(deps, view, machine, new Error('A volume still lets the machine in.'));
   }
-  await recordAbsenceOf(parts, view, machine);
+  await recordAbsenceOf(deps, view, machine);
 }
 
-async function recordAbsenceOf(
-  parts: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-): Promise<void> {
+async function recordAbsenceOf(deps: ReconcileDeps, view: RentalView, machine: RentalMachine): Promise<void> {
   const { rental } = view;
-  const now = parts.db.clock.now();
+  const now = deps.db.clock.now();
   if (machine.absentSeen === 0) {
-    await parts.db.transaction({ name: 'note absence', isolation: 'read committed' }, async (tx) => {
-      const nextTryAt = new Date(now.getTime() + parts.policy.absentGapMs);
+    await deps.db.transaction({ name: 'note absence', isolation: 'read committed' }, async (tx) => {
+      const nextTryAt = new Date(now.getTime() + deps.policy.absentGapMs);
       await saveMachine(tx, machine, { absentSeen: 1, tries: 0, nextTryAt, lastError: null });
     });
     return;
   }
-  await parts.db.transaction({ name: 'free machine', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'free machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || findUnchangedMachine(current, machine) === null) return;
     await finishMachineDeletion(tx, current, machine);
@@ -156,13 +152,13 @@ export async function finishMachineDeletion(
  * node is not sold for a moment, since it is quarantined where its machine is said to be gone.
  */
 async function finishUncleanDeletion(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   why: string,
 ): Promise<void> {
   const { rental } = view;
-  await parts.db.transaction({ name: 'free unclean machine', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'free unclean machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || findUnchangedMachine(current, machine) === null) return;
     // All that the release may write, in the order in which everybody locks them.
@@ -173,14 +169,14 @@ async function finishUncleanDeletion(
     await finishMachineDeletion(tx, current, machine);
   });
   uncleanNodeCounter.add(1);
-  parts.log.error(
+  deps.log.error(
     { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId, why },
     'a node could not be wiped and is quarantined',
   );
 }
 
 async function retryDeletion(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
@@ -188,23 +184,23 @@ async function retryDeletion(
 ): Promise<void> {
   const { rental } = view;
   // Held while it was under way: it counts as neither tried nor late, and the next round waits.
-  if (parts.hold?.isHeld() === true) return;
+  if (deps.hold?.isHeld() === true) return;
   const failure = engineFailureOf(error);
-  parts.log.warn(
+  deps.log.warn(
     { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
     'a machine could not be removed yet',
   );
   if (options.seenAgain === true && machine.absentSeen > 0) {
-    await parts.db.transaction({ name: 'machine is back', isolation: 'read committed' }, async (tx) => {
+    await deps.db.transaction({ name: 'machine is back', isolation: 'read committed' }, async (tx) => {
       await saveMachine(tx, machine, { absentSeen: 0 });
     });
   }
-  const lateInMs = deletionLateMsOf(rental, parts.policy) - deletionTriedForMs(parts, machine);
-  if (lateInMs <= 0) await quarantineNodeAfterStuckDeletion(parts, view, machine, failure.message);
-  const { longestRemovalRetryMs, longestSilentRetryMs } = parts.policy;
+  const lateInMs = deletionLateMsOf(rental, deps.policy) - deletionTriedForMs(deps, machine);
+  if (lateInMs <= 0) await quarantineNodeAfterStuckDeletion(deps, view, machine, failure.message);
+  const { longestRemovalRetryMs, longestSilentRetryMs } = deps.policy;
   const longestMs = options.silent === true ? longestSilentRetryMs : longestRemovalRetryMs;
   const removal = { tries: machine.tries, wireId: rental.wireId, lateInMs, longestMs };
-  await scheduleRetry(parts, machine, failure, { afterMs: deletionRetryMs(removal, parts.policy) });
+  await scheduleRetry(deps, machine, failure, { afterMs: deletionRetryMs(removal, deps.policy) });
 }
 
 /** How long the removal could have been tried. */
@@ -238,12 +234,12 @@ const SPREAD_SHIFT = 8;
 
 /** Whatever keeps the machine from going may keep the next one from coming: nothing new is put there. */
 async function quarantineNodeAfterStuckDeletion(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   { rental }: RentalView,
   machine: RentalMachine,
   why: string,
 ): Promise<void> {
-  const moved = await parts.db.transaction(
+  const moved = await deps.db.transaction(
     { name: 'quarantine node', isolation: 'read committed' },
     async (tx) =>
       transitionNode(tx, machine.nodeId, 'node_quarantined', {
@@ -253,15 +249,15 @@ async function quarantineNodeAfterStuckDeletion(
   );
   if (moved.before.status === 'node_quarantined') return;
   stuckDeletionCounter.add(1);
-  parts.log.error(
+  deps.log.error(
     { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId },
     'a machine cannot be removed; its node is quarantined',
   );
 }
 
 /** Nothing of it is left. */
-export async function finishTermination(parts: ReconcileDeps, view: RentalView): Promise<void> {
-  await parts.db.transaction({ name: 'end rental', isolation: 'read committed' }, async (tx) => {
+export async function finishTermination(deps: ReconcileDeps, view: RentalView): Promise<void> {
+  await deps.db.transaction({ name: 'end rental', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current !== null) await terminateIfEmpty(tx, current);
   });

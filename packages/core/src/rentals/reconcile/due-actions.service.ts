@@ -57,25 +57,25 @@ type DueActionDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'lack
  * still come back from inference, and null when it is done.
  */
 export async function executeDueAction(
-  parts: DueActionDeps,
+  deps: DueActionDeps,
   seen: RentalView,
   due: DueAction,
 ): Promise<Date | null> {
   const { rental } = seen;
-  const { recallMoney } = parts;
+  const { recallMoney } = deps;
   if (due.what === 'convert' && recallMoney !== undefined && rental.mode === 'live') {
     try {
-      await retryWithRecalledCredit(rental, recallMoney, () => tryDueAction(parts.db, seen, due, 'refuse'));
-      parts.lackingSince.delete(rental.id);
+      await retryWithRecalledCredit(rental, recallMoney, () => tryDueAction(deps.db, seen, due, 'refuse'));
+      deps.lackingSince.delete(rental.id);
       return null;
     } catch (error) {
       if (missingFundsOf(error) === null) throw error;
-      const again = await nextRecallAt(parts, seen);
+      const again = await nextRecallAt(deps, seen);
       if (again !== null) return again;
     }
   }
-  await tryDueAction(parts.db, seen, due, 'end');
-  parts.lackingSince.delete(rental.id);
+  await tryDueAction(deps.db, seen, due, 'end');
+  deps.lackingSince.delete(rental.id);
   return null;
 }
 
@@ -105,11 +105,11 @@ async function nextRecallAt(
   lackingSince.set(rental.id, sinceMs);
   const untilMs = Math.min(sinceMs + policy.recallForMs, rental.expiresAt?.getTime() ?? Infinity);
   if (nowMs >= untilMs) return null;
-  const lent = await readLeasedCredit(db, rental.orgId, rental.mode);
+  const granted = await readLeasedCredit(db, rental.orgId, rental.mode);
   const { available } = await readBalance(db, rental.orgId, rental.mode, db.clock.now());
   const rate = rateOf(onDemandPrice(terms));
   const shortest = meteredTotal(rate, HOLD_WINDOW_MS) - meteredTotal(rate, metering.postEveryMs);
-  if (lent === 0n || available + lent < shortest) return null;
+  if (granted === 0n || available + granted < shortest) return null;
   return new Date(Math.min(untilMs, nowMs + policy.recallRetryMs));
 }
 

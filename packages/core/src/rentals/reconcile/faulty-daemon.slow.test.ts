@@ -24,22 +24,22 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
  */
 
 let own: TestCertificate;
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 let daemon: HostileIncus;
 let driver: ComputeDriver;
 
 beforeAll(async () => {
   own = await makeCertificate('millrace');
-  world = await createRentalHarness({ doors: false });
+  harness = await createRentalHarness({ doors: false });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 /** The instance, and its machine's host, which is the double. */
 async function rentOnDouble(): Promise<Rental> {
-  await world.watch();
-  const rental = await world.rentInstance(tenant);
-  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  await harness.watch();
+  const rental = await harness.rentInstance(tenant);
+  const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
   daemon = await startHostileIncus({ name: machine?.nodeName ?? expect.fail('There is no machine.') });
   daemon.trust(own.fingerprint);
   driver = createIncusDriver({
@@ -51,12 +51,12 @@ async function rentOnDouble(): Promise<Rental> {
 }
 
 beforeEach(async () => {
-  tenant = await world.tenant();
+  tenant = await harness.tenant();
 });
 afterEach(async () => {
   await driver.close();
   await daemon[Symbol.asyncDispose]();
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 /** A lie must not hold anybody up for longer. */
@@ -79,9 +79,9 @@ function throughDouble(): RentalHarness {
     },
   });
   return {
-    ...world,
+    ...harness,
     drivers: (clusterId) =>
-      clusterId === world.engines.market.clusterId ? Promise.resolve(bounded) : world.drivers(clusterId),
+      clusterId === harness.engines.market.clusterId ? Promise.resolve(bounded) : harness.drivers(clusterId),
   };
 }
 
@@ -99,11 +99,11 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
     const doubled = throughDouble();
     const failed = await reconcileUntil(doubled, rental, { until: 'Failed', policy, rounds: 3_000 });
     expect(failed.startedAt).toBeNull();
-    await world.sweepMeters();
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    await harness.sweepMeters();
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
     const sold = () =>
-      world.rows<{ live: number }>(
+      harness.rows<{ live: number }>(
         `select count(*)::int as live from allocations where state <> 'released' and external_id in
            (select id from rentals where wire_id = ${rental.wireId})`,
       );
@@ -114,36 +114,36 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
     await reconcileUntil(throughDouble(), failed, { until: 'Terminated', policy, rounds: 3_000 });
     expect(await sold()).toEqual([{ live: 0 }]);
     expect(daemon.pretence.instances.size).toBe(0);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
 });
 
 it('a host of a supplier that says nothing takes seconds from those who compare, not minutes', async () => {
   await rentOnDouble();
-  const client = await world.database.connect();
+  const client = await harness.database.connect();
   await client.query(
     'update clusters set supplier_org_id = (select id from organisations limit 1) where name = $1',
     ['market'],
   );
   await client.end();
-  const silent = withDriver(world, () => ({
+  const silent = withDriver(harness, () => ({
     listOwned: (signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('late')))),
   }));
-  const { market } = world.engines;
-  const reconciler = createInventoryReconciler(world, {
-    drivers: (id) => (id === market.clusterId ? silent : world).drivers(id),
+  const { market } = harness.engines;
+  const reconciler = createInventoryReconciler(harness, {
+    drivers: (id) => (id === market.clusterId ? silent : harness).drivers(id),
   });
-  await world.advance(60_000);
+  await harness.advance(60_000);
   let reports: readonly ComparisonReport[] | null = null;
   void compareAll(reconciler).then((done) => (reports = done));
-  const startedMs = world.clock.nowMs();
-  while (reports === null && world.clock.nowMs() - startedMs < 60_000) {
+  const startedMs = harness.clock.nowMs();
+  while (reports === null && harness.clock.nowMs() - startedMs < 60_000) {
     await systemClock.sleep(20);
-    await world.clock.advance(100);
+    await harness.clock.advance(100);
   }
   expect(reports).toContainEqual(
     expect.objectContaining({ clusterId: market.clusterId, outcome: 'unanswered' }),
   );
-  expect(world.clock.nowMs() - startedMs).toBeLessThan(15_000);
+  expect(harness.clock.nowMs() - startedMs).toBeLessThan(15_000);
 });

@@ -22,18 +22,18 @@ import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 
 /** What a tenant can do before a rental is Running, which is from when on it is paid for: nothing. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
-afterEach(() => expectConsistent(world));
+afterAll(() => harness.drop());
+afterEach(() => expectConsistent(harness));
 
 const never = new AbortController().signal;
 const program = '#!/bin/sh\nsystemctl stop ssh\n';
 
 const machineOf = async (rental: Rental): Promise<RentalMachine> => {
-  const machine = (await listMachines(world.db, rental.orgId, rental.id, 'all')).at(-1);
+  const machine = (await listMachines(harness.db, rental.orgId, rental.id, 'all')).at(-1);
   return machine ?? expect.fail('There is no machine.');
 };
 
@@ -41,7 +41,7 @@ const machineOf = async (rental: Rental): Promise<RentalMachine> => {
 async function platformTarget(rental: Rental): Promise<SshTarget> {
   const machine = await machineOf(rental);
   const key =
-    unsealVerificationKey(reconcileDepsOf(world), machine) ?? expect.fail('Its key is forgotten already.');
+    unsealVerificationKey(reconcileDepsOf(harness), machine) ?? expect.fail('Its key is forgotten already.');
   const { address, sshUser, hostKey } = machine;
   return {
     host: address ?? expect.fail('It has no address.'),
@@ -56,19 +56,19 @@ async function platformTarget(rental: Rental): Promise<SshTarget> {
 const shutOut = (driver: ComputeDriver, machine: MachineRef) => driver.setPorts(machine, [], never);
 
 const started = async (rental: Rental): Promise<readonly string[]> =>
-  (await world.engines.live.memory.read(await machineOf(rental)))?.machine.userDataRuns ?? [];
+  (await harness.engines.live.memory.read(await machineOf(rental)))?.machine.userDataRuns ?? [];
 
 const rent = (tenant: Tenant, userData: string | null = program): Promise<Rental> =>
-  world.rent(tenant, 'live', { customPorts: [8080], ...(userData === null ? {} : { userData }) });
+  harness.rent(tenant, 'live', { customPorts: [8080], ...(userData === null ? {} : { userData }) });
 
 describe('until it is proven', () => {
   it('a machine has the platform’s key and nothing of its tenant’s: no key, no port, no user data', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const accepted = await rent(tenant);
     const seen: string[] = [];
-    const watched = withDriver(world, (driver) => {
+    const watched = withDriver(harness, (driver) => {
       const look = async (at: string): Promise<void> => {
-        const kept = await world.engines.live.memory.read(await machineOf(accepted));
+        const kept = await harness.engines.live.memory.read(await machineOf(accepted));
         if (kept === null) return;
         const { sshKeys, ports, userData, userDataRuns } = kept.machine;
         const isTheirs = sshKeys.some((key) => key.includes(tenant.ssh.publicKey.split(' ')[1] ?? ''));
@@ -96,14 +96,14 @@ describe('until it is proven', () => {
   });
 
   it('a machine that runs with closed ports has them opened again', async () => {
-    const accepted = await rent(await world.tenant(), null);
+    const accepted = await rent(await harness.tenant(), null);
     let isOpen = false;
     // Incus was killed after it had started the container and before it listened at the ports: to open what counts as open
     // changes nothing.
-    const interrupted = withDriver(world, (driver) => ({
-      create: async (wish, signal) => {
-        await driver.create(wish, signal);
-        await shutOut(driver, wish);
+    const interrupted = withDriver(harness, (driver) => ({
+      create: async (spec, signal) => {
+        await driver.create(spec, signal);
+        await shutOut(driver, spec);
       },
       setPorts: async (machine, ports, signal) => {
         if (ports.length === 0) isOpen = true;
@@ -117,9 +117,9 @@ describe('until it is proven', () => {
 
 describe('a server that shows another host key than the platform put into the machine', () => {
   it('fails the proof: no key of the tenant, no user data, no host key on record, nothing to pay', async () => {
-    const accepted = await rent(await world.tenant());
+    const accepted = await rent(await harness.tenant());
     const answering: MachineRef[] = [];
-    const impostor = withDriver(world, (driver) => ({
+    const impostor = withDriver(harness, (driver) => ({
       // Everything else is right: address, port, the platform's login key, and the GPUs that were sold.
       create: async ({ hostKey, ...wish }, signal) => {
         expect(hostKey?.publicKey).toMatch(/^ssh-ed25519 /);
@@ -130,33 +130,33 @@ describe('a server that shows another host key than the platform put into the ma
       setKeys: async () => expect.fail('The keys of the tenant were handed to another machine.'),
     }));
     const failed = await reconcileUntil(impostor, accepted, { until: 'Failed' });
-    for (const machine of await listMachines(world.db, failed.orgId, failed.id, 'all')) {
+    for (const machine of await listMachines(harness.db, failed.orgId, failed.id, 'all')) {
       expect(machine).toMatchObject({ hostKey: null });
     }
     for (const machine of answering) {
-      const kept = await world.engines.live.memory.read(machine);
+      const kept = await harness.engines.live.memory.read(machine);
       expect(kept?.machine.userDataRuns ?? []).toEqual([]);
     }
-    const steps = await listProvisioningSteps(world.db, failed.orgId, failed.id);
+    const steps = await listProvisioningSteps(harness.db, failed.orgId, failed.id);
     expect(steps.filter(({ name }) => name === 'open')).toEqual([]);
     expect(steps.find(({ name }) => name === 'prove')).toMatchObject({
       status: 'failed',
       message: 'The machine shows another host key.',
     });
     const ended = await reconcileUntil(impostor, failed, { until: 'Terminated' });
-    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+    expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 
   it('the private host key is stored sealed until the tenant is let in, and then not at all', async () => {
-    const accepted = await rent(await world.tenant(), null);
+    const accepted = await rent(await harness.tenant(), null);
     let privateKey = '';
-    const watched = withDriver(world, (driver) => ({
-      create: async (wish, signal) => {
-        privateKey = wish.hostKey?.privateKey ?? '';
+    const watched = withDriver(harness, (driver) => ({
+      create: async (spec, signal) => {
+        privateKey = spec.hostKey?.privateKey ?? '';
         const { proofKey } = await machineOf(accepted);
         expect(proofKey).not.toBeNull();
         expect(proofKey).not.toContain(privateKey.split('\n')[1]);
-        await driver.create(wish, signal);
+        await driver.create(spec, signal);
       },
     }));
     const running = await reconcileUntil(watched, accepted, { until: 'Running' });
@@ -165,24 +165,24 @@ describe('a server that shows another host key than the platform put into the ma
       proofKey: null,
       hostKey: expect.stringMatching(/^SHA256:/),
     });
-    const kept = await world.engines.live.memory.read(await machineOf(running));
+    const kept = await harness.engines.live.memory.read(await machineOf(running));
     expect(JSON.stringify(kept?.machine)).not.toContain(privateKey.split('\n')[1]);
   });
 });
 
 describe('a server that does not know the key yet', () => {
   it('is left alone for some seconds after each login that it refused', async () => {
-    const accepted = await rent(await world.tenant(), null);
+    const accepted = await rent(await harness.tenant(), null);
     const logins: number[] = [];
     let key = '';
-    const slow = withDriver(world, (driver) => ({
+    const slow = withDriver(harness, (driver) => ({
       // As where a first boot installs the keys after its server is up.
-      create: async (wish, signal) => {
-        key = wish.sshKeys[0] ?? '';
-        await driver.create({ ...wish, sshKeys: [] }, signal);
+      create: async (spec, signal) => {
+        key = spec.sshKeys[0] ?? '';
+        await driver.create({ ...spec, sshKeys: [] }, signal);
       },
       describe: async (machine, signal) => {
-        logins.push(world.clock.nowMs());
+        logins.push(harness.clock.nowMs());
         if (logins.length === 8) await driver.setKeys(machine, [key], signal);
         return driver.describe(machine, signal);
       },
@@ -196,10 +196,10 @@ describe('a server that does not know the key yet', () => {
 
 describe('once it is Running', () => {
   it('the platform’s key is refused and forgotten, and was refused before anything of the tenant’s ran', async () => {
-    const accepted = await rent(await world.tenant());
+    const accepted = await rent(await harness.tenant());
     let target: SshTarget | undefined;
     const verdicts: string[] = [];
-    const watched = withDriver(world, (driver) => ({
+    const watched = withDriver(harness, (driver) => ({
       setKeys: async (machine, keys, signal) => {
         target = await platformTarget(accepted);
         verdicts.push(await isKeyRejected(target, never));
@@ -217,7 +217,7 @@ describe('once it is Running', () => {
   });
 
   it('its user data was started once, and is forgotten', async () => {
-    const rental = await reconcileUntil(world, await rent(await world.tenant()), { until: 'Running' });
+    const rental = await reconcileUntil(harness, await rent(await harness.tenant()), { until: 'Running' });
     expect(rental.userData).toBeNull();
     expect(await started(rental)).toHaveLength(1);
   });
@@ -227,8 +227,8 @@ describe('user data that shuts everybody out', () => {
   it.each(['note let in', 'enter running'])(
     'does not hold Running up, though the process dies around %s',
     async (at) => {
-      const accepted = await rent(await world.tenant());
-      const hostile = withDriver(world, (driver) => ({
+      const accepted = await rent(await harness.tenant());
+      const hostile = withDriver(harness, (driver) => ({
         runUserData: async (machine, text, signal) => {
           await driver.runUserData(machine, text, signal);
           await shutOut(driver, machine);
@@ -239,7 +239,7 @@ describe('user data that shuts everybody out', () => {
       const rental = await reconcileUntil(hostile, accepted, { until: 'Running', saboteur });
       expect(saboteur.spent()).toBe(true);
       expect(await machineOf(rental)).toMatchObject({ attempt: 1, state: 'open' });
-      const [meter] = await meters(world, rental);
+      const [meter] = await meters(harness, rental);
       expect(meter).toMatchObject({ name: 'gpu', state: 'open', openedAt: rental.startedAt });
     },
   );
@@ -247,9 +247,9 @@ describe('user data that shuts everybody out', () => {
   it.each<DriverErrorKind>(['unavailable', 'busy', 'failed', 'refused'])(
     'and answers that it is %s is paid for from its first try on',
     async (kind) => {
-      const accepted = await rent(await world.tenant());
+      const accepted = await rent(await harness.tenant());
       let calls = 0;
-      const hostile = withDriver(world, (driver) => ({
+      const hostile = withDriver(harness, (driver) => ({
         runUserData: async (machine, text, signal) => {
           calls += 1;
           if (calls === 1) await driver.runUserData(machine, text, signal);
@@ -258,7 +258,7 @@ describe('user data that shuts everybody out', () => {
       }));
       const rental = await reconcileUntil(hostile, accepted, { until: 'Running' });
       expect(calls).toBe(1);
-      expect(await meters(world, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
+      expect(await meters(harness, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
       const settled = await reconcileToIdle(hostile, rental);
       expect(settled).toMatchObject({
         status: 'Running',
@@ -269,9 +269,9 @@ describe('user data that shuts everybody out', () => {
   );
 
   it('but was only lost on the way is started after Running', async () => {
-    const accepted = await rent(await world.tenant());
+    const accepted = await rent(await harness.tenant());
     let calls = 0;
-    const lossy = withDriver(world, (driver) => ({
+    const lossy = withDriver(harness, (driver) => ({
       runUserData: async (machine, text, signal) => {
         calls += 1;
         if (calls <= 2) throw new DriverError('unavailable', 'Lost.');
@@ -285,15 +285,15 @@ describe('user data that shuts everybody out', () => {
   });
 
   it('on an engine that starts nothing inside is left to our session, and where that has no shell the tenant is told', async () => {
-    const accepted = await rent(await world.tenant());
-    const without = withDriver(world, (driver) => ({
+    const accepted = await rent(await harness.tenant());
+    const without = withDriver(harness, (driver) => ({
       can: { ...driver.can, runUserData: false },
       runUserData: async () => {
         throw new DriverError('unsupported', 'This engine starts nothing inside.');
       },
     }));
     const rental = await reconcileUntil(without, accepted, { until: 'Running' });
-    expect(await meters(world, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
+    expect(await meters(harness, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
     expect(await reconcileToIdle(without, rental)).toMatchObject({
       userData: null,
       statusReason: 'The machine did not take its user data.',
@@ -301,8 +301,8 @@ describe('user data that shuts everybody out', () => {
   });
 
   it('in an image that cannot start it at all leaves a rental that failed and costs nothing', async () => {
-    const accepted = await rent(await world.tenant());
-    const without = withDriver(world, () => ({
+    const accepted = await rent(await harness.tenant());
+    const without = withDriver(harness, () => ({
       runUserData: async () => {
         throw new DriverError('unsupported', 'The image has no cloud-init.');
       },
@@ -310,15 +310,15 @@ describe('user data that shuts everybody out', () => {
     const failed = await reconcileUntil(without, accepted, { until: 'Failed' });
     expect(failed.statusReason).toBe('The image cannot carry out this user data.');
     const ended = await reconcileUntil(without, failed, { until: 'Terminated' });
-    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+    expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 });
 
 describe('a tenant who is in before it was written down', () => {
   it('and shuts the platform out is left in there for seconds, not until the attempt is over', async () => {
-    const accepted = await rent(await world.tenant(), null);
+    const accepted = await rent(await harness.tenant(), null);
     let isShut = false;
-    const hostile = withDriver(world, (driver) => ({
+    const hostile = withDriver(harness, (driver) => ({
       setKeys: async (machine, keys, signal) => {
         if (isShut) throw new DriverError('unavailable', 'Its tenant does not let us.');
         await driver.setKeys(machine, keys, signal);
@@ -327,20 +327,20 @@ describe('a tenant who is in before it was written down', () => {
         throw new SimulatedCrash('after the keys were in');
       },
       // Of the other host nothing is wrong.
-      create: async (wish, signal) => {
+      create: async (spec, signal) => {
         isShut = false;
-        await driver.create(wish, signal);
+        await driver.create(spec, signal);
       },
     }));
     const failed = await reconcileUntil(hostile, accepted, { until: 'Failed' });
-    const steps = await listProvisioningSteps(world.db, failed.orgId, failed.id);
+    const steps = await listProvisioningSteps(harness.db, failed.orgId, failed.id);
     for (const { name, startedAt, endedAt } of steps) {
       if (name !== 'open') continue;
       expect((endedAt?.getTime() ?? 0) - startedAt.getTime()).toBeLessThan(45 * SECOND_MS);
     }
     expect(steps.filter(({ name }) => name === 'open')).toHaveLength(2);
     const ended = await reconcileUntil(hostile, failed, { until: 'Terminated' });
-    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+    expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 });
 
@@ -348,7 +348,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
   /** Its engine is at work on it until it runs; what it says then is for the test. */
   const starting = (after: (driver: ComputeDriver) => Partial<ComputeDriver>) => {
     let isRunning = false;
-    const wrapped = withDriver(world, (driver) => ({
+    const wrapped = withDriver(harness, (driver) => ({
       start: driver.start,
       ...after(driver),
       describe: async (machine, signal) => {
@@ -359,7 +359,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
       },
     }));
     const run = async (): Promise<Rental> => {
-      const rental = await reconcileUntil(wrapped, await rent(await world.tenant(), null), {
+      const rental = await reconcileUntil(wrapped, await rent(await harness.tenant(), null), {
         until: 'Running',
       });
       expect(await machineOf(rental)).toMatchObject({ starting: true, privateIp: null });
@@ -379,9 +379,9 @@ describe('a machine that lets us in before its engine has ended its start', () =
   });
 
   it('is handed over only after the deploy has ended if it is a whole node', async () => {
-    const rented = await rent(await world.tenant(), null);
+    const rented = await rent(await harness.tenant(), null);
     const tries: number[] = [];
-    const wrapped = withDriver(world, (driver) => ({
+    const wrapped = withDriver(harness, (driver) => ({
       can: { ...driver.can, sharesNodes: false },
       describe: async (machine, signal) => {
         const view = await driver.describe(machine, signal);
@@ -398,10 +398,10 @@ describe('a machine that lets us in before its engine has ended its start', () =
   it('is started once more if that came to nothing', async () => {
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();
-    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
     await reconcileToIdle(wrapped, rental);
     expect(await machineOf(rental)).toMatchObject({ starting: false });
-    expect((await world.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('on');
+    expect((await harness.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('on');
   });
 
   it('fails and costs nothing if its host cannot start it', async () => {
@@ -411,19 +411,19 @@ describe('a machine that lets us in before its engine has ended its start', () =
       },
     }));
     const rental = await run();
-    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
-    await world.advance(5 * SECOND_MS);
+    await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    await harness.advance(5 * SECOND_MS);
     const failed = await reconcileUntil(wrapped, rental, { until: 'Failed' });
     expect(failed.statusReason).toBe('The host could not start the machine to the end.');
     const ended = await reconcileUntil(wrapped, failed, { until: 'Terminated' });
-    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
-    expect((await world.balance(ended.orgId)).held).toBe(0n);
+    expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+    expect((await harness.balance(ended.orgId)).held).toBe(0n);
   });
 
   it('and is switched off by its tenant before that was seen stays off', async () => {
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();
-    await world.run(async (tx) =>
+    await harness.run(async (tx) =>
       stopRental(tx, await lockRentalView(tx, rental.orgId, rental.id), {
         release: false,
         actor: rentalsActor,
@@ -436,12 +436,12 @@ describe('a machine that lets us in before its engine has ended its start', () =
 
 describe('keys', () => {
   it('are in again though whoever put them in died before anybody knew', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const accepted = await rent(tenant, null);
-    const saboteur = createFaultyDriver(world);
+    const saboteur = createFaultyDriver(harness);
     saboteur.plan({ at: 'enter running', when: 'before' });
-    const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
-    const kept = await world.engines.live.memory.read(await machineOf(rental));
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running', saboteur });
+    const kept = await harness.engines.live.memory.read(await machineOf(rental));
     expect(kept?.machine.sshKeys).toEqual([tenant.ssh.publicKey]);
     expect(rental.attempt).toBe(1);
   });

@@ -30,42 +30,42 @@ import { refreshVolumeClients } from '../model/rental-volumes.ts';
  * user data is offered once before Running and again after it.
  */
 export async function handOverRental(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
   const machines = currentMachinesOf(view).filter(({ state }) => state === 'proven');
-  const options = { what: 'Letting the tenant in', timeoutMs: parts.policy.createTimeoutMs, signal };
+  const options = { what: 'Letting the tenant in', timeoutMs: deps.policy.createTimeoutMs, signal };
   const outcomes = await Promise.allSettled(
     machines.map((machine) =>
-      callEngine(parts, rental, options, (end) => grantAccess(parts, view, machine, end)),
+      callEngine(deps, rental, options, (end) => grantAccess(deps, view, machine, end)),
     ),
   );
   const isIn = (machine: RentalMachine): boolean =>
     outcomes[machines.indexOf(machine)]?.status === 'fulfilled';
   const refused = outcomes.findIndex(({ status }) => status === 'rejected');
-  if (refused >= 0 || rental.userData !== null) await recordAccessGranted(parts, view, machines.filter(isIn));
+  if (refused >= 0 || rental.userData !== null) await recordAccessGranted(deps, view, machines.filter(isIn));
   const [machine, outcome] = [machines[refused], outcomes[refused]];
   if (machine !== undefined && outcome?.status === 'rejected') {
-    return handOverFailed(parts, view, machine, outcome.reason);
+    return handOverFailed(deps, view, machine, outcome.reason);
   }
   const started = machines.filter((_, index) => {
     const outcome = outcomes[index];
     return outcome?.status === 'fulfilled' && outcome.value.hasStarted;
   });
-  const offered = rental.userData === null ? null : await runUserDataOnMachines(parts, view, signal, started);
+  const offered = rental.userData === null ? null : await runUserDataOnMachines(deps, view, signal, started);
   // One that ran before is not lost for a text that it never took.
   if (offered?.isImpossible === true && rental.startedAt === null) {
     return handleMachineFailure(
-      parts,
+      deps,
       view,
       offered.machine,
       offered.error,
       'The image cannot carry out this user data.',
     );
   }
-  await parts.db.transaction({ name: 'enter running', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'enter running', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || !isSameTask(current.rental, rental)) return;
     await startRunning(tx, current, { isUserDataLeft: offered !== null });
@@ -74,44 +74,38 @@ export async function handOverRental(
 
 /** A tenant that is in already could keep us out: it is not left in there for long without paying. */
 async function handOverFailed(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
 ): Promise<void> {
   const why = 'The machine could not be opened to its tenant.';
-  const isTooOften = machine.tries >= parts.policy.openTries;
-  return handleMachineFailure(
-    parts,
-    view,
-    machine,
-    isTooOften ? new MachineNotUsable(why, true) : error,
-    why,
-  );
+  const isTooOften = machine.tries >= deps.policy.openTries;
+  return handleMachineFailure(deps, view, machine, isTooOften ? new MachineNotUsable(why, true) : error, why);
 }
 
 /** `hasStarted`: its user data is running already. */
 async function grantAccess(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<{ readonly hasStarted: boolean }> {
   const { sshKeys, userData } = view.rental;
-  const driver = await parts.drivers(machine.clusterId);
+  const driver = await deps.drivers(machine.clusterId);
   if (machine.ports.length > 1) await driver.setPorts(machine, machine.ports, signal);
   if (userData !== null && !driver.can.runUserData) {
-    const target = sshTargetOf(parts, driver, machine);
-    if (await replaceKeysWithUserData(parts, view, { machine, userData, target }, signal))
+    const target = sshTargetOf(deps, driver, machine);
+    if (await replaceKeysWithUserData(deps, view, { machine, userData, target }, signal))
       return { hasStarted: true };
   }
-  await replaceKeys(parts, driver, machine, sshKeys, signal);
+  await replaceKeys(deps, driver, machine, sshKeys, signal);
   return { hasStarted: false };
 }
 
 /** Of an engine that starts nothing inside: the platform's session does, before it is gone for good. True: it has. */
 async function replaceKeysWithUserData(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   options: { readonly machine: RentalMachine; readonly userData: string; readonly target: SshTarget },
   signal: AbortSignal,
@@ -119,7 +113,7 @@ async function replaceKeysWithUserData(
   const { machine, userData, target } = options;
   const first = async (): Promise<void> => {
     await requirePlatformKeyRefused(target, signal);
-    await recordAccessGranted(parts, view, [machine]);
+    await recordAccessGranted(deps, view, [machine]);
   };
   const handed = await handOverOverSsh(target, { keys: view.rental.sshKeys, userData, first }, signal);
   if (handed.outcome === 'unsupported') {
@@ -134,20 +128,20 @@ async function replaceKeysWithUserData(
  * takes them the engine puts them in, if it can.
  */
 async function replaceKeys(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   driver: ComputeDriver,
   machine: RentalMachine,
   keys: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  const target = sshTargetOf(parts, driver, machine);
+  const target = sshTargetOf(deps, driver, machine);
   const { outcome } = await replaceKeysOverSsh(target, keys, signal);
   if (outcome !== 'replaced' && driver.can.setKeys) await driver.setKeys(machine, keys, signal);
   await requirePlatformKeyRefused(target, signal);
 }
 
-function sshTargetOf(parts: ReconcileDeps, { guard }: ComputeDriver, machine: RentalMachine): SshTarget {
-  const key = unsealVerificationKey(parts, machine);
+function sshTargetOf(deps: ReconcileDeps, { guard }: ComputeDriver, machine: RentalMachine): SshTarget {
+  const key = unsealVerificationKey(deps, machine);
   const port = sshPortOf(machine);
   const { address, sshUser, hostKey } = machine;
   if (key === null || port === null || address === null || sshUser === null || hostKey === null) {
@@ -165,12 +159,12 @@ async function requirePlatformKeyRefused(target: SshTarget, signal: AbortSignal)
 
 /** They are open to their tenant, whatever becomes of the others. */
 async function recordAccessGranted(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   { rental }: RentalView,
   machines: readonly RentalMachine[],
 ): Promise<void> {
   if (machines.length === 0) return;
-  await parts.db.transaction({ name: 'note let in', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'note let in', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || !isSameTask(current.rental, rental)) return;
     for (const machine of machines) await saveMachine(tx, machine, openedFields);
@@ -210,7 +204,7 @@ interface UserDataFailure {
 
 /** Null: every machine has started it. */
 async function runUserDataOnMachines(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   signal: AbortSignal,
   started: readonly RentalMachine[] = [],
@@ -221,11 +215,11 @@ async function runUserDataOnMachines(
   const machines = currentMachinesOf(view).filter(
     ({ position }) => !started.some((other) => other.position === position),
   );
-  const options = { what: 'Starting user data', timeoutMs: parts.policy.callTimeoutMs, signal };
+  const options = { what: 'Starting user data', timeoutMs: deps.policy.callTimeoutMs, signal };
   const outcomes = await Promise.allSettled(
     machines.map(async (machine) => {
-      const driver = await parts.drivers(machine.clusterId);
-      await callEngine(parts, rental, options, (end) => runUserData(driver, machine, userData, end));
+      const driver = await deps.drivers(machine.clusterId);
+      await callEngine(deps, rental, options, (end) => runUserData(driver, machine, userData, end));
     }),
   );
   const isImpossible = outcomes.every(
@@ -272,22 +266,22 @@ async function startRunning(
 
 /** User data that a machine did not take before Running. It is tried again for a while, and then the tenant is told. */
 export async function runPendingUserData(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
-  const unstarted = await runUserDataOnMachines(parts, view, signal);
+  const unstarted = await runUserDataOnMachines(deps, view, signal);
   if (unstarted !== null) {
     const { machine, error } = unstarted;
-    parts.log.warn(
+    deps.log.warn(
       { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
       'user data was not started yet',
     );
-    const isOver = engineFailureOf(error).isFinal || machine.tries >= parts.policy.userDataTries;
-    if (!isOver) return scheduleRetry(parts, machine, engineFailureOf(error));
+    const isOver = engineFailureOf(error).isFinal || machine.tries >= deps.policy.userDataTries;
+    if (!isOver) return scheduleRetry(deps, machine, engineFailureOf(error));
   }
-  await parts.db.transaction({ name: 'forget user data', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'forget user data', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || !isSameTask(current.rental, rental)) return;
     for (const machine of currentMachinesOf(current)) {

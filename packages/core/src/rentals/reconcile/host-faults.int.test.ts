@@ -20,25 +20,25 @@ import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** What is held against a host, and what is not; and that its tenants do not pay for it. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 beforeEach(async () => {
-  tenant = await world.tenant();
-  await world.watch();
+  tenant = await harness.tenant();
+  await harness.watch();
 });
 afterEach(async () => {
-  await expectConsistentInventory(world);
-  await terminateAll(world);
+  await expectConsistentInventory(harness);
+  await terminateAll(harness);
 });
 
 const never = new AbortController().signal;
 
 const faultsOf = (rental: Rental) =>
-  world.rows<{ kind: string; reason: string; is_its_node: boolean }>(
+  harness.rows<{ kind: string; reason: string; is_its_node: boolean }>(
     `select fault.kind, fault.reason, fault.node_id in (select node_id from rental_machines where rental_id = fault.rental_id)
             as is_its_node
        from node_faults as fault join rentals as rental on rental.id = fault.rental_id
@@ -47,35 +47,35 @@ const faultsOf = (rental: Rental) =>
 
 describe('a start that fails', () => {
   it('is held against the host that failed, once, and costs nothing', async () => {
-    const saboteur = createFaultyDriver(world);
+    const saboteur = createFaultyDriver(harness);
     saboteur.plan({ at: 'create', when: 'before', kind: 'failed' });
-    const rental = await reconcileUntil(world, await world.rentInstance(tenant), {
+    const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), {
       until: 'Failed',
       saboteur,
     });
     expect(await faultsOf(rental)).toEqual([
       { kind: 'start', reason: 'The host could not make the machine.', is_its_node: true },
     ]);
-    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
   it('is held against it once, also if whoever wrote that down died and it is done again', async () => {
-    const saboteur = createFaultyDriver(world);
-    const failing = withDriver(world, () => ({
+    const faultyDriver = createFaultyDriver(harness);
+    const failing = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('failed', 'no')),
     }));
-    saboteur.plan({ at: 'give up attempt', when: 'after' });
-    const parts = { ...failing, db: saboteur.db };
-    const rental = await reconcileUntil(parts, await world.rentInstance(tenant), { until: 'Failed' });
+    faultyDriver.plan({ at: 'give up attempt', when: 'after' });
+    const parts = { ...failing, db: faultyDriver.db };
+    const rental = await reconcileUntil(parts, await harness.rentInstance(tenant), { until: 'Failed' });
     expect(await faultsOf(rental)).toHaveLength(1);
   });
 
   it('is held against it when the machine is never ready in time', async () => {
-    const silent = withDriver(world, () => ({
+    const silent = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('unavailable', 'no answer')),
     }));
-    const rental = await reconcileUntil(silent, await world.rentInstance(tenant), {
+    const rental = await reconcileUntil(silent, await harness.rentInstance(tenant), {
       until: 'Failed',
       rounds: 2_000,
     });
@@ -83,46 +83,46 @@ describe('a start that fails', () => {
   });
 
   it('is held against nobody when nobody tried', async () => {
-    const rental = await world.rentInstance(tenant);
-    await world.advance(60 * MINUTE_MS);
-    await reconcileUntil(world, rental, { until: 'Failed' });
+    const rental = await harness.rentInstance(tenant);
+    await harness.advance(60 * MINUTE_MS);
+    await reconcileUntil(harness, rental, { until: 'Failed' });
     expect(await faultsOf(rental)).toEqual([]);
   });
 
   it('is held against nobody when the tenant ended it first', async () => {
-    const rental = await world.rentInstance(tenant);
+    const rental = await harness.rentInstance(tenant);
     const actor = tenant.call('live').cause.actor;
-    await world.run((tx) =>
+    await harness.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, { reason: 'changed my mind', actor }),
     );
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(await faultsOf(rental)).toEqual([]);
   });
 });
 
 it('a machine that its supplier deleted is a loss, paid for up to the last good sign and no further', async () => {
-  const reconciler = createInventoryReconciler(world);
-  await advanceComparing(world, reconciler, 10 * SECOND_MS);
-  const rental = await reconcileUntil(world, await world.rentInstance(tenant), { until: 'Running' });
-  await advanceComparing(world, reconciler, 5 * MINUTE_MS);
+  const reconciler = createInventoryReconciler(harness);
+  await advanceComparing(harness, reconciler, 10 * SECOND_MS);
+  const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), { until: 'Running' });
+  await advanceComparing(harness, reconciler, 5 * MINUTE_MS);
   const cause = causeOfRental(rental);
-  await world.sweepMeters();
-  const [machine] = (await world.engines.market.driver.listOwned(never)).machines.filter(
+  await harness.sweepMeters();
+  const [machine] = (await harness.engines.market.driver.listOwned(never)).machines.filter(
     ({ orgId }) => orgId === tenant.orgId,
   );
-  await world.engines.market.driver.terminate(machine ?? expect.fail('There is no machine.'), never);
+  await harness.engines.market.driver.terminate(machine ?? expect.fail('There is no machine.'), never);
   await compareAll(reconciler);
   const startedMs = rental.startedAt?.getTime() ?? expect.fail('It never ran.');
-  const lastGoodMs = world.clock.nowMs();
-  await advanceComparing(world, reconciler, 10 * MINUTE_MS);
-  await world.sweepMeters();
+  const lastGoodMs = harness.clock.nowMs();
+  await advanceComparing(harness, reconciler, 10 * MINUTE_MS);
+  await harness.sweepMeters();
   expect((await faultsOf(rental)).map(({ kind }) => kind)).toEqual(['loss']);
-  const [price] = await world.rows<{ rate: bigint }>(
+  const [price] = await harness.rows<{ rate: bigint }>(
     `select rate_nano_usd_per_hour as rate from meters where cause_id = '${cause.id}'`,
   );
   const rate = price?.rate ?? expect.fail('It was never metered.');
   const most = (rate * BigInt(lastGoodMs - startedMs)) / 3_600_000n;
-  const paid = await world.paid(tenant.orgId, cause);
+  const paid = await harness.paid(tenant.orgId, cause);
   expect(paid).toBeGreaterThan(0n);
   expect(paid).toBeLessThanOrEqual(most);
 });

@@ -47,19 +47,19 @@ async function applyPowerTask(
 }
 
 export async function runPowerTask(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   task: PowerTask,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
   const machines = currentMachinesOf(view);
-  const graceMs = rental.taskOptions.force === true ? 0 : parts.policy.graceMs;
-  const options = { what: `A ${task}`, timeoutMs: parts.policy.callTimeoutMs + graceMs, signal };
+  const graceMs = rental.taskOptions.force === true ? 0 : deps.policy.graceMs;
+  const options = { what: `A ${task}`, timeoutMs: deps.policy.callTimeoutMs + graceMs, signal };
   const outcomes = await Promise.allSettled(
     machines.map(async (machine) => {
-      const driver = await parts.drivers(machine.clusterId);
-      await callEngine(parts, rental, options, (end) =>
+      const driver = await deps.drivers(machine.clusterId);
+      await callEngine(deps, rental, options, (end) =>
         applyPowerTask(driver, machine, task, {
           graceMs,
           release: rental.taskOptions.release === true,
@@ -71,21 +71,18 @@ export async function runPowerTask(
   const [failure] = outcomes.flatMap((outcome, index) =>
     outcome.status === 'rejected' ? [{ error: outcome.reason as unknown, machine: machines[index] }] : [],
   );
-  if (failure?.machine === undefined) return finishPowerTask(parts, view, task);
+  if (failure?.machine === undefined) return finishPowerTask(deps, view, task);
   const { error, machine } = failure;
-  parts.log.warn(
-    { rentalId: rental.id, externalId: machine.externalId, task, err: error },
-    'a switch failed',
-  );
-  const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.db.clock.now();
+  deps.log.warn({ rentalId: rental.id, externalId: machine.externalId, task, err: error }, 'a switch failed');
+  const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= deps.db.clock.now();
   // What a failed start took is given back whatever it takes: nobody pays for it.
   const mustSucceed = task === 'stop' && !rental.gpuHeld;
-  if (!mustSucceed && (engineFailureOf(error).isFinal || isLate)) return abandonPowerTask(parts, view, task);
-  await scheduleRetry(parts, machine, engineFailureOf(error));
+  if (!mustSucceed && (engineFailureOf(error).isFinal || isLate)) return abandonPowerTask(deps, view, task);
+  await scheduleRetry(deps, machine, engineFailureOf(error));
 }
 
-async function finishPowerTask(parts: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
-  await parts.db.transaction({ name: `finish ${task}`, isolation: 'read committed' }, async (tx) => {
+async function finishPowerTask(deps: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
+  await deps.db.transaction({ name: `finish ${task}`, isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || !isSameTask(current.rental, view.rental)) return;
     if (task === 'stop') await finishStop(tx, current);
@@ -94,8 +91,8 @@ async function finishPowerTask(parts: ReconcileDeps, view: RentalView, task: Pow
 }
 
 /** It stays as it was, and the tenant sees why. What the machine really is now the reconciler finds out. */
-async function abandonPowerTask(parts: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
-  await parts.db.transaction({ name: `give up ${task}`, isolation: 'read committed' }, async (tx) => {
+async function abandonPowerTask(deps: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
+  await deps.db.transaction({ name: `give up ${task}`, isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || !isSameTask(current.rental, view.rental)) return;
     await updateRentalAndEnqueue(

@@ -68,12 +68,12 @@ const verificationKeySeal = (machine: RentalMachine) =>
 type StoredVerificationKey = Omit<ReadinessKey, 'hostKey'> & Partial<Pick<ReadinessKey, 'hostKey'>>;
 
 export function unsealVerificationKey(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   machine: RentalMachine,
 ): StoredVerificationKey | null {
   if (machine.proofKey === null) return null;
   return JSON.parse(
-    parts.sealer.open(machine.proofKey, verificationKeySeal(machine)),
+    deps.sealer.open(machine.proofKey, verificationKeySeal(machine)),
   ) as StoredVerificationKey;
 }
 
@@ -82,20 +82,20 @@ export function unsealVerificationKey(
  * with the same one. Null: the rental has moved on.
  */
 async function ensureVerificationKey(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
 ): Promise<ReadinessKey | null> {
-  return parts.db.transaction({ name: 'take proof key', isolation: 'read committed' }, async (tx) => {
+  return deps.db.transaction({ name: 'take proof key', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     const same = current === null ? null : findUnchangedMachine(current, machine);
     if (current === null || same === null) return null;
     await startProvisioningStepIfNew(tx, current.rental, 'create');
-    const known = unsealVerificationKey(parts, same);
+    const known = unsealVerificationKey(deps, same);
     if (known?.hostKey !== undefined) return { ...known, hostKey: known.hostKey };
     const made = newReadinessKey();
     await saveMachine(tx, same, {
-      proofKey: parts.sealer.seal(JSON.stringify(made), verificationKeySeal(same)),
+      proofKey: deps.sealer.seal(JSON.stringify(made), verificationKeySeal(same)),
     });
     return made;
   });
@@ -109,13 +109,13 @@ export class PrivateAddressTaken extends Error {}
  * `PrivateAddressTaken`, with nothing written.
  */
 export async function advanceMachine(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   changes: MachineChanges,
   next: ProvisioningStepName,
 ): Promise<boolean> {
-  return parts.db.transaction({ name: 'advance machine', isolation: 'read committed' }, async (tx) => {
+  return deps.db.transaction({ name: 'advance machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || findUnchangedMachine(current, machine) === null) return false;
     await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null, ...changes });
@@ -133,28 +133,28 @@ export async function advanceMachine(
 }
 
 export async function createMachine(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
-  const key = await ensureVerificationKey(parts, view, machine);
+  const key = await ensureVerificationKey(deps, view, machine);
   if (key === null) return;
   try {
-    const cluster = await findCluster(parts.db, machine.clusterId);
+    const cluster = await findCluster(deps.db, machine.clusterId);
     if (cluster === null) throw new Error(`Cluster ${machine.clusterId} is not there.`);
-    const wish = machineSpecOf(rental, machine, { image: imageOf(rental, cluster), key });
-    const driver = await parts.drivers(machine.clusterId);
-    const options = { what: 'Creating a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
-    await callEngine(parts, rental, options, (end) => driver.create(wish, end));
+    const spec = machineSpecOf(rental, machine, { image: imageOf(rental, cluster), key });
+    const driver = await deps.drivers(machine.clusterId);
+    const options = { what: 'Creating a machine', timeoutMs: deps.policy.createTimeoutMs, signal };
+    await callEngine(deps, rental, options, (end) => driver.create(spec, end));
   } catch (error) {
     if (rental.kind === 'bare-metal' && isNodeInUseElsewhere(error))
-      await quarantineNodeOf(parts, view, machine, error);
-    return handleMachineFailure(parts, view, machine, error, 'The host could not make the machine.');
+      await quarantineNodeOf(deps, view, machine, error);
+    return handleMachineFailure(deps, view, machine, error, 'The host could not make the machine.');
   }
-  if (!(await advanceMachine(parts, view, machine, { state: 'made' }, 'prove'))) {
-    await deleteLateMachine(parts, machine);
+  if (!(await advanceMachine(deps, view, machine, { state: 'made' }, 'prove'))) {
+    await deleteLateMachine(deps, machine);
   }
 }
 
@@ -163,13 +163,13 @@ export async function createMachine(
  * node is looked for, and by itself: whoever places holds no locks of nodes.
  */
 async function quarantineNodeOf(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
 ): Promise<void> {
   const why = engineFailureOf(error).message;
-  await parts.db.transaction({ name: 'suspect node', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'suspect node', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || findUnchangedMachine(current, machine) === null) return;
     await quarantineNodeInUse(tx, machine.nodeId, { why, actor: rentalsActor });
@@ -181,24 +181,24 @@ async function quarantineNodeOf(
  * was over before the engine heard of the machine at all, nobody knows of it but us: it has a key that is forgotten
  * everywhere and GPUs that may be sold again. What fails here the reconciler does later.
  */
-async function deleteLateMachine(parts: ReconcileDeps, machine: RentalMachine): Promise<void> {
+async function deleteLateMachine(deps: ReconcileDeps, machine: RentalMachine): Promise<void> {
   const { orgId, rentalId, externalId, clusterId } = machine;
-  const machines = await listMachines(parts.db, orgId, rentalId, 'all');
+  const machines = await listMachines(deps.db, orgId, rentalId, 'all');
   if (machines.find((known) => known.externalId === externalId)?.state !== 'gone') return;
   const about = { rentalId, externalId };
   try {
-    const driver = await parts.drivers(clusterId);
-    await withDeadline(parts.clock, 'Taking a machine back', parts.policy.callTimeoutMs, async (signal) => {
+    const driver = await deps.drivers(clusterId);
+    await withDeadline(deps.clock, 'Taking a machine back', deps.policy.callTimeoutMs, async (signal) => {
       await driver.cutAccess(machine, signal);
       await driver.terminate(machine, signal);
     });
-    parts.log.warn(about, 'a machine that came too late was removed');
+    deps.log.warn(about, 'a machine that came too late was removed');
   } catch (error) {
     if (isDriverError(error, 'unclean')) {
       const node = { clusterId, nodeName: machine.nodeName };
-      await quarantineUncleanNodeByName(parts.db, node, { why: error.message, actor: rentalsActor });
+      await quarantineUncleanNodeByName(deps.db, node, { why: error.message, actor: rentalsActor });
     }
-    parts.log.warn({ ...about, err: error }, 'a machine that came too late could not be removed');
+    deps.log.warn({ ...about, err: error }, 'a machine that came too late could not be removed');
   }
 }
 
@@ -208,23 +208,23 @@ async function deleteLateMachine(parts: ReconcileDeps, machine: RentalMachine): 
  * its engine's word that it is on and has these GPUs, and from then on it costs.
  */
 export async function resumeReleasedMachine(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
-  await startProvisioningStep(parts, view, 'start');
+  await startProvisioningStep(deps, view, 'start');
   let revived: MachineView;
   try {
-    const driver = await parts.drivers(machine.clusterId);
-    const options = { what: 'Reviving a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
-    revived = await callEngine(parts, view.rental, options, (end) => resumeOnEngine(driver, machine, end));
+    const driver = await deps.drivers(machine.clusterId);
+    const options = { what: 'Reviving a machine', timeoutMs: deps.policy.createTimeoutMs, signal };
+    revived = await callEngine(deps, view.rental, options, (end) => resumeOnEngine(driver, machine, end));
   } catch (error) {
-    return handleMachineFailure(parts, view, machine, error, 'The host could not start the machine.');
+    return handleMachineFailure(deps, view, machine, error, 'The host could not start the machine.');
   }
   const address = revived.address ?? machine.address;
   const privateIp = revived.privateIps[0] ?? null;
-  await advanceMachine(parts, view, machine, { state: 'open', address, privateIp }, 'open');
+  await advanceMachine(deps, view, machine, { state: 'open', address, privateIp }, 'open');
 }
 
 async function resumeOnEngine(
@@ -245,11 +245,11 @@ async function resumeOnEngine(
 }
 
 async function startProvisioningStep(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   name: ProvisioningStepName,
 ): Promise<void> {
-  await parts.db.transaction({ name: 'begin step', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'begin step', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current !== null && isSameTask(current.rental, view.rental))
       await startProvisioningStepIfNew(tx, current.rental, name);
@@ -258,7 +258,7 @@ async function startProvisioningStep(
 
 /** What may pass is tried again; what will not ends the attempt. */
 export async function handleMachineFailure(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
@@ -266,13 +266,13 @@ export async function handleMachineFailure(
 ): Promise<void> {
   const failure = engineFailureOf(error);
   const isFinal = error instanceof MachineNotUsable ? error.isFinal : failure.isFinal;
-  parts.log.warn(
+  deps.log.warn(
     { rentalId: view.rental.id, externalId: machine.externalId, nodeId: machine.nodeId, err: error, isFinal },
     'a machine is not usable yet',
   );
-  if (!isFinal) return scheduleRetry(parts, machine, failure);
+  if (!isFinal) return scheduleRetry(deps, machine, failure);
   // What no image can do on any host is nobody's fault there.
-  await abandonAttempt(parts, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
+  await abandonAttempt(deps, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
 }
 
 /**
@@ -280,13 +280,13 @@ export async function handleMachineFailure(
  * it was tried already, or no other will do, the rental has failed and costs nothing.
  */
 export async function abandonAttempt(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   why: string,
   options: { readonly atFault?: readonly RentalMachine[]; readonly mayMove?: boolean } = {},
 ): Promise<void> {
   const { atFault = unfinishedMachines(view) } = options;
-  await parts.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || !isSameTask(current.rental, view.rental)) return;
     const { rental } = current;
@@ -305,7 +305,7 @@ export async function abandonAttempt(
       options.mayMove !== false && rental.attempt === rental.firstAttempt && !isPinnedToHost(rental);
     const elsewhere = mayMove ? await placeOnOtherHost(tx, current) : null;
     if (elsewhere === null) await failRental(tx, current, why);
-    else await startNextAttempt(tx, parts, rental, elsewhere);
+    else await startNextAttempt(tx, deps, rental, elsewhere);
   });
 }
 
@@ -330,7 +330,7 @@ async function placeOnOtherHost(tx: Tx, view: RentalView): Promise<Placement | n
 
 async function startNextAttempt(
   tx: Tx,
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   rental: Rental,
   placement: Placement,
 ): Promise<void> {
@@ -344,7 +344,7 @@ async function startNextAttempt(
       attempt,
       providerId,
       allocationId: placement.allocationId,
-      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptTimeoutMsOf(rental, parts.policy)),
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptTimeoutMsOf(rental, deps.policy)),
     },
     rentalsActor,
   );

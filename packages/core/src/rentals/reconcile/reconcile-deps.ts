@@ -49,7 +49,7 @@ const DELETION_STATUS_POLL_MS = 10_000;
  * meanwhile. A tenant who ends a rental does not wait for its boot.
  */
 export async function callEngine<T>(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   rental: Rental,
   options: { readonly what: string; readonly timeoutMs: number; readonly signal: AbortSignal },
   call: (signal: AbortSignal) => Promise<T>,
@@ -59,8 +59,8 @@ export async function callEngine<T>(
     rental.status === 'Terminating' || rental.status === 'Failed' ? DELETION_STATUS_POLL_MS : STATUS_POLL_MS;
   let cancel = (): void => undefined;
   const watch = (): void => {
-    cancel = parts.clock.after(watchMs, () => {
-      const look = findRental(parts.db, rental.orgId, rental.id);
+    cancel = deps.clock.after(watchMs, () => {
+      const look = findRental(deps.db, rental.orgId, rental.id);
       void look
         .then((now) => now?.status === rental.status)
         // A look that fails says nothing; the call has its own end.
@@ -73,7 +73,7 @@ export async function callEngine<T>(
   };
   watch();
   try {
-    return await withDeadline(parts.clock, options.what, options.timeoutMs, (deadline) =>
+    return await withDeadline(deps.clock, options.what, options.timeoutMs, (deadline) =>
       call(AbortSignal.any([deadline, options.signal, overtaken.signal])),
     );
   } finally {
@@ -103,18 +103,18 @@ export function retryAt(now: Date, tries: number, policy: RentalPolicy): Date {
 
 /** The failure is noted on the machine, and its turn comes again later. */
 export async function scheduleRetry(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   machine: RentalMachine,
   failure: EngineFailure,
   options: { readonly afterMs?: number; readonly isCounted?: boolean } = {},
 ): Promise<void> {
-  await parts.db.transaction({ name: 'try machine later', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'try machine later', isolation: 'read committed' }, async (tx) => {
     const now = tx.clock.now();
     await saveMachine(tx, machine, {
       tries: options.isCounted === false ? machine.tries : machine.tries + 1,
       nextTryAt:
         options.afterMs === undefined
-          ? retryAt(now, machine.tries, parts.policy)
+          ? retryAt(now, machine.tries, deps.policy)
           : new Date(now.getTime() + options.afterMs),
       lastError: failure.message,
     });

@@ -13,35 +13,37 @@ import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
   // What comes up here stays, and a gang of two takes two nodes.
-  world = await createRentalHarness({ metalFabrics: 12 });
+  harness = await createRentalHarness({ metalFabrics: 12 });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 const never = new AbortController().signal;
 
 const machineOf = async (rental: Rental) => {
-  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
   return machine ?? expect.fail('There is no machine.');
 };
 
 /** What the engines still have of this organisation. */
 const left = async (tenant: Tenant): Promise<number> => {
-  const lists = await Promise.all(Object.values(world.engines).map(({ driver }) => driver.listOwned(never)));
+  const lists = await Promise.all(
+    Object.values(harness.engines).map(({ driver }) => driver.listOwned(never)),
+  );
   return lists.flatMap(({ machines }) => machines).filter(({ orgId }) => orgId === tenant.orgId).length;
 };
 
 /** Nothing is left anywhere, and nothing was paid. */
 async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
   expect(await left(tenant)).toBe(0);
-  expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
-  expect((await world.balance(tenant.orgId)).held).toBe(0n);
-  const [{ live } = { live: -1 }] = await world.rows<{ live: number }>(
+  expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+  const [{ live } = { live: -1 }] = await harness.rows<{ live: number }>(
     `select count(*)::int as live from allocations where state <> 'released' and external_id in
        (select id from rentals where wire_id = ${rental.wireId})`,
   );
@@ -50,7 +52,7 @@ async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
 
 const toldOf = async (rental: Rental): Promise<readonly string[]> => {
   const { kind, id } = rentalResourceOf(rental);
-  const events = await world.rows<{ type: string }>(
+  const events = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
   );
   return events.map(({ type }) => type);
@@ -72,9 +74,9 @@ const life: Readonly<Record<Kind, readonly string[]>> = {
 
 describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
   it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
-    const tenant = await world.tenant();
-    const accepted = await rentAs(world, kind, tenant, { gpuCount: 2 });
-    const rental = await reconcileUntil(world, accepted, { until: 'Running' });
+    const tenant = await harness.tenant();
+    const accepted = await rentAs(harness, kind, tenant, { gpuCount: 2 });
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running' });
     expect(rental).toMatchObject({ power: 'on', task: null, gpuHeld: true });
     expect(rental.startedAt).not.toBeNull();
     const machine = await machineOf(rental);
@@ -88,20 +90,20 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
     };
     const gpuCount = rental.gpusPerNode;
     expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount });
-    const steps = await listProvisioningSteps(world.db, rental.orgId, rental.id);
+    const steps = await listProvisioningSteps(harness.db, rental.orgId, rental.id);
     expect(steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'place done',
       'create done',
       'prove done',
       'open done',
     ]);
-    await world.run((tx) =>
+    await harness.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, {
         reason: 'done',
         actor: tenant.call('live').cause.actor,
       }),
     );
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(await left(tenant)).toBe(0);
     expect(await isKeyRejected(target, never)).toBe('unreachable');
     expect(await toldOf(rental)).toEqual(life[kind]);
@@ -119,37 +121,37 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
   it.each(
     [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
   )('goes on after a failure $when $at', async (sabotage) => {
-    const tenant = await world.tenant();
-    const saboteur = createFaultyDriver(world);
-    const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
+    const tenant = await harness.tenant();
+    const saboteur = createFaultyDriver(harness);
+    const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
     saboteur.plan(sabotage);
-    const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running', saboteur });
     expect(saboteur.spent()).toBe(true);
     expect(await left(tenant)).toBe(machineCount);
     expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
   });
 
   it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
-    const tenant = await world.tenant();
-    const saboteur = createFaultyDriver(world);
-    const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
+    const tenant = await harness.tenant();
+    const saboteur = createFaultyDriver(harness);
+    const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
     // Of each attempt every machine may be struck; whatever is left of it holds up the way out.
     saboteur.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
-    const failed = await reconcileUntil(world, accepted, { until: 'Failed', saboteur });
+    const failed = await reconcileUntil(harness, accepted, { until: 'Failed', saboteur });
     expect(failed.statusReason).not.toBeNull();
-    const ended = await reconcileUntil(world, failed, { until: 'Terminated', saboteur });
-    const machines = await listMachines(world.db, ended.orgId, ended.id, 'all');
+    const ended = await reconcileUntil(harness, failed, { until: 'Terminated', saboteur });
+    const machines = await listMachines(harness.db, ended.orgId, ended.id, 'all');
     expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(attempts * machineCount);
     await expectCleanSlate(tenant, ended);
   });
 
   it('is done once however many work on it at once', async () => {
-    const tenant = await world.tenant();
-    const accepted = await rentAs(world, kind, tenant, { gpuCount: 4 });
-    const rental = await reconcileUntil(world, accepted, { until: 'Running', workers: 4 });
+    const tenant = await harness.tenant();
+    const accepted = await rentAs(harness, kind, tenant, { gpuCount: 4 });
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running', workers: 4 });
     expect(await left(tenant)).toBe(machineCount);
     const cause = causeOfRental(rental);
-    const meters = await world.rows(
+    const meters = await harness.rows(
       `select 1 from meters where cause_kind = '${cause.kind}' and cause_id = '${cause.id}'`,
     );
     expect(meters).toHaveLength(1);
@@ -162,15 +164,15 @@ describe.each(movable)('bringing up a rental of the kind $kind, for which any ho
   it.each(placesOf(how))(
     'moves to other hosts once when %s fails for good, and is clean of the first',
     async (at) => {
-      const tenant = await world.tenant();
-      const saboteur = createFaultyDriver(world);
-      const accepted = await rentAs(world, how.kind, tenant, { customPorts: [8080] });
+      const tenant = await harness.tenant();
+      const saboteur = createFaultyDriver(harness);
+      const accepted = await rentAs(harness, how.kind, tenant, { customPorts: [8080] });
       saboteur.plan({ at, when: 'before', kind: 'failed' });
-      const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
-      const machines = await listMachines(world.db, rental.orgId, rental.id, 'all');
+      const rental = await reconcileUntil(harness, accepted, { until: 'Running', saboteur });
+      const machines = await listMachines(harness.db, rental.orgId, rental.id, 'all');
       expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2 * how.machines);
       expect(machines.at(-1)).toMatchObject({ state: 'open', attempt: 2 });
-      await reconcileToIdle(world, rental);
+      await reconcileToIdle(harness, rental);
       expect(await left(tenant)).toBe(how.machines);
     },
   );

@@ -28,78 +28,78 @@ const PAUSED_WAIT_MS = 15_000;
  * and again after dying anywhere inside: what was done shows in the rows or at the engine, and the rest follows.
  */
 export async function reconcileRental(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   orgId: OrgId,
   id: RentalId,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const view = await readView(parts.db, orgId, id);
+  const view = await readView(deps.db, orgId, id);
   if (view === null) return { kind: 'ended' };
-  const now = parts.db.clock.now();
-  if (parts.hold?.isHeld() === true)
-    return scheduleNextCheck(parts, view, new Date(now.getTime() + PAUSED_WAIT_MS));
-  const due = await readNextDueAction(parts.db, view, now);
-  const storage = await readOrderedStorageOf(parts.db, view.rental);
-  const around = { now, policy: parts.policy, storage };
+  const now = deps.db.clock.now();
+  if (deps.hold?.isHeld() === true)
+    return scheduleNextCheck(deps, view, new Date(now.getTime() + PAUSED_WAIT_MS));
+  const due = await readNextDueAction(deps.db, view, now);
+  const storage = await readOrderedStorageOf(deps.db, view.rental);
+  const around = { now, policy: deps.policy, storage };
   const plan = planRental(view, { ...around, due });
-  if (plan.acts.length === 0) return scheduleNextCheck(parts, view, plan.wait);
-  const [again] = await executeSteps(parts, view, plan, { signal, due });
+  if (plan.acts.length === 0) return scheduleNextCheck(deps, view, plan.wait);
+  const [again] = await executeSteps(deps, view, plan, { signal, due });
   if (again === undefined || plan.acts.length > 1) return { kind: 'again' };
   // The due act waits for money. Meanwhile the other acts of the rental are carried out.
   const others = planRental(view, { ...around, due: { at: again } });
-  if (others.acts.length === 0) return scheduleNextCheck(parts, view, others.wait);
-  await executeSteps(parts, view, others, { signal, due });
+  if (others.acts.length === 0) return scheduleNextCheck(deps, view, others.wait);
+  await executeSteps(deps, view, others, { signal, due });
   return { kind: 'again' };
 }
 
 /** Returns when to try again the acts that could not be done yet. */
 async function executeSteps(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   { acts }: RentalPlan,
   by: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<readonly Date[]> {
-  const waits = await Promise.all(acts.map((act) => executeStep(parts, view, act, by)));
+  const waits = await Promise.all(acts.map((act) => executeStep(deps, view, act, by)));
   return waits.filter((wait) => wait instanceof Date);
 }
 
 async function executeStep(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   act: PlanStep,
   { signal, due }: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<Date | null | void> {
   switch (act.do) {
     case 'create':
-      return createMachine(parts, view, act.machine, signal);
+      return createMachine(deps, view, act.machine, signal);
     case 'revive':
-      return resumeReleasedMachine(parts, view, act.machine, signal);
+      return resumeReleasedMachine(deps, view, act.machine, signal);
     case 'prove':
-      return verifyMachine(parts, view, act.machine, signal);
+      return verifyMachine(deps, view, act.machine, signal);
     case 'settle':
-      return confirmStart(parts, view, act.machine, signal);
+      return confirmStart(deps, view, act.machine, signal);
     case 'open':
-      return handOverRental(parts, view, signal);
+      return handOverRental(deps, view, signal);
     case 'hand over':
-      return handOverPrivateCloud(parts, view);
+      return handOverPrivateCloud(deps, view);
     case 'user data':
-      return runPendingUserData(parts, view, signal);
+      return runPendingUserData(deps, view, signal);
     case 'give up':
-      return abandonAttempt(parts, view, act.why);
+      return abandonAttempt(deps, view, act.why);
     case 'fail':
-      return abandonAttempt(parts, view, act.why, { atFault: [], mayMove: false });
+      return abandonAttempt(deps, view, act.why, { atFault: [], mayMove: false });
     case 'cut':
-      return disconnectMachine(parts, view, act.machine, signal);
+      return disconnectMachine(deps, view, act.machine, signal);
     case 'remove':
-      return deleteMachine(parts, view, act.machine, signal);
+      return deleteMachine(deps, view, act.machine, signal);
     case 'end':
-      return finishTermination(parts, view);
+      return finishTermination(deps, view);
     case 'stop':
     case 'start':
     case 'reboot':
-      return runPowerTask(parts, view, act.do, signal);
+      return runPowerTask(deps, view, act.do, signal);
     case 'carry out':
-      return due === null ? null : executeDueAction(parts, view, due);
+      return due === null ? null : executeDueAction(deps, view, due);
   }
 }
 
@@ -108,21 +108,21 @@ export const SHORT_WAIT_MS = 10_000;
 
 /** Nothing is to be done before `wait`: that is written down, unless the rental has changed since it was looked at. */
 async function scheduleNextCheck(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   wait: Date | null,
 ): Promise<ReconcileResult> {
   if (wait === null) return { kind: 'ended' };
-  const nowMs = parts.db.clock.nowMs();
+  const nowMs = deps.db.clock.nowMs();
   const forMs = Math.max(0, wait.getTime() - nowMs);
-  const { workingMs } = parts.policy;
+  const { workingMs } = deps.policy;
   const { rental } = view;
   const due = forMs < SHORT_WAIT_MS ? new Date(wait.getTime() + workingMs) : wait;
   const knownMs = rental.nextActionAt?.getTime() ?? 0;
   // A rental that is polled every moment is not written every moment: what matters is that it does not look abandoned.
   const isGoodEnough =
     forMs < SHORT_WAIT_MS ? knownMs > wait.getTime() && knownMs <= due.getTime() : knownMs === due.getTime();
-  if (!isGoodEnough) await rescheduleRental(parts.db, rental, scheduleAt(due));
+  if (!isGoodEnough) await rescheduleRental(deps.db, rental, scheduleAt(due));
   return { kind: 'wait', until: wait, forMs };
 }
 

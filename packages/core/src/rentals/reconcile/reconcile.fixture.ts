@@ -37,7 +37,7 @@ export interface FaultyDriver {
 /** A process that died: nothing of ours catches it. */
 export class SimulatedCrash extends Error {}
 
-export function createFaultyDriver(world: Pick<RentalHarness, 'db' | 'drivers'>): FaultyDriver {
+export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'>): FaultyDriver {
   const seen: string[] = [];
   let planned: (InjectedFault & { left: number }) | null = null;
   let interruption: { readonly nth: number; readonly act: () => Promise<unknown> } | null = null;
@@ -78,8 +78,8 @@ export function createFaultyDriver(world: Pick<RentalHarness, 'db' | 'drivers'>)
     plan: (sabotage) => void (planned = { ...sabotage, left: sabotage.times ?? 1 }),
     interrupt: (nth, act) => void (interruption = { nth, act }),
     spent: () => planned === null || planned.left === 0,
-    drivers: async (clusterId: ClusterId) => wrapped(await world.drivers(clusterId)),
-    db: new Proxy(world.db, {
+    drivers: async (clusterId: ClusterId) => wrapped(await harness.drivers(clusterId)),
+    db: new Proxy(harness.db, {
       get(target, name) {
         if (name !== 'transaction') return Reflect.get(target, name, target) as unknown;
         return (options: { name: string }, work: never) =>
@@ -95,11 +95,11 @@ export function createFaultyDriver(world: Pick<RentalHarness, 'db' | 'drivers'>)
 
 /** The same world with some methods of its engines exchanged. */
 export function withDriver<World extends Pick<RentalHarness, 'drivers'>>(
-  world: World,
+  harness: World,
   change: (driver: ComputeDriver) => Partial<ComputeDriver>,
 ): World {
   const drivers: RentalHarness['drivers'] = async (clusterId) => {
-    const driver = await world.drivers(clusterId);
+    const driver = await harness.drivers(clusterId);
     const changed: Partial<Record<PropertyKey, unknown>> = change(driver);
     return new Proxy(driver, {
       get: (good, name) => {
@@ -108,7 +108,7 @@ export function withDriver<World extends Pick<RentalHarness, 'drivers'>>(
       },
     });
   };
-  return { ...world, drivers };
+  return { ...harness, drivers };
 }
 
 export interface ReconcileOptions {
@@ -131,19 +131,19 @@ export type ReconcileHarness = Pick<RentalHarness, 'db' | 'drivers' | 'sealer'> 
 };
 
 export function reconcileDepsOf(
-  world: ReconcileHarness,
+  harness: ReconcileHarness,
   options: Pick<ReconcileOptions, 'saboteur' | 'policy' | 'recallMoney'> &
     Partial<Pick<ReconcileDeps, 'drivers' | 'hold' | 'lackingSince'>> = {},
 ): ReconcileDeps {
   return {
-    db: options.saboteur?.db ?? world.db,
-    clock: world.clock,
+    db: options.saboteur?.db ?? harness.db,
+    clock: harness.clock,
     log: quiet,
-    drivers: options.drivers ?? options.saboteur?.drivers ?? world.drivers,
+    drivers: options.drivers ?? options.saboteur?.drivers ?? harness.drivers,
     ...(options.hold === undefined ? {} : { hold: options.hold }),
     recallMoney: options.recallMoney,
     lackingSince: options.lackingSince ?? new Map(),
-    sealer: world.sealer,
+    sealer: harness.sealer,
     // Within a look no time of the test's clock passes, and a boot of seconds takes few looks.
     policy: { ...defaultRentalPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },
   };
@@ -154,37 +154,37 @@ export function reconcileDepsOf(
  * clock moves only when there is nothing to do, and a little with each look at a machine that boots in real time.
  */
 export async function reconcileUntil(
-  world: ReconcileHarness,
+  harness: ReconcileHarness,
   rental: Rental,
   options: ReconcileOptions,
 ): Promise<Rental> {
-  const parts = reconcileDepsOf(world, options);
+  const deps = reconcileDepsOf(harness, options);
   const never = new AbortController().signal;
   const once = () =>
-    reconcileRental(parts, rental.orgId, rental.id, never).catch((error: unknown) => {
+    reconcileRental(deps, rental.orgId, rental.id, never).catch((error: unknown) => {
       // The workflow repeats a round that waited too long for a lock, as on a slow machine.
       if (error instanceof SimulatedCrash || isContended(error)) return { kind: 'again' } as const;
       throw error;
     });
   const all = () => Promise.all(Array.from({ length: options.workers ?? 1 }, once));
   for (let round = 0; round < (options.rounds ?? 400); round += 1) {
-    const now = await findRental(world.db, rental.orgId, rental.id);
+    const now = await findRental(harness.db, rental.orgId, rental.id);
     if (now?.status === options.until) return now;
-    const came = await (options.ticking === true ? whileTimePasses(world, all()) : all());
+    const came = await (options.ticking === true ? whileTimePasses(harness, all()) : all());
     const waits = came.flatMap((each) => (each.kind === 'wait' ? [each.forMs] : []));
-    if (waits.length === came.length) await world.advance(Math.max(1, Math.min(...waits)));
+    if (waits.length === came.length) await harness.advance(Math.max(1, Math.min(...waits)));
   }
-  const end = await findRental(world.db, rental.orgId, rental.id);
+  const end = await findRental(harness.db, rental.orgId, rental.id);
   throw new Error(`The rental is ${end?.status} (${end?.statusReason}) and never became ${options.until}.`);
 }
 
 /** A second of the test's clock for every few milliseconds of ours. */
-async function whileTimePasses<T>(world: Pick<ReconcileHarness, 'clock'>, work: Promise<T>): Promise<T> {
+async function whileTimePasses<T>(harness: Pick<ReconcileHarness, 'clock'>, work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => (isDone = true));
   while (!isDone) {
     await Promise.race([done.catch(() => undefined), systemClock.sleep(20)]);
-    if (!isDone) await world.clock.advance(1_000);
+    if (!isDone) await harness.clock.advance(1_000);
   }
   return done;
 }
@@ -194,17 +194,17 @@ const IDLE_WAIT_MS = 60_000;
 
 /** Rounds until nothing is to be done for a while, whatever its status. */
 export async function reconcileToIdle(
-  world: ReconcileHarness,
+  harness: ReconcileHarness,
   rental: Rental,
   options: Pick<ReconcileOptions, 'recallMoney'> = {},
 ): Promise<Rental> {
   const never = new AbortController().signal;
   for (let round = 0; round < 400; round += 1) {
-    const came = await reconcileRental(reconcileDepsOf(world, options), rental.orgId, rental.id, never);
+    const came = await reconcileRental(reconcileDepsOf(harness, options), rental.orgId, rental.id, never);
     const isIdle = came.kind === 'ended' || (came.kind === 'wait' && came.forMs >= IDLE_WAIT_MS);
-    const now = await findRental(world.db, rental.orgId, rental.id);
+    const now = await findRental(harness.db, rental.orgId, rental.id);
     if (isIdle && now !== null) return now;
-    if (came.kind === 'wait') await world.advance(Math.max(1, came.forMs));
+    if (came.kind === 'wait') await harness.advance(Math.max(1, came.forMs));
   }
   throw new Error('There is always something to be done.');
 }

@@ -13,131 +13,131 @@ import { findRental } from '../model/rentals.store.ts';
 
 /** Nobody answers the calls of this world: what happens is what the sweeps do. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness();
+  harness = await createRentalHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const never = new AbortController().signal;
 
 const recovery = () => {
-  const { recover } = createRentalRecovery(reconcileDepsOf(world));
+  const { recover } = createRentalRecovery(reconcileDepsOf(harness));
   return () => recover(never);
 };
 
 const calls = async (rental: Rental): Promise<number> =>
   (
-    await world.rows(
+    await harness.rows(
       `select 1 from outbox where service = 'Rental' and payload ->> 'rentalId' = '${rental.id}'`,
     )
   ).length;
 
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
 /** Ended, with its access cut: what is left is not urgent. */
 async function cutByHand(tenant: Tenant, rental: Rental): Promise<void> {
   await end(tenant, rental);
-  await reconcileRental(reconcileDepsOf(world), rental.orgId, rental.id, never);
+  await reconcileRental(reconcileDepsOf(harness), rental.orgId, rental.id, never);
 }
 
 describe('a rental that nobody works on', () => {
   it('is called for again once in a while, by one of those who sweep', async () => {
-    const tenant = await world.tenant();
-    const rental = await world.rent(tenant, 'live');
+    const tenant = await harness.tenant();
+    const rental = await harness.rent(tenant, 'live');
     expect(await calls(rental)).toBe(1);
-    await enqueueDueRentals(world.db, 100, { log: quiet });
+    await enqueueDueRentals(harness.db, 100, { log: quiet });
     expect(await calls(rental)).toBe(1);
-    await world.advance(21_000);
-    await Promise.all(Array.from({ length: 4 }, () => enqueueDueRentals(world.db, 100, { log: quiet })));
+    await harness.advance(21_000);
+    await Promise.all(Array.from({ length: 4 }, () => enqueueDueRentals(harness.db, 100, { log: quiet })));
     expect(await calls(rental)).toBe(2);
     await end(tenant, rental);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   it('is driven by a worker itself when it was called for in vain, and is not touched before', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const recover = recovery();
     await cutByHand(tenant, rental);
-    const status = async () => (await findRental(world.db, rental.orgId, rental.id))?.status;
-    await world.advance(30_000);
-    await enqueueDueRentals(world.db, 100, { log: quiet });
+    const status = async () => (await findRental(harness.db, rental.orgId, rental.id))?.status;
+    await harness.advance(30_000);
+    await enqueueDueRentals(harness.db, 100, { log: quiet });
     expect(await recover()).toBe(0);
     let turns = 0;
     while ((await status()) !== 'Terminated' && turns < 20) {
       turns += 1;
-      await world.advance(30_000);
-      await enqueueDueRentals(world.db, 100, { log: quiet });
+      await harness.advance(30_000);
+      await enqueueDueRentals(harness.db, 100, { log: quiet });
       await recover();
     }
     expect(await status()).toBe('Terminated');
     expect(turns).toBeLessThan(10);
-    expect(await world.breaks()).toEqual([]);
+    expect(await harness.breaks()).toEqual([]);
   });
 
   describe(poisonedLoop('call for due rentals'), () => {
     it.each<Poison>(['throws', 'times out'])('whose call %s stops no call for others', async (how) => {
-      const [bad, good] = [await world.tenant(), await world.tenant()];
-      const rentals = [await world.rent(bad, 'live'), await world.rent(good, 'live')] as const;
-      await world.advance(21_000);
-      const removeFault = await poisonRows(world.database, {
+      const [bad, good] = [await harness.tenant(), await harness.tenant()];
+      const rentals = [await harness.rent(bad, 'live'), await harness.rent(good, 'live')] as const;
+      await harness.advance(21_000);
+      const removeFault = await poisonRows(harness.database, {
         table: 'outbox',
         when: `new.org_id = '${toUuid(bad.orgId)}'`,
         how,
       });
-      await enqueueDueRentals(world.db, 100, { log: quiet });
+      await enqueueDueRentals(harness.db, 100, { log: quiet });
       await removeFault();
       expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
-      await world.advance(60_000);
-      await enqueueDueRentals(world.db, 100, { log: quiet });
+      await harness.advance(60_000);
+      await enqueueDueRentals(harness.db, 100, { log: quiet });
       expect(await calls(rentals[0])).toBe(2);
       for (const [tenant, rental] of [
         [bad, rentals[0]],
         [good, rentals[1]],
       ] as const) {
         await end(tenant, rental);
-        await reconcileUntil(world, rental, { until: 'Terminated' });
+        await reconcileUntil(harness, rental, { until: 'Terminated' });
       }
     });
   });
 
   describe(poisonedLoop('repair late rentals'), () => {
     it('is called for when it is late though another rental cannot be read', async () => {
-      const tenant = await world.tenant();
-      const rentals = [await world.rent(tenant, 'live'), await world.rent(tenant, 'live')] as const;
-      const late = `deadline_at = '${new Date(world.clock.nowMs() - 1).toISOString()}'`;
-      const client = await world.database.connect();
+      const tenant = await harness.tenant();
+      const rentals = [await harness.rent(tenant, 'live'), await harness.rent(tenant, 'live')] as const;
+      const late = `deadline_at = '${new Date(harness.clock.nowMs() - 1).toISOString()}'`;
+      const client = await harness.database.connect();
       const ids = rentals.map(({ wireId }) => wireId);
       await client.query(`update rentals set ${late} where wire_id = any ($1)`, [ids]);
       await client.query(`update rentals set disk_price = '{"unreadable": true}' where wire_id = $1`, [
         ids[0],
       ]);
-      expect(await createInventoryReconciler(world).repairLate()).toBe(1);
+      expect(await createInventoryReconciler(harness).repairLate()).toBe(1);
       expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
       await client.query(`update rentals set disk_price = null where wire_id = $1`, [ids[0]]);
       await client.end();
       for (const rental of rentals) {
         await end(tenant, rental);
-        await reconcileUntil(world, rental, { until: 'Terminated' });
+        await reconcileUntil(harness, rental, { until: 'Terminated' });
       }
     });
 
     it.each<Poison>(['throws', 'times out'])(
       'whose call %s stops no call for another late rental',
       async (how) => {
-        const [bad, good] = [await world.tenant(), await world.tenant()];
-        const rentals = [await world.rent(bad, 'live'), await world.rent(good, 'live')] as const;
-        const late = `deadline_at = '${new Date(world.clock.nowMs() - 1).toISOString()}'`;
-        await world.rows(
+        const [bad, good] = [await harness.tenant(), await harness.tenant()];
+        const rentals = [await harness.rent(bad, 'live'), await harness.rent(good, 'live')] as const;
+        const late = `deadline_at = '${new Date(harness.clock.nowMs() - 1).toISOString()}'`;
+        await harness.rows(
           `update rentals set ${late} where wire_id in (${rentals.map(({ wireId }) => wireId).join()})`,
         );
         const when = `new.org_id = '${toUuid(bad.orgId)}'`;
-        const removeFault = await poisonRows(world.database, { table: 'outbox', when, how });
-        expect(await createInventoryReconciler(world).repairLate()).toBe(1);
+        const removeFault = await poisonRows(harness.database, { table: 'outbox', when, how });
+        expect(await createInventoryReconciler(harness).repairLate()).toBe(1);
         await removeFault();
         expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
         for (const [tenant, rental] of [
@@ -145,57 +145,57 @@ describe('a rental that nobody works on', () => {
           [good, rentals[1]],
         ] as const) {
           await end(tenant, rental);
-          await reconcileUntil(world, rental, { until: 'Terminated' });
+          await reconcileUntil(harness, rental, { until: 'Terminated' });
         }
       },
     );
   });
 
   it('has its access cut within the promised time though the first attempt to cut it fails', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const recover = recovery();
     const cutAt = async () =>
-      (await listMachines(world.db, rental.orgId, rental.id, 'all')).map((machine) => machine.cutAt)[0] ??
+      (await listMachines(harness.db, rental.orgId, rental.id, 'all')).map((machine) => machine.cutAt)[0] ??
       null;
-    const endedAtMs = world.clock.nowMs();
+    const endedAtMs = harness.clock.nowMs();
     await end(tenant, rental);
-    const removeFault = await poisonRows(world.database, { table: 'rental_machines', when: 'true' });
+    const removeFault = await poisonRows(harness.database, { table: 'rental_machines', when: 'true' });
     let attempts = 0;
     for (let second = 0; second < 30 && attempts === 0; second += 1) {
-      await world.advance(1_000);
+      await harness.advance(1_000);
       attempts += await recover();
     }
     expect(await cutAt()).toBeNull();
     await removeFault();
     for (let second = 0; second < 30 && (await cutAt()) === null; second += 1) {
-      await world.advance(1_000);
+      await harness.advance(1_000);
       await recover();
     }
     const lateMs = ((await cutAt())?.getTime() ?? Infinity) - endedAtMs;
     expect(lateMs).toBeLessThanOrEqual(5_000);
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
   describe(poisonedLoop('recover stuck rentals'), () => {
     it.each<Poison>(['throws', 'times out'])(
       'whose write %s does not delay the cut of access to another rental, and is cut off after the cause is gone',
       async (how) => {
-        const tenant = await world.tenant();
+        const tenant = await harness.tenant();
         const [bad, good] = [
-          await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }),
-          await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }),
+          await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' }),
+          await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' }),
         ];
         const isCut = async ({ orgId, id }: Rental) =>
-          (await listMachines(world.db, orgId, id, 'all')).every(({ cutAt }) => cutAt !== null);
+          (await listMachines(harness.db, orgId, id, 'all')).every(({ cutAt }) => cutAt !== null);
         const when = `new.rental_id = '${toUuid(bad.id)}'`;
         await end(tenant, bad);
         await end(tenant, good);
-        const removeFault = await poisonRows(world.database, { table: 'rental_machines', when, how });
+        const removeFault = await poisonRows(harness.database, { table: 'rental_machines', when, how });
         const recover = recovery();
         const until = async (rental: Rental, mostSeconds: number) => {
           for (let second = 0; second < mostSeconds && !(await isCut(rental)); second += 1) {
-            await world.advance(1_000);
+            await harness.advance(1_000);
             await recover();
           }
         };
@@ -204,37 +204,39 @@ describe('a rental that nobody works on', () => {
         await removeFault();
         await until(bad, 60);
         expect(await isCut(bad)).toBe(true);
-        for (const rental of [bad, good]) await reconcileUntil(world, rental, { until: 'Terminated' });
+        for (const rental of [bad, good]) await reconcileUntil(harness, rental, { until: 'Terminated' });
       },
     );
 
     it('has its access cut within seconds while eight others cannot be worked on at all', async () => {
-      const tenant = await world.tenant();
+      const tenant = await harness.tenant();
       const poisoned: Rental[] = [];
       for (let nth = 0; nth < 8; nth += 1) {
-        poisoned.push(await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }));
+        poisoned.push(
+          await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' }),
+        );
       }
-      const ninth = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-      const client = await world.database.connect();
+      const ninth = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
+      const client = await harness.database.connect();
       const ids = poisoned.map(({ wireId }) => wireId);
       await client.query(
         `update rentals set disk_price = '{"unreadable": true}', next_action_at = $2, deadline_at = $2
           where wire_id = any ($1)`,
-        [ids, new Date(world.clock.nowMs() - 3_600_000)],
+        [ids, new Date(harness.clock.nowMs() - 3_600_000)],
       );
       await end(tenant, ninth);
       const workers = [recovery(), recovery()];
       let seconds = 0;
       const isCut = async () =>
-        (await listMachines(world.db, ninth.orgId, ninth.id, 'all')).every(({ cutAt }) => cutAt !== null);
+        (await listMachines(harness.db, ninth.orgId, ninth.id, 'all')).every(({ cutAt }) => cutAt !== null);
       while (!(await isCut()) && seconds < 60) {
         seconds += 2;
-        await world.advance(2_000);
-        await enqueueDueRentals(world.db, 100, { log: quiet }).catch(() => undefined);
+        await harness.advance(2_000);
+        await enqueueDueRentals(harness.db, 100, { log: quiet }).catch(() => undefined);
         await Promise.all(workers.map((recover) => recover()));
       }
       expect(seconds).toBeLessThan(10);
-      const failing = await world.rows<{ failures: number }>(
+      const failing = await harness.rows<{ failures: number }>(
         `select failures from loop_items where loop = 'recover stuck rentals' and failures > 0`,
       );
       expect(failing).toHaveLength(8);

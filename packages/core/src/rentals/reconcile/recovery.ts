@@ -73,8 +73,8 @@ export interface RentalRecovery {
  * stuck behind one that was pinned to a worker which never returns. A rental is claimed by one worker, has its own deadline,
  * and is postponed after a failure, so that failing rentals do not hold back the others.
  */
-export function createRentalRecovery(parts: ReconcileDeps): RentalRecovery {
-  const { db, clock, log } = parts;
+export function createRentalRecovery(deps: ReconcileDeps): RentalRecovery {
+  const { db, clock, log } = deps;
   const runner = createItemRunner(recoveryLoop, { clock, log, db, claims: true });
   return {
     async recover(signal) {
@@ -95,7 +95,7 @@ export function createRentalRecovery(parts: ReconcileDeps): RentalRecovery {
       recoveredCounter.add(found.length);
       await runner.run(found, {
         key: ({ id }) => toUuid(id),
-        work: (rental, ends) => reconcileRounds(parts, rental, ends),
+        work: (rental, ends) => reconcileRounds(deps, rental, ends),
         signal,
         // Slow rentals keep their slots; the next round runs beside them.
         patienceMs: 1_000,
@@ -106,13 +106,13 @@ export function createRentalRecovery(parts: ReconcileDeps): RentalRecovery {
 }
 
 async function reconcileRounds(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
   signal: AbortSignal,
 ): Promise<void> {
-  parts.log.warn({ rentalId: id }, 'no handler works on a rental, so this worker does');
+  deps.log.warn({ rentalId: id }, 'no handler works on a rental, so this worker does');
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round += 1) {
-    const { kind } = await reconcileRental(parts, orgId, id, signal);
+    const { kind } = await reconcileRental(deps, orgId, id, signal);
     if (kind !== 'again') return;
   }
 }

@@ -23,12 +23,12 @@ const names = testNames();
 const service = names.restateService(rentalObject.service);
 const ingress = createRestateIngress({ url: restate.ingressUrl });
 
-let world: RentalHarness;
+let harness: RentalHarness;
 let endpoint: RestateEndpoint;
 let deploymentId: string;
 beforeAll(async () => {
-  world = await createRentalHarness();
-  const workflow = createRentalWorkflow({ ...reconcileDepsOf(world), service });
+  harness = await createRentalHarness();
+  const workflow = createRentalWorkflow({ ...reconcileDepsOf(harness), service });
   endpoint = await createRestateEndpoint({
     services: [workflow],
     identityKeys: [restate.identityPublicKey],
@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await unregisterDeployment(deploymentId);
   await endpoint.close();
-  await world.drop();
+  await harness.drop();
 });
 
 /** Half of what it would take without anybody looking: a machine that does much else has time for it too. */
@@ -64,15 +64,15 @@ const drive = (rental: Rental): Promise<unknown> =>
   });
 
 it('an end is carried out at once, also while the next thing that is due is waited for', async () => {
-  const tenant = await world.tenant();
-  const rental = await startRunningRental(world, tenant, { ttlSeconds: 60 });
-  const { nextActionAt } = (await viewOf(world, rental)).rental;
+  const tenant = await harness.tenant();
+  const rental = await startRunningRental(harness, tenant, { ttlSeconds: 60 });
+  const { nextActionAt } = (await viewOf(harness, rental)).rental;
   await drive(rental);
   await eventually({ what: 'somebody to wait for its end', timeoutMs }, async () => {
-    const { rental: now } = await viewOf(world, rental);
+    const { rental: now } = await viewOf(harness, rental);
     return now.nextActionAt?.getTime() !== nextActionAt?.getTime();
   });
-  await world.run((tx) =>
+  await harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, {
       reason: 'done',
       actor: tenant.call('live').cause.actor,
@@ -80,9 +80,9 @@ it('an end is carried out at once, also while the next thing that is due is wait
   );
   await drive(rental);
   await eventually({ what: 'its access to be cut', timeoutMs }, async () => {
-    const [machine] = await listMachines(world.db, tenant.orgId, rental.id, 'all');
+    const [machine] = await listMachines(harness.db, tenant.orgId, rental.id, 'all');
     return machine !== undefined && machine.cutAt !== null;
   });
-  const [machine] = await listMachines(world.db, tenant.orgId, rental.id, 'all');
+  const [machine] = await listMachines(harness.db, tenant.orgId, rental.id, 'all');
   expect(machine).toMatchObject({ state: 'doomed' });
 });

@@ -23,13 +23,13 @@ import { findRental } from '../model/rentals.store.ts';
 
 /** Removals whose engine does not answer, driven as a worker and Restate do it, on a clock that the test moves. */
 
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalHarness({ lookEveryMs: DAY_MS });
+  harness = await createRentalHarness({ lookEveryMs: DAY_MS });
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await world.breaks()).toEqual([]);
+  expect(await harness.breaks()).toEqual([]);
 });
 
 const never = new AbortController().signal;
@@ -41,25 +41,25 @@ interface Work {
 }
 
 /** Runs the sweep every `stepMs` and one handler for each command, for `forMs` of the test's clock. */
-async function work(forMs: number, stepMs = 5 * SECOND_MS, parts = reconcileDepsOf(world)): Promise<Work> {
+async function work(forMs: number, stepMs = 5 * SECOND_MS, deps = reconcileDepsOf(harness)): Promise<Work> {
   const done: Work = { rounds: 0, sleeps: 0, statements: 0 };
-  const untilMs = world.clock.nowMs() + forMs;
+  const untilMs = harness.clock.nowMs() + forMs;
   const handler = (orgId: Rental['orgId'], id: Rental['id']): Promise<string> =>
     reconcileUntilIdle({
       round: async () => {
         done.rounds += 1;
-        return reconcileRental(parts, orgId, id, never);
+        return reconcileRental(deps, orgId, id, never);
       },
       sleep: async (ms) => {
-        if (world.clock.nowMs() >= untilMs) throw new Error('The time of the measurement is over.');
+        if (harness.clock.nowMs() >= untilMs) throw new Error('The time of the measurement is over.');
         done.sleeps += 1;
-        await world.clock.advance(ms);
+        await harness.clock.advance(ms);
       },
     });
-  while (world.clock.nowMs() < untilMs) {
-    await world.clock.advance(stepMs);
-    await enqueueDueRentals(world.db, 100, { log: quiet });
-    const called = await world.rows<{ rental_id: string; org_id: string }>(
+  while (harness.clock.nowMs() < untilMs) {
+    await harness.clock.advance(stepMs);
+    await enqueueDueRentals(harness.db, 100, { log: quiet });
+    const called = await harness.rows<{ rental_id: string; org_id: string }>(
       `with taken as (delete from outbox where kind = 'command' and service = 'Rental' returning object_key, org_id)
        select distinct object_key as rental_id, org_id from taken`,
     );
@@ -75,13 +75,13 @@ async function work(forMs: number, stepMs = 5 * SECOND_MS, parts = reconcileDeps
 /** Looks as the fleet's observer does, until it has found the engine silent. */
 async function watchFor(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10 * SECOND_MS) {
-    await world.clock.advance(10 * SECOND_MS);
-    await world.watch();
+    await harness.clock.advance(10 * SECOND_MS);
+    await harness.watch();
   }
 }
 
 const end = (tenant: Tenant, rental: Rental) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
@@ -92,7 +92,7 @@ function heldParts() {
     throw new DriverError('unavailable', 'The database was restored.');
   };
   const drivers: RentalHarness['drivers'] = async (clusterId) => {
-    const driver = await world.drivers(clusterId);
+    const driver = await harness.drivers(clusterId);
     return new Proxy(driver, {
       get(target, name) {
         if (held.is && (name === 'cutAccess' || name === 'terminate')) return refuse;
@@ -102,18 +102,18 @@ function heldParts() {
     });
   };
   const hold = { isHeld: () => held.is, heldUntil: () => held.until };
-  return { held, parts: reconcileDepsOf(world, { drivers, hold }) };
+  return { held, parts: reconcileDepsOf(harness, { drivers, hold }) };
 }
 
-const statusOf = async (rental: Rental) => (await findRental(world.db, rental.orgId, rental.id))?.status;
+const statusOf = async (rental: Rental) => (await findRental(harness.db, rental.orgId, rental.id))?.status;
 
 describe('a removal on a cluster that does not answer', () => {
   it('costs a handful of statements a minute, calls no engine, and resumes when the cluster answers', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-    const reconciler = createInventoryReconciler(world);
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
+    const reconciler = createInventoryReconciler(harness);
     await compareAll(reconciler);
-    const { controls } = world.engines.live;
+    const { controls } = harness.engines.live;
     controls.silenceEngine();
     await watchFor(2 * MINUTE_MS);
     await compareAll(reconciler);
@@ -135,13 +135,13 @@ describe('a removal on a cluster that does not answer', () => {
 
 describe('a removal that its engine refuses', () => {
   it('is retried with a growing interval that reaches ten minutes', async () => {
-    const tenant = await world.tenant();
-    await world.watch();
+    const tenant = await harness.tenant();
+    await harness.watch();
     const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': String(DAY_MS) };
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'test', { tags }), {
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'test', { tags }), {
       until: 'Running',
     });
-    await world.run((tx) =>
+    await harness.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, {
         reason: 'done',
         actor: tenant.call('test').cause.actor,
@@ -151,33 +151,33 @@ describe('a removal that its engine refuses', () => {
     const steady = await work(20 * MINUTE_MS);
     expect(steady.sleeps).toBe(0);
     expect(steady.rounds).toBeLessThanOrEqual(10);
-    const [machine] = await listMachines(world.db, rental.orgId, rental.id);
+    const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
     expect(machine?.cutAt).not.toBeNull();
     expect(machine?.lastError).not.toBeNull();
-    await world.clock.advance(DAY_MS);
-    await world.watch();
-    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await harness.clock.advance(DAY_MS);
+    await harness.watch();
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 });
 
 describe('a removal that is held because the database is not known to be the newest state', () => {
   it('counts as neither tried nor late, and its node is not quarantined when it is tried afterwards', async () => {
-    const tenant = await world.tenant();
-    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const tenant = await harness.tenant();
+    const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const { held, parts } = heldParts();
     const machine = async () => {
-      const [found] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+      const [found] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
       return found ?? expect.fail('There is no machine.');
     };
-    const nodeStatus = async () => (await findNode(world.db, (await machine()).nodeId))?.status;
+    const nodeStatus = async () => (await findNode(harness.db, (await machine()).nodeId))?.status;
     await end(tenant, rental);
     await work(30 * MINUTE_MS, 15 * SECOND_MS, parts);
     expect(await machine()).toMatchObject({ tries: 0, lastError: null });
     expect(await nodeStatus()).toBe('node_ready');
 
     held.is = false;
-    held.until = world.clock.now();
-    const { controls } = world.engines.live;
+    held.until = harness.clock.now();
+    const { controls } = harness.engines.live;
     controls.silenceEngine();
     await work(MINUTE_MS, SECOND_MS, parts);
     expect((await machine()).tries).toBeGreaterThan(0);

@@ -60,44 +60,44 @@ function nextCheckMs(machine: RentalMachine, why: MachineNotUsable, policy: Rent
 }
 
 export async function verifyMachine(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   let proof: VerifiedAccess;
   try {
-    const driver = await parts.drivers(machine.clusterId);
-    const options = { what: 'Proving a machine', timeoutMs: parts.policy.callTimeoutMs, signal };
-    proof = await callEngine(parts, view.rental, options, (end) => verifyAccess(parts, machine, driver, end));
+    const driver = await deps.drivers(machine.clusterId);
+    const options = { what: 'Proving a machine', timeoutMs: deps.policy.callTimeoutMs, signal };
+    proof = await callEngine(deps, view.rental, options, (end) => verifyAccess(deps, machine, driver, end));
   } catch (error) {
     if (error instanceof MachineNotUsable && !error.isFinal) {
-      const afterMs = nextCheckMs(machine, error, parts.policy);
+      const afterMs = nextCheckMs(machine, error, deps.policy);
       const isCounted = !(error instanceof DeployRunning);
-      return scheduleRetry(parts, machine, engineFailureOf(error), { afterMs, isCounted });
+      return scheduleRetry(deps, machine, engineFailureOf(error), { afterMs, isCounted });
     }
     const why = error instanceof MachineNotUsable ? error.message : 'The machine could not be proven usable.';
-    return handleMachineFailure(parts, view, machine, error, why);
+    return handleMachineFailure(deps, view, machine, error, why);
   }
   try {
-    await advanceMachine(parts, view, machine, { state: 'proven', ...proof }, 'open');
+    await advanceMachine(deps, view, machine, { state: 'proven', ...proof }, 'open');
   } catch (error) {
     if (!(error instanceof PrivateAddressTaken)) throw error;
     // The address may be free soon: the machine that has it may be on its way out. If not, the attempt ends at its deadline.
     const { rentalId, externalId, nodeId } = machine;
     const { privateIp } = proof;
-    parts.log.error({ rentalId, externalId, nodeId, privateIp }, 'two machines have one private address');
-    await scheduleRetry(parts, machine, { isFinal: false, message: error.message });
+    deps.log.error({ rentalId, externalId, nodeId, privateIp }, 'two machines have one private address');
+    await scheduleRetry(deps, machine, { isFinal: false, message: error.message });
   }
 }
 
 async function verifyAccess(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   machine: RentalMachine,
   driver: ComputeDriver,
   signal: AbortSignal,
 ): Promise<VerifiedAccess> {
-  const key = unsealVerificationKey(parts, machine);
+  const key = unsealVerificationKey(deps, machine);
   const port = sshPortOf(machine);
   if (key === null || port === null) {
     throw new MachineNotUsable('It cannot be proven: it has no key or no port.', true);
@@ -112,7 +112,7 @@ async function verifyAccess(
     throw new MachineNotUsable('It was made before host keys were known beforehand.', true);
   const guard = driver.guard === undefined ? {} : { guard: driver.guard };
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey, ...guard };
-  const look = await loginUntilDeadline(parts, machine, target, signal);
+  const look = await loginUntilDeadline(deps, machine, target, signal);
   if (look.outcome === 'wrong-host-key')
     throw new MachineNotUsable('The machine shows another host key.', true);
   if (look.outcome === 'refused') throw new LoginRefused(look.detail);
@@ -124,7 +124,7 @@ async function verifyAccess(
   const sold = machine.gpuAddresses.length;
   if (look.gpuCount !== sold) {
     // Fewer may be drivers that are still loading.
-    const isFinal = look.gpuCount > sold || machine.tries >= parts.policy.gpuLooks;
+    const isFinal = look.gpuCount > sold || machine.tries >= deps.policy.gpuLooks;
     throw new MachineNotUsable(`The machine has ${look.gpuCount} GPUs where ${sold} were sold.`, isFinal);
   }
   const privateIp = privateIps[0] ?? null;
@@ -164,13 +164,13 @@ async function describeStarted(
 
 /** Some let somebody in sooner than their engine calls them on, so at first they are asked for a while, and often. */
 async function loginUntilDeadline(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   machine: RentalMachine,
   target: SshTarget,
   signal: AbortSignal,
 ): Promise<ReadinessResult> {
-  const { clock } = parts;
-  const { lookForMs, lookAgainMs } = parts.policy;
+  const { clock } = deps;
+  const { lookForMs, lookAgainMs } = deps.policy;
   const untilMs = clock.monotonicMs() + (machine.tries < FIRST_CHECKS ? lookForMs : 0);
   for (;;) {
     const look = await loginAndCountGpus(target, signal);
@@ -184,31 +184,31 @@ async function loginUntilDeadline(
  * rare; then it was its host's fault, and nothing usable was delivered. What else may befall it the reconciler sees.
  */
 export async function confirmStart(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   let seen: MachineView;
   try {
-    const driver = await parts.drivers(machine.clusterId);
-    const options = { what: 'Seeing a start end', timeoutMs: parts.policy.callTimeoutMs, signal };
-    seen = await callEngine(parts, view.rental, options, (end) => describeStarted(driver, machine, end));
+    const driver = await deps.drivers(machine.clusterId);
+    const options = { what: 'Seeing a start end', timeoutMs: deps.policy.callTimeoutMs, signal };
+    seen = await callEngine(deps, view.rental, options, (end) => describeStarted(driver, machine, end));
   } catch (error) {
     const failure = engineFailureOf(error);
-    if (!failure.isFinal) return scheduleRetry(parts, machine, failure);
-    parts.log.warn(
+    if (!failure.isFinal) return scheduleRetry(deps, machine, failure);
+    deps.log.warn(
       { rentalId: view.rental.id, externalId: machine.externalId, err: error },
       'a start came to nothing',
     );
-    return failUnfinishedStart(parts, view, machine);
+    return failUnfinishedStart(deps, view, machine);
   }
   if (seen.power !== 'on') {
     const failure = { isFinal: false, message: 'Its start has not ended yet.' };
     const isSoon = machine.tries < FREQUENT_CHECKS;
-    return scheduleRetry(parts, machine, failure, isSoon ? { afterMs: parts.policy.pollMs } : {});
+    return scheduleRetry(deps, machine, failure, isSoon ? { afterMs: deps.policy.pollMs } : {});
   }
-  await parts.db.transaction({ name: 'note start', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'note start', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     const same = current === null ? null : findUnchangedMachine(current, machine);
     if (same === null) return;
@@ -220,11 +220,11 @@ export async function confirmStart(
 }
 
 async function failUnfinishedStart(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
 ): Promise<void> {
-  await parts.db.transaction({ name: 'lose start', isolation: 'read committed' }, async (tx) => {
+  await deps.db.transaction({ name: 'lose start', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || !isSameTask(current.rental, view.rental)) return;
     if (findUnchangedMachine(current, machine)?.starting !== true) return;

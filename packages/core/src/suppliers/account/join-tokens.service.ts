@@ -34,17 +34,17 @@ export interface IssuedToken {
 export async function createJoinToken(
   tx: Tx,
   call: CallContext,
-  wish: NewJoinToken,
+  request: NewJoinToken,
   providerId: string,
 ): Promise<IssuedToken> {
   const { key } = await authorizeCaller(tx, call, 'supplier:write');
   const supplier = await requireApprovedSupplier(tx, call.orgId);
-  await requireRegion(tx, providerId, wish.region);
+  await requireRegion(tx, providerId, request.region);
   if ((await countUsableTokens(tx, call.orgId, tx.clock.now())) >= USABLE_TOKENS_MAX) {
     throw new Fault('JOIN_TOKEN_LIMIT_REACHED');
   }
   const { text, sha256 } = mintJoinToken();
-  const token = await insertJoinToken(tx, supplier, { ...wish, sha256, createdBy: key.userId });
+  const token = await insertJoinToken(tx, supplier, { ...request, sha256, createdBy: key.userId });
   const { clusterName, region, maxMachines, expiresAt } = token;
   await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'join_token.created',

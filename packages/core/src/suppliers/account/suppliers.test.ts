@@ -12,7 +12,7 @@ it.each<[ReviewDecision, SupplierStatus, SupplierStatus]>([
   ['reject', 'suspended', 'suspended'],
 ])(
   '%s of one that is %s makes it %s: who was approved once is never as if it had not been',
-  (verdict, from, to) => {
-    expect(statusAfter(from, verdict)).toBe(to);
+  (decision, from, to) => {
+    expect(statusAfter(from, decision)).toBe(to);
   },
 );

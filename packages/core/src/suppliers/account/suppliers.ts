@@ -30,6 +30,6 @@ const statusAfterDecision: Readonly<
   reject: { applied: 'rejected', rejected: 'rejected', suspended: 'suspended', approved: 'suspended' },
 };
 
-export function statusAfter(status: SupplierStatus, verdict: ReviewDecision): SupplierStatus {
-  return statusAfterDecision[verdict][status];
+export function statusAfter(status: SupplierStatus, decision: ReviewDecision): SupplierStatus {
+  return statusAfterDecision[decision][status];
 }

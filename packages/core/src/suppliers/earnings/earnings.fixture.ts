@@ -43,7 +43,7 @@ export interface SupplierMoneyHarness {
   tenant(balanceUsd: number): Promise<{ readonly orgId: OrgId; readonly userId: UserId }>;
   apply(...commands: LedgerCommand[]): Promise<void>;
   /** Opens the meter of something that a tenant rents of a supplier, at this rate and fee. */
-  rent(tenant: OrgId, supplier: OrgId, wish: RentRequest): Promise<Meter>;
+  rent(tenant: OrgId, supplier: OrgId, request: RentRequest): Promise<Meter>;
   change(act: MeterChange, orgId: OrgId): Promise<void>;
   /** Lets time pass, and the meters be posted. */
   pass(ms: number): Promise<void>;

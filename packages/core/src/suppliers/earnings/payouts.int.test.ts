@@ -19,50 +19,55 @@ import { requestPayout, settlePayout } from './payouts.service.ts';
 import { listAllPayouts, listPayouts } from './payouts.store.ts';
 
 const operator = systemAuditContext('operator', 'live');
-let world: SupplierMoneyHarness;
+let harness: SupplierMoneyHarness;
 let supplier: SeededSupplier;
 
 beforeAll(async () => {
-  world = await createSupplierMoneyHarness();
+  harness = await createSupplierMoneyHarness();
 });
 afterAll(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  supplier = await world.supplier();
+  supplier = await harness.supplier();
 });
 
 /** The supplier earned nine dollars in ten hours, at a fee of a tenth. */
 async function earnNine() {
-  const tenant = await world.tenant(100);
-  const meter = await world.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
-  const startedAt = world.clock.nowMs();
-  await world.pass(10 * HOUR_MS);
+  const tenant = await harness.tenant(100);
+  const meter = await harness.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
+  const startedAt = harness.clock.nowMs();
+  await harness.pass(10 * HOUR_MS);
   return { ...tenant, meter, at: (hours: number) => new Date(startedAt + hours * HOUR_MS) };
 }
 
 const ask = (amount: number, call = supplier.call, holdMs = 0): Promise<Payout> =>
-  world.within((tx) => requestPayout(tx, call, usd(amount), { holdMs }));
+  harness.within((tx) => requestPayout(tx, call, usd(amount), { holdMs }));
 const settle = (id: PayoutId, outcome: PayoutOutcome): Promise<Payout> =>
-  world.within((tx) => settlePayout(tx, operator, id, { outcome, reference: 'SEPA 1', reason: 'as agreed' }));
-const account = () => world.account(supplier.orgId);
+  harness.within((tx) =>
+    settlePayout(tx, operator, id, { outcome, reference: 'SEPA 1', reason: 'as agreed' }),
+  );
+const account = () => harness.account(supplier.orgId);
 
 const WEEK_MS = 7 * 24 * HOUR_MS;
 
 /** The payable and the maturing amount of the supplier. */
 async function payable() {
-  const maturing = await sumMaturing(world.db, supplier.orgId, { now: world.clock.now(), holdMs: WEEK_MS });
+  const maturing = await sumMaturing(harness.db, supplier.orgId, {
+    now: harness.clock.now(),
+    holdMs: WEEK_MS,
+  });
   const { balance, held } = await account();
   return { payable: payableAmount({ balance: nanoUsd(balance), held: nanoUsd(held) }, maturing), maturing };
 }
 
 /** Gives a tenant back this much of its newest charge. */
 async function refund(orgId: OrgId, amount: number): Promise<void> {
-  const [source] = await world.rows<{ id: string }>(
+  const [source] = await harness.rows<{ id: string }>(
     `select id from ledger_transfers where org_id = '${toUuid(orgId)}' and kind = 'charge' order by id desc limit 1`,
   );
   if (source === undefined) throw new Error('no charge');
-  await world.apply({
+  await harness.apply({
     do: 'refund',
     orgId,
     mode: 'live',
@@ -82,31 +87,31 @@ describe('a payout', () => {
     expect(await reasonOf(ask(3.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await ask(3);
     expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('is only of what was earned before the holding period', async () => {
     const holdMs = 7 * 24 * HOUR_MS;
     const held = (amount: number) => ask(amount, supplier.call, holdMs);
     const { orgId, meter, at } = await earnNine();
-    await world.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, orgId);
+    await harness.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, orgId);
     await expect(held(0.01)).rejects.toThrow(
       '0.00 USD is payable now. 9.00 USD was earned in the last 7 days',
     );
-    await world.pass(holdMs);
+    await harness.pass(holdMs);
     await earnNine();
     expect(await reasonOf(held(9.01))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await held(9);
     expect(await reasonOf(held(0.01))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('can be asked for only up to matured earnings, less refunds of them; refunds of maturing earnings do not count', async () => {
     const { orgId: tenant, meter, at } = await earnNine();
-    await world.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, tenant);
-    await world.pass(WEEK_MS);
+    await harness.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, tenant);
+    await harness.pass(WEEK_MS);
     const young = await earnNine();
-    await world.change(
+    await harness.change(
       { do: 'close', meterId: young.meter.id, at: young.at(10), rest: 'waived' },
       young.orgId,
     );
@@ -117,50 +122,50 @@ describe('a payout', () => {
     expect(await payable()).toEqual({ payable: usd(4.5), maturing: usd(5.4) });
     expect(await reasonOf(ask(4.51, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await ask(4.5, supplier.call, WEEK_MS);
-    await world.pass(WEEK_MS + HOUR_MS);
+    await harness.pass(WEEK_MS + HOUR_MS);
     await ask(5.4, supplier.call, WEEK_MS);
     expect(await account()).toEqual({ balance: usd(9.9), held: usd(9.9) });
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('can be asked for only up to matured earnings, less matured time that a meter gave back', async () => {
-    const tenant = await world.tenant(1_000);
-    const startedAt = world.clock.nowMs();
-    const meter = await world.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
-    await world.pass(10 * HOUR_MS);
-    await world.pass(WEEK_MS + HOUR_MS);
+    const tenant = await harness.tenant(1_000);
+    const startedAt = harness.clock.nowMs();
+    const meter = await harness.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
+    await harness.pass(10 * HOUR_MS);
+    await harness.pass(WEEK_MS + HOUR_MS);
     expect(await payable()).toEqual({ payable: usd(9), maturing: usd(0.9 * 169) });
     // The host was gone since the sixth hour: all that matures is given back, and four hours that have matured.
     const at = new Date(startedAt + 6 * HOUR_MS);
-    await world.change({ do: 'pause', meterId: meter.id, at }, tenant.orgId);
+    await harness.change({ do: 'pause', meterId: meter.id, at }, tenant.orgId);
     expect(await payable()).toEqual({ payable: usd(5.4), maturing: usd(0) });
-    await world.change({ do: 'resume', meterId: meter.id, at: world.clock.now() }, tenant.orgId);
-    await world.pass(10 * HOUR_MS);
+    await harness.change({ do: 'resume', meterId: meter.id, at: harness.clock.now() }, tenant.orgId);
+    await harness.pass(10 * HOUR_MS);
     expect(await payable()).toEqual({ payable: usd(5.4), maturing: usd(9) });
     expect(await reasonOf(ask(5.41, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('is never of promotional credit, whoever rents what from whom: a gift does not become cash', async () => {
     const gift = (orgId: OrgId) =>
-      world.apply({ ...grantOf(orgId, usd(1_000)), promo: { priority: 1, expiresAt: null } });
+      harness.apply({ ...grantOf(orgId, usd(1_000)), promo: { priority: 1, expiresAt: null } });
     const rent = (orgId: OrgId) =>
-      reasonOf(world.rent(orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 }));
+      reasonOf(harness.rent(orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 }));
     await gift(supplier.orgId);
     expect(await rent(supplier.orgId)).toBe('INSUFFICIENT_BALANCE');
-    const { orgId: accomplice } = await world.tenant(4);
+    const { orgId: accomplice } = await harness.tenant(4);
     await gift(accomplice);
     expect(await rent(accomplice)).toBe('done');
-    await world.pass(HOUR_MS);
-    await world.pass(2 * HOUR_MS);
+    await harness.pass(HOUR_MS);
+    await harness.pass(2 * HOUR_MS);
     expect(await account()).toEqual({ balance: usd(2.7), held: 0n });
-    const [left] = await world.rows<{ promo: bigint; credit: bigint }>(
+    const [left] = await harness.rows<{ promo: bigint; credit: bigint }>(
       `select sum(balance_nano_usd) filter (where kind = 'promo')::bigint as promo,
               sum(balance_nano_usd) filter (where kind = 'credit')::bigint as credit
          from ledger_accounts where org_id = '${toUuid(accomplice)}' and mode = 'live'`,
     );
     expect(left).toEqual({ promo: usd(1_000), credit: usd(1) });
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('never exceeds what is payable, however many ask at once', async () => {
@@ -179,11 +184,11 @@ describe('a payout', () => {
     expect(await settle(id, 'paid')).toMatchObject({ status: 'paid', reference: 'SEPA 1', amount: usd(6) });
     expect(await account()).toEqual({ balance: usd(3), held: 0n });
     expect(await reasonOf(settle(id, 'rejected'))).toBe('PAYOUT_SETTLED');
-    const transfers = await world.rows(
+    const transfers = await harness.rows(
       `select 1 from ledger_transfers where kind = 'payout' and org_id = '${toUuid(supplier.orgId)}'`,
     );
     expect(transfers).toHaveLength(1);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('settled as paid and as rejected at once is one of both', async () => {
@@ -191,7 +196,7 @@ describe('a payout', () => {
     const { id } = await ask(6);
     const outcomes = await Promise.all([reasonOf(settle(id, 'paid')), reasonOf(settle(id, 'rejected'))]);
     expect(outcomes.toSorted()).toEqual(['PAYOUT_SETTLED', 'done']);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('that is rejected gives back what was set aside', async () => {
@@ -201,49 +206,49 @@ describe('a payout', () => {
     expect(await account()).toEqual({ balance: usd(9), held: 0n });
     expect(await reasonOf(settle(id, 'paid'))).toBe('PAYOUT_SETTLED');
     await ask(9);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('is written down with its money or not at all', async () => {
     await earnNine();
-    const failed = world.within(async (tx) => {
+    const failed = harness.within(async (tx) => {
       await requestPayout(tx, supplier.call, usd(5), { holdMs: 0 });
       throw new Error('the process dies');
     });
     await expect(failed).rejects.toThrow('dies');
     expect(await account()).toEqual({ balance: usd(9), held: 0n });
     const { id } = await ask(5);
-    const unsettled = world.within(async (tx) => {
+    const unsettled = harness.within(async (tx) => {
       await settlePayout(tx, operator, id, { outcome: 'paid', reference: null, reason: 'as agreed' });
       throw new Error('the process dies');
     });
     await expect(unsettled).rejects.toThrow('dies');
     expect(await account()).toEqual({ balance: usd(9), held: usd(5) });
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('that was paid leaves a debt when the time it paid for is given back, which is earned back first', async () => {
     const { orgId, meter, at } = await earnNine();
     await settle((await ask(9)).id, 'paid');
-    await world.change({ do: 'pause', meterId: meter.id, at: at(4) }, orgId);
+    await harness.change({ do: 'pause', meterId: meter.id, at: at(4) }, orgId);
     expect(await account()).toEqual({ balance: negateUsd(usd(5.4)), held: 0n });
     expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    await world.change({ do: 'resume', meterId: meter.id, at: world.clock.now() }, orgId);
-    await world.pass(7 * HOUR_MS);
+    await harness.change({ do: 'resume', meterId: meter.id, at: harness.clock.now() }, orgId);
+    await harness.pass(7 * HOUR_MS);
     expect((await account()).balance).toBe(usd(0.9));
     expect(await reasonOf(ask(1))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await ask(0.9);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 
   it('that waits is paid whole although its time was given back meanwhile', async () => {
     const { orgId, meter, at } = await earnNine();
     const { id } = await ask(9);
-    await world.change({ do: 'close', meterId: meter.id, at: at(2) }, orgId);
+    await harness.change({ do: 'close', meterId: meter.id, at: at(2) }, orgId);
     expect(await account()).toEqual({ balance: usd(1.8), held: usd(9) });
     await settle(id, 'paid');
     expect(await account()).toEqual({ balance: negateUsd(usd(7.2)), held: 0n });
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 });
 
@@ -252,7 +257,7 @@ describe('who asks for a payout', () => {
     await earnNine();
     for (let asked = 0; asked < PAYOUTS_WAITING_MAX; asked += 1) await ask(0.01);
     expect(await reasonOf(ask(0.01))).toBe('PAYOUT_LIMIT_REACHED');
-    const [newest] = await listPayouts(world.db, supplier.orgId, { limit: 1, after: null });
+    const [newest] = await listPayouts(harness.db, supplier.orgId, { limit: 1, after: null });
     if (newest === undefined) throw new Error('no payout');
     await settle(newest.id, 'rejected');
     expect(await reasonOf(ask(0.01))).toBe('done');
@@ -261,17 +266,17 @@ describe('who asks for a payout', () => {
   it('does so with a live key, of a supplier, whose account is not frozen', async () => {
     await earnNine();
     expect(await reasonOf(ask(1, supplier.testCall))).toBe('INSUFFICIENT_SCOPE');
-    const stranger = await world.tenant(1);
-    const callOfStranger = { ...supplier.call, orgId: stranger.orgId };
-    expect(await reasonOf(ask(1, callOfStranger))).toBe('API_KEY_REVOKED');
+    const outsider = await harness.tenant(1);
+    const callOfOutsider = { ...supplier.call, orgId: outsider.orgId };
+    expect(await reasonOf(ask(1, callOfOutsider))).toBe('API_KEY_REVOKED');
     expect(await reasonOf(ask(1))).toBe('done');
-    await world.within((tx) => setFrozen(tx, supplier.orgId, 'live', true));
+    await harness.within((tx) => setFrozen(tx, supplier.orgId, 'live', true));
     expect(await reasonOf(ask(1))).toBe('ACCOUNT_FROZEN');
   });
 
   it('can do so when suspended: what was earned is owed', async () => {
     await earnNine();
-    await world.rows(
+    await harness.rows(
       `update suppliers set status = 'suspended' where org_id = '${toUuid(supplier.orgId)}' returning id`,
     );
     expect(await ask(1)).toMatchObject({ status: 'requested' });
@@ -281,17 +286,17 @@ describe('who asks for a payout', () => {
     await earnNine();
     const [first, second] = [await ask(1), await ask(2)];
     await settle(first.id, 'paid');
-    const own = await listPayouts(world.db, supplier.orgId, { limit: 10, after: null });
+    const own = await listPayouts(harness.db, supplier.orgId, { limit: 10, after: null });
     expect(own.map(({ id, status }) => [id, status])).toEqual([
       [second.id, 'requested'],
       [first.id, 'paid'],
     ]);
-    const other = await world.supplier();
-    expect(await listPayouts(world.db, other.orgId, { limit: 10, after: null })).toEqual([]);
-    const waiting = await listAllPayouts(world.db, { status: 'requested' }, { limit: 100, after: null });
+    const other = await harness.supplier();
+    expect(await listPayouts(harness.db, other.orgId, { limit: 10, after: null })).toEqual([]);
+    const waiting = await listAllPayouts(harness.db, { status: 'requested' }, { limit: 100, after: null });
     expect(waiting.map(({ id }) => id)).toContain(second.id);
     expect(waiting.map(({ id }) => id)).not.toContain(first.id);
-    const before = await listAllPayouts(world.db, { status: null }, { limit: 1, after: second.id });
+    const before = await listAllPayouts(harness.db, { status: null }, { limit: 1, after: second.id });
     expect(before[0]?.id).toBe(first.id);
   });
 });

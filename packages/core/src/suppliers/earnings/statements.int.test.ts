@@ -28,27 +28,27 @@ import { STATEMENT_DELAY_MS } from './statements.ts';
 import { writeDueStatements } from './statements.service.ts';
 import { findStatement, listStatements } from './statements.store.ts';
 
-let world: SupplierMoneyHarness;
+let harness: SupplierMoneyHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
 const march = monthAfter(february);
 
 beforeEach(async () => {
-  world = await createSupplierMoneyHarness();
+  harness = await createSupplierMoneyHarness();
 });
 afterEach(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
-const sweepStatements = (now = world.clock.now()): Promise<number> =>
-  writeDueStatements(databaseWithClock(world.db, now), { log: quiet, limit: 100 });
-const goTo = (at: Date): Promise<void> => world.pass(at.getTime() - world.clock.nowMs());
+const sweepStatements = (now = harness.clock.now()): Promise<number> =>
+  writeDueStatements(databaseWithClock(harness.db, now), { log: quiet, limit: 100 });
+const goTo = (at: Date): Promise<void> => harness.pass(at.getTime() - harness.clock.nowMs());
 const statementsOf = (orgId: Parameters<typeof listStatements>[1]) =>
-  listStatements(world.db, orgId, { limit: 50, after: null });
+  listStatements(harness.db, orgId, { limit: 50, after: null });
 
 describe('a statement', () => {
   it('is written once for each month since the supplier was approved, once its books are closed', async () => {
-    const { orgId } = await world.supplier();
+    const { orgId } = await harness.supplier();
     await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS - 1));
     expect(await sweepStatements()).toBe(0);
     await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS));
@@ -58,7 +58,7 @@ describe('a statement', () => {
   });
 
   it('that was missed is made up for, month after month', async () => {
-    const { orgId } = await world.supplier();
+    const { orgId } = await harness.supplier();
     await goTo(new Date(Date.UTC(2026, 3, 2)));
     while ((await sweepStatements()) > 0);
     expect((await statementsOf(orgId)).map(({ periodStart }) => periodStart)).toEqual([
@@ -66,27 +66,27 @@ describe('a statement', () => {
       february,
       january,
     ]);
-    expect(monthOf(world.clock.now())).toEqual(monthAfter(march));
+    expect(monthOf(harness.clock.now())).toEqual(monthAfter(march));
   });
 
   it('has what the ledger posted in the month by machine, and all of them what was earned', async () => {
-    const { orgId: supplier } = await world.supplier();
-    const { orgId: tenant, userId } = await world.tenant(5_000);
-    const one = await seedInstance(world.db, { tenant, userId, supplier });
-    const two = await seedInstance(world.db, { tenant, userId, supplier });
+    const { orgId: supplier } = await harness.supplier();
+    const { orgId: tenant, userId } = await harness.tenant(5_000);
+    const one = await seedInstance(harness.db, { tenant, userId, supplier });
+    const two = await seedInstance(harness.db, { tenant, userId, supplier });
     const rate = nanoUsd(1_234_567_891n);
     const feePpm = 123_457;
-    const long = await world.rent(tenant, supplier, { rate, feePpm, gpus: 2, causeId: one.causeId });
-    const brief = await world.rent(tenant, supplier, { rate, feePpm, causeId: two.causeId });
-    await world.pass(5 * HOUR_MS + 7);
+    const long = await harness.rent(tenant, supplier, { rate, feePpm, gpus: 2, causeId: one.causeId });
+    const brief = await harness.rent(tenant, supplier, { rate, feePpm, causeId: two.causeId });
+    await harness.pass(5 * HOUR_MS + 7);
     // Found out late: the second machine had died after an hour.
     const diedAt = new Date(TEST_START_MS + HOUR_MS);
-    await world.change({ do: 'close', meterId: brief.id, at: diedAt }, tenant);
+    await harness.change({ do: 'close', meterId: brief.id, at: diedAt }, tenant);
     await goTo(new Date(february.getTime() - 1));
     await goTo(new Date(february.getTime() + 5 * HOUR_MS));
     await sweepStatements();
     const [summary] = await statementsOf(supplier);
-    const statement = summary && (await findStatement(world.db, supplier, summary.id));
+    const statement = summary && (await findStatement(harness.db, supplier, summary.id));
     const lineOf = (nodeId: string) => statement?.lines.find(({ machineId }) => machineId === nodeId);
     const hour = meteredTotal(rate, HOUR_MS);
     const earnedInHour = meteredTotal(supplierRate(rate, ppm(feePpm)), HOUR_MS);
@@ -97,34 +97,34 @@ describe('a statement', () => {
       fee: subtractUsd(hour, earnedInHour),
     });
     expect(lineOf(one.nodeId)?.gpuSeconds).toBe(2 * 744 * 3_600 - 1);
-    await world.change({ do: 'close', meterId: long.id, at: world.clock.now() }, tenant);
+    await harness.change({ do: 'close', meterId: long.id, at: harness.clock.now() }, tenant);
     await goTo(new Date(march.getTime() + 5 * HOUR_MS));
     await sweepStatements();
     const all = await statementsOf(supplier);
     expect(all).toHaveLength(2);
-    const { balance } = await world.account(supplier);
+    const { balance } = await harness.account(supplier);
     expect(all.reduce((sum, { net }) => sum + net, 0n)).toBe(balance);
     // The rentals themselves were planted without a ledger behind them, so only what is asked here is looked at.
-    const drift = await world.drift();
+    const drift = await harness.drift();
     expect(drift.filter((finding) => /^(statement|meter_split|meter_supplier|payout)/.test(finding))).toEqual(
       [],
     );
   });
 
   it('counts a refund in the month in which it was made', async () => {
-    const { orgId: supplier } = await world.supplier();
-    const { orgId: tenant } = await world.tenant(100);
-    const meter = await world.rent(tenant, supplier, { rate: usd(2), feePpm: 250_000 });
-    await world.pass(10 * HOUR_MS);
-    await world.change({ do: 'close', meterId: meter.id, at: world.clock.now() }, tenant);
-    const [charge] = await world.rows<{ id: string; amount: bigint }>(
+    const { orgId: supplier } = await harness.supplier();
+    const { orgId: tenant } = await harness.tenant(100);
+    const meter = await harness.rent(tenant, supplier, { rate: usd(2), feePpm: 250_000 });
+    await harness.pass(10 * HOUR_MS);
+    await harness.change({ do: 'close', meterId: meter.id, at: harness.clock.now() }, tenant);
+    const [charge] = await harness.rows<{ id: string; amount: bigint }>(
       `select id, -amount_nano_usd as amount from ledger_transfers
         where kind = 'charge' and org_id = '${toUuid(tenant)}' order by amount_nano_usd limit 1`,
     );
     if (charge === undefined) throw new Error('no charge');
     await goTo(new Date(february.getTime() + 5 * HOUR_MS));
     await sweepStatements();
-    await world.apply({
+    await harness.apply({
       do: 'refund',
       orgId: tenant,
       mode: 'live',
@@ -140,7 +140,7 @@ describe('a statement', () => {
       { periodStart: february, gross: usd(-4), fee: usd(-1), net: usd(-3) },
       { periodStart: january, gross: usd(20), fee: usd(5), net: usd(15) },
     ]);
-    expect(await world.drift()).toEqual([]);
+    expect(await harness.drift()).toEqual([]);
   });
 });
 
@@ -148,16 +148,16 @@ describe(poisonedLoop('write statements of suppliers'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not stop statements of other suppliers, even if each round writes only one',
     async (how) => {
-      const [bad, good] = [await world.supplier(), await world.supplier()];
+      const [bad, good] = [await harness.supplier(), await harness.supplier()];
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
-      const removeFault = await poisonRows(world.database, { table: 'supplier_statements', when, how });
+      const removeFault = await poisonRows(harness.database, { table: 'supplier_statements', when, how });
       await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS));
-      const one = () => writeDueStatements(world.db, { log: quiet, limit: 1 });
+      const one = () => writeDueStatements(harness.db, { log: quiet, limit: 1 });
       await one();
       await one();
       expect([await statementsOf(bad.orgId), (await statementsOf(good.orgId)).length]).toEqual([[], 1]);
       await removeFault();
-      await goTo(new Date(world.clock.nowMs() + HOUR_MS));
+      await goTo(new Date(harness.clock.nowMs() + HOUR_MS));
       await one();
       expect(await statementsOf(bad.orgId)).toHaveLength(1);
     },
@@ -166,43 +166,43 @@ describe(poisonedLoop('write statements of suppliers'), () => {
 
 describe('earnings', () => {
   it('are of the period that is asked for, and of nobody else', async () => {
-    const [supplier, other] = [await world.supplier(), await world.supplier()];
-    const { orgId: tenant } = await world.tenant(100);
-    await world.rent(tenant, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
-    await world.rent(tenant, other.orgId, { rate: usd(3), feePpm: 100_000 });
-    await world.pass(2 * HOUR_MS);
-    const now = world.clock.now();
+    const [supplier, other] = [await harness.supplier(), await harness.supplier()];
+    const { orgId: tenant } = await harness.tenant(100);
+    await harness.rent(tenant, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
+    await harness.rent(tenant, other.orgId, { rate: usd(3), feePpm: 100_000 });
+    await harness.pass(2 * HOUR_MS);
+    const now = harness.clock.now();
     const earlier = { from: january, until: new Date(now.getTime() - 1) };
-    expect(await sumEarnings(world.db, supplier.orgId, earlier)).toEqual([]);
+    expect(await sumEarnings(harness.db, supplier.orgId, earlier)).toEqual([]);
     const until = { from: january, until: new Date(now.getTime() + 1) };
-    expect(await sumEarnings(world.db, supplier.orgId, until)).toMatchObject([
+    expect(await sumEarnings(harness.db, supplier.orgId, until)).toMatchObject([
       { machineId: null, earned: usd(1.8), fee: usd(0.2), gross: usd(2), gpuMs: BigInt(2 * HOUR_MS) },
     ]);
     const later = { from: new Date(now.getTime() + 1), until: new Date(now.getTime() + 2) };
-    expect(await sumEarnings(world.db, supplier.orgId, later)).toEqual([]);
+    expect(await sumEarnings(harness.db, supplier.orgId, later)).toEqual([]);
   });
 
   it('that are not posted yet are known to the nano-USD', async () => {
-    const { orgId: supplier } = await world.supplier();
-    const { orgId: tenant } = await world.tenant(100);
+    const { orgId: supplier } = await harness.supplier();
+    const { orgId: tenant } = await harness.tenant(100);
     const rate = nanoUsd(999_999_937n);
-    await world.rent(tenant, supplier, { rate, feePpm: 77_777 });
-    await world.pass(HOUR_MS + 11);
-    expect(await sumAccrued(world.db, supplier, world.clock.now())).toBe(0n);
-    await world.clock.advance(1_234_567);
+    await harness.rent(tenant, supplier, { rate, feePpm: 77_777 });
+    await harness.pass(HOUR_MS + 11);
+    expect(await sumAccrued(harness.db, supplier, harness.clock.now())).toBe(0n);
+    await harness.clock.advance(1_234_567);
     const whole = meteredTotal(supplierRate(rate, ppm(77_777)), HOUR_MS + 11 + 1_234_567);
-    const { balance } = await world.account(supplier);
-    expect((await sumAccrued(world.db, supplier, world.clock.now())) + balance).toBe(whole);
+    const { balance } = await harness.account(supplier);
+    expect((await sumAccrued(harness.db, supplier, harness.clock.now())) + balance).toBe(whole);
   });
 
   it('are found by the things of the supplier, however much else its tenants were charged', async () => {
-    const { orgId: supplier } = await world.supplier();
-    const { orgId: tenant, userId } = await world.tenant(100);
-    await world.rent(tenant, supplier, { rate: usd(1), feePpm: 100_000 });
-    await world.pass(2 * HOUR_MS);
-    const until = new Date(world.clock.nowMs() + 1);
-    const { clusterId, nodeIds } = await insertFleet(world.db, { nodes: 1 });
-    await insertRentals(world.db, {
+    const { orgId: supplier } = await harness.supplier();
+    const { orgId: tenant, userId } = await harness.tenant(100);
+    await harness.rent(tenant, supplier, { rate: usd(1), feePpm: 100_000 });
+    await harness.pass(2 * HOUR_MS);
+    const until = new Date(harness.clock.nowMs() + 1);
+    const { clusterId, nodeIds } = await insertFleet(harness.db, { nodes: 1 });
+    await insertRentals(harness.db, {
       orgId: tenant,
       userId,
       clusterId,
@@ -211,9 +211,9 @@ describe('earnings', () => {
       ended: 3_000,
       until,
     });
-    const client = await world.database.connect();
+    const client = await harness.database.connect();
     await client.query('analyze');
-    const sent = await recordStatements(() => sumEarnings(world.db, supplier, { from: january, until }));
+    const sent = await recordStatements(() => sumEarnings(harness.db, supplier, { from: january, until }));
     const plans = await Promise.all(sent.map((statement) => explainGenericPlan(client, statement)));
     await client.end();
     // Planted rentals have no entries, so these stay few and are read as such.

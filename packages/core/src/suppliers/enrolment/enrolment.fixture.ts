@@ -40,7 +40,7 @@ export interface EnrolmentHarness {
   readonly asked: readonly JoinRequest[];
   newSupplier(): Promise<OrgId>;
   newToken(orgId: OrgId, maxMachines?: number): Promise<string>;
-  start(wish: JoinRequest): Promise<Enrolment>;
+  start(request: JoinRequest): Promise<Enrolment>;
   read(orgId: OrgId, id: EnrolmentId): Promise<Enrolment>;
   /** Both of two workers look at once. */
   sweep(): Promise<void>;
@@ -67,7 +67,7 @@ export async function openEnrolmentHarness(
   await insertMarketplaceProvider(db, REGION);
   const reach: EnrolmentHarness['reach'] = (daemon) =>
     connectTrust(daemon, { clock, guard, credentials, credentialRef: 'suppliers' });
-  const parts: EnrolmentDeps = {
+  const deps: EnrolmentDeps = {
     db,
     clock,
     log,
@@ -78,12 +78,12 @@ export async function openEnrolmentHarness(
     providerId: 'marketplace',
     credentialRef: 'suppliers',
   };
-  const sweeps = [new EnrolmentSweep(parts), new EnrolmentSweep(parts)];
+  const sweeps = [new EnrolmentSweep(deps), new EnrolmentSweep(deps)];
   const sync = new FleetSync({ db, clock, log, holder: 'test', drivers, tuning: { beatMs: 250 } });
   sync.start();
-  const start = (wish: JoinRequest): Promise<Enrolment> =>
+  const start = (request: JoinRequest): Promise<Enrolment> =>
     db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
-      startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, wish),
+      startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, request),
     );
   const asked: JoinRequest[] = [];
   const server = await listen(start, asked);
@@ -130,16 +130,16 @@ async function writeCredential(folder: string) {
 
 /** The one route that join.sh needs. */
 async function listen(
-  start: (wish: JoinRequest) => Promise<Enrolment>,
+  start: (request: JoinRequest) => Promise<Enrolment>,
   asked: JoinRequest[],
 ): Promise<Server> {
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => (body += String(chunk)));
     request.on('end', () => {
-      const wish = JSON.parse(body) as JoinRequest;
-      asked.unshift(wish);
-      start(wish).then(
+      const request = JSON.parse(body) as JoinRequest;
+      asked.unshift(request);
+      start(request).then(
         ({ id, stage }) => response.writeHead(202).end(JSON.stringify({ id, stage })),
         (error: unknown) => response.writeHead(403).end(String(error)),
       );

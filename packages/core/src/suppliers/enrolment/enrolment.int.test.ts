@@ -24,15 +24,15 @@ const HOSTS = '198.18.0.0/15';
 
 let database: TestDatabase;
 let supplied: SupplierHosts;
-let world: EnrolmentHarness;
+let harness: EnrolmentHarness;
 
 beforeAll(async () => {
   [database, supplied] = await Promise.all([createTestDatabase(), startSupplierHosts(2)]);
-  world = await openEnrolmentHarness(database.db, [HOSTS]);
+  harness = await openEnrolmentHarness(database.db, [HOSTS]);
 });
 
 afterAll(async () => {
-  await world?.close();
+  await harness?.close();
   await supplied?.[Symbol.asyncDispose]();
   await database?.drop();
 });
@@ -48,10 +48,10 @@ function asOwner(of: SupplierHost, method: string, path: string, body?: object):
   return new Promise((resolve, reject) => {
     const call = request(
       { socketPath: of.socketPath, method, path, headers: { host: 'incus' } },
-      (answer) => {
+      (response) => {
         let text = '';
-        answer.on('data', (chunk) => (text += String(chunk)));
-        answer.on('end', () => resolve((JSON.parse(text) as { metadata: unknown }).metadata));
+        response.on('data', (chunk) => (text += String(chunk)));
+        response.on('end', () => resolve((JSON.parse(text) as { metadata: unknown }).metadata));
       },
     );
     call.on('error', reject);
@@ -61,28 +61,28 @@ function asOwner(of: SupplierHost, method: string, path: string, body?: object):
 
 /** Runs join.sh and answers the enrolment that came of it. */
 async function join(of: SupplierHost, orgId: OrgId, token: string, project: string): Promise<Enrolment> {
-  const output = await of.join({ url: world.url, token, name: 'box', project });
+  const output = await of.join({ url: harness.url, token, name: 'box', project });
   const id = /enr_[0-9A-Z]{26}/.exec(output)?.[0] ?? expect.fail(output);
-  return world.read(orgId, id as Enrolment['id']);
+  return harness.read(orgId, id as Enrolment['id']);
 }
 
 /** Sweeps until it is enrolled or refused. */
 async function outcomeOf(orgId: OrgId, { id }: Enrolment): Promise<Enrolment> {
   return eventually({ what: 'the end of the enrolment', timeoutMs: 90_000, intervalMs: 100 }, async () => {
-    await world.sweep();
-    const now = await world.read(orgId, id);
+    await harness.sweep();
+    const now = await harness.read(orgId, id);
     return (now.stage === 'enrolled' || now.stage === 'refused') && now;
   });
 }
 
 test('two daemons join as two suppliers: trusted for one project, inspected, tested with all GPUs, enrolled', async () => {
-  const orgs = [await world.newSupplier(), await world.newSupplier()];
+  const orgs = [await harness.newSupplier(), await harness.newSupplier()];
   const enrolled = await Promise.all(
     orgs.map(async (orgId, index) => {
-      const token = await world.newToken(orgId);
-      const begun = await join(host(index), orgId, token, 'millrace');
-      expect(begun.stage).toBe('trusting');
-      const ended = await outcomeOf(orgId, begun);
+      const token = await harness.newToken(orgId);
+      const started = await join(host(index), orgId, token, 'millrace');
+      expect(started.stage).toBe('trusting');
+      const ended = await outcomeOf(orgId, started);
       // Running join.sh again changes nothing, and is no second use of the token.
       expect(await join(host(index), orgId, token, 'millrace')).toEqual(ended);
       return ended;
@@ -162,15 +162,15 @@ async function expectNothingElseSeen(of: SupplierHost): Promise<void> {
 function answerTo(of: SupplierHost, method: string, path: string, body?: object): Promise<{ type: string }> {
   const { hostname, port } = new URL(of.url);
   const tls = {
-    ...world.client,
+    ...harness.client,
     ca: readFileSync(of.serverCertificateFile),
     checkServerIdentity: () => undefined,
   };
   return new Promise((resolve, reject) => {
-    const call = secureRequest({ host: hostname, port, method, path, ...tls }, (answer) => {
+    const call = secureRequest({ host: hostname, port, method, path, ...tls }, (response) => {
       let text = '';
-      answer.on('data', (chunk) => (text += String(chunk)));
-      answer.on('end', () => resolve(JSON.parse(text) as { type: string }));
+      response.on('data', (chunk) => (text += String(chunk)));
+      response.on('end', () => resolve(JSON.parse(text) as { type: string }));
     });
     call.on('error', reject);
     call.end(body === undefined ? undefined : JSON.stringify(body));
@@ -178,12 +178,14 @@ function answerTo(of: SupplierHost, method: string, path: string, body?: object)
 }
 
 /** Another supplier who learns where it is, and what it shows, cannot take it over. */
-async function expectJoinedOnce(stranger: OrgId): Promise<void> {
-  const [mine] = world.asked;
-  const token = await world.newToken(stranger);
-  const wish = { ...(mine ?? expect.fail('nothing was asked')), token };
-  await expect(world.start(wish)).rejects.toMatchObject({ reason: 'MACHINE_JOINED_ALREADY' });
-  await expect(world.start({ ...wish, endpoint: 'https://other.example.com:8443' })).rejects.toMatchObject({
+async function expectJoinedOnce(outsider: OrgId): Promise<void> {
+  const [mine] = harness.asked;
+  const token = await harness.newToken(outsider);
+  const request = { ...(mine ?? expect.fail('nothing was asked')), token };
+  await expect(harness.start(request)).rejects.toMatchObject({ reason: 'MACHINE_JOINED_ALREADY' });
+  await expect(
+    harness.start({ ...request, endpoint: 'https://other.example.com:8443' }),
+  ).rejects.toMatchObject({
     reason: 'MACHINE_JOINED_ALREADY',
   });
   const { rows } = await readRows(
@@ -193,30 +195,30 @@ async function expectJoinedOnce(stranger: OrgId): Promise<void> {
 }
 
 test('full trust is refused with the reason, and given back', async () => {
-  const orgId = await world.newSupplier();
+  const orgId = await harness.newSupplier();
   // Its owner runs join.sh, which asks for one project, but had trusted our certificate with everything before.
   await freeHost(1);
   const certificate = ownCertificate();
   await asOwner(host(1), 'POST', '/1.0/certificates', { type: 'client', name: 'all', certificate });
-  const refused = await outcomeOf(orgId, await join(host(1), orgId, await world.newToken(orgId), 'second'));
+  const refused = await outcomeOf(orgId, await join(host(1), orgId, await harness.newToken(orgId), 'second'));
   expect(refused).toMatchObject({ stage: 'refused', clusterId: null, trustToken: null });
   expect(refused.problem).toContain('trusts Millrace with everything');
   expect(await asOwner(host(1), 'GET', '/1.0/certificates')).toEqual([]);
 });
 
 test('a daemon that trusts us for one supplier cannot be joined by another that only knows its address', async () => {
-  const [victim, thief] = [await world.newSupplier(), await world.newSupplier()];
+  const [victim, thief] = [await harness.newSupplier(), await harness.newSupplier()];
   await freeHost(1);
-  const mine = await join(host(1), victim, await world.newToken(victim), 'third');
+  const mine = await join(host(1), victim, await harness.newToken(victim), 'third');
   // The token was redeemed and its worker died before it could write that down; meanwhile its owner withdrew it.
-  const trust = await world.reach(daemonOf(host(1)));
-  await trust.redeem(world.asked[0]?.incusToken ?? '', AbortSignal.timeout(300_000));
+  const trust = await harness.reach(daemonOf(host(1)));
+  await trust.redeem(harness.asked[0]?.incusToken ?? '', AbortSignal.timeout(300_000));
   await trust.close();
   await readRows(`update supplier_machines set stage = 'refused', trust_token = null, next_try_at = null,
                   deadline_at = null where id = (select id from supplier_machines order by id desc limit 1)`);
-  const stolen = await world.start({
-    ...(world.asked[0] ?? expect.fail('nothing was asked')),
-    token: await world.newToken(thief),
+  const stolen = await harness.start({
+    ...(harness.asked[0] ?? expect.fail('nothing was asked')),
+    token: await harness.newToken(thief),
   });
   const refused = await outcomeOf(thief, stolen);
   expect(refused.problem).toContain('does not name the join token');
@@ -224,7 +226,7 @@ test('a daemon that trusts us for one supplier cannot be joined by another that 
 });
 
 test('what a supplier names is not connected to inside, and refused when its time is over', async () => {
-  const orgId = await world.newSupplier();
+  const orgId = await harness.newSupplier();
   let connections = 0;
   const inside = createServer((socket) => {
     connections += 1;
@@ -235,18 +237,18 @@ test('what a supplier names is not connected to inside, and refused when its tim
   const { certificate, fingerprint } = await makeCertificate('inside');
   const incusToken = Buffer.from(JSON.stringify({ fingerprint, secret: 'x' })).toString('base64');
   const { port } = inside.address() as AddressInfo;
-  const token = await world.newToken(orgId);
-  const wish = { token, incusToken, name: 'inside', serverCertificate: certificate };
-  const begun = await world.start({ ...wish, endpoint: `https://localhost:${port}` });
-  await world.sweep();
-  const tried = await world.read(orgId, begun.id);
+  const token = await harness.newToken(orgId);
+  const request = { token, incusToken, name: 'inside', serverCertificate: certificate };
+  const started = await harness.start({ ...request, endpoint: `https://localhost:${port}` });
+  await harness.sweep();
+  const tried = await harness.read(orgId, started.id);
   expect(tried).toMatchObject({ stage: 'trusting', tries: 1 });
   expect(tried.problem).toContain('is not on the public internet');
   expect(tried.trustToken).not.toContain(incusToken);
   // Asking again is the same enrolment, and costs no second use of the token.
-  expect((await world.start({ ...wish, endpoint: `https://LOCALHOST:${port}/` })).id).toBe(begun.id);
+  expect((await harness.start({ ...request, endpoint: `https://LOCALHOST:${port}/` })).id).toBe(started.id);
   await readRows(`update supplier_machines set deadline_at = joined_at where stage = 'trusting'`);
-  const refused = await outcomeOf(orgId, begun);
+  const refused = await outcomeOf(orgId, started);
   expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
   expect(refused.problem).toContain('for as long as is allowed');
   expect(connections).toBe(0);
@@ -266,7 +268,7 @@ async function freeHost(index: number): Promise<void> {
 
 /** The certificate that we show, as a daemon takes it from its owner. */
 function ownCertificate(): string {
-  return world.client.cert
+  return harness.client.cert
     .split('\n')
     .filter((line) => !line.startsWith('-----'))
     .join('');

@@ -68,34 +68,34 @@ const sealContext = (id: EnrolmentId) => ({
 export async function startEnrolment(
   tx: Tx,
   parts: { readonly sealer: Sealer; readonly cause: AuditContext },
-  wish: JoinRequest,
+  request: JoinRequest,
 ): Promise<Enrolment> {
-  const daemon = checkDaemon(wish);
+  const daemon = checkDaemon(request);
   if ('problem' in daemon) throw invalidField([daemon.field], daemon.problem);
   await lockDaemon(tx, daemon);
-  const holder = await findEnrolmentOfDaemon(tx, daemon, hashJoinToken(wish.token));
-  if (holder !== null && (await isSameJoinToken(tx, holder, wish.token))) {
+  const holder = await findEnrolmentOfDaemon(tx, daemon, hashJoinToken(request.token));
+  if (holder !== null && (await isSameJoinToken(tx, holder, request.token))) {
     if (holder.stage === 'trusting') {
-      await requireUsableToken(tx, wish.token);
-      const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(holder.id));
+      await requireUsableToken(tx, request.token);
+      const sealedToken = parts.sealer.seal(request.incusToken, sealContext(holder.id));
       await restartTrusting(tx, holder, { ...daemon, sealedToken });
     }
     return holder;
   }
   // Spent before it is said that somebody has the daemon: who has no token learns nothing.
-  const token = await consumeJoinToken(tx, wish.token);
+  const token = await consumeJoinToken(tx, request.token);
   await requireMachineQuota(tx, token.orgId);
   const id = tx.ids.next('enr');
-  const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(id));
+  const sealedToken = parts.sealer.seal(request.incusToken, sealContext(id));
   const made =
     holder === null
-      ? await insertEnrolment(tx, token, { ...daemon, id, name: wish.name, sealedToken })
+      ? await insertEnrolment(tx, token, { ...daemon, id, name: request.name, sealedToken })
       : null;
   if (made === null) throw new Fault('MACHINE_JOINED_ALREADY');
   await appendAuditEntry(tx, token.orgId, parts.cause, {
     action: 'machine.joining',
     resource: { kind: 'enrolment', id },
-    after: { name: wish.name, endpoint: daemon.endpoint, joinTokenId: token.id },
+    after: { name: request.name, endpoint: daemon.endpoint, joinTokenId: token.id },
   });
   return made;
 }
@@ -148,8 +148,8 @@ export interface ClaimOptions {
 }
 
 /** Takes up what is due, for as long as one try may take. */
-export function claimEnrolments(parts: EnrolmentDeps, options: ClaimOptions): Promise<readonly Enrolment[]> {
-  return parts.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
+export function claimEnrolments(deps: EnrolmentDeps, options: ClaimOptions): Promise<readonly Enrolment[]> {
+  return deps.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
     claimDueEnrolments(tx, { ...options, leaseMs: LEASE_MS }),
   );
 }
@@ -160,22 +160,22 @@ type Outcome =
   | { readonly kind: 'trusted'; readonly settings: Readonly<Record<string, unknown>> };
 
 /** One try at the stage of an enrolment that was taken up. Never throws: what came of it is in its row. */
-export async function advanceEnrolment(parts: EnrolmentDeps, enrolment: Enrolment): Promise<void> {
-  const { db, clock, log } = parts;
+export async function advanceEnrolment(deps: EnrolmentDeps, enrolment: Enrolment): Promise<void> {
+  const { db, clock, log } = deps;
   const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
   try {
     const outcome = await withDeadline(clock, 'Enrolling', ATTEMPT_TIMEOUT_MS, (signal) =>
-      runStage(parts, enrolment, signal),
+      runStage(deps, enrolment, signal),
     ).catch((error: unknown): Outcome => {
       log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
       return retryOutcome(enrolment, textOf(error));
     });
-    await writeOutcome(parts, enrolment, refuseAfterDeadline(enrolment, outcome, db.clock.now())).catch(
+    await writeOutcome(deps, enrolment, refuseAfterDeadline(enrolment, outcome, db.clock.now())).catch(
       (error: unknown) => {
         log.error({ ...facts, err: error }, 'how a machine stands could not be written');
         // A daemon may say what no row can hold: then its time is over some day all the same.
         const unwritten = retryOutcome(enrolment, 'What it says of itself cannot be written down.');
-        return writeOutcome(parts, enrolment, refuseAfterDeadline(enrolment, unwritten, db.clock.now()));
+        return writeOutcome(deps, enrolment, refuseAfterDeadline(enrolment, unwritten, db.clock.now()));
       },
     );
   } catch (error) {
@@ -183,14 +183,14 @@ export async function advanceEnrolment(parts: EnrolmentDeps, enrolment: Enrolmen
   }
 }
 
-function runStage(parts: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+function runStage(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
   switch (enrolment.stage) {
     case 'trusting':
-      return establishTrust(parts, enrolment, signal);
+      return establishTrust(deps, enrolment, signal);
     case 'inspecting':
-      return inspectNode(parts, enrolment);
+      return inspectNode(deps, enrolment);
     case 'testing':
-      return testNode(parts, enrolment, signal);
+      return testNode(deps, enrolment, signal);
     case 'enrolled':
     case 'refused':
     case 'withdrawn':
@@ -216,16 +216,16 @@ function textOf(error: unknown): string {
 }
 
 async function establishTrust(
-  parts: EnrolmentDeps,
+  deps: EnrolmentDeps,
   enrolment: Enrolment,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const trust = await parts.trust(enrolment);
+  const trust = await deps.trust(enrolment);
   try {
-    const refusal = await redeemTrustToken(parts, trust, enrolment, signal);
+    const refusal = await redeemTrustToken(deps, trust, enrolment, signal);
     if (refusal !== null) return { kind: 'refused', problem: refusal };
     const limits = await trust.readLimits(signal);
-    const digest = await findJoinTokenHash(parts.db, enrolment.orgId, enrolment.joinTokenId);
+    const digest = await findJoinTokenHash(deps.db, enrolment.orgId, enrolment.joinTokenId);
     const problem = problemWithTrust(limits, digest);
     if (problem !== null) {
       // What we were given too much of we do not keep. A daemon that does not let go has been told in words.
@@ -275,8 +275,8 @@ async function readClusterAndNode({ db }: EnrolmentDeps, { clusterId }: Enrolmen
   return { cluster, node: node ?? null };
 }
 
-async function inspectNode(parts: EnrolmentDeps, enrolment: Enrolment): Promise<Outcome> {
-  const { cluster, node } = await readClusterAndNode(parts, enrolment);
+async function inspectNode(deps: EnrolmentDeps, enrolment: Enrolment): Promise<Outcome> {
+  const { cluster, node } = await readClusterAndNode(deps, enrolment);
   if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
   if (node === null || node.hardwareReadAt === null) {
     return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
@@ -295,15 +295,15 @@ function toInspectedNode(node: NodeRecord) {
   return { gpuCount: gpus.length, models: gpus.map(({ model }) => model), cpuCount, ramMb, storageGb };
 }
 
-async function testNode(parts: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
-  const { cluster, node } = await readClusterAndNode(parts, enrolment);
+async function testNode(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  const { cluster, node } = await readClusterAndNode(deps, enrolment);
   if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
   if (node === null || node.status !== 'node_ready') {
     return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
   }
-  const driver = await parts.drivers(cluster.id);
+  const driver = await deps.drivers(cluster.id);
   const gpus = presentGpus(node);
-  const { clock, guard } = parts;
+  const { clock, guard } = deps;
   const look = await runSelfTest({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal);
   if (look.outcome !== 'measured') return retryOutcome(enrolment, look.detail);
   const { figures } = look;
@@ -323,10 +323,10 @@ async function testNode(parts: EnrolmentDeps, enrolment: Enrolment, signal: Abor
 /** Thrown to undo what was registered for a row that somebody else changed meanwhile. */
 class EnrolmentChangedError extends Error {}
 
-async function writeOutcome(parts: EnrolmentDeps, enrolment: Enrolment, outcome: Outcome): Promise<void> {
+async function writeOutcome(deps: EnrolmentDeps, enrolment: Enrolment, outcome: Outcome): Promise<void> {
   try {
-    await parts.db.transaction({ name: 'write enrolment', isolation: readCommitted }, async (tx) => {
-      const change = await registerIfTrusted(parts, tx, enrolment, outcome);
+    await deps.db.transaction({ name: 'write enrolment', isolation: readCommitted }, async (tx) => {
+      const change = await registerIfTrusted(deps, tx, enrolment, outcome);
       if (!(await writeEnrolmentChange(tx, enrolment, change))) throw new EnrolmentChangedError();
       if (change.kind === 'again') return;
       if (change.kind === 'refused' && enrolment.clusterId !== null) {
@@ -357,7 +357,7 @@ async function registerIfTrusted(
   }
   const { settings } = outcome;
   const name = `sup-${toUuid(id)}`;
-  const wish = { name, providerId, region, endpoint, credentialRef, settings };
-  const made = await registerSupplierCluster(tx, cause, orgId, wish);
+  const request = { name, providerId, region, endpoint, credentialRef, settings };
+  const made = await registerSupplierCluster(tx, cause, orgId, request);
   return typeof made === 'string' ? { kind: 'inspect', clusterId: made } : { kind: 'refused', ...made };
 }

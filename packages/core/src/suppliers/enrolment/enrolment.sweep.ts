@@ -20,10 +20,10 @@ export class EnrolmentSweep {
 
   readonly #runner: ItemRunner;
 
-  constructor(parts: EnrolmentDeps, options: EnrolmentSlots = defaultSlots) {
-    this.#parts = parts;
+  constructor(deps: EnrolmentDeps, options: EnrolmentSlots = defaultSlots) {
+    this.#parts = deps;
     this.#options = options;
-    const { clock, log } = parts;
+    const { clock, log } = deps;
     this.#runner = createItemRunner({ ...enrolmentLoop, atOnce: options.slots }, { clock, log });
   }
 

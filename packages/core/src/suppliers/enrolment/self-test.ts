@@ -41,22 +41,22 @@ const selfTestSizes = {
 } as const;
 
 export async function runSelfTest(
-  parts: SelfTestDeps,
+  deps: SelfTestDeps,
   subject: SelfTestTarget,
   signal: AbortSignal,
 ): Promise<BenchmarkResult> {
-  const { clock, driver } = parts;
+  const { clock, driver } = deps;
   const key = newReadinessKey();
-  const wish = selfTestSpec(subject, key);
+  const spec = selfTestSpec(subject, key);
   // What an earlier try left has another key in it.
-  await driver.terminate(wish, signal);
+  await driver.terminate(spec, signal);
   try {
-    await driver.create(wish, signal);
-    return await measureUntilReady(parts, wish, key, signal);
+    await driver.create(spec, signal);
+    return await measureUntilReady(deps, spec, key, signal);
   } finally {
     // Also when the time is over: nothing of ours stays on the host.
     await withDeadline(clock, 'Deleting the machine of a self-test', DELETE_MS, (late) =>
-      driver.terminate(wish, late),
+      driver.terminate(spec, late),
     );
   }
 }
@@ -84,7 +84,7 @@ function selfTestSpec({ enrolment, cluster, node, gpus }: SelfTestTarget, key: R
 
 async function measureUntilReady(
   { clock, guard, driver }: SelfTestDeps,
-  wish: MachineSpec,
+  spec: MachineSpec,
   key: ReadinessKey,
   signal: AbortSignal,
 ): Promise<BenchmarkResult> {
@@ -96,9 +96,9 @@ async function measureUntilReady(
   }
 
   async function lookOnce(): Promise<BenchmarkResult> {
-    const view = await driver.describe(wish, signal);
+    const view = await driver.describe(spec, signal);
     if (view === null) return { outcome: 'not-yet', detail: 'The machine of its self-test is gone.' };
-    if (view.power === 'off') await driver.start(wish, signal);
+    if (view.power === 'off') await driver.start(spec, signal);
     const port = view.ports.find(({ internalPort }) => internalPort === SSH_PORT)?.externalPort;
     if (view.address === null || port === undefined) {
       return { outcome: 'not-yet', detail: 'The machine of its self-test has no port for SSH.' };

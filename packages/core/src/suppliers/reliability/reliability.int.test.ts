@@ -34,7 +34,7 @@ import {
 let database: TestDatabase;
 let db: Db;
 let clock: SimulatedClock;
-let parts: ReliabilityDeps;
+let deps: ReliabilityDeps;
 let orgId: OrgId;
 let machine: InsertedMachine;
 let rentals: readonly InsertedRental[];
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const log = createLogger({ name: 'trust', level: 'silent' });
   const ids = createIdSource({ clock, cell: 1 });
   db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 6, clock: hybridClock(clock), ids, log });
-  parts = { db, clock, log };
+  deps = { db, clock, log };
 });
 afterAll(async () => {
   await db.close();
@@ -67,12 +67,12 @@ async function asOwner(text: string, values: readonly unknown[] = []): Promise<v
 
 /** A machine that was enrolled this instant, with everything in the past of the test's clock. */
 async function enrol(org: OrgId): Promise<InsertedMachine> {
-  const planted = await insertSupplierMachine(db, { orgId: org, watchedAt: clock.now() });
+  const inserted = await insertSupplierMachine(db, { orgId: org, watchedAt: clock.now() });
   await asOwner(
     `update supplier_machines set joined_at = $1, enrolled_at = $1, tested_at = $1, tests = $3 where id = $2`,
-    [clock.now(), toUuid(planted.machineId), JSON.stringify(await testsOf(planted))],
+    [clock.now(), toUuid(inserted.machineId), JSON.stringify(await testsOf(inserted))],
   );
-  return planted;
+  return inserted;
 }
 
 async function testsOf({ nodeId }: InsertedMachine): Promise<object> {
@@ -151,7 +151,7 @@ describe(poisonedLoop('measure machines of suppliers'), () => {
     await asOwner(`create or replace function old_measured() returns timestamptz language sql immutable
       as $$ select '${new Date(clock.nowMs() - MINUTE_MS * 30).toISOString()}'::timestamptz $$`);
     const removeFault = await poisonRows(database, { table: 'supplier_machine_trust', when, how });
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     await removeFault();
     expect((await trust()).figures.watchedMs).toBeGreaterThan(0);
     const measured = await readReliability(db, orgId, [bad.machineId]);
@@ -166,7 +166,7 @@ describe('what is measured', () => {
     await pass(HOUR_MS);
     await move('node_ready');
     await pass(2 * HOUR_MS + COMMIT_MARGIN_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     const { figures, uptime, score } = await trust();
     expect(figures).toMatchObject({ watchedMs: 4 * HOUR_MS, upMs: 3 * HOUR_MS });
     expect(uptime).toBe(Math.floor(((3 + 24 * 0.9) / 28) * 1_000_000));
@@ -176,7 +176,7 @@ describe('what is measured', () => {
   it('is nothing while nobody looked, whatever the machine did', async () => {
     await move('node_offline');
     await pass(5 * HOUR_MS, false);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect((await trust()).figures).toMatchObject({ watchedMs: 0, upMs: 0 });
   });
 
@@ -184,12 +184,8 @@ describe('what is measured', () => {
     await pass(MINUTE_MS);
     await fault('start');
     await pass(FIRST_LOOK_MS - MINUTE_MS);
-    await Promise.all([
-      measureMachines(parts, 100),
-      measureMachines(parts, 100),
-      measureMachines(parts, 100),
-    ]);
-    await measureMachines(parts, 100);
+    await Promise.all([measureMachines(deps, 100), measureMachines(deps, 100), measureMachines(deps, 100)]);
+    await measureMachines(deps, 100);
     const first = (await trust()).figures;
     expect(first).toEqual({
       watchedMs: FIRST_LOOK_MS - COMMIT_MARGIN_MS,
@@ -199,7 +195,7 @@ describe('what is measured', () => {
       losses: 0,
     });
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect((await trust()).figures).toMatchObject({
       watchedMs: 2 * FIRST_LOOK_MS - COMMIT_MARGIN_MS,
       failedStarts: 1,
@@ -208,10 +204,10 @@ describe('what is measured', () => {
 
   it('is not lost when it was written down before the look, and committed after it', async () => {
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     await fault('start', COMMIT_MARGIN_MS - 1_000);
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect((await trust()).figures.failedStarts).toBe(1);
   });
 
@@ -219,10 +215,10 @@ describe('what is measured', () => {
     await pass(MINUTE_MS);
     await fault('loss');
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect((await trust()).figures.losses).toBe(1);
     await pass(31 * 24 * HOUR_MS, false);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect((await trust()).figures.losses).toBe(0);
     const days = () =>
       sql<{
@@ -232,13 +228,13 @@ describe('what is measured', () => {
         .then(({ rows }) => Number(rows[0]?.count ?? 0n));
     expect(await days()).toBe(2);
     await clock.advance(60 * 24 * HOUR_MS);
-    await deleteOldReliabilityDays(parts, 1_000);
+    await deleteOldReliabilityDays(deps, 1_000);
     expect(await days()).toBe(1);
   });
 
   it("is its supplier's to read, and nobody else's", async () => {
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     const other = await createTenant(database.db);
     expect((await readReliability(db, other.orgId, [machine.machineId])).size).toBe(0);
     expect(await readMachineHistory(db, other.orgId, machine.nodeId, 10)).toEqual([]);
@@ -256,11 +252,11 @@ describe(poisonedLoop('judge machines of suppliers'), () => {
     }
     const when = `new.id = '${toUuid(bad.nodeId)}'`;
     const removeFault = await poisonRows(database, { table: 'nodes', when, how });
-    expect(await quarantineFaultyMachines(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(deps)).toBe(1);
     await removeFault();
     expect(await status()).toBe('node_quarantined');
     await pass(MINUTE_MS);
-    expect(await quarantineFaultyMachines(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(deps)).toBe(1);
     expect((await findNode(db, bad.nodeId))?.status).toBe('node_quarantined');
   });
 });
@@ -277,11 +273,11 @@ describe('a machine on which starts fail', () => {
     await pass(MINUTE_MS);
     await fault('start', 0, 0);
     await fault('start', 1_000, 1);
-    expect(await quarantineFaultyMachines(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(deps)).toBe(0);
     await fault('start', 2_000, 2);
-    const judged = await Promise.all([quarantineFaultyMachines(parts), quarantineFaultyMachines(parts)]);
+    const judged = await Promise.all([quarantineFaultyMachines(deps), quarantineFaultyMachines(deps)]);
     expect(judged.reduce((sum, taken) => sum + taken)).toBe(1);
-    expect(await quarantineFaultyMachines(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(deps)).toBe(0);
     const node = await findNode(db, machine.nodeId);
     expect(node).toMatchObject({ status: 'node_quarantined', placeable: false });
     expect(node?.statusReason).toContain('3 machines in a row did not come up on it');
@@ -299,21 +295,21 @@ describe('a machine on which starts fail', () => {
     await fault('start', 2_000, 1);
     await start(1_000, 3);
     await fault('start', 0, 2);
-    expect(await quarantineFaultyMachines(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(deps)).toBe(0);
     expect(await status()).toBe('node_ready');
   });
 
   it('is judged anew once an operator has put it back: what was before is forgiven', async () => {
     await failThrice();
-    expect(await quarantineFaultyMachines(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(deps)).toBe(1);
     await pass(MINUTE_MS);
     await move('node_ready', 'operator');
-    expect(await quarantineFaultyMachines(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(deps)).toBe(0);
     expect(await status()).toBe('node_ready');
     await failThrice();
-    expect(await quarantineFaultyMachines(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(deps)).toBe(1);
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect((await trust()).quarantines).toBe(2);
   });
 
@@ -323,16 +319,16 @@ describe('a machine on which starts fail', () => {
       toUuid(machine.machineId),
     ]);
     await failThrice();
-    expect(await quarantineFaultyMachines(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(deps)).toBe(0);
   });
 });
 
 it('a machine that loses two tenants is quarantined, and one that comes and goes all day too', async () => {
   await pass(MINUTE_MS);
   await fault('loss', 0, 0);
-  expect(await quarantineFaultyMachines(parts)).toBe(0);
+  expect(await quarantineFaultyMachines(deps)).toBe(0);
   await fault('loss', 1_000, 1);
-  expect(await quarantineFaultyMachines(parts)).toBe(1);
+  expect(await quarantineFaultyMachines(deps)).toBe(1);
 
   machine = await enrol(orgId);
   for (let outage = 0; outage < 6; outage += 1) {
@@ -342,7 +338,7 @@ it('a machine that loses two tenants is quarantined, and one that comes and goes
     await move('node_ready');
   }
   await pass(FIRST_LOOK_MS);
-  await measureMachines(parts, 100);
+  await measureMachines(deps, 100);
   expect((await findNode(db, machine.nodeId))?.statusReason).toBe('It went offline 6 times within a day.');
 });
 
@@ -354,13 +350,13 @@ describe('a machine whose hardware is another one than was tested', () => {
       toUuid(machine.nodeId),
     ]);
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     const node = await findNode(db, machine.nodeId);
     expect(node?.statusReason).toBe('Its hardware is not what was tested: 8 threads instead of 192.');
     await pass(MINUTE_MS);
     await move('node_ready', 'operator');
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect(await status()).toBe('node_ready');
   });
 
@@ -370,14 +366,14 @@ describe('a machine whose hardware is another one than was tested', () => {
       toUuid(machine.nodeId),
     ]);
     await pass(FIRST_LOOK_MS);
-    await measureMachines(parts, 100);
+    await measureMachines(deps, 100);
     expect(await status()).toBe('node_ready');
   });
 });
 
 it('figures tell machines by stage and by score, and nothing that a supplier wrote', async () => {
   await pass(FIRST_LOOK_MS);
-  await measureMachines(parts, 100);
+  await measureMachines(deps, 100);
   const byStage = await countByStage(db);
   expect(byStage.get('enrolled')).toBeGreaterThan(0);
   const byScore = await countByScore(db);

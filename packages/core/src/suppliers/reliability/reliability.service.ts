@@ -60,8 +60,8 @@ const RECENT_FAULT_MS = 10 * MINUTE_MS;
 const RETENTION_DAYS = 90;
 
 /** Measures those that are due, and judges them. Answers how many there were. */
-export async function measureMachines(parts: ReliabilityDeps, limit: number): Promise<number> {
-  const { db } = parts;
+export async function measureMachines(deps: ReliabilityDeps, limit: number): Promise<number> {
+  const { db } = deps;
   await db.transaction({ name: 'begin trust', isolation: 'read committed' }, (tx) =>
     startMeasuring(tx, limit),
   );
@@ -69,7 +69,7 @@ export async function measureMachines(parts: ReliabilityDeps, limit: number): Pr
     listDueMachines(tx, { measuredBefore: measuredBefore(tx), now: tx.clock.now(), limit }),
   );
   const measured: EnrolmentId[] = [];
-  await createItemRunner(reliabilityLoop, { db, log: parts.log }).runBatch(due, {
+  await createItemRunner(reliabilityLoop, { db, log: deps.log }).runBatch(due, {
     key: (machineId) => toUuid(machineId),
     together: async (machineIds) => {
       const done = await db.transaction({ name: 'measure machines', isolation: 'read committed' }, (tx) =>
@@ -80,8 +80,8 @@ export async function measureMachines(parts: ReliabilityDeps, limit: number): Pr
   });
   if (measured.length > 0) {
     await quarantineCandidates(
-      parts,
-      await readQuarantineCandidates(db, { now: parts.db.clock.now(), machineIds: measured }),
+      deps,
+      await readQuarantineCandidates(db, { now: deps.db.clock.now(), machineIds: measured }),
     );
   }
   return measured.length;
@@ -90,9 +90,9 @@ export async function measureMachines(parts: ReliabilityDeps, limit: number): Pr
 const measuredBefore = (tx: Tx): Date => new Date(tx.clock.nowMs() - COMMIT_MARGIN_MS - MEASURE_EVERY_MS);
 
 /** Judges those on which something went wrong just now. Answers how many were taken out. */
-export async function quarantineFaultyMachines(parts: ReliabilityDeps): Promise<number> {
-  const faultsSince = new Date(parts.db.clock.nowMs() - RECENT_FAULT_MS);
-  return quarantineCandidates(parts, await readQuarantineCandidates(parts.db, { faultsSince }));
+export async function quarantineFaultyMachines(deps: ReliabilityDeps): Promise<number> {
+  const faultsSince = new Date(deps.db.clock.nowMs() - RECENT_FAULT_MS);
+  return quarantineCandidates(deps, await readQuarantineCandidates(deps.db, { faultsSince }));
 }
 
 /** Answers how many days of machines were forgotten. */
@@ -136,23 +136,23 @@ async function measureBatch(tx: Tx, machineIds: readonly EnrolmentId[]): Promise
 }
 
 async function quarantineCandidates(
-  parts: ReliabilityDeps,
+  deps: ReliabilityDeps,
   suspects: readonly QuarantineCandidate[],
 ): Promise<number> {
-  const { db, log } = parts;
+  const { db, log } = deps;
   let taken = 0;
   // A machine that cannot be judged must not keep faulty machines on sale; it is tried again soon.
   await createItemRunner(quarantineLoop, { db, log }).run(suspects, {
     key: ({ machineId }) => toUuid(machineId),
     work: async (suspect) => {
-      const verdict = await db.transaction({ name: 'judge machine', isolation: 'read committed' }, (tx) =>
+      const result = await db.transaction({ name: 'judge machine', isolation: 'read committed' }, (tx) =>
         quarantineIfFaulty(tx, suspect),
       );
-      if (verdict === null) return;
+      if (result === null) return;
       taken += 1;
-      quarantined.add(1, { cause: verdict.cause });
+      quarantined.add(1, { cause: result.cause });
       const { machineId, nodeId } = suspect;
-      log.warn({ machineId, nodeId, cause: verdict.cause }, "a supplier's machine was quarantined");
+      log.warn({ machineId, nodeId, cause: result.cause }, "a supplier's machine was quarantined");
     },
   });
   return taken;
@@ -165,11 +165,11 @@ async function quarantineIfFaulty(tx: Tx, suspect: QuarantineCandidate): Promise
   if (node === null || !isInService(node)) return null;
   const evidence = await readQuarantineEvidence(tx, suspect);
   const difference = hardwareDifference(suspect, node, evidence.inServiceSince);
-  const verdict = decideQuarantine({ ...evidence, difference });
-  if (verdict === null) return null;
-  await quarantineMachine(tx, suspect.nodeId, verdict);
+  const result = decideQuarantine({ ...evidence, difference });
+  if (result === null) return null;
+  await quarantineMachine(tx, suspect.nodeId, result);
   await incrementQuarantines(tx, suspect);
-  return verdict;
+  return result;
 }
 
 function isInService({ status }: NodeRecord): boolean {

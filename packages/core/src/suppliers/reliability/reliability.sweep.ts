@@ -24,20 +24,20 @@ const BATCH = 200;
 const DAYS_DELETE_BATCH = 5_000;
 
 /** What keeps the trust in machines up to date. Several workers may do so at once: each takes what no other has. */
-export function startReliabilityLoops(parts: ReliabilitySweepDeps): readonly Loop[] {
-  const { clock, log } = parts;
+export function startReliabilityLoops(deps: ReliabilitySweepDeps): readonly Loop[] {
+  const { clock, log } = deps;
   const loop = (name: string, idleMs: number, once: () => Promise<boolean>): Loop =>
     startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, async () =>
       (await once()) ? 'busy' : 'idle',
     );
-  const figures = new SupplierMetrics(parts.db);
+  const figures = new SupplierMetrics(deps.db);
   return [
     loop('measure machines of suppliers', MEASURE_EVERY_MS, async () => {
-      const measured = await measureMachines(parts, BATCH);
+      const measured = await measureMachines(deps, BATCH);
       return measured >= BATCH;
     }),
     loop('judge machines of suppliers', QUARANTINE_EVERY_MS, async () => {
-      await quarantineFaultyMachines(parts);
+      await quarantineFaultyMachines(deps);
       return false;
     }),
     loop('tell figures of suppliers', METRICS_EVERY_MS, async () => {
@@ -45,7 +45,7 @@ export function startReliabilityLoops(parts: ReliabilitySweepDeps): readonly Loo
       return false;
     }),
     loop('forget days of machines', DAYS_DELETE_EVERY_MS, async () => {
-      const forgotten = await deleteOldReliabilityDays(parts, DAYS_DELETE_BATCH);
+      const forgotten = await deleteOldReliabilityDays(deps, DAYS_DELETE_BATCH);
       return forgotten >= DAYS_DELETE_BATCH;
     }),
   ];

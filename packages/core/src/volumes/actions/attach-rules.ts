@@ -12,8 +12,8 @@ import type { AttachableRental, Volume, VolumeAction } from '../model/volume.ts'
 
 /** Refuses what the volume's status forbids. Whether it was asked for before is the caller's to see. */
 export function requireVolumeAction(volume: Pick<Volume, 'status'>, action: VolumeAction): void {
-  const verdict = actionDecision(volumeStates, action, volume.status);
-  if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
+  const decision = actionDecision(volumeStates, action, volume.status);
+  if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
 }
 
 /** All that were asked for were found, have storage at all, are in the region, and run. */
@@ -34,6 +34,6 @@ export function requireAttachable(rental: Pick<AttachableRental, 'kind' | 'regio
 
 function requireRentalAction(status: string, action: RentalAction): void {
   // The database knows no status that the contract does not.
-  const verdict = actionDecision(rentalStates, action, status as RentalState);
-  if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
+  const decision = actionDecision(rentalStates, action, status as RentalState);
+  if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
 }

@@ -23,23 +23,23 @@ import {
   type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const clientsOf = (volume: Volume): readonly string[] =>
-  world.backend.volumes.get(toUuid(volume.id))?.clients ?? [];
+  harness.backend.volumes.get(toUuid(volume.id))?.clients ?? [];
 const attach = (tenant: Tenant, volume: Volume, ...rentals: readonly InsertedRental[]) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     attachVolume(tx, tenant.call(), {
       storageVolumeId: volume.wireId,
       rentalIds: rentals.map(({ wireId }) => wireId),
     }),
   );
 const detach = (tenant: Tenant, volume: Volume, ...rentals: readonly InsertedRental[]) =>
-  world.run((tx) =>
+  harness.run((tx) =>
     detachVolume(tx, tenant.call(), {
       storageVolumeId: volume.wireId,
       rentalIds: rentals.map(({ wireId }) => wireId),
@@ -53,18 +53,18 @@ const refusal = async (work: Promise<unknown>): Promise<string | null> =>
 
 describe('attaching', () => {
   it('lets in the machines of all its rentals and nobody else, once for each', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const one = await world.rental(tenant, { addresses: ['10.1.0.1', '10.1.0.2'] });
-    const two = await world.rental(tenant, { addresses: ['10.1.0.3'] });
-    await world.rental(tenant, { addresses: ['10.1.0.4'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const one = await harness.rental(tenant, { addresses: ['10.1.0.1', '10.1.0.2'] });
+    const two = await harness.rental(tenant, { addresses: ['10.1.0.3'] });
+    await harness.rental(tenant, { addresses: ['10.1.0.4'] });
     expect(await attach(tenant, volume, two, one, two)).toEqual([one.wireId, two.wireId]);
     await attach(tenant, volume, one);
-    await world.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.1.0.1', '10.1.0.2', '10.1.0.3']);
-    const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.attached');
+    const told = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.attached');
     expect(told.map(({ data }) => data['rentalIds'])).toEqual([[one.wireId, two.wireId]]);
-    const attached = await readAttachedVolumesOf(world.db, tenant.orgId, [one.id, two.id]);
+    const attached = await readAttachedVolumesOf(harness.db, tenant.orgId, [one.id, two.id]);
     expect(attached.get(one.id)).toEqual([
       {
         wireId: volume.wireId,
@@ -78,16 +78,16 @@ describe('attaching', () => {
   });
 
   it('is all or nothing, and says what is wrong', async () => {
-    const tenant = await world.tenant();
-    const stranger = await world.tenant();
-    const volume = await world.active(tenant);
-    const good = await world.rental(tenant);
-    const foreign = await world.rental(stranger);
-    const machine = await world.rental(tenant, { kind: 'virtual-machine' });
-    const instance = await world.rental(tenant, { kind: 'instance' });
-    const away = await world.rental(tenant, { region: otherRegion });
-    const pending = await world.rental(tenant, { status: 'Pending' });
-    const ending = await world.rental(tenant, { status: 'Terminating' });
+    const tenant = await harness.tenant();
+    const outsider = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const good = await harness.rental(tenant);
+    const foreign = await harness.rental(outsider);
+    const machine = await harness.rental(tenant, { kind: 'virtual-machine' });
+    const instance = await harness.rental(tenant, { kind: 'instance' });
+    const away = await harness.rental(tenant, { region: otherRegion });
+    const pending = await harness.rental(tenant, { status: 'Pending' });
+    const ending = await harness.rental(tenant, { status: 'Terminating' });
     const absent = { ...good, wireId: 7 };
     const below = { ...good, wireId: -5 };
     const huge = { ...good, wireId: Number.MAX_SAFE_INTEGER };
@@ -98,30 +98,30 @@ describe('attaching', () => {
     expect(await refusal(attach(tenant, volume, good, away))).toBe('REGION_MISMATCH');
     expect(await refusal(attach(tenant, volume, good, pending))).toBe('ACTION_IN_PROGRESS');
     expect(await refusal(attach(tenant, volume, good, ending))).not.toBeNull();
-    expect(await refusal(attach(stranger, volume, foreign))).toBe('VOLUME_NOT_FOUND');
+    expect(await refusal(attach(outsider, volume, foreign))).toBe('VOLUME_NOT_FOUND');
     expect(await refusal(attach(tenant, { ...volume, wireId: 2 ** 40 }, good))).toBe('VOLUME_NOT_FOUND');
-    await world.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual([]);
   });
 
   it('to a volume that is not active is refused by its status', async () => {
-    const tenant = await world.tenant();
-    const rental = await world.rental(tenant);
-    const volume = await world.create(tenant);
+    const tenant = await harness.tenant();
+    const rental = await harness.rental(tenant);
+    const volume = await harness.create(tenant);
     expect(await refusal(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
-    await world.settle();
+    await harness.settle();
     await attach(tenant, volume, rental);
     await detach(tenant, volume, rental);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     expect(await refusal(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
   });
 
   it('while the rental ends leaves nothing attached, whoever comes first', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
     for (let round = 0; round < 10; round += 1) {
-      const rental = await world.rental(tenant, { addresses: [`10.1.1.${round + 1}`] });
-      const ending = world.run(async (tx) => {
+      const rental = await harness.rental(tenant, { addresses: [`10.1.1.${round + 1}`] });
+      const ending = harness.run(async (tx) => {
         await tx.kysely
           .updateTable('rentals')
           .set({
@@ -135,7 +135,7 @@ describe('attaching', () => {
         await detachRental(tx, tenant.orgId, rental.id, volumesActor);
       });
       await Promise.all([refusal(attach(tenant, volume, rental)), ending]);
-      const attached = await readAttachedVolumesOf(world.db, tenant.orgId, [rental.id]);
+      const attached = await readAttachedVolumesOf(harness.db, tenant.orgId, [rental.id]);
       expect(attached.size).toBe(0);
     }
   });
@@ -143,120 +143,120 @@ describe('attaching', () => {
 
 describe('detaching', () => {
   it('has the storage server refuse the machines, and leaves the others alone', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const one = await world.rental(tenant, { addresses: ['10.2.0.1'] });
-    const two = await world.rental(tenant, { addresses: ['10.2.0.2'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const one = await harness.rental(tenant, { addresses: ['10.2.0.1'] });
+    const two = await harness.rental(tenant, { addresses: ['10.2.0.2'] });
     await attach(tenant, volume, one, two);
-    await world.settle();
+    await harness.settle();
     expect(await detach(tenant, volume, one)).toEqual([one.wireId]);
-    await world.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.2.0.2']);
     expect(await refusal(detach(tenant, volume, one))).toBe('VOLUME_NOT_ATTACHED');
     expect(await refusal(detach(tenant, volume, one, two))).toBe('VOLUME_NOT_ATTACHED');
   });
 
   it('must come before a deletion, which names who holds the volume', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant);
     await attach(tenant, volume, rental);
-    const refused = world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    const refused = harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     await expect(refused).rejects.toMatchObject({
       reason: 'VOLUME_ATTACHED',
       message: `The volume is attached to rental ${rental.wireId}.`,
     });
     await detach(tenant, volume, rental);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
   });
 
   it('of a rental that has ended is made up for, whoever forgot it', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.2.1.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.2.1.1'] });
     await attach(tenant, volume, rental);
-    await world.settle();
-    await world.onRental(
+    await harness.settle();
+    await harness.onRental(
       rental,
       `status = 'Terminating', task = 'release', task_deadline_at = now(), end_accepted_at = now()`,
     );
-    await world.onMachines(rental, `state = 'doomed', doomed_at = now()`);
-    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
-    await world.clock.advance(30_000);
-    await world.settle();
-    await world.settle();
+    await harness.onMachines(rental, `state = 'doomed', doomed_at = now()`);
+    expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(true);
+    await harness.clock.advance(30_000);
+    await harness.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual([]);
-    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
-    expect((await readAttachedVolumesOf(world.db, tenant.orgId, [rental.id])).size).toBe(0);
+    expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(false);
+    expect((await readAttachedVolumesOf(harness.db, tenant.orgId, [rental.id])).size).toBe(0);
   });
 });
 
 describe('the machines of a rental', () => {
   it('are let in by the addresses that they have now', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.3.0.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.3.0.1'] });
     await attach(tenant, volume, rental);
-    await world.settle();
-    await world.onMachines(rental, `private_ip = '10.3.0.9'`);
-    await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
-    await world.settle();
+    await harness.settle();
+    await harness.onMachines(rental, `private_ip = '10.3.0.9'`);
+    await harness.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.3.0.9']);
-    await world.onMachines(rental, `cut_at = now()`);
-    await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
-    await world.settle();
+    await harness.onMachines(rental, `cut_at = now()`);
+    await harness.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
+    await harness.settle();
     expect(clientsOf(volume)).toEqual([]);
   });
 
   it('that say an address which is none keep nobody else in or out', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.3.2.1'] });
-    const odd = await world.rental(tenant, {
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.3.2.1'] });
+    const odd = await harness.rental(tenant, {
       addresses: ['10.3.2.2', '999.3.2.3', '010.3.2.4', '0.0.0.0', '255.255.255.255', 'fd00::5', '*'],
     });
     await attach(tenant, volume, rental);
     await attach(tenant, volume, odd);
-    await world.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.3.2.1', '10.3.2.2']);
     await detach(tenant, volume, rental);
-    await world.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.3.2.2']);
   });
 
   it('keep their addresses for as long as a silent backend may let them in', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.3.1.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.3.1.1'] });
     await attach(tenant, volume, rental);
-    await world.settle();
-    world.backend.fault = { call: 'all', error: silence() };
-    await world.onMachines(rental, `state = 'doomed', doomed_at = now()`);
-    await world.run((tx) => detachRental(tx, tenant.orgId, rental.id, volumesActor));
-    await world.settle();
-    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
-    world.backend.fault = null;
-    await world.clock.advance(2 * MINUTE_MS);
-    await world.settle();
-    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
+    await harness.settle();
+    harness.backend.fault = { call: 'all', error: silence() };
+    await harness.onMachines(rental, `state = 'doomed', doomed_at = now()`);
+    await harness.run((tx) => detachRental(tx, tenant.orgId, rental.id, volumesActor));
+    await harness.settle();
+    expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(true);
+    harness.backend.fault = null;
+    await harness.clock.advance(2 * MINUTE_MS);
+    await harness.settle();
+    expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(false);
   });
 
   it('of a rental that moved are not held up by those that took their place', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.3.3.1', '10.3.3.2'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.3.3.1', '10.3.3.2'] });
     await attach(tenant, volume, rental);
-    await world.settle();
-    await world.onMachines(
+    await harness.settle();
+    await harness.onMachines(
       rental,
       `state = case position when 1 then 'doomed' else state end,
       doomed_at = case position when 1 then now() end`,
     );
-    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
-    await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
-    await world.settle();
+    expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(true);
+    await harness.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.3.3.2']);
-    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
+    expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(false);
   });
 });
 
@@ -268,7 +268,7 @@ describe('a rental that is ordered with storage', () => {
     wireId: number | null,
     where = region,
   ) =>
-    world.run(async (tx) => {
+    harness.run(async (tx) => {
       const caller = await authorizeCaller(tx, tenant.call(), 'rentals:write');
       await attachAtCreate(
         tx,
@@ -281,42 +281,42 @@ describe('a rental that is ordered with storage', () => {
     });
 
   it('gets a volume that is there, if it is active and near', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { status: 'Pending', addresses: ['10.4.0.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { status: 'Pending', addresses: ['10.4.0.1'] });
     await order(tenant, rental, { isNew: false, id: volume.wireId }, null);
-    await world.settle();
+    await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.4.0.1']);
-    const away = await world.rental(tenant, { status: 'Pending', region: otherRegion });
+    const away = await harness.rental(tenant, { status: 'Pending', region: otherRegion });
     const choice = { isNew: false, id: volume.wireId } as const;
     expect(await refusal(order(tenant, away, choice, null, otherRegion))).toBe('REGION_MISMATCH');
-    expect(await refusal(order(await world.tenant(), rental, choice, null))).toBe('VOLUME_NOT_FOUND');
+    expect(await refusal(order(await harness.tenant(), rental, choice, null))).toBe('VOLUME_NOT_FOUND');
   });
 
   it('gets a new one of any size, that is usable as soon as both are', async () => {
-    const tenant = await world.tenant();
-    const rental = await world.rental(tenant, { status: 'Pending', addresses: ['10.4.1.1'] });
+    const tenant = await harness.tenant();
+    const rental = await harness.rental(tenant, { status: 'Pending', addresses: ['10.4.1.1'] });
     const choice = { isNew: true, label: 'fresh', sizeInGb: 300 } as const;
     await order(tenant, rental, choice, 1_000_000_007);
-    await world.settle();
-    const volume = await world.read({ orgId: tenant.orgId, mode: 'live', wireId: 1_000_000_007 });
+    await harness.settle();
+    const volume = await harness.read({ orgId: tenant.orgId, mode: 'live', wireId: 1_000_000_007 });
     expect(volume).toMatchObject({ status: 'active', sizeGb: 300, label: 'fresh' });
     expect(volume === null ? [] : clientsOf(volume)).toEqual(['10.4.1.1']);
   });
 
   it('needs the right to have volumes, and the money for it', async () => {
-    const tenant = await world.tenant();
-    const rental = await world.rental(tenant, { status: 'Pending' });
-    const keyId = await world.limitedKey(tenant, {}, ['rentals:write']);
+    const tenant = await harness.tenant();
+    const rental = await harness.rental(tenant, { status: 'Pending' });
+    const keyId = await harness.limitedKey(tenant, {}, ['rentals:write']);
     const call = tenant.call('live', keyId);
     const choice = { isNew: true, label: 'fresh', sizeInGb: 256 } as const;
-    const refused = world.run(async (tx) => {
+    const refused = harness.run(async (tx) => {
       const caller = await authorizeCaller(tx, call, 'rentals:write');
       await attachAtCreate(tx, call, caller, { ...rental, region, mode: 'live' }, choice, 1_000_000_008);
     });
     expect(await refusal(refused)).toBe('INSUFFICIENT_SCOPE');
-    const poor = await world.tenant(0.01);
-    const theirs = await world.rental(poor, { status: 'Pending' });
+    const poor = await harness.tenant(0.01);
+    const theirs = await harness.rental(poor, { status: 'Pending' });
     expect(await refusal(order(poor, theirs, choice, 1_000_000_009))).toBe('INSUFFICIENT_BALANCE');
   });
 });

@@ -59,15 +59,15 @@ export interface AttachmentRequest {
 export async function attachVolume(
   tx: Tx,
   call: CallContext,
-  wish: AttachmentRequest,
+  request: AttachmentRequest,
 ): Promise<readonly number[]> {
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
-  const wished = [...new Set(wish.rentalIds)];
+  const wished = [...new Set(request.rentalIds)];
   // Rentals are locked first, as whoever ends one does; whether there is such a volume is what the caller hears first.
   const rentals = await lockRentals(tx, orgId, key.mode, wished.filter(isWireId));
-  const volume = await lockOwnVolume(tx, owner, wish.storageVolumeId);
+  const volume = await lockOwnVolume(tx, owner, request.storageVolumeId);
   requireVolumeAction(volume, 'attach');
   requireRentals(rentals, wished, volume.region);
   const attached = await attachRentals(tx, volume, rentals, cause.actor);
@@ -126,14 +126,14 @@ async function requireUnsharedAddresses(
 export async function detachVolume(
   tx: Tx,
   call: CallContext,
-  wish: AttachmentRequest,
+  request: AttachmentRequest,
 ): Promise<readonly number[]> {
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
-  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wish.storageVolumeId);
+  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, request.storageVolumeId);
   requireVolumeAction(volume, 'detach');
   const holders = (await listAttachedRentals(tx, orgId, [volume.id])).get(volume.id) ?? [];
-  const wished = new Set(wish.rentalIds);
+  const wished = new Set(request.rentalIds);
   const found = holders.filter(({ wireId }) => wished.has(wireId));
   if (found.length < wished.size) throw new Fault('VOLUME_NOT_ATTACHED');
   const ids = found.map(({ rentalId }) => rentalId);

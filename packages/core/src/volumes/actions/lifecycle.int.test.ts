@@ -20,15 +20,15 @@ import {
   type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
 const typesOf = async (volume: Volume): Promise<readonly string[]> =>
-  (await world.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
+  (await harness.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
 const refusal = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
@@ -37,110 +37,112 @@ const refusal = async (work: Promise<unknown>): Promise<string | null> =>
 
 describe('a volume', () => {
   it('is inactive with its money set aside until its backend serves it, and costs from then on', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.create(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.create(tenant);
     expect(volume).toMatchObject({ status: 'inactive', phase: 'provisioning', startedAt: null });
-    const { held } = await world.balance(tenant.orgId);
+    const { held } = await harness.balance(tenant.orgId);
     expect(held).toBe((rate(256) * 5n) / 4n);
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
-    await world.clock.advance(5 * MINUTE_MS);
-    await world.settle();
-    const active = await world.read(volume);
-    expect(active).toMatchObject({ status: 'active', phase: 'live', startedAt: world.clock.now() });
-    expect(world.backend.volumes.get(toUuid(volume.id))).toMatchObject({
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    await harness.clock.advance(5 * MINUTE_MS);
+    await harness.settle();
+    const active = await harness.read(volume);
+    expect(active).toMatchObject({ status: 'active', phase: 'live', startedAt: harness.clock.now() });
+    expect(harness.backend.volumes.get(toUuid(volume.id))).toMatchObject({
       sizeGb: 256,
       vip: volume.vip,
       clients: [],
       isServed: true,
     });
-    await world.advance(HOUR_MS);
-    await world.sweepAll();
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), HOUR_MS));
+    await harness.advance(HOUR_MS);
+    await harness.sweepAll();
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), HOUR_MS));
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
   });
 
   it('is kept for 72 hours after its deletion, is paid for until then, and is gone afterwards', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const deleted = await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    const purgeAt = new Date(world.clock.nowMs() + 72 * HOUR_MS);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const deleted = await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    const purgeAt = new Date(harness.clock.nowMs() + 72 * HOUR_MS);
     expect(deleted).toMatchObject({ status: 'inactive', phase: 'leaving', purgeAt });
-    await world.settle();
-    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
-    await world.clock.advance(72 * HOUR_MS - 1);
-    await world.settle();
-    expect((await world.read(volume))?.phase).toBe('leaving');
-    await world.clock.advance(5 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    await harness.settle();
+    expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(true);
+    await harness.clock.advance(72 * HOUR_MS - 1);
+    await harness.settle();
+    expect((await harness.read(volume))?.phase).toBe('leaving');
+    await harness.clock.advance(5 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
     // However late it was noticed.
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), 72 * HOUR_MS));
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(
+      meteredTotal(rate(256), 72 * HOUR_MS),
+    );
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive', 'volume.deleted']);
   });
 
   it('that is deleted twice answers the same, and is told and paid for once', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
     const both = await Promise.all(
-      [1, 2].map(() => world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))),
+      [1, 2].map(() => harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))),
     );
     expect(both[0]).toEqual(both[1]);
-    await world.settle();
-    const again = await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.settle();
+    const again = await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     expect(again.purgeAt).toEqual(both[0]?.purgeAt);
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
   });
 
   it('that never was usable goes at once, and cost nothing', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.create(tenant);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    const tenant = await harness.tenant();
+    const volume = await harness.create(tenant);
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
   });
 
   it('that cannot be made within half an hour is given up, and cost nothing', async () => {
-    const tenant = await world.tenant();
-    world.backend.fault = { call: 'ensure', error: silence() };
-    const volume = await world.create(tenant);
-    await world.settle();
-    expect((await world.read(volume))?.phase).toBe('provisioning');
-    await world.advance(30 * MINUTE_MS);
-    world.backend.fault = null;
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    const tenant = await harness.tenant();
+    harness.backend.fault = { call: 'ensure', error: silence() };
+    const volume = await harness.create(tenant);
+    await harness.settle();
+    expect((await harness.read(volume))?.phase).toBe('provisioning');
+    await harness.advance(30 * MINUTE_MS);
+    harness.backend.fault = null;
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
   });
 
   it('of a test key costs nothing and is kept nowhere', async () => {
-    const tenant = await world.tenant(0);
-    const volume = await world.create(tenant, {}, { mode: 'test' });
-    await world.settle();
-    expect((await world.read(volume))?.status).toBe('active');
-    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
-    await world.run((tx) => deleteVolume(tx, tenant.call('test'), volume.wireId));
-    await world.clock.advance(73 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
+    const tenant = await harness.tenant(0);
+    const volume = await harness.create(tenant, {}, { mode: 'test' });
+    await harness.settle();
+    expect((await harness.read(volume))?.status).toBe('active');
+    expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    await harness.run((tx) => deleteVolume(tx, tenant.call('test'), volume.wireId));
+    await harness.clock.advance(73 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
   });
 
   it('is not there for keys of the other mode and for other organisations, whatever they ask', async () => {
-    const tenant = await world.tenant();
-    const stranger = await world.tenant();
-    const live = await world.active(tenant);
-    const tried = await world.create(tenant, {}, { mode: 'test' });
-    await world.settle();
+    const tenant = await harness.tenant();
+    const outsider = await harness.tenant();
+    const live = await harness.active(tenant);
+    const tried = await harness.create(tenant, {}, { mode: 'test' });
+    await harness.settle();
     for (const [call, { wireId }] of [
       [tenant.call('test'), live],
       [tenant.call('live'), tried],
-      [stranger.call('live'), live],
-      [stranger.call('test'), tried],
+      [outsider.call('live'), live],
+      [outsider.call('test'), tried],
     ] as const) {
       const link = { storageVolumeId: wireId, rentalIds: [1] };
       const asked = [
@@ -150,20 +152,20 @@ describe('a volume', () => {
         (tx: Tx) => createSnapshot(tx, call, wireId, 'taken'),
         (tx: Tx) => deleteVolume(tx, call, wireId),
       ];
-      for (const ask of asked) expect(await refusal(world.run<unknown>(ask))).toBe('VOLUME_NOT_FOUND');
+      for (const ask of asked) expect(await refusal(harness.run<unknown>(ask))).toBe('VOLUME_NOT_FOUND');
     }
-    expect(await world.read(live)).toMatchObject({ label: live.label, status: 'active' });
-    expect(await world.read(tried)).toMatchObject({ label: tried.label, status: 'active' });
+    expect(await harness.read(live)).toMatchObject({ label: live.label, status: 'active' });
+    expect(await harness.read(tried)).toMatchObject({ label: tried.label, status: 'active' });
   });
 });
 
 describe('an order of a volume', () => {
   it('of a test key is kept on mock storage in a region of bare metal, where its bare metal is', async () => {
-    const tenant = await world.tenant(1);
-    const volume = await world.create(tenant, { region: otherRegion }, { mode: 'test' });
-    await world.settle();
-    expect(await world.read(volume)).toMatchObject({ region: otherRegion, status: 'active' });
-    const [node] = await world.rows<{ name: string }>(
+    const tenant = await harness.tenant(1);
+    const volume = await harness.create(tenant, { region: otherRegion }, { mode: 'test' });
+    await harness.settle();
+    expect(await harness.read(volume)).toMatchObject({ region: otherRegion, status: 'active' });
+    const [node] = await harness.rows<{ name: string }>(
       `select node.name from volumes join storage_nodes as node on node.id = volumes.node_id
         where volumes.id = '${toUuid(volume.id)}'`,
     );
@@ -171,69 +173,69 @@ describe('an order of a volume', () => {
   });
 
   it('is refused where there is no storage, no price, no money, no room, and leaves nothing', async () => {
-    const tenant = await world.tenant(1);
-    const before = await world.balance(tenant.orgId);
-    expect(await refusal(world.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
-    expect(await refusal(world.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
-    expect(await refusal(world.create(tenant, { region: 'us-east-1' }, { mode: 'test' }))).toBe(
+    const tenant = await harness.tenant(1);
+    const before = await harness.balance(tenant.orgId);
+    expect(await refusal(harness.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
+    expect(await refusal(harness.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
+    expect(await refusal(harness.create(tenant, { region: 'us-east-1' }, { mode: 'test' }))).toBe(
       'REGION_DISABLED',
     );
-    expect(await refusal(world.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
-    expect(await refusal(world.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
-    const rich = await world.tenant(1_000_000);
-    expect(await refusal(world.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBeNull();
-    expect(await refusal(world.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBe(
+    expect(await refusal(harness.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
+    expect(await refusal(harness.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
+    const rich = await harness.tenant(1_000_000);
+    expect(await refusal(harness.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBeNull();
+    expect(await refusal(harness.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBe(
       'INSUFFICIENT_CAPACITY',
     );
-    expect(await world.balance(tenant.orgId)).toEqual(before);
+    expect(await harness.balance(tenant.orgId)).toEqual(before);
   });
 
   it('is refused beyond the limits of its key, which count rentals, volumes and growth together', async () => {
-    const tenant = await world.tenant();
-    const keyId = await world.limitedKey(tenant, { maxUsdPerHour: 0.08, regions: ['eu-west-3'] });
-    expect(await refusal(world.create(tenant, { region: otherRegion }, { keyId }))).toBe(
+    const tenant = await harness.tenant();
+    const keyId = await harness.limitedKey(tenant, { maxUsdPerHour: 0.08, regions: ['eu-west-3'] });
+    expect(await refusal(harness.create(tenant, { region: otherRegion }, { keyId }))).toBe(
       'KEY_LIMIT_EXCEEDED',
     );
-    await world.create(tenant, {}, { keyId });
-    await world.create(tenant, {}, { keyId });
-    expect(await refusal(world.create(tenant, {}, { keyId }))).toBe('KEY_LIMIT_EXCEEDED');
-    const reader = await world.limitedKey(tenant, {}, ['volumes:read']);
-    expect(await refusal(world.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
+    await harness.create(tenant, {}, { keyId });
+    await harness.create(tenant, {}, { keyId });
+    expect(await refusal(harness.create(tenant, {}, { keyId }))).toBe('KEY_LIMIT_EXCEEDED');
+    const reader = await harness.limitedKey(tenant, {}, ['volumes:read']);
+    expect(await refusal(harness.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
   });
 
   it('gets an address that no other volume of the node has, however many come at once', async () => {
-    const tenants = await Promise.all(Array.from({ length: 8 }, () => world.tenant()));
-    const volumes = await Promise.all(tenants.map((tenant) => world.create(tenant)));
+    const tenants = await Promise.all(Array.from({ length: 8 }, () => harness.tenant()));
+    const volumes = await Promise.all(tenants.map((tenant) => harness.create(tenant)));
     expect(new Set(volumes.map(({ vip }) => vip)).size).toBe(8);
-    await world.settle();
-    for (const volume of volumes) expect((await world.read(volume))?.status).toBe('active');
+    await harness.settle();
+    for (const volume of volumes) expect((await harness.read(volume))?.status).toBe('active');
   });
 });
 
 describe('a label', () => {
   it('is one volume’s alone until that is deleted, also for those who come at once', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const orders = await Promise.all(
-      [1, 2, 3].map(() => refusal(world.create(tenant, { label: 'datasets' }))),
+      [1, 2, 3].map(() => refusal(harness.create(tenant, { label: 'datasets' }))),
     );
     expect(orders.filter((reason) => reason === 'VOLUME_LABEL_TAKEN')).toHaveLength(2);
     expect(orders).toContain(null);
-    expect(await refusal(world.create(await world.tenant(), { label: 'datasets' }))).toBeNull();
-    await world.settle();
-    const other = await world.active(tenant);
-    const rename = world.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
+    expect(await refusal(harness.create(await harness.tenant(), { label: 'datasets' }))).toBeNull();
+    await harness.settle();
+    const other = await harness.active(tenant);
+    const rename = harness.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
     expect(await refusal(rename)).toBe('VOLUME_LABEL_TAKEN');
-    const [{ wire_id: wireId } = { wire_id: 0 }] = await world.rows<{ wire_id: number }>(
+    const [{ wire_id: wireId } = { wire_id: 0 }] = await harness.rows<{ wire_id: number }>(
       `select wire_id from volumes where label = 'datasets' and org_id = '${toUuid(tenant.orgId)}'`,
     );
-    await world.run((tx) => deleteVolume(tx, tenant.call(), wireId));
-    await world.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), wireId));
+    await harness.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
   });
 });
 
 /** The money of these tenants was given without a payment, which the auditor names too. */
 async function auditFindings(tenant: Tenant): Promise<readonly string[]> {
-  const report = await runAudit(world.db, { kind: 'organisation', orgId: tenant.orgId });
+  const report = await runAudit(harness.db, { kind: 'organisation', orgId: tenant.orgId });
   if (report === null) throw new Error('The organisation was not audited.');
   return findingsOf(report, 'error')
     .map(({ check }) => check)
@@ -242,41 +244,44 @@ async function auditFindings(tenant: Tenant): Promise<readonly string[]> {
 
 describe('maxUsd', () => {
   it('keeps the data for the whole retention, unpaid, if no worker looked while the limit was reached', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const cap = nanoUsd(rate(256) * 100n);
-    const volume = await world.active(tenant, { maxUsd: cap });
-    await world.clock.advance(600 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toMatchObject({ phase: 'leaving', endReason: 'Its maxUsd is reached.' });
+    const volume = await harness.active(tenant, { maxUsd: cap });
+    await harness.clock.advance(600 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toMatchObject({
+      phase: 'leaving',
+      endReason: 'Its maxUsd is reached.',
+    });
     // A quarter of the hundred hours that the limit pays for is what its data is kept for.
-    await world.clock.advance(24 * HOUR_MS);
-    await world.settle();
-    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
+    await harness.clock.advance(24 * HOUR_MS);
+    await harness.settle();
+    expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(true);
     expect(await auditFindings(tenant)).toEqual([]);
-    await world.clock.advance(2 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
+    await harness.clock.advance(2 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
   });
 
   it('ends a volume before it costs more, its retention included, however late that is noticed', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const cap = nanoUsd(rate(256) * 100n);
     for (const lateMs of [0, 500 * HOUR_MS]) {
-      const volume = await world.active(tenant, { maxUsd: cap });
-      await world.clock.advance(74 * HOUR_MS);
-      await world.settle();
-      expect((await world.read(volume))?.phase).toBe('live');
-      await world.clock.advance(2 * HOUR_MS + lateMs);
-      await world.settle();
-      expect(await world.read(volume)).toMatchObject({
+      const volume = await harness.active(tenant, { maxUsd: cap });
+      await harness.clock.advance(74 * HOUR_MS);
+      await harness.settle();
+      expect((await harness.read(volume))?.phase).toBe('live');
+      await harness.clock.advance(2 * HOUR_MS + lateMs);
+      await harness.settle();
+      expect(await harness.read(volume)).toMatchObject({
         phase: 'leaving',
         endReason: 'Its maxUsd is reached.',
       });
-      await world.clock.advance(26 * HOUR_MS);
-      await world.settle();
-      expect(await world.read(volume)).toBeNull();
-      const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
+      await harness.clock.advance(26 * HOUR_MS);
+      await harness.settle();
+      expect(await harness.read(volume)).toBeNull();
+      const paid = await harness.paid(tenant.orgId, causeOfVolume(volume));
       expect(paid).toBeLessThanOrEqual(cap);
       expect(cap - paid).toBeLessThan(rate(256) / 3_600_000n + 1_000n);
     }

@@ -12,16 +12,16 @@ import {
   type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const clientsOf = (volume: Volume): readonly string[] =>
-  world.backend.volumes.get(toUuid(volume.id))?.clients ?? [];
+  harness.backend.volumes.get(toUuid(volume.id))?.clients ?? [];
 const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental): Promise<string> =>
-  world
+  harness
     .run((tx) =>
       attachVolume(tx, tenant.call(), { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] }),
     )
@@ -31,22 +31,22 @@ const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental): Promise
     );
 
 async function planted(address: string) {
-  const tenant = await world.tenant();
+  const tenant = await harness.tenant();
   return {
     tenant,
-    volume: await world.active(tenant),
-    rental: await world.rental(tenant, { addresses: [address] }),
+    volume: await harness.active(tenant),
+    rental: await harness.rental(tenant, { addresses: [address] }),
   };
 }
 
 describe('two rentals of a region whose machines have one private address', () => {
   it('get volumes one at a time, also if both ask at once', async () => {
     const both = [await planted('10.5.0.1'), await planted('10.5.0.1')];
-    const answers = await Promise.all(both.map((each) => attach(each.tenant, each.volume, each.rental)));
-    const [refused] = answers.filter((answer) => answer !== 'attached');
-    expect(answers.filter((answer) => answer === 'attached')).toHaveLength(1);
+    const responses = await Promise.all(both.map((each) => attach(each.tenant, each.volume, each.rental)));
+    const [refused] = responses.filter((response) => response !== 'attached');
+    expect(responses.filter((response) => response === 'attached')).toHaveLength(1);
     expect(refused).toMatch(/^Rental \d+ cannot have a volume: .+ the same private address, 10\.5\.0\.1\.$/u);
-    await world.settle();
+    await harness.settle();
     expect(both.flatMap(({ volume }) => clientsOf(volume))).toEqual(['10.5.0.1']);
   });
 
@@ -54,25 +54,25 @@ describe('two rentals of a region whose machines have one private address', () =
     const [one, other] = [await planted('10.5.1.1'), await planted('10.5.1.2')];
     for (const each of [one, other])
       expect(await attach(each.tenant, each.volume, each.rental)).toBe('attached');
-    await world.onMachines(other.rental, `private_ip = '10.5.1.1'`);
-    await world.run((tx) => bumpSpecVersionsOfRental(tx, other.tenant.orgId, other.rental.id));
-    await world.settle();
+    await harness.onMachines(other.rental, `private_ip = '10.5.1.1'`);
+    await harness.run((tx) => bumpSpecVersionsOfRental(tx, other.tenant.orgId, other.rental.id));
+    await harness.settle();
     expect([clientsOf(one.volume), clientsOf(other.volume)]).toEqual([['10.5.1.1'], []]);
   });
 
   it('pass the address on when the machine that holds it is gone', async () => {
     const [one, other] = [await planted('10.5.2.1'), await planted('10.5.2.1')];
     expect(await attach(one.tenant, one.volume, one.rental)).toBe('attached');
-    await world.onMachines(one.rental, `state = 'doomed', doomed_at = now()`);
+    await harness.onMachines(one.rental, `state = 'doomed', doomed_at = now()`);
     expect(await attach(other.tenant, other.volume, other.rental)).not.toBe('attached');
-    await world.onMachines(one.rental, `state = 'gone', gone_at = now(), absent_seen = 2`);
+    await harness.onMachines(one.rental, `state = 'gone', gone_at = now(), absent_seen = 2`);
     expect(await attach(other.tenant, other.volume, other.rental)).toBe('attached');
   });
 });
 
 describe('the migration of an installation whose machines share addresses', () => {
   it('keeps the volume of the oldest rental, cuts the others off, and never excludes readers', async () => {
-    const client = await world.database.connect();
+    const client = await harness.database.connect();
     const all = [await planted('10.5.3.1'), await planted('10.5.3.1'), await planted('10.5.3.1')];
     const unattached = await planted('10.5.3.1');
     await client.query(`drop table storage_addresses; drop function note_storage_addresses() cascade;
@@ -99,8 +99,8 @@ describe('the migration of an installation whose machines share addresses', () =
     await client.end();
     expect(held).toEqual([{ rental_id: all.map(({ rental }) => toUuid(rental.id)).toSorted()[0] }]);
     for (const { tenant, rental } of all)
-      await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
-    await world.settle();
+      await harness.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
+    await harness.settle();
     expect(all.map(({ volume }) => clientsOf(volume))).toEqual([['10.5.3.1'], [], []]);
     expect(await attach(unattached.tenant, unattached.volume, unattached.rental)).not.toBe('attached');
   });

@@ -109,8 +109,8 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
 
   server.serve(operations.quoteStorageVolume, async ({ query, context }) => {
     const { region, sizeInGb: sizeGb } = query;
-    const wish = { region, sizeGb, now: db.clock.now() };
-    return toWireQuote(await quoteVolume(db, requirePrincipal(context), wish));
+    const request = { region, sizeGb, now: db.clock.now() };
+    return toWireQuote(await quoteVolume(db, requirePrincipal(context), request));
   });
 
   server.serve(operations.getStorageVolume, async ({ params, context }) =>

@@ -12,17 +12,17 @@ import { writeOffVolume } from './write-off.service.ts';
 
 /** Storage nodes that never return, and how an operator writes off the volumes on them. */
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const operator = systemAuditContext('operator', 'live');
 const reason = 'Its disks are gone.';
 
 const writeOff = ({ wireId }: Volume) =>
-  world.run((tx) => writeOffVolume(tx, operator, { storageVolumeId: wireId, reason }));
+  harness.run((tx) => writeOffVolume(tx, operator, { storageVolumeId: wireId, reason }));
 
 const refusal = (work: Promise<unknown>): Promise<string | null> =>
   work.then(
@@ -31,46 +31,46 @@ const refusal = (work: Promise<unknown>): Promise<string | null> =>
   );
 
 it('writing off a volume is refused while its storage node answers', async () => {
-  const tenant = await world.tenant();
-  const volume = await world.active(tenant);
+  const tenant = await harness.tenant();
+  const volume = await harness.active(tenant);
   expect(await refusal(writeOff(volume))).toBe('HOST_ANSWERS');
-  expect(await world.read(volume)).toMatchObject({ phase: 'live', status: 'active' });
+  expect(await harness.read(volume)).toMatchObject({ phase: 'live', status: 'active' });
 });
 
 it('writing off a volume ends it, gives back what its silent node was paid, and detaches its rentals', async () => {
-  const tenant = await world.tenant();
-  const rental = await world.rental(tenant, { status: 'Running', addresses: ['10.9.0.1'] });
-  const volume = await world.create(tenant, { rentalIds: [rental.wireId] });
-  await world.settle();
-  await world.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, 'before'));
-  await world.settle();
-  await world.advance(HOUR_MS);
-  world.backend.fault = { call: 'all', error: silence() };
-  const silentFromMs = world.clock.nowMs();
-  await world.advance(2 * HOUR_MS);
-  await world.sweepAll();
-  expect(await world.read(volume)).toMatchObject({ status: 'unknown' });
-  const before = await world.paid(tenant.orgId, causeOfVolume(volume));
+  const tenant = await harness.tenant();
+  const rental = await harness.rental(tenant, { status: 'Running', addresses: ['10.9.0.1'] });
+  const volume = await harness.create(tenant, { rentalIds: [rental.wireId] });
+  await harness.settle();
+  await harness.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, 'before'));
+  await harness.settle();
+  await harness.advance(HOUR_MS);
+  harness.backend.fault = { call: 'all', error: silence() };
+  const silentFromMs = harness.clock.nowMs();
+  await harness.advance(2 * HOUR_MS);
+  await harness.sweepAll();
+  expect(await harness.read(volume)).toMatchObject({ status: 'unknown' });
+  const before = await harness.paid(tenant.orgId, causeOfVolume(volume));
   const all = await Promise.all([writeOff(volume), writeOff(volume), writeOff(volume)]);
   const done = all.find(({ detachedRentalIds }) => detachedRentalIds.length > 0);
   expect(done?.detachedRentalIds).toEqual([rental.wireId]);
   expect(done?.billingStoppedAt?.getTime()).toBeLessThanOrEqual(silentFromMs);
-  const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
+  const paid = await harness.paid(tenant.orgId, causeOfVolume(volume));
   expect(paid).toBeLessThan(before);
   expect(paid).toBe(done?.finalCost);
   const atMost = meteredTotal(nanoUsd(GB_HOUR * 512n), HOUR_MS + MINUTE_MS);
   expect(paid).toBeLessThanOrEqual(atMost);
-  expect((await world.balance(tenant.orgId)).held).toBe(0n);
-  expect(await world.read(volume)).toBeNull();
-  expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
-  const types = (await world.events(tenant.orgId)).map(({ type }) => type);
+  expect((await harness.balance(tenant.orgId)).held).toBe(0n);
+  expect(await harness.read(volume)).toBeNull();
+  expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(false);
+  const types = (await harness.events(tenant.orgId)).map(({ type }) => type);
   expect(types.filter((type) => type === 'volume.deleted')).toHaveLength(1);
   expect(types).toContain('volume.detached');
-  expect(await world.rows(`select 1 from audit_log where action = 'volume.written_off'`)).toHaveLength(1);
+  expect(await harness.rows(`select 1 from audit_log where action = 'volume.written_off'`)).toHaveLength(1);
 
-  world.backend.fault = null;
-  expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
-  await world.advance(MINUTE_MS);
-  await world.settle();
-  expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
+  harness.backend.fault = null;
+  expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(true);
+  await harness.advance(MINUTE_MS);
+  await harness.settle();
+  expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
 });

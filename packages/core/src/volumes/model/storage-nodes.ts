@@ -103,6 +103,6 @@ export function silentForMs(
   { seenAt, watchSince }: { readonly seenAt: Date | null; readonly watchSince: Date | null },
   now: Date,
 ): number {
-  const heardMs = Math.max(seenAt?.getTime() ?? 0, watchSince?.getTime() ?? now.getTime());
-  return Math.max(0, now.getTime() - heardMs);
+  const receivedMs = Math.max(seenAt?.getTime() ?? 0, watchSince?.getTime() ?? now.getTime());
+  return Math.max(0, now.getTime() - receivedMs);
 }

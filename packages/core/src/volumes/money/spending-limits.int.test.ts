@@ -25,12 +25,12 @@ import {
 
 /** What a volume never exceeds, whoever ends it, grows it or gives up on it. */
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
 afterAll(async () => {
-  await world.drop();
+  await harness.drop();
 });
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
@@ -51,42 +51,42 @@ const locked = (
 
 describe('maxUsd', () => {
   it('also bounds what is kept after a deletion by the tenant', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const cap = nanoUsd(rate(256) * 100n);
-    const volume = await world.active(tenant, { maxUsd: cap });
-    await world.clock.advance(74 * HOUR_MS);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    await world.clock.advance(73 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
+    const volume = await harness.active(tenant, { maxUsd: cap });
+    await harness.clock.advance(74 * HOUR_MS);
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.clock.advance(73 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
   });
 
   it('also bounds, to the nano-USD, what is kept with snapshots', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     // Each of the three rounds what it costs by itself; kept, they are one.
     for (const capNano of [rate(256) * 5n, rate(256) * 5n + 1n, rate(256) * 5n + 2n]) {
-      const volume = await world.active(tenant, { maxUsd: nanoUsd(capNano) });
+      const volume = await harness.active(tenant, { maxUsd: nanoUsd(capNano) });
       for (const label of ['one', 'two']) {
-        await world.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, label));
+        await harness.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, label));
       }
-      await world.settle();
-      await world.clock.advance(HOUR_MS + 1_111);
-      await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-      await world.clock.advance(73 * HOUR_MS);
-      await world.settle();
-      const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
+      await harness.settle();
+      await harness.clock.advance(HOUR_MS + 1_111);
+      await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+      await harness.clock.advance(73 * HOUR_MS);
+      await harness.settle();
+      const paid = await harness.paid(tenant.orgId, causeOfVolume(volume));
       expect(paid).toBeLessThanOrEqual(capNano);
       expect(capNano - paid).toBeLessThan(1_000n);
     }
   });
 
   it('also bounds what is kept for want of money', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant, { maxUsd: nanoUsd(rate(256) * 100n) });
-    await world.clock.advance(74 * HOUR_MS);
-    await world.run((tx) => locked(volume, (current) => freezeVolume(tx, current, 'budget'), tx));
-    const frozen = await world.read(volume);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant, { maxUsd: nanoUsd(rate(256) * 100n) });
+    await harness.clock.advance(74 * HOUR_MS);
+    await harness.run((tx) => locked(volume, (current) => freezeVolume(tx, current, 'budget'), tx));
+    const frozen = await harness.read(volume);
     const lastMs = (volume.startedAt?.getTime() ?? 0) + 100 * HOUR_MS;
     expect(frozen?.phase).toBe('frozen');
     expect(frozen?.purgeAt?.getTime()).toBeLessThanOrEqual(lastMs + 1_000);
@@ -96,37 +96,37 @@ describe('maxUsd', () => {
 
 describe('an order', () => {
   it('for a rental that no id can name is for one that is not there', async () => {
-    const tenant = await world.tenant();
-    expect(await refusal(world.create(tenant, { rentalIds: [3_000_000_000] }))).toBe('RENTAL_NOT_FOUND');
+    const tenant = await harness.tenant();
+    expect(await refusal(harness.create(tenant, { rentalIds: [3_000_000_000] }))).toBe('RENTAL_NOT_FOUND');
   });
 });
 
 describe('the limits of a key', () => {
   const grow = (tenant: Tenant, volume: Volume, sizeInGb: number, keyId = tenant.keys.live) =>
-    world.run((tx) => updateVolume(tx, tenant.call('live', keyId), volume.wireId, { sizeInGb }));
+    harness.run((tx) => updateVolume(tx, tenant.call('live', keyId), volume.wireId, { sizeInGb }));
   const snap = (tenant: Tenant, volume: Volume, keyId: Tenant['keys']['live']) =>
-    world.run((tx) => createSnapshot(tx, tenant.call('live', keyId), volume.wireId, undefined));
+    harness.run((tx) => createSnapshot(tx, tenant.call('live', keyId), volume.wireId, undefined));
 
   it('are not got around by growing, little by little, what another key has made', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
     // Enough for 512 GB.
-    const keyId = await world.limitedKey(tenant, { maxUsdPerHour: 0.08 });
+    const keyId = await harness.limitedKey(tenant, { maxUsdPerHour: 0.08 });
     await grow(tenant, volume, 512, keyId);
-    await world.settle();
+    await harness.settle();
     expect(await refusal(grow(tenant, volume, 768, keyId))).toBe('KEY_LIMIT_EXCEEDED');
     expect(await refusal(snap(tenant, volume, keyId))).toBe('KEY_LIMIT_EXCEEDED');
   });
 
   it('hold for what it has made, whoever grows it, and so do its budgets', async () => {
-    const tenant = await world.tenant();
-    const keyId = await world.limitedKey(tenant, { maxUsdPerHour: 0.08 });
-    const made = await world.create(tenant, {}, { keyId });
-    await world.settle();
+    const tenant = await harness.tenant();
+    const keyId = await harness.limitedKey(tenant, { maxUsdPerHour: 0.08 });
+    const made = await harness.create(tenant, {}, { keyId });
+    await harness.settle();
     await grow(tenant, made, 512);
-    await world.settle();
+    await harness.settle();
     expect(await refusal(grow(tenant, made, 768))).toBe('KEY_LIMIT_EXCEEDED');
-    const holds = await world.rows<{ key_id: string }>(
+    const holds = await harness.rows<{ key_id: string }>(
       `select key_id from ledger_holds where cause_kind = 'volume' and cause_id = '${made.wireId}'`,
     );
     expect(new Set(holds.map(({ key_id: id }) => id))).toEqual(new Set([toUuid(keyId)]));
@@ -135,77 +135,80 @@ describe('the limits of a key', () => {
 
 describe('a growth that was given up', () => {
   it('though the node has made it, keeps nobody from being detached', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.7.9.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.7.9.1'] });
     const link = { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] };
-    await world.run((tx) => attachVolume(tx, tenant.call(), link));
-    await world.settle();
+    await harness.run((tx) => attachVolume(tx, tenant.call(), link));
+    await harness.settle();
     // The answer is lost, again and again, until it is given up.
-    await world.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb: 512 }));
-    world.backend.answer = () => Promise.reject(new DriverError('unavailable', 'The answer is lost.'));
-    await world.settle();
-    world.backend.answer = null;
-    expect(world.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
-    await world.run((tx) =>
+    await harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb: 512 }));
+    harness.backend.answer = () => Promise.reject(new DriverError('unavailable', 'The answer is lost.'));
+    await harness.settle();
+    harness.backend.answer = null;
+    expect(harness.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
+    await harness.run((tx) =>
       locked(volume, (current) => cancelGrowth(tx, current, 'It could not grow in time.'), tx),
     );
-    await world.run((tx) => detachVolume(tx, tenant.call(), link));
-    await world.clock.advance(MINUTE_MS);
-    await world.settle();
-    expect(await world.read(volume)).toMatchObject({ sizeGb: 256, status: 'active', troubleSince: null });
-    expect(world.backend.volumes.get(toUuid(volume.id))?.clients).toEqual([]);
+    await harness.run((tx) => detachVolume(tx, tenant.call(), link));
+    await harness.clock.advance(MINUTE_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toMatchObject({ sizeGb: 256, status: 'active', troubleSince: null });
+    expect(harness.backend.volumes.get(toUuid(volume.id))?.clients).toEqual([]);
   });
 });
 
 describe('a snapshot that was given up', () => {
   it('though the node has made it, is removed there: nobody pays for the room that it takes', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    world.backend.fault = { call: 'snapshot', error: new DriverError('unavailable', 'The answer is lost.') };
-    const taken = await world.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, undefined));
-    await world.settle();
-    const known = world.backend.volumes.get(toUuid(volume.id)) ?? expect.fail('It is not there.');
-    world.backend.volumes.set(known.externalId, { ...known, snapshots: [toUuid(taken.id)] });
-    world.backend.fault = null;
-    await world.clock.advance(31 * MINUTE_MS);
-    await world.settle();
-    expect(await listSnapshots(world.db, tenant.orgId, volume.id)).toMatchObject([{ status: 'failed' }]);
-    expect(world.backend.volumes.get(known.externalId)?.snapshots).toEqual([]);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    harness.backend.fault = {
+      call: 'snapshot',
+      error: new DriverError('unavailable', 'The answer is lost.'),
+    };
+    const taken = await harness.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, undefined));
+    await harness.settle();
+    const known = harness.backend.volumes.get(toUuid(volume.id)) ?? expect.fail('It is not there.');
+    harness.backend.volumes.set(known.externalId, { ...known, snapshots: [toUuid(taken.id)] });
+    harness.backend.fault = null;
+    await harness.clock.advance(31 * MINUTE_MS);
+    await harness.settle();
+    expect(await listSnapshots(harness.db, tenant.orgId, volume.id)).toMatchObject([{ status: 'failed' }]);
+    expect(harness.backend.volumes.get(known.externalId)?.snapshots).toEqual([]);
   });
 });
 
 describe('what an empty wallet asks for', () => {
   it('takes no data for which money is set aside, though its deletion was asked for before', async () => {
-    const tenant = await world.tenant(0.4);
-    const volume = await world.active(tenant, { sizeGb: 1024 });
-    await world.rows(`insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
+    const tenant = await harness.tenant(0.4);
+    const volume = await harness.active(tenant, { sizeGb: 1024 });
+    await harness.rows(`insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
       values ('${toUuid(tenant.orgId)}', 'live', 'volume', '${volume.wireId}', 'delete', 'balance', '${volume.createdAt.toISOString()}',
         '${volume.createdAt.toISOString()}')`);
     const asked = `select 1 from required_actions where cause_id = '${volume.wireId}' and action = 'stop'`;
-    while ((await world.rows(asked)).length === 0) {
-      await world.clock.advance(5 * MINUTE_MS);
-      await world.sweepMeters();
+    while ((await harness.rows(asked)).length === 0) {
+      await harness.clock.advance(5 * MINUTE_MS);
+      await harness.sweepMeters();
     }
-    await freezeUnpaid(world.db, { log: quiet, limit: 100 });
-    const kept = await world.read(volume);
+    await freezeUnpaid(harness.db, { log: quiet, limit: 100 });
+    const kept = await harness.read(volume);
     expect(kept?.phase).toBe('frozen');
-    expect(kept?.purgeAt?.getTime()).toBeGreaterThan(world.clock.nowMs());
+    expect(kept?.purgeAt?.getTime()).toBeGreaterThan(harness.clock.nowMs());
   });
 });
 
 describe('the auditor', () => {
   it('finds money that is still set aside for a volume that is gone', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    await world.clock.advance(73 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    await world.rows(`insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, held_nano_usd, created_at)
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.clock.advance(73 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    await harness.rows(`insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, held_nano_usd, created_at)
       values (gen_random_uuid(), '${toUuid(tenant.orgId)}', 'live', 'volume:${volume.wireId}:lost', 'volume',
         '${volume.wireId}', 0, now())`);
-    const report = await runAudit(world.db, { kind: 'organisation', orgId: tenant.orgId });
+    const report = await runAudit(harness.db, { kind: 'organisation', orgId: tenant.orgId });
     const found = report === null ? [] : findingsOf(report, 'error').map(({ check }) => check);
     expect(found).toContain('volume_holds');
   });

@@ -20,66 +20,66 @@ import {
   type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
 afterEach(() => {
-  world.backend.fault = null;
-  world.backend.snapshotBytes = 1;
+  harness.backend.fault = null;
+  harness.backend.snapshotBytes = 1;
 });
 afterAll(async () => {
   // Planted rentals have no meters, and money that was planted has no payment behind it.
-  const report = await runAudit(world.db, { kind: 'full' });
+  const report = await runAudit(harness.db, { kind: 'full' });
   const findings = report === null ? [] : findingsOf(report, 'error');
-  const planted = findings.filter(
+  const inserted = findings.filter(
     ({ check, subject }) => check === 'top_up_has_payment' || subject.id.startsWith('rental:'),
   );
-  expect(findings.filter((finding) => !planted.includes(finding))).toEqual([]);
-  await world.drop();
+  expect(findings.filter((finding) => !inserted.includes(finding))).toEqual([]);
+  await harness.drop();
 });
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
-const paid = (volume: Volume) => world.paid(volume.orgId, causeOfVolume(volume));
+const paid = (volume: Volume) => harness.paid(volume.orgId, causeOfVolume(volume));
 const grow = (tenant: Tenant, volume: Volume, sizeInGb: number) =>
-  world.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb }));
+  harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb }));
 const snap = (tenant: Tenant, volume: Volume, label?: string) =>
-  world.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, label));
+  harness.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, label));
 const refusal = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
   );
 const typesOf = async (volume: Volume): Promise<readonly string[]> =>
-  (await world.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
+  (await harness.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
 
 /** Runs on, swept as workers would, in steps of some minutes. */
 async function runFor(ms: number, stepMs = 5 * MINUTE_MS): Promise<void> {
   for (let done = 0; done < ms; done += stepMs) {
-    await world.clock.advance(stepMs);
-    await world.sweepAll();
+    await harness.clock.advance(stepMs);
+    await harness.sweepAll();
   }
 }
 
 describe('a wallet that runs out', () => {
   it('freezes its volumes, keeps them over what was set aside, purges them then, and never goes below zero', async () => {
     // About seven hours of 1024 GB.
-    const tenant = await world.tenant(1);
-    const volume = await world.active(tenant, { sizeGb: 1024 });
-    const rental = await world.rental(tenant, { addresses: ['10.7.0.1'] });
-    await world.run((tx) =>
+    const tenant = await harness.tenant(1);
+    const volume = await harness.active(tenant, { sizeGb: 1024 });
+    const rental = await harness.rental(tenant, { addresses: ['10.7.0.1'] });
+    await harness.run((tx) =>
       attachVolume(tx, tenant.call(), { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] }),
     );
-    await world.settle();
+    await harness.settle();
     await runFor(330 * MINUTE_MS, 10 * MINUTE_MS);
-    const frozen = await world.read(volume);
+    const frozen = await harness.read(volume);
     expect(frozen).toMatchObject({ phase: 'frozen', status: 'inactive' });
-    expect(world.backend.volumes.get(toUuid(volume.id))?.clients).toEqual([]);
-    expect(frozen?.purgeAt?.getTime()).toBeGreaterThan(world.clock.nowMs());
+    expect(harness.backend.volumes.get(toUuid(volume.id))?.clients).toEqual([]);
+    expect(frozen?.purgeAt?.getTime()).toBeGreaterThan(harness.clock.nowMs());
     await runFor(3 * HOUR_MS, 20 * MINUTE_MS);
-    expect(await world.read(volume)).toBeNull();
-    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
-    const { balance, held } = await world.balance(tenant.orgId);
+    expect(await harness.read(volume)).toBeNull();
+    expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    const { balance, held } = await harness.balance(tenant.orgId);
     expect(held).toBe(0n);
     expect(balance).toBeGreaterThanOrEqual(0n);
     expect(balance).toBeLessThan(rate(1024));
@@ -94,23 +94,23 @@ describe('a wallet that runs out', () => {
   });
 
   it('has its volumes go on where they stood as soon as there is money', async () => {
-    const tenant = await world.tenant(0.5);
-    const volume = await world.active(tenant, { sizeGb: 1024 });
-    const rental = await world.rental(tenant, { addresses: ['10.7.1.1'] });
-    await world.run((tx) =>
+    const tenant = await harness.tenant(0.5);
+    const volume = await harness.active(tenant, { sizeGb: 1024 });
+    const rental = await harness.rental(tenant, { addresses: ['10.7.1.1'] });
+    await harness.run((tx) =>
       attachVolume(tx, tenant.call(), { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] }),
     );
-    while ((await world.read(volume))?.phase === 'live') await runFor(30 * MINUTE_MS);
-    expect((await world.read(volume))?.phase).toBe('frozen');
-    await world.topUp(tenant.orgId, 100);
+    while ((await harness.read(volume))?.phase === 'live') await runFor(30 * MINUTE_MS);
+    expect((await harness.read(volume))?.phase).toBe('frozen');
+    await harness.topUp(tenant.orgId, 100);
     await runFor(5 * MINUTE_MS, MINUTE_MS);
-    expect(await world.read(volume)).toMatchObject({ phase: 'live', status: 'active', purgeAt: null });
-    expect(world.backend.volumes.get(toUuid(volume.id))?.clients).toEqual(['10.7.1.1']);
-    const startedAt = (await world.read(volume))?.startedAt?.getTime() ?? 0;
+    expect(await harness.read(volume)).toMatchObject({ phase: 'live', status: 'active', purgeAt: null });
+    expect(harness.backend.volumes.get(toUuid(volume.id))?.clients).toEqual(['10.7.1.1']);
+    const startedAt = (await harness.read(volume))?.startedAt?.getTime() ?? 0;
     await runFor(2 * HOUR_MS, 30 * MINUTE_MS);
     // Kept or in use, it costs the same: all of its time was paid, once.
-    const now = world.clock.nowMs();
-    const owed = await world.rows<{ sum: string }>(
+    const now = harness.clock.nowMs();
+    const owed = await harness.rows<{ sum: string }>(
       `select sum(posted_nano_usd + div(rate_nano_usd_per_hour::numeric
               * (case when state = 'open' then extract(epoch from ('${new Date(now).toISOString()}'::timestamptz - running_since))
                  * 1000 + elapsed_before_ms - posted_ms else 0 end), 3600000))::bigint::text as sum
@@ -122,23 +122,23 @@ describe('a wallet that runs out', () => {
   });
 
   it('while the backend is silent costs no more than was set aside, and shows when it answers', async () => {
-    const tenant = await world.tenant(1);
-    const volume = await world.active(tenant, { sizeGb: 1024 });
-    world.backend.fault = { call: 'all', error: silence() };
-    await world.advance(3 * MINUTE_MS);
-    expect((await world.read(volume))?.status).toBe('unknown');
+    const tenant = await harness.tenant(1);
+    const volume = await harness.active(tenant, { sizeGb: 1024 });
+    harness.backend.fault = { call: 'all', error: silence() };
+    await harness.advance(3 * MINUTE_MS);
+    expect((await harness.read(volume))?.status).toBe('unknown');
     for (let hour = 0; hour < 10; hour += 1) {
-      await world.clock.advance(HOUR_MS);
-      await world.sweepAll();
+      await harness.clock.advance(HOUR_MS);
+      await harness.sweepAll();
     }
-    expect(await world.read(volume)).toMatchObject({ status: 'unknown', phase: 'purging' });
-    const { balance, held } = await world.balance(tenant.orgId);
+    expect(await harness.read(volume)).toMatchObject({ status: 'unknown', phase: 'purging' });
+    const { balance, held } = await harness.balance(tenant.orgId);
     expect([balance >= 0n, held]).toEqual([true, 0n]);
-    world.backend.fault = null;
-    await world.clock.advance(MINUTE_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    const steps = await world.rows<{ from_status: string | null; to_status: string | null }>(
+    harness.backend.fault = null;
+    await harness.clock.advance(MINUTE_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    const steps = await harness.rows<{ from_status: string | null; to_status: string | null }>(
       `select from_status, to_status from volume_transitions
         where volume_id = '${toUuid(volume.id)}' order by seq`,
     );
@@ -155,33 +155,33 @@ describe('a wallet that runs out', () => {
 
 describe('growing', () => {
   it('is billed from when the backend has confirmed it, to the millisecond', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    await world.clock.advance(HOUR_MS);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    await harness.clock.advance(HOUR_MS);
     const accepted = await grow(tenant, volume, 512);
     expect(accepted).toMatchObject({ sizeGb: 256, growth: { toGb: 512 } });
-    await world.clock.advance(10 * MINUTE_MS);
-    await world.settle();
-    expect(await world.read(volume)).toMatchObject({ sizeGb: 512, growth: null });
-    expect(world.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
-    await world.clock.advance(HOUR_MS);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.clock.advance(10 * MINUTE_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toMatchObject({ sizeGb: 512, growth: null });
+    expect(harness.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
+    await harness.clock.advance(HOUR_MS);
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     expect(await paid(volume)).toBe(
       meteredTotal(rate(256), 70 * MINUTE_MS) + meteredTotal(rate(512), HOUR_MS),
     );
   });
 
   it('never shrinks, does nothing twice, and one growth waits for another', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant, { sizeGb: 512 });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant, { sizeGb: 512 });
     expect(await refusal(grow(tenant, volume, 256))).toBe('VOLUME_SHRINK_NOT_SUPPORTED');
     expect((await grow(tenant, volume, 512)).growth).toBeNull();
     const [one, two] = await Promise.all([grow(tenant, volume, 768), grow(tenant, volume, 768)]);
     expect([one.growth?.toGb, two.growth?.toGb]).toEqual([768, 768]);
     expect(await refusal(grow(tenant, volume, 1024))).toBe('ACTION_IN_PROGRESS');
-    await world.settle();
-    expect((await world.read(volume))?.sizeGb).toBe(768);
-    const open = await world.rows<{ count: string }>(
+    await harness.settle();
+    expect((await harness.read(volume))?.sizeGb).toBe(768);
+    const open = await harness.rows<{ count: string }>(
       `select count(*)::text as count from ledger_holds
         where cause_kind = 'volume' and cause_id = '${volume.wireId}' and closed_at is null`,
     );
@@ -189,105 +189,107 @@ describe('growing', () => {
   });
 
   it('for which there is no money or no room is refused or given up, and nothing is kept for it', async () => {
-    const poor = await world.tenant(0.1);
-    const small = await world.active(poor);
+    const poor = await harness.tenant(0.1);
+    const small = await harness.active(poor);
     expect(await refusal(grow(poor, small, 64_000))).toBe('INSUFFICIENT_BALANCE');
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const { held } = await world.balance(tenant.orgId);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const { held } = await harness.balance(tenant.orgId);
     await grow(tenant, volume, 512);
-    world.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
-    await world.settle();
-    world.backend.fault = null;
-    await world.settle();
-    expect(await world.read(volume)).toMatchObject({ sizeGb: 256, growth: null, status: 'active' });
-    expect((await world.balance(tenant.orgId)).held).toBe(held);
+    harness.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
+    await harness.settle();
+    harness.backend.fault = null;
+    await harness.settle();
+    expect(await harness.read(volume)).toMatchObject({ sizeGb: 256, growth: null, status: 'active' });
+    expect((await harness.balance(tenant.orgId)).held).toBe(held);
   });
 
   it('or being renamed is for volumes that are active', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.create(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.create(tenant);
     expect(await refusal(grow(tenant, volume, 512))).toBe('VOLUME_NOT_ACTIVE');
-    await world.settle();
+    await harness.settle();
     const update = { label: 'other', tags: { team: 'a' } };
-    const renamed = await world.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, update));
+    const renamed = await harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, update));
     expect(renamed).toMatchObject(update);
-    const stranger = await world.tenant();
-    expect(await refusal(grow(stranger, volume, 512))).toBe('VOLUME_NOT_FOUND');
+    const outsider = await harness.tenant();
+    expect(await refusal(grow(outsider, volume, 512))).toBe('VOLUME_NOT_FOUND');
   });
 });
 
 describe('a snapshot', () => {
   it('costs by what it takes from when it is there, until it is deleted', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    world.backend.snapshotBytes = 9 * 1_073_741_824 + 1;
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    harness.backend.snapshotBytes = 9 * 1_073_741_824 + 1;
     const taken = await snap(tenant, volume, 'before');
     expect(taken).toMatchObject({ status: 'creating', label: 'before', sizeGb: 256 });
-    await world.settle();
-    const [ready] = await listSnapshots(world.db, tenant.orgId, volume.id);
+    await harness.settle();
+    const [ready] = await listSnapshots(harness.db, tenant.orgId, volume.id);
     expect(ready).toMatchObject({ status: 'ready', sizeGb: 10 });
-    await world.clock.advance(HOUR_MS);
-    await world.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
+    await harness.clock.advance(HOUR_MS);
+    await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
     expect(await paid(volume)).toBe(meteredTotal(rate(10), HOUR_MS));
-    await world.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
-    await world.clock.advance(MINUTE_MS);
-    await world.settle();
-    expect(world.backend.volumes.get(toUuid(volume.id))?.snapshots).toEqual([]);
-    const again = world.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
+    await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
+    await harness.clock.advance(MINUTE_MS);
+    await harness.settle();
+    expect(harness.backend.volumes.get(toUuid(volume.id))?.snapshots).toEqual([]);
+    const again = harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
     expect(await refusal(again)).toBe('SNAPSHOT_NOT_FOUND');
   });
 
   it('that cannot be made fails at no cost, and one that was deleted while it was made is not billed', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const { held } = await world.balance(tenant.orgId);
-    world.backend.fault = { call: 'snapshot', error: new DriverError('no_capacity', 'The pool is full.') };
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const { held } = await harness.balance(tenant.orgId);
+    harness.backend.fault = { call: 'snapshot', error: new DriverError('no_capacity', 'The pool is full.') };
     const failed = await snap(tenant, volume);
-    await world.settle();
-    world.backend.fault = null;
-    expect((await listSnapshots(world.db, tenant.orgId, volume.id))[0]).toMatchObject({ status: 'failed' });
-    await world.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, failed.id));
+    await harness.settle();
+    harness.backend.fault = null;
+    expect((await listSnapshots(harness.db, tenant.orgId, volume.id))[0]).toMatchObject({ status: 'failed' });
+    await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, failed.id));
     const unwanted = await snap(tenant, volume);
-    await world.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, unwanted.id));
-    await world.clock.advance(5_000);
-    await world.settle();
-    await world.clock.advance(5_000);
-    await world.settle();
-    expect(await listSnapshots(world.db, tenant.orgId, volume.id)).toEqual([]);
-    expect((await world.balance(tenant.orgId)).held).toBe(held);
+    await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, unwanted.id));
+    await harness.clock.advance(5_000);
+    await harness.settle();
+    await harness.clock.advance(5_000);
+    await harness.settle();
+    expect(await listSnapshots(harness.db, tenant.orgId, volume.id)).toEqual([]);
+    expect((await harness.balance(tenant.orgId)).held).toBe(held);
   });
 
   it('is frozen, kept and purged with its volume, and paid for as long', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    world.backend.snapshotBytes = 100 * 1_073_741_824;
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    harness.backend.snapshotBytes = 100 * 1_073_741_824;
     await snap(tenant, volume);
-    await world.settle();
-    await world.clock.advance(HOUR_MS);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    await world.clock.advance(72 * HOUR_MS);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect(await listSnapshots(world.db, tenant.orgId, volume.id)).toEqual([]);
+    await harness.settle();
+    await harness.clock.advance(HOUR_MS);
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.clock.advance(72 * HOUR_MS);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect(await listSnapshots(harness.db, tenant.orgId, volume.id)).toEqual([]);
     const total = meteredTotal(rate(356), 73 * HOUR_MS);
     expect(Number(total - (await paid(volume)))).toBeLessThan(5);
   });
 
   it('is one of so many at most, and of nobody else’s volume', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const stranger = await world.tenant();
-    expect(await refusal(snap(stranger, volume))).toBe('VOLUME_NOT_FOUND');
-    const foreign = world.run((tx) => deleteSnapshot(tx, stranger.call(), volume.wireId, tx.ids.next('snp')));
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const outsider = await harness.tenant();
+    expect(await refusal(snap(outsider, volume))).toBe('VOLUME_NOT_FOUND');
+    const foreign = harness.run((tx) =>
+      deleteSnapshot(tx, outsider.call(), volume.wireId, tx.ids.next('snp')),
+    );
     expect(await refusal(foreign)).toBe('SNAPSHOT_NOT_FOUND');
-    await world.rows(`insert into volume_snapshots (id, volume_id, org_id, mode, label, size_gb, volume_gb, price, status, created_at,
+    await harness.rows(`insert into volume_snapshots (id, volume_id, org_id, mode, label, size_gb, volume_gb, price, status, created_at,
         make_by, ready_at)
       select overlay(overlay(gen_random_uuid()::text placing '7' from 15 for 1) placing '8' from 20 for 1)::uuid, id, org_id,
              mode, 'old', 1, 1, price || '{"rateNanoUsdPerHour": "0"}', 'ready', now(), now(), now()
         from volumes, generate_series(1, ${SNAPSHOTS_MAX}) where wire_id = ${volume.wireId}`);
     expect(await refusal(snap(tenant, volume))).toBe('QUOTA_EXCEEDED');
-    await world.rows(
+    await harness.rows(
       `update volume_snapshots set status = 'deleted', ended_at = now() where volume_id = '${toUuid(volume.id)}'`,
     );
   });

@@ -187,7 +187,7 @@ async function holdForRetention(
   const ahead = initialHold(price, HOLD_WINDOW_MS);
   const keeping = roundExact(hourlyCharge(ratePerHour, wished.retentionMs ?? 0), 'up');
   const { orgId, mode } = volume;
-  const [answer] = await applyLedger(tx, [
+  const [response] = await applyLedger(tx, [
     {
       do: 'resize',
       orgId,
@@ -201,7 +201,7 @@ async function holdForRetention(
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
     },
   ]);
-  const { held } = requireLedgerSuccess(answer);
+  const { held } = requireLedgerSuccess(response);
   const keptMs = held <= ahead ? 0n : affordableMs(nanoUsd(held - ahead), ratePerHour);
   return { kind: 'ahead', retentionMs: Math.min(wished.retentionMs ?? 0, Number(keptMs ?? 0n)) };
 }
@@ -311,7 +311,7 @@ async function holdRetention(
   volume: BilledVolume,
   kept: { readonly name: string; readonly ratePerHour: NanoUsd; readonly forMs: number },
 ): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
-  const [answer] = await applyLedger(tx, [
+  const [response] = await applyLedger(tx, [
     {
       do: 'hold',
       orgId: volume.orgId,
@@ -324,7 +324,7 @@ async function holdRetention(
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
     },
   ]);
-  const { holdId, held } = requireLedgerSuccess(answer);
+  const { holdId, held } = requireLedgerSuccess(response);
   if (holdId === null) throw new Error(`Nothing could be set aside for keeping volume ${volume.wireId}.`);
   return { holdId, held };
 }
@@ -349,8 +349,8 @@ export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boole
     ...snapshots.map(({ id, price }) => ({ name: `${id}-${nextOrdinal(meters, id)}`, price, holdId: null })),
   ];
   if (!(await canAffordItems(tx, volume, { kept, sold, funding }))) return false;
-  const wishes = sold.map((one) => volumeMeterSpec(volume, one, { at, funding, demand: 'running' }));
-  await openMeters(tx, volume.orgId, wishes);
+  const requests = sold.map((one) => volumeMeterSpec(volume, one, { at, funding, demand: 'running' }));
+  await openMeters(tx, volume.orgId, requests);
   await closeMetersAt(tx, volume, [kept], at);
   return true;
 }
@@ -362,14 +362,14 @@ export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boole
 async function canAffordItems(
   tx: Tx,
   volume: BilledVolume,
-  wish: { readonly kept: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
+  request: { readonly kept: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
 ): Promise<boolean> {
-  const { kept, sold, funding } = wish;
+  const { kept, sold, funding } = request;
   const aheadMs = HOLD_WINDOW_MS + (funding.kind === 'ahead' ? (funding.retentionMs ?? 0) : 0);
   const parts = sold.map(({ price }) => roundExact(hourlyCharge(rateOf(price), aheadMs), 'up'));
   const amount = addUsd(zeroUsd, ...parts, nanoUsd(BigInt(ROUNDINGS_PER_METER * sold.length)));
   const { orgId, mode } = volume;
-  const [answer] = await applyLedger(tx, [
+  const [response] = await applyLedger(tx, [
     {
       do: 'hold',
       orgId,
@@ -381,8 +381,8 @@ async function canAffordItems(
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
     },
   ]);
-  if (answer?.ok !== true) return false;
-  await releaseHold(tx, volume, answer.holdId);
+  if (response?.ok !== true) return false;
+  await releaseHold(tx, volume, response.holdId);
   return true;
 }
 

@@ -59,10 +59,10 @@ interface CheckRunners {
  * check of the others begins meanwhile. Leftovers are removed beside the checks, since a removal may take long.
  */
 export function createNodeChecker(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   patienceMs: number = CHECK_WAIT_MS,
 ): NodeChecker {
-  const { db, clock, log } = parts;
+  const { db, clock, log } = deps;
   const runners: CheckRunners = {
     looks: createItemRunner(checkNodesLoop, { clock, log }),
     leftovers: createItemRunner(removeLeftoversLoop, { clock, log }),
@@ -72,7 +72,7 @@ export function createNodeChecker(
       const claimed: StorageNode[] = [];
       while (!signal.aborted && claimed.length < runners.looks.free) {
         const node = await claimNode(
-          parts,
+          deps,
           claimed.map(({ id }) => id),
         );
         if (node === null) break;
@@ -80,7 +80,7 @@ export function createNodeChecker(
       }
       await runners.looks.run(claimed, {
         key: ({ id }) => id,
-        work: (node, ends) => checkStorageNode(parts, runners, node, ends),
+        work: (node, ends) => checkStorageNode(deps, runners, node, ends),
         signal,
         patienceMs,
       });
@@ -97,8 +97,8 @@ export function createNodeChecker(
 const CHECK_WAIT_MS = 2_000;
 
 /** One round over the nodes that are due, all of it waited for. Answers how many there were. */
-export async function checkDueNodes(parts: VolumeReconcileDeps, signal: AbortSignal): Promise<number> {
-  const watch = createNodeChecker(parts, checkNodesLoop.timeoutMs);
+export async function checkDueNodes(deps: VolumeReconcileDeps, signal: AbortSignal): Promise<number> {
+  const watch = createNodeChecker(deps, checkNodesLoop.timeoutMs);
   const count = await watch.look(signal);
   await watch.ended();
   return count;
@@ -119,12 +119,12 @@ function claimNode(
 }
 
 async function checkStorageNode(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   runners: CheckRunners,
   node: StorageNode,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, policy, log, backends } = parts;
+  const { db, clock, policy, log, backends } = deps;
   try {
     // The wait ends here also if the backend ignores its signal.
     const [backend, views] = await withDeadline(clock, 'A look at a node', policy.gapMs, async (late) => {
@@ -132,13 +132,13 @@ async function checkStorageNode(
       return [connected, await connected.list(AbortSignal.any([signal, late]))] as const;
     });
     await recordAnswer(db, node);
-    if (node.kind !== 'mock') await compareNode(parts, runners, node, { backend, views, signal });
+    if (node.kind !== 'mock') await compareNode(deps, runners, node, { backend, views, signal });
     silentNodesGauge.record(0, { node: node.name });
   } catch (error) {
     if (signal.aborted) return;
     log.warn({ err: error, storageNode: node.name }, 'a storage node did not answer');
     backends.renew(node.id);
-    await recordSilence(parts, node, errorMessageOf(error));
+    await recordSilence(deps, node, errorMessageOf(error));
   }
 }
 
@@ -191,12 +191,12 @@ async function markUnknownIfSilent(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: S
 
 /** What the node serves against what it should, of volumes that nobody works on. */
 async function compareNode(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   runners: CheckRunners,
   node: StorageNode,
   look: NodeListing,
 ): Promise<void> {
-  const { db } = parts;
+  const { db } = deps;
   const found = new Map(look.views.map((view) => [view.externalId, view]));
   const ours = await listVolumesOfNode(db, node.id);
   const clients = await listClientsOfNode(db, node.id);
@@ -207,7 +207,7 @@ async function compareNode(
     differingCounter.add(wrong.length);
     await db.transaction({ name: 'wish volumes again', isolation }, (tx) => bumpSpecVersions(tx, wrong));
   }
-  await removeLeftoverVolumes(parts, runners, node, { ...look, ours });
+  await removeLeftoverVolumes(deps, runners, node, { ...look, ours });
 }
 
 interface NodeListing {

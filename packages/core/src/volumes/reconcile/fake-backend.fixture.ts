@@ -16,7 +16,7 @@ export interface FakeBackend extends VolumeBackend {
     readonly error: DriverError;
   } | null;
   /** Waited for inside of `ensure`, after the wish was read and before it counts. */
-  pause: ((wish: VolumeSpec) => Promise<void>) | null;
+  pause: ((spec: VolumeSpec) => Promise<void>) | null;
   /** Waited for when a wish counts, before that is answered. */
   answer: (() => Promise<void>) | null;
   /** What a snapshot is said to take. */
@@ -40,17 +40,17 @@ export function createFakeBackend(): FakeBackend {
     pause: null,
     answer: null,
     snapshotBytes: 1,
-    async ensure(wish) {
+    async ensure(spec) {
       failing('ensure');
-      await backend.pause?.(wish);
-      const known = volumes.get(wish.externalId);
-      const { externalId, vip, clients } = wish;
-      const { sizeGb } = wish;
+      await backend.pause?.(spec);
+      const known = volumes.get(spec.externalId);
+      const { externalId, vip, clients } = spec;
+      const { sizeGb } = spec;
       if (known !== undefined && sizeGb < known.sizeGb)
         throw new DriverError('refused', 'A volume does not shrink.');
       const snapshots = known?.snapshots ?? [];
       const restored = [...(known?.restored ?? [])];
-      const { restore } = wish;
+      const { restore } = spec;
       if (restore !== undefined && !restored.includes(restore.id)) {
         failing('restore');
         const content = backend.kept.get(`${restore.volumeId}/${restore.snapshotId}`);
@@ -60,7 +60,7 @@ export function createFakeBackend(): FakeBackend {
       }
       const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots, restored };
       volumes.set(externalId, view);
-      backend.wishes.push(wish);
+      backend.wishes.push(spec);
       await backend.answer?.();
       return view;
     },

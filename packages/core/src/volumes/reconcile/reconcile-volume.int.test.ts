@@ -18,76 +18,76 @@ import {
   type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeHarness();
+  harness = await createVolumeHarness();
 });
 afterEach(() => {
-  world.backend.fault = null;
-  world.backend.pause = null;
+  harness.backend.fault = null;
+  harness.backend.pause = null;
 });
-afterAll(() => world.drop());
+afterAll(() => harness.drop());
 
 const signal = new AbortController().signal;
-const viewOf = (volume: Volume) => world.backend.volumes.get(toUuid(volume.id));
+const viewOf = (volume: Volume) => harness.backend.volumes.get(toUuid(volume.id));
 const link = (volume: Volume, rental: InsertedRental) => ({
   storageVolumeId: volume.wireId,
   rentalIds: [rental.wireId],
 });
 const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
-  world.run((tx) => attachVolume(tx, tenant.call(), link(volume, rental)));
+  harness.run((tx) => attachVolume(tx, tenant.call(), link(volume, rental)));
 const detach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
-  world.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
+  harness.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
 
 describe('a worker that dies', () => {
   it('after it decided, or after the backend did it, leaves what the next one finishes', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.create(tenant);
-    const before = await world.run((tx) => planVolumeTask(tx, volume, world.parts.policy));
+    const tenant = await harness.tenant();
+    const volume = await harness.create(tenant);
+    const before = await harness.run((tx) => planVolumeTask(tx, volume, harness.parts.policy));
     expect(before?.what).toBe('serve');
     // It dies here, once before its call and once after it: nothing was written down.
-    if (before?.what === 'serve') await world.backend.ensure(before.wish, signal);
-    expect(await reconcileDueVolumes(world.parts, 10, signal)).toBe(0);
-    await world.clock.advance(world.parts.policy.workingMs);
-    await world.settle();
-    expect((await world.read(volume))?.status).toBe('active');
-    const meters = await world.rows<{ count: string }>(
+    if (before?.what === 'serve') await harness.backend.ensure(before.wish, signal);
+    expect(await reconcileDueVolumes(harness.parts, 10, signal)).toBe(0);
+    await harness.clock.advance(harness.parts.policy.workingMs);
+    await harness.settle();
+    expect((await harness.read(volume))?.status).toBe('active');
+    const meters = await harness.rows<{ count: string }>(
       `select count(*)::text as count from meters where cause_kind = 'volume' and cause_id = '${volume.wireId}'`,
     );
     expect(meters[0]?.count).toBe('1');
   });
 
   it('while data is deleted has it deleted by the next one, and told once', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    await world.clock.advance(72 * HOUR_MS);
-    const task = await world.run((tx) => planVolumeTask(tx, volume, world.parts.policy));
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.clock.advance(72 * HOUR_MS);
+    const task = await harness.run((tx) => planVolumeTask(tx, volume, harness.parts.policy));
     expect(task?.what).toBe('remove');
-    world.backend.volumes.delete(toUuid(volume.id));
-    await world.clock.advance(world.parts.policy.workingMs);
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.deleted');
+    harness.backend.volumes.delete(toUuid(volume.id));
+    await harness.clock.advance(harness.parts.policy.workingMs);
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    const told = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.deleted');
     expect(told).toHaveLength(1);
   });
 });
 
 describe('two at once', () => {
   it('bring one volume about once: one meter, one word', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.create(tenant);
-    await Promise.all([1, 2, 3].map(() => reconcileVolume(world.parts, volume, signal)));
-    await world.settle();
-    expect((await world.read(volume))?.status).toBe('active');
-    const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.active');
+    const tenant = await harness.tenant();
+    const volume = await harness.create(tenant);
+    await Promise.all([1, 2, 3].map(() => reconcileVolume(harness.parts, volume, signal)));
+    await harness.settle();
+    expect((await harness.read(volume))?.status).toBe('active');
+    const told = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.active');
     expect(told).toHaveLength(1);
   });
 
   it('never leave a machine in that was detached while one of them was slow', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.5.0.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.5.0.1'] });
     await attach(tenant, volume, rental);
     let arrived = (): void => undefined;
     const slow = new Promise<void>((resolve) => {
@@ -97,55 +97,55 @@ describe('two at once', () => {
     const held = new Promise<void>((resolve) => {
       go = resolve;
     });
-    world.backend.pause = async ({ clients }) => {
+    harness.backend.pause = async ({ clients }) => {
       if (clients.length === 0) return;
       arrived();
       await held;
     };
-    const late = reconcileVolume(world.parts, volume, signal);
+    const late = reconcileVolume(harness.parts, volume, signal);
     await slow;
     await detach(tenant, volume, rental);
-    await reconcileVolume(world.parts, volume, signal);
+    await reconcileVolume(harness.parts, volume, signal);
     expect(viewOf(volume)?.clients).toEqual([]);
     // The old list arrives now, after the new one: until somebody has put that right, the address counts as let in.
-    world.backend.pause = null;
+    harness.backend.pause = null;
     go();
     await late;
     expect(viewOf(volume)?.clients).toEqual(['10.5.0.1']);
-    await world.clock.advance(world.parts.policy.lookMs);
-    await world.settle();
-    await world.settle();
+    await harness.clock.advance(harness.parts.policy.lookMs);
+    await harness.settle();
+    await harness.settle();
     expect(viewOf(volume)?.clients).toEqual([]);
-    expect((await world.read(volume))?.servedClients).toEqual([]);
+    expect((await harness.read(volume))?.servedClients).toEqual([]);
   });
 
   describe(poisonedLoop('bring volumes about'), () => {
     it.each<ItemPoison>(['throws', 'hangs'])(
       'on a node that %s does not delay the volumes of another node',
       async (how) => {
-        const tenant = await world.tenant();
+        const tenant = await harness.tenant();
         const [slow, quick] = [
-          await world.active(tenant),
-          await world.active(tenant, { region: 'eu-west-4' }),
+          await harness.active(tenant),
+          await harness.active(tenant, { region: 'eu-west-4' }),
         ];
-        await world.rows(`update volumes set next_action_at = '${world.clock.now().toISOString()}', wish_seq = wish_seq + 1
+        await harness.rows(`update volumes set next_action_at = '${harness.clock.now().toISOString()}', wish_seq = wish_seq + 1
         where wire_id in (${slow.wireId}, ${quick.wireId})`);
         let go = (): void => undefined;
         const held = new Promise<void>((resolve) => {
           go = resolve;
         });
         const fails = (): Promise<never> => Promise.reject(new Error('This volume is poisoned.'));
-        world.backend.pause = ({ externalId }) => {
+        harness.backend.pause = ({ externalId }) => {
           if (externalId !== toUuid(slow.id)) return Promise.resolve();
           return how === 'hangs' ? held : fails();
         };
-        const converger = createVolumeReconciler(world.parts, { atOnce: 4, atOncePerNode: 1 });
+        const converger = createVolumeReconciler(harness.parts, { atOnce: 4, atOncePerNode: 1 });
         while ((await converger.step(signal)) === 'busy');
-        await expect.poll(async () => (await world.read(quick))?.servedSeq).toBe(quick.wishSeq + 1);
-        expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq);
+        await expect.poll(async () => (await harness.read(quick))?.servedSeq).toBe(quick.wishSeq + 1);
+        expect((await harness.read(slow))?.servedSeq).toBe(slow.wishSeq);
         go();
         await converger.ended();
-        if (how === 'hangs') expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq + 1);
+        if (how === 'hangs') expect((await harness.read(slow))?.servedSeq).toBe(slow.wishSeq + 1);
       },
     );
   });
@@ -153,109 +153,109 @@ describe('two at once', () => {
 
 describe('a silent backend', () => {
   it('makes its volumes unknown after 90 seconds, bills on, and active again with its first answer', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    world.backend.fault = { call: 'all', error: silence() };
-    await world.advance(60_000);
-    expect((await world.read(volume))?.status).toBe('active');
-    await world.advance(60_000);
-    expect(await world.read(volume)).toMatchObject({ status: 'unknown', phase: 'live' });
-    await expect(world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))).rejects.toMatchObject({
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    harness.backend.fault = { call: 'all', error: silence() };
+    await harness.advance(60_000);
+    expect((await harness.read(volume))?.status).toBe('active');
+    await harness.advance(60_000);
+    expect(await harness.read(volume)).toMatchObject({ status: 'unknown', phase: 'live' });
+    await expect(harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))).rejects.toMatchObject({
       reason: 'ACTION_IN_PROGRESS',
     });
-    world.backend.fault = null;
-    await world.clock.advance(30_000);
-    await world.settle();
-    expect((await world.read(volume))?.status).toBe('active');
-    const meters = await world.rows<{ state: string }>(
+    harness.backend.fault = null;
+    await harness.clock.advance(30_000);
+    await harness.settle();
+    expect((await harness.read(volume))?.status).toBe('active');
+    const meters = await harness.rows<{ state: string }>(
       `select state from meters where cause_kind = 'volume' and cause_id = '${volume.wireId}'`,
     );
     expect(meters).toEqual([{ state: 'open' }]);
   });
 
   it('is not judged by time in which nobody looked', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    world.backend.fault = { call: 'all', error: silence() };
-    await world.clock.advance(6 * HOUR_MS);
-    await world.settle();
-    expect((await world.read(volume))?.status).toBe('active');
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    harness.backend.fault = { call: 'all', error: silence() };
+    await harness.clock.advance(6 * HOUR_MS);
+    await harness.settle();
+    expect((await harness.read(volume))?.status).toBe('active');
   });
 
   it('is told of a detachment as soon as it is back', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.5.1.1'] });
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    const rental = await harness.rental(tenant, { addresses: ['10.5.1.1'] });
     await attach(tenant, volume, rental);
-    await world.settle();
-    world.backend.fault = { call: 'all', error: silence() };
-    await world.advance(3 * MINUTE_MS);
+    await harness.settle();
+    harness.backend.fault = { call: 'all', error: silence() };
+    await harness.advance(3 * MINUTE_MS);
     await detach(tenant, volume, rental);
-    world.backend.fault = null;
-    await world.clock.advance(15_000);
-    await world.settle();
+    harness.backend.fault = null;
+    await harness.clock.advance(15_000);
+    await harness.settle();
     expect(viewOf(volume)?.clients).toEqual([]);
-    expect((await world.read(volume))?.status).toBe('active');
+    expect((await harness.read(volume))?.status).toBe('active');
   });
 });
 
 describe('what a node serves otherwise than it should', () => {
   it('is put right: clients that nobody attached, a server that is down', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
     const view = viewOf(volume);
     if (view === undefined) throw new Error('It is not there.');
-    world.backend.volumes.set(view.externalId, { ...view, clients: ['10.66.6.6'], isServed: false });
-    await world.clock.advance(world.parts.policy.lookMs);
-    await world.settle();
+    harness.backend.volumes.set(view.externalId, { ...view, clients: ['10.66.6.6'], isServed: false });
+    await harness.clock.advance(harness.parts.policy.lookMs);
+    await harness.settle();
     expect(viewOf(volume)).toMatchObject({ clients: [], isServed: true });
   });
 
   it('and has lost is never made anew in the place of the data', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
-    world.backend.volumes.delete(toUuid(volume.id));
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
+    harness.backend.volumes.delete(toUuid(volume.id));
     for (let minute = 0; minute < 4; minute += 1) {
-      await world.advance(MINUTE_MS);
-      await world.settle();
+      await harness.advance(MINUTE_MS);
+      await harness.settle();
     }
-    expect((await world.read(volume))?.status).toBe('unknown');
+    expect((await harness.read(volume))?.status).toBe('unknown');
     expect(viewOf(volume)).toBeUndefined();
   });
 
   it('and that was purged is removed again, and what nobody knows is left alone', async () => {
-    const tenant = await world.tenant();
-    const volume = await world.active(tenant);
+    const tenant = await harness.tenant();
+    const volume = await harness.active(tenant);
     const view = viewOf(volume);
     if (view === undefined) throw new Error('It is not there.');
-    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    await world.clock.advance(73 * HOUR_MS);
-    await world.settle();
-    world.backend.volumes.set(view.externalId, view);
-    const stray = { ...view, externalId: 'somebody-elses' };
-    world.backend.volumes.set(stray.externalId, stray);
-    await world.clock.advance(world.parts.policy.lookMs);
-    await world.settle();
+    await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    await harness.clock.advance(73 * HOUR_MS);
+    await harness.settle();
+    harness.backend.volumes.set(view.externalId, view);
+    const orphan = { ...view, externalId: 'somebody-elses' };
+    harness.backend.volumes.set(orphan.externalId, orphan);
+    await harness.clock.advance(harness.parts.policy.lookMs);
+    await harness.settle();
     expect(viewOf(volume)).toBeUndefined();
-    expect(world.backend.volumes.has('somebody-elses')).toBe(true);
-    world.backend.volumes.delete('somebody-elses');
+    expect(harness.backend.volumes.has('somebody-elses')).toBe(true);
+    harness.backend.volumes.delete('somebody-elses');
   });
 
   it('and will not make has the order given up at once, at no cost', async () => {
-    const tenant = await world.tenant();
-    world.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
-    const volume = await world.create(tenant);
-    await reconcileVolume(world.parts, volume, signal);
-    world.backend.fault = null;
-    await world.settle();
-    expect(await world.read(volume)).toBeNull();
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    const tenant = await harness.tenant();
+    harness.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
+    const volume = await harness.create(tenant);
+    await reconcileVolume(harness.parts, volume, signal);
+    harness.backend.fault = null;
+    await harness.settle();
+    expect(await harness.read(volume)).toBeNull();
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 });
 
 describe('the configuration', () => {
   it('is applied twice as once, and refuses to make another node of one that has volumes', async () => {
-    const nodes = await world.rows<{
+    const nodes = await harness.rows<{
       name: string;
       region: string;
       kind: 'nfs' | 'mock';
@@ -271,14 +271,14 @@ describe('the configuration', () => {
       capacityGb,
       settings: {},
     }));
-    expect(await applyStorageConfig(world.db, settings)).toEqual([]);
+    expect(await applyStorageConfig(harness.db, settings)).toEqual([]);
     const moved = settings.map((setting) =>
       setting.name === 'eu-1' ? { ...setting, region: 'eu-west-4' as const } : setting,
     );
-    expect(await applyStorageConfig(world.db, moved as typeof settings)).toMatchObject([{ name: 'eu-1' }]);
-    const tenant = await world.tenant();
-    await expect(world.create(tenant)).rejects.toMatchObject({ reason: 'REGION_DISABLED' });
-    await applyStorageConfig(world.db, settings);
-    await world.active(tenant);
+    expect(await applyStorageConfig(harness.db, moved as typeof settings)).toMatchObject([{ name: 'eu-1' }]);
+    const tenant = await harness.tenant();
+    await expect(harness.create(tenant)).rejects.toMatchObject({ reason: 'REGION_DISABLED' });
+    await applyStorageConfig(harness.db, settings);
+    await harness.active(tenant);
   });
 });

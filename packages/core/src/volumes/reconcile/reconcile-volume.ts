@@ -48,22 +48,22 @@ function claimVolumes({ db, policy }: VolumeReconcileDeps, limit: number, but: r
 }
 
 /** Never fails: whoever finds the volume due next tries again, for it was claimed for a while only. */
-async function reconcileSafely(parts: VolumeReconcileDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
+async function reconcileSafely(deps: VolumeReconcileDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
   try {
-    await reconcileVolume(parts, ref, signal);
+    await reconcileVolume(deps, ref, signal);
   } catch (error) {
-    parts.log.error({ err: error, volumeId: ref.id }, 'a volume could not be worked on');
+    deps.log.error({ err: error, volumeId: ref.id }, 'a volume could not be worked on');
   }
 }
 
 /** Works on volumes that are due, and waits for all of them. Answers how many there were. */
 export async function reconcileDueVolumes(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   limit: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const due = await claimVolumes(parts, limit, []);
-  await Promise.all(due.map((ref) => reconcileSafely(parts, ref, signal)));
+  const due = await claimVolumes(deps, limit, []);
+  await Promise.all(due.map((ref) => reconcileSafely(deps, ref, signal)));
   return due.length;
 }
 
@@ -81,10 +81,10 @@ export interface VolumeConcurrency {
 }
 
 export function createVolumeReconciler(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   { atOnce, atOncePerNode }: VolumeConcurrency,
 ): VolumeReconciler {
-  const { clock, log } = parts;
+  const { clock, log } = deps;
   const runner = createItemRunner({ ...reconcileVolumesLoop, atOnce }, { clock, log });
   const running = new Map<Promise<void>, StorageNodeId>();
   const fullNodes = (): readonly StorageNodeId[] => {
@@ -95,10 +95,10 @@ export function createVolumeReconciler(
     async step(signal) {
       const room = Math.min(atOncePerNode, atOnce - running.size);
       if (room <= 0) return 'idle';
-      const due = await claimVolumes(parts, room, fullNodes());
+      const due = await claimVolumes(deps, room, fullNodes());
       for (const ref of due) {
         const work: Promise<void> = runner
-          .run([ref], { key: ({ id }) => id, work: (one, ends) => reconcileSafely(parts, one, ends), signal })
+          .run([ref], { key: ({ id }) => id, work: (one, ends) => reconcileSafely(deps, one, ends), signal })
           .then(
             () => void running.delete(work),
             () => void running.delete(work),
@@ -114,16 +114,16 @@ export function createVolumeReconciler(
 }
 
 export async function reconcileVolume(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   ref: Pick<Volume, 'orgId' | 'id'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, policy, log } = parts;
+  const { db, policy, log } = deps;
   const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) =>
     planVolumeTask(tx, ref, policy),
   );
   if (task === null) return;
-  const outcome = await executeTask(parts, task, signal);
+  const outcome = await executeTask(deps, task, signal);
   if (signal.aborted) {
     // This process stops, which is no fault of the node: another one goes on at once.
     await db.transaction({ name: 'give up volume', isolation }, (tx) => scheduleVolumesNow(tx, [ref]));
@@ -143,15 +143,15 @@ export async function reconcileVolume(
 }
 
 async function executeTask(
-  parts: VolumeReconcileDeps,
+  deps: VolumeReconcileDeps,
   task: VolumeTask,
   signal: AbortSignal,
 ): Promise<TaskOutcome> {
-  const { clock, policy } = parts;
+  const { clock, policy } = deps;
   try {
     // The wait ends here also if the backend ignores its signal.
     return await withDeadline(clock, 'A call to a storage node', policy.callMs, async (late) => {
-      const backend = await parts.backends.of(task.node);
+      const backend = await deps.backends.of(task.node);
       const ends = AbortSignal.any([signal, late]);
       return task.what === 'remove' ? removeVolume(backend, task, ends) : serveVolume(backend, task, ends);
     });
@@ -180,9 +180,9 @@ async function serveVolume(
 ): Promise<TaskOutcome> {
   const known = await requireExistingVolume(backend, task, signal);
   // No backend shrinks a volume: one that has grown, though that was given up meanwhile, is served as large as it is.
-  const wish = { ...task.wish, sizeGb: Math.max(task.wish.sizeGb, known?.sizeGb ?? 0) };
-  const view = await backend.ensure(wish, signal);
-  requireMatchesSpec(view, wish);
+  const request = { ...task.wish, sizeGb: Math.max(task.wish.sizeGb, known?.sizeGb ?? 0) };
+  const view = await backend.ensure(request, signal);
+  requireMatchesSpec(view, request);
   const id = task.wish.externalId;
   const made = new Map<SnapshotId, SnapshotOutcome>();
   for (const snapshot of task.make) {
@@ -222,15 +222,15 @@ async function requireExistingVolume(
   );
 }
 
-function requireMatchesSpec(view: VolumeView, wish: VolumeSpec): void {
+function requireMatchesSpec(view: VolumeView, spec: VolumeSpec): void {
   const clients = new Set(view.clients);
   const isSame =
     view.isServed &&
-    view.vip === wish.vip &&
-    view.sizeGb >= wish.sizeGb &&
-    (wish.restore === undefined || view.restored.includes(wish.restore.id)) &&
-    clients.size === wish.clients.length &&
-    wish.clients.every((client) => clients.has(client));
+    view.vip === spec.vip &&
+    view.sizeGb >= spec.sizeGb &&
+    (spec.restore === undefined || view.restored.includes(spec.restore.id)) &&
+    clients.size === spec.clients.length &&
+    spec.clients.every((client) => clients.has(client));
   if (!isSame) {
     throw new DriverError(
       'failed',

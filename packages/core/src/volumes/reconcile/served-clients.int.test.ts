@@ -25,38 +25,38 @@ import {
 // From the rows to the storage server itself: a real agent, a real NFS server for each volume, and clients that come from the
 // private addresses of the rentals' machines.
 
-let world: VolumeHarness;
+let harness: VolumeHarness;
 let node: StorageNode;
-let parts: VolumeReconcileDeps;
+let deps: VolumeReconcileDeps;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
-  [world, node] = await Promise.all([createVolumeHarness(), startStorageNode({ poolGb: 2_000 })]);
+  [harness, node] = await Promise.all([createVolumeHarness(), startStorageNode({ poolGb: 2_000 })]);
   const [first = '', last = ''] = node.vips.split('-');
   const where = { name: 'eu-1', region, kind: 'nfs', endpoint: node.endpoint, credential: 'node' } as const;
   const setting = { ...where, vips: { first, last }, capacityGb: 1_900, settings: {} };
-  expect(await applyStorageConfig(world.db, [setting])).toEqual([]);
+  expect(await applyStorageConfig(harness.db, [setting])).toEqual([]);
   const credentials = { node: node.credential };
   const backends = createBackendPool({
     log: quiet,
     connect: (storage) => connectVolumeBackend(storage, { clock: systemClock, credentials }),
   });
-  parts = { ...world.parts, backends };
+  deps = { ...harness.parts, backends };
 });
 
 afterAll(async () => {
-  await parts?.backends.close();
+  await deps?.backends.close();
   await node?.[Symbol.asyncDispose]();
-  await world?.drop();
+  await harness?.drop();
 });
 
 async function settle(): Promise<void> {
-  await checkDueNodes(parts, signal);
-  while ((await reconcileDueVolumes(parts, 100, signal)) > 0);
+  await checkDueNodes(deps, signal);
+  while ((await reconcileDueVolumes(deps, 100, signal)) > 0);
 }
 
 async function read(volume: Volume): Promise<Volume> {
-  const found = await world.read(volume);
+  const found = await harness.read(volume);
   if (found === null) throw new Error('There is no such volume.');
   return found;
 }
@@ -94,15 +94,15 @@ const link = (volume: Volume, ...rentals: readonly InsertedRental[]) => ({
 });
 
 test('what one rental writes another reads, and who is detached or has ended is shut out by the server', async () => {
-  const tenant = await world.tenant();
+  const tenant = await harness.tenant();
   const addresses = [0, 1, 2, 3].map((index) => node.client(index));
-  const [first = '', second = '', third = '', stranger = ''] = addresses;
+  const [first = '', second = '', third = '', outsider = ''] = addresses;
   // A rental of two machines, and one of one.
-  const gang = await world.rental(tenant, { addresses: [first, second] });
-  const single = await world.rental(tenant, { addresses: [third] });
-  const made = await world.create(tenant);
+  const gang = await harness.rental(tenant, { addresses: [first, second] });
+  const single = await harness.rental(tenant, { addresses: [third] });
+  const made = await harness.create(tenant);
   await settle();
-  await world.run((tx) => attachVolume(tx, tenant.call(), link(made, gang, single)));
+  await harness.run((tx) => attachVolume(tx, tenant.call(), link(made, gang, single)));
   await settle();
   const volume = await read(made);
   expect(volume.status).toBe('active');
@@ -113,47 +113,47 @@ test('what one rental writes another reads, and who is detached or has ended is 
   const reader = await mount(volume, third);
   expect(String(await reader.read(await reader.open(exportPath, 'weights'), 0, 100))).toBe('trained');
   expect(await isLetIn(volume, second)).toBe(true);
-  expect(await isLetIn(volume, stranger)).toBe(false);
+  expect(await isLetIn(volume, outsider)).toBe(false);
 
-  await world.run((tx) => detachVolume(tx, tenant.call(), link(volume, single)));
+  await harness.run((tx) => detachVolume(tx, tenant.call(), link(volume, single)));
   await settle();
   expect(await isLetIn(volume, third)).toBe(false);
   await expect(reader.lookup(exportPath)).rejects.toThrow('NOENT');
   expect(await writer.write(file, 0, 'goes on')).toBe(7);
 
   // The rental moved to another host, where it has another address.
-  await world.onMachines(gang, `private_ip = case position when 1 then '${stranger}' end`);
-  await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, gang.id));
+  await harness.onMachines(gang, `private_ip = case position when 1 then '${outsider}' end`);
+  await harness.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, gang.id));
   await settle();
-  expect(await isLetIn(volume, stranger)).toBe(true);
+  expect(await isLetIn(volume, outsider)).toBe(true);
   expect(await isLetIn(volume, first)).toBe(false);
-  await world.run((tx) => detachRental(tx, tenant.orgId, gang.id, volumesActor));
+  await harness.run((tx) => detachRental(tx, tenant.orgId, gang.id, volumesActor));
   await settle();
-  expect(await isLetIn(volume, stranger)).toBe(false);
+  expect(await isLetIn(volume, outsider)).toBe(false);
   writer.drop();
   reader.drop();
 });
 
 test('a volume grows under its files, and goes with its data when its retention is over', async () => {
-  const tenant = await world.tenant();
-  const rental = await world.rental(tenant, { addresses: [node.client(4)] });
-  const made = await world.create(tenant, { rentalIds: [rental.wireId] });
+  const tenant = await harness.tenant();
+  const rental = await harness.rental(tenant, { addresses: [node.client(4)] });
+  const made = await harness.create(tenant, { rentalIds: [rental.wireId] });
   await settle();
   const volume = await read(made);
   const client = await mount(volume, node.client(4));
   const file = await client.open(exportPath, 'data', true);
   await client.write(file, 0, 'kept');
-  await world.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb: 512 }));
+  await harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb: 512 }));
   await settle();
   expect((await read(volume)).sizeGb).toBe(512);
   expect(String(await client.read(file, 0, 10))).toBe('kept');
 
-  await world.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
+  await harness.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
   await settle();
-  await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+  await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
   await settle();
   expect(await isLetIn(volume, node.client(4))).toBe(false);
-  await world.clock.advance(73 * HOUR_MS);
+  await harness.clock.advance(73 * HOUR_MS);
   await settle();
   const backend = await connectVolumeBackend(
     { kind: 'nfs', endpoint: node.endpoint, credentialRef: 'node', settings: {} },

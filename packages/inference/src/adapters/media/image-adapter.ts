@@ -50,42 +50,42 @@ export type ImageAdapter = MediaAdapter<ImageRequest, ImageAnswer>;
 export const imageDefaults = { steps: 30, cfgScale: 5 } as const;
 
 /** Names on the wire of what is asked for beyond a prompt and a size. */
-export function requestedFields(wish: ImageRequest): readonly string[] {
+export function requestedFields(request: ImageRequest): readonly string[] {
   const asked: readonly (readonly [string, boolean])[] = [
-    ['negative_prompt', wish.negativePrompt !== null],
-    ['prompt_2', wish.prompt2 !== null],
-    ['negative_prompt_2', wish.negativePrompt2 !== null],
-    ['steps', wish.steps !== imageDefaults.steps],
-    ['cfg_scale', wish.cfgScale !== null && wish.cfgScale !== imageDefaults.cfgScale],
-    ['seed', wish.isSeedGiven],
-    ['sampler', wish.sampler !== null],
-    ['style_preset', wish.stylePreset !== null],
-    ['image', wish.initImage !== null],
-    ['controlnet_name', wish.controlnet !== null],
-    ['enable_refiner', wish.refiner],
-    ['lora', Object.keys(wish.lora).length > 0],
+    ['negative_prompt', request.negativePrompt !== null],
+    ['prompt_2', request.prompt2 !== null],
+    ['negative_prompt_2', request.negativePrompt2 !== null],
+    ['steps', request.steps !== imageDefaults.steps],
+    ['cfg_scale', request.cfgScale !== null && request.cfgScale !== imageDefaults.cfgScale],
+    ['seed', request.isSeedGiven],
+    ['sampler', request.sampler !== null],
+    ['style_preset', request.stylePreset !== null],
+    ['image', request.initImage !== null],
+    ['controlnet_name', request.controlnet !== null],
+    ['enable_refiner', request.refiner],
+    ['lora', Object.keys(request.lora).length > 0],
   ];
   return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []));
 }
 
 /** What was asked for and is not among `can`. A client may also insist on another kind of engine. */
 export function findUnsupportedFields(
-  wish: ImageRequest,
+  request: ImageRequest,
   { engine }: DeploymentEntry,
   can: ReadonlySet<string>,
 ): readonly string[] {
-  const missing = requestedFields(wish).filter((name) => !can.has(name));
-  return wish.backend === 'auto' || wish.backend === engine ? missing : ['backend', ...missing];
+  const missing = requestedFields(request).filter((name) => !can.has(name));
+  return request.backend === 'auto' || request.backend === engine ? missing : ['backend', ...missing];
 }
 
 /** Looks at what an engine sent. More pictures than were asked for are not passed on. */
 export function toImageAnswer(
-  wish: ImageRequest,
+  request: ImageRequest,
   base64: readonly string[],
   seedOf: (index: number) => number | null,
 ): ImageAnswer {
   if (base64.length === 0) throw invalidMediaAnswer('The engine answered without a picture.');
-  const images = base64.slice(0, wish.count).map((text, index) => {
+  const images = base64.slice(0, request.count).map((text, index) => {
     const facts = readImageHeader(text);
     if (facts === null) throw invalidMediaAnswer('The engine answered with something that is no picture.');
     return { base64: text, width: facts.width, height: facts.height, seed: seedOf(index) };

@@ -31,14 +31,14 @@ const defaultStrength = 0.75;
 
 export function createAutomatic1111Adapter(): ImageAdapter {
   return {
-    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
-    async run(wish, { deployment }, call, signal) {
+    lacks: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
+    async run(request, { deployment }, call, signal) {
       const response = await call(
         {
           method: 'POST',
-          path: wish.initImage === null ? '/sdapi/v1/txt2img' : '/sdapi/v1/img2img',
+          path: request.initImage === null ? '/sdapi/v1/txt2img' : '/sdapi/v1/img2img',
           headers: { ...jsonHeaders, ...authorization(deployment) },
-          body: JSON.stringify(bodyFor(wish, deployment.upstreamModel)),
+          body: JSON.stringify(bodyFor(request, deployment.upstreamModel)),
         },
         signal,
       );
@@ -54,7 +54,7 @@ export function createAutomatic1111Adapter(): ImageAdapter {
       const { first, seeds } = readInfo(answer['info']);
       // Maps of a control net follow the pictures, a sheet of all of them may precede them.
       const pictures = stringsIn(answer['images']).slice(first);
-      return toImageAnswer(wish, pictures, (index) => seeds[index] ?? wish.seed + index);
+      return toImageAnswer(request, pictures, (index) => seeds[index] ?? request.seed + index);
     },
   };
 }
@@ -65,23 +65,23 @@ function authorization({ apiKey }: DeploymentEntry): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(apiKey, 'utf8').toString('base64')}` };
 }
 
-function bodyFor(wish: ImageRequest, checkpoint: string): Readonly<Record<string, unknown>> {
-  const { controlnet, initImage } = wish;
+function bodyFor(request: ImageRequest, checkpoint: string): Readonly<Record<string, unknown>> {
+  const { controlnet, initImage } = request;
   return {
-    prompt: withLora(wish),
-    negative_prompt: wish.negativePrompt ?? '',
-    width: wish.width,
-    height: wish.height,
-    steps: wish.steps,
-    seed: wish.seed,
+    prompt: withLora(request),
+    negative_prompt: request.negativePrompt ?? '',
+    width: request.width,
+    height: request.height,
+    steps: request.steps,
+    seed: request.seed,
     batch_size: 1,
-    n_iter: wish.count,
-    ...(wish.cfgScale === null ? {} : { cfg_scale: wish.cfgScale }),
-    ...(wish.sampler === null ? {} : { sampler_name: wish.sampler }),
-    ...(wish.stylePreset === null ? {} : { styles: [wish.stylePreset] }),
+    n_iter: request.count,
+    ...(request.cfgScale === null ? {} : { cfg_scale: request.cfgScale }),
+    ...(request.sampler === null ? {} : { sampler_name: request.sampler }),
+    ...(request.stylePreset === null ? {} : { styles: [request.stylePreset] }),
     ...(initImage === null
       ? {}
-      : { init_images: [initImage], denoising_strength: wish.strength ?? defaultStrength }),
+      : { init_images: [initImage], denoising_strength: request.strength ?? defaultStrength }),
     ...(controlnet === null ? {} : { alwayson_scripts: { controlnet: { args: [controlUnit(controlnet)] } } }),
     override_settings: { sd_model_checkpoint: checkpoint },
     // The next request names its own checkpoint; changing back would load one for nothing.

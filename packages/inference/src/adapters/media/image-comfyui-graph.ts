@@ -12,19 +12,19 @@ interface GraphNode {
 /** The node whose output is the pictures. A preview lies among its temporary files, a saved picture would stay for ever. */
 export const IMAGE_NODE = 'pictures';
 
-export function comfyGraph(wish: ImageRequest, checkpoint: string): Readonly<Record<string, GraphNode>> {
-  const loras = Object.entries(wish.lora);
+export function comfyGraph(request: ImageRequest, checkpoint: string): Readonly<Record<string, GraphNode>> {
+  const loras = Object.entries(request.lora);
   const [model, clip] = loras.length === 0 ? sourcesOf('checkpoint') : sourcesOf(`lora-${loras.length - 1}`);
   return {
     checkpoint: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: checkpoint } },
     ...Object.fromEntries(
       loras.map(([name, weight], index) => [`lora-${index}`, loraNode(name, weight, index)]),
     ),
-    prompt: { class_type: 'CLIPTextEncode', inputs: { text: wish.prompt, clip } },
-    'negative-prompt': { class_type: 'CLIPTextEncode', inputs: { text: wish.negativePrompt ?? '', clip } },
+    prompt: { class_type: 'CLIPTextEncode', inputs: { text: request.prompt, clip } },
+    'negative-prompt': { class_type: 'CLIPTextEncode', inputs: { text: request.negativePrompt ?? '', clip } },
     canvas: {
       class_type: 'EmptyLatentImage',
-      inputs: { width: wish.width, height: wish.height, batch_size: wish.count },
+      inputs: { width: request.width, height: request.height, batch_size: request.count },
     },
     sampler: {
       class_type: 'KSampler',
@@ -33,10 +33,10 @@ export function comfyGraph(wish: ImageRequest, checkpoint: string): Readonly<Rec
         positive: ['prompt', 0],
         negative: ['negative-prompt', 0],
         latent_image: ['canvas', 0],
-        seed: wish.seed,
-        steps: wish.steps,
-        cfg: wish.cfgScale ?? imageDefaults.cfgScale,
-        sampler_name: wish.sampler ?? 'euler',
+        seed: request.seed,
+        steps: request.steps,
+        cfg: request.cfgScale ?? imageDefaults.cfgScale,
+        sampler_name: request.sampler ?? 'euler',
         scheduler: 'normal',
         denoise: 1,
       },

@@ -63,7 +63,7 @@ export function createComfyUiAdapter(clock: Clock): ImageAdapter {
   }
 
   return {
-    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
+    lacks: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
     async run(wish, { deployment }, call, signal) {
       const requests = requestsTo(deployment);
       const ask = (request: MediaRequest): ReturnType<SendUpstream> => call(request, signal);

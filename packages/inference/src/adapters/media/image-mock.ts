@@ -7,11 +7,11 @@ const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed'
 
 export function createMockImageAdapter(): ImageAdapter {
   return {
-    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
-    run: async (wish) => {
-      const seeds = Array.from({ length: wish.count }, (_, index) => wish.seed + index);
-      const pictures = seeds.map((seed) => mockPng(wish.width, wish.height, seed).toString('base64'));
-      return toImageAnswer(wish, pictures, (index) => seeds[index] ?? null);
+    lacks: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
+    run: async (request) => {
+      const seeds = Array.from({ length: request.count }, (_, index) => request.seed + index);
+      const pictures = seeds.map((seed) => mockPng(request.width, request.height, seed).toString('base64'));
+      return toImageAnswer(request, pictures, (index) => seeds[index] ?? null);
     },
   };
 }

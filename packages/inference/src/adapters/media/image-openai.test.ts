@@ -81,9 +81,9 @@ test.each(['vllm', 'sglang', 'openai'] as const)(
     for (const upstreamModel of ['toy', 'dall-e-3']) {
       const deployment = deploymentOf(engine, { upstreamModel });
       const facts = { deployment, requestId: 'r' };
-      const wish = { ...plainImageRequest, count: 2 };
+      const request = { ...plainImageRequest, count: 2 };
       const { images } = await createOpenAiImageAdapter(engine).run(
-        wish,
+        request,
         facts,
         httpSender(double.url),
         never,

@@ -20,22 +20,22 @@ interface OpenAiImageDialect {
   readonly mostSteps?: number;
   readonly mostCfgScale?: number;
   /** What is added to model, prompt, number and size. */
-  readonly extras: (wish: ImageRequest, upstreamModel: string) => Readonly<Record<string, unknown>>;
+  readonly extras: (request: ImageRequest, upstreamModel: string) => Readonly<Record<string, unknown>>;
 }
 
 const diffusion = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed']);
 
-const diffusionFields = (wish: ImageRequest): Readonly<Record<string, unknown>> => ({
+const diffusionFields = (request: ImageRequest): Readonly<Record<string, unknown>> => ({
   response_format: 'b64_json',
-  num_inference_steps: wish.steps,
-  seed: wish.seed,
-  ...(wish.cfgScale === null ? {} : { guidance_scale: wish.cfgScale }),
-  ...(wish.negativePrompt === null ? {} : { negative_prompt: wish.negativePrompt }),
+  num_inference_steps: request.steps,
+  seed: request.seed,
+  ...(request.cfgScale === null ? {} : { guidance_scale: request.cfgScale }),
+  ...(request.negativePrompt === null ? {} : { negative_prompt: request.negativePrompt }),
 });
 
 /** Models that were distilled for guidance take a negative prompt into account only with this beside it. */
-const trueGuidance = (wish: ImageRequest): Readonly<Record<string, unknown>> =>
-  wish.negativePrompt === null || wish.cfgScale === null ? {} : { true_cfg_scale: wish.cfgScale };
+const trueGuidance = (request: ImageRequest): Readonly<Record<string, unknown>> =>
+  request.negativePrompt === null || request.cfgScale === null ? {} : { true_cfg_scale: request.cfgScale };
 
 const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
   openai: {
@@ -48,16 +48,16 @@ const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
     can: diffusion,
     mostSteps: 200,
     mostCfgScale: 20,
-    extras: (wish) => ({ ...diffusionFields(wish), ...trueGuidance(wish) }),
+    extras: (request) => ({ ...diffusionFields(request), ...trueGuidance(request) }),
   },
   sglang: {
     can: diffusion,
     // Without a seed it takes the same one each time, and without a format it answers with an address of its own disk.
-    extras: (wish) => ({
-      ...diffusionFields(wish),
-      ...trueGuidance(wish),
-      width: wish.width,
-      height: wish.height,
+    extras: (request) => ({
+      ...diffusionFields(request),
+      ...trueGuidance(request),
+      width: request.width,
+      height: request.height,
     }),
   },
 };
@@ -65,20 +65,20 @@ const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
 export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapter {
   const { can, mostSteps = Infinity, mostCfgScale = Infinity, extras } = dialects[engine];
   return {
-    lacks(wish, deployment) {
+    lacks(request, deployment) {
       const beyond = [
-        ...(wish.steps > mostSteps ? ['steps'] : []),
-        ...((wish.cfgScale ?? 0) > mostCfgScale ? ['cfg_scale'] : []),
+        ...(request.steps > mostSteps ? ['steps'] : []),
+        ...((request.cfgScale ?? 0) > mostCfgScale ? ['cfg_scale'] : []),
       ];
-      return [...findUnsupportedFields(wish, deployment, can), ...beyond];
+      return [...findUnsupportedFields(request, deployment, can), ...beyond];
     },
-    async run(wish, { deployment }, call, signal) {
+    async run(request, { deployment }, call, signal) {
       const body = {
         model: deployment.upstreamModel,
-        prompt: wish.prompt,
-        n: wish.count,
-        size: `${wish.width}x${wish.height}`,
-        ...extras(wish, deployment.upstreamModel),
+        prompt: request.prompt,
+        n: request.count,
+        size: `${request.width}x${request.height}`,
+        ...extras(request, deployment.upstreamModel),
       };
       const response = await call(
         {
@@ -90,8 +90,8 @@ export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapte
         signal,
       );
       const isSeeded = can.has('seed');
-      return toImageAnswer(wish, base64In(requireJson(response)), (index) =>
-        isSeeded ? wish.seed + index : null,
+      return toImageAnswer(request, base64In(requireJson(response)), (index) =>
+        isSeeded ? request.seed + index : null,
       );
     },
   };

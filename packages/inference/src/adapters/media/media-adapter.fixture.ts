@@ -5,11 +5,11 @@ import type { MediaRequest, MediaResponse, SendUpstream } from './media-adapter.
 /** A call over a real connection, as the gateway gives it. */
 export function httpSender(url: string): SendUpstream {
   return async ({ method, path, headers, body }, signal) => {
-    const answer = await fetch(`${url}${path}`, { method, headers, body, signal });
+    const response = await fetch(`${url}${path}`, { method, headers, body, signal });
     return {
-      status: answer.status,
-      headers: Object.fromEntries(answer.headers),
-      body: Buffer.from(await answer.arrayBuffer()),
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: Buffer.from(await response.arrayBuffer()),
     };
   };
 }

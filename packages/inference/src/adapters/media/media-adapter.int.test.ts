@@ -33,16 +33,16 @@ async function serve<Wish, Answer>(
   const { request } = operation.read(body);
   const adapter = operation.adapterOf(engine);
   if (adapter === null) throw new Error(`${engine} does not serve ${operation.id}.`);
-  const answer = await adapter.run(request, { deployment, requestId: 'r' }, httpSender(url), signal);
-  return operation.render(request, answer, facts).body;
+  const response = await adapter.run(request, { deployment, requestId: 'r' }, httpSender(url), signal);
+  return operation.render(request, response, facts).body;
 }
 
 describe('pictures', () => {
   const size = { width: 192, height: 128 };
-  const wish = { model_name: 'pictures', ...size, steps: 8, seed: 3, cfg_scale: 3 };
+  const request = { model_name: 'pictures', ...size, steps: 8, seed: 3, cfg_scale: 3 };
 
   async function draw(prompt: string, changes: object = {}): Promise<Buffer> {
-    const text = await serve(operations.generateImage, 'openai-images', { ...wish, prompt, ...changes });
+    const text = await serve(operations.generateImage, 'openai-images', { ...request, prompt, ...changes });
     const { images: made } = JSON.parse(String(text)) as { images: { image: string }[] };
     return Buffer.from(made[0]?.image ?? '', 'base64');
   }
@@ -87,7 +87,7 @@ describe('pictures', () => {
 
   test('a client that leaves does not hold the engine', async () => {
     const leaving = new AbortController();
-    const body = { ...wish, prompt: 'a mill', steps: 200 };
+    const body = { ...request, prompt: 'a mill', steps: 200 };
     const drawing = serve(operations.generateImage, 'openai-images', body, leaving.signal);
     leaving.abort(new Error('the client has left'));
     await expect(drawing).rejects.toThrow('the client has left');
@@ -113,10 +113,10 @@ describe('speech', () => {
     const said = ['purple', 'window', 'three', 'engine', 'nine', 'water'];
     const body = { text: 'Purple window. Three engine. Nine water.', speaker: 'echo' };
     const text = await serve(operations.generateAudio, 'speech', body);
-    const answer = JSON.parse(String(text)) as { audio: string; sample_rate: number; usage: number };
-    expect(answer).toMatchObject({ sample_rate: 16_000, usage: 40 });
-    const heard = await transcribe(Buffer.from(answer.audio, 'base64'), vocabulary);
-    expect(heard.words).toEqual(said);
+    const response = JSON.parse(String(text)) as { audio: string; sample_rate: number; usage: number };
+    expect(response).toMatchObject({ sample_rate: 16_000, usage: 40 });
+    const received = await transcribe(Buffer.from(response.audio, 'base64'), vocabulary);
+    expect(received.words).toEqual(said);
   });
 
   test('the shape of OpenAI is the file itself, and speed shortens it', async () => {
@@ -124,10 +124,10 @@ describe('speech', () => {
     const [slow, fast] = await Promise.all(
       [0.8, 1.6].map((speed) => serve(operations.createSpeech, 'speech', { ...body, speed })),
     );
-    const heard = await transcribe(Buffer.from(slow ?? ''), vocabulary);
-    expect(heard.words).toEqual(['river', 'garden', 'seven', 'yellow']);
+    const received = await transcribe(Buffer.from(slow ?? ''), vocabulary);
+    expect(received.words).toEqual(['river', 'garden', 'seven', 'yellow']);
     const { durationMs } = await transcribe(Buffer.from(fast ?? ''), vocabulary);
-    expect(durationMs).toBeLessThan(heard.durationMs * 0.7);
+    expect(durationMs).toBeLessThan(received.durationMs * 0.7);
   });
 
   test('a text cannot give options to the program that speaks it', async () => {

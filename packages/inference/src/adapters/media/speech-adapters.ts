@@ -58,16 +58,16 @@ function createSpeechAdapter({ defaultVoice, isWide }: SpeechDialect): SpeechAda
     lacks({ language, tuning }) {
       return isWide ? [] : [...(language === null ? [] : ['language']), ...Object.keys(tuning)];
     },
-    async run(wish, { deployment }, call, signal) {
-      const voice = wish.voice ?? defaultVoice;
+    async run(request, { deployment }, call, signal) {
+      const voice = request.voice ?? defaultVoice;
       const body = {
         model: deployment.upstreamModel,
-        input: wish.text,
+        input: request.text,
         response_format: 'mp3',
-        speed: wish.speed,
+        speed: request.speed,
         ...(voice === null ? {} : { voice }),
-        ...(wish.language === null ? {} : { language: wish.language }),
-        ...wish.tuning,
+        ...(request.language === null ? {} : { language: request.language }),
+        ...request.tuning,
       };
       const response = await call(
         {

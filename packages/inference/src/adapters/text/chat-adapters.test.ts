@@ -35,7 +35,7 @@ function ask(engine: TextEngine, body: object) {
 describe('the mock engine', () => {
   it('answers a stream that says the same as its whole answer and costs the same', () => {
     const whole = ask('mock', { seed: 1 });
-    const answer = whole.adapter.readAnswer(
+    const response = whole.adapter.readAnswer(
       Buffer.concat(mockResponseTo(whole.upstream).chunks).toString(),
       whole.request,
       facts,
@@ -51,9 +51,9 @@ describe('the mock engine', () => {
       .slice(0, -2)
       .map((line) => JSON.parse(line.slice(6)));
     const said = events.map((event) => event.choices[0].delta.content ?? '').join('');
-    const parsed = JSON.parse(answer.body);
+    const parsed = JSON.parse(response.body);
     expect(said).toBe(parsed.choices[0].message.content);
     expect(events.at(-1).usage).toEqual(parsed.usage);
-    expect(reading.counts()).toEqual(answer.counts);
+    expect(reading.counts()).toEqual(response.counts);
   });
 });

@@ -21,7 +21,7 @@ interface PartialChoice {
  * The answer that a stream adds up to. Asked for where an engine reports usage by the choice, but only in a stream: the
  * client that wanted a whole answer gets one.
  */
-export function collectStream(text: string, dialect: TextDialect, wish: StreamSettings): CollectedAnswer {
+export function collectStream(text: string, dialect: TextDialect, request: StreamSettings): CollectedAnswer {
   const choices = new Map<number, PartialChoice>();
   const counts = new Map<number, TokenCounts>();
   let ended: number | null = null;
@@ -44,7 +44,7 @@ export function collectStream(text: string, dialect: TextDialect, wish: StreamSe
   }
   return {
     choices: all.map(toFullChoice),
-    counts: counts.size === 0 ? null : sumChoices(counts, wish.choicesPerPrompt),
+    counts: counts.size === 0 ? null : sumChoices(counts, request.choicesPerPrompt),
   };
 }
 

@@ -31,7 +31,7 @@ export function mockResponseTo({ path, body }: UpstreamRequest): MockResponse {
   }
   const perPrompt = typeof request['n'] === 'number' ? request['n'] : 1;
   try {
-    const answers = prompts.flatMap((prompt, at) => {
+    const responses = prompts.flatMap((prompt, at) => {
       const room = context - (counts[at] ?? 0);
       return Array.from({ length: perPrompt }, (_, n) =>
         mockChoice(request, { prompt, index: at * perPrompt + n, room, isChat }),
@@ -39,7 +39,7 @@ export function mockResponseTo({ path, body }: UpstreamRequest): MockResponse {
     });
     const promptTokens = counts.reduce((sum, count) => sum + count, 0);
     const shape = { isChat, model: asText(request['model']) ?? 'mock', promptTokens };
-    return request['stream'] === true ? asStream(answers, shape) : asJson(answers, shape);
+    return request['stream'] === true ? asStream(responses, shape) : asJson(responses, shape);
   } catch (error) {
     if (error instanceof UnsupportedSchemaError) return refuse(error.message, 'response_format');
     throw error;
@@ -219,8 +219,8 @@ const callOf = (name: string, index: number, written: string) => ({
   function: { name, arguments: written },
 });
 
-function asJson(answers: readonly MockChoice[], shape: MockResponseOptions): MockResponse {
-  const choices = answers.map(({ index, tokens, toolName, wantsLogprobs, finishReason }) => {
+function asJson(responses: readonly MockChoice[], shape: MockResponseOptions): MockResponse {
+  const choices = responses.map(({ index, tokens, toolName, wantsLogprobs, finishReason }) => {
     const text = tokens.join('');
     const message =
       toolName === null
@@ -233,18 +233,18 @@ function asJson(answers: readonly MockChoice[], shape: MockResponseOptions): Moc
       finish_reason: finishReason,
     };
   });
-  const total = answers.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const answer = { id: 'mock', model: shape.model, choices, usage: usage(shape, total) };
-  return { status: 200, contentType: 'application/json', chunks: [Buffer.from(JSON.stringify(answer))] };
+  const total = responses.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const response = { id: 'mock', model: shape.model, choices, usage: usage(shape, total) };
+  return { status: 200, contentType: 'application/json', chunks: [Buffer.from(JSON.stringify(response))] };
 }
 
-function asStream(answers: readonly MockChoice[], shape: MockResponseOptions): MockResponse {
+function asStream(responses: readonly MockChoice[], shape: MockResponseOptions): MockResponse {
   const events: string[] = [];
   const send = (choices: readonly object[], completion: number): void => {
     const event = { id: 'mock', model: shape.model, choices, usage: usage(shape, completion) };
     events.push(`data: ${JSON.stringify(event)}\n\n`);
   };
-  for (const { index, tokens, toolName, wantsLogprobs, finishReason } of answers) {
+  for (const { index, tokens, toolName, wantsLogprobs, finishReason } of responses) {
     if (shape.isChat) send([{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }], 0);
     for (const [at, token] of tokens.entries()) {
       const logprobs = wantsLogprobs ? logprobsOf([token]) : null;
@@ -260,7 +260,7 @@ function asStream(answers: readonly MockChoice[], shape: MockResponseOptions): M
   }
   send(
     [],
-    answers.reduce((sum, { tokens }) => sum + tokens.length, 0),
+    responses.reduce((sum, { tokens }) => sum + tokens.length, 0),
   );
   events.push('data: [DONE]\n\n');
   return { status: 200, contentType: 'text/event-stream', chunks: events.map((event) => Buffer.from(event)) };

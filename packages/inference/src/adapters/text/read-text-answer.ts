@@ -61,13 +61,14 @@ function minProducedTokens(choices: readonly JsonObject[]): number {
 }
 
 function fromJson(text: string): CollectedAnswer {
-  const answer = asObject(parseJson(text));
-  if (answer === null) throw new TextEngineError(upstreamError(null, 'The engine answered no JSON object.'));
-  const failure = failureInEvent(answer);
+  const response = asObject(parseJson(text));
+  if (response === null)
+    throw new TextEngineError(upstreamError(null, 'The engine answered no JSON object.'));
+  const failure = failureInEvent(response);
   if (failure !== null) throw new TextEngineError(failure);
   return {
-    choices: asList(answer['choices']).map((choice) => asObject(choice) ?? {}),
-    counts: usageOf(answer),
+    choices: asList(response['choices']).map((choice) => asObject(choice) ?? {}),
+    counts: usageOf(response),
   };
 }
 

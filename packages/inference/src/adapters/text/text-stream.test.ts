@@ -187,15 +187,15 @@ describe('a stream', () => {
   it('says to the client what the engine said, whichever way it was written', () => {
     fc.assert(
       fc.property(scenario, (given) => {
-        const heard = readStream(open(given, true), piecesOf(bytesOf(given), given.cuts));
+        const received = readStream(open(given, true), piecesOf(bytesOf(given), given.cuts));
         const expected = ['', '', ''];
         for (const { index, text: part, isThought } of given.said) {
           if (!isThought || !given.isChat) expected[index] += part;
         }
-        expect(textsIn(heard.text)).toEqual(expected);
-        expect(heard.broken).toBeNull();
-        expect(heard.text.endsWith('data: [DONE]\n\n')).toBe(true);
-        expect(eventsIn(heard.text).filter(({ usage }) => usage !== undefined)).toHaveLength(1);
+        expect(textsIn(received.text)).toEqual(expected);
+        expect(received.broken).toBeNull();
+        expect(received.text.endsWith('data: [DONE]\n\n')).toBe(true);
+        expect(eventsIn(received.text).filter(({ usage }) => usage !== undefined)).toHaveLength(1);
       }),
       { numRuns: 200 },
     );
@@ -240,7 +240,7 @@ describe('a stream', () => {
         open({ ...calm, style }, true)
           .push(Buffer.from(events.join('')))
           .toString(),
-      ).flatMap(({ choices: heard }) => heard.map(({ delta }) => delta));
+      ).flatMap(({ choices: received }) => received.map(({ delta }) => delta));
       expect(deltas).toEqual([
         ...['Let', ' me', ' think'].map((text) => ({ reasoning_content: text })),
         { content: '42' },
@@ -252,8 +252,8 @@ describe('a stream', () => {
     const good = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
     const stream = open(calm, true);
     const bytes = `data: ${JSON.stringify(good)}\n\ndata: {"error":{"message":"x","code":500}}\n\ndata: [DONE]\n\n`;
-    const { text: heard, broken } = readStream(stream, [bytes]);
-    expect(textsIn(heard)).toEqual(['Hi']);
+    const { text: received, broken } = readStream(stream, [bytes]);
+    expect(textsIn(received)).toEqual(['Hi']);
     expect(broken?.failure.reason).toBe('UPSTREAM_ERROR');
     expect(stream.hasBegun()).toBe(true);
   });
@@ -284,17 +284,17 @@ describe('a stream', () => {
   });
 
   it('refuses a choice that nobody asked for', () => {
-    const stray = 'data: {"choices":[{"index":3,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
-    expect(readStream(open(calm, true), [stray]).broken).not.toBeNull();
+    const orphan = 'data: {"choices":[{"index":3,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
+    expect(readStream(open(calm, true), [orphan]).broken).not.toBeNull();
   });
 
   it('takes comments, fields without use, data in several lines, and what follows its end', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},\ndata: "finish_reason":"stop"}]}\n\n`;
     const bytes = `: ping\n\nevent: x\nid: 7\n${end(0)}\n\n${end(1)}data:{"choices":[]}\n\n${end(2)}data: [DONE]\n\ndata: rubbish\n\n`;
-    const { text: heard, broken } = readStream(open(calm, true), [bytes, 'data: more rubbish\n\n']);
+    const { text: received, broken } = readStream(open(calm, true), [bytes, 'data: more rubbish\n\n']);
     expect(broken).toBeNull();
-    expect(heard.match(/\[DONE\]/g)).toHaveLength(1);
+    expect(received.match(/\[DONE\]/g)).toHaveLength(1);
   });
 
   it('gives up on an event that does not end', () => {

@@ -7,19 +7,19 @@ import { answerBrokenConnections } from './broken-connections.ts';
 import { createGatewayHarness, type GatewayHarness } from '../gateway.fixture.ts';
 import { InFlightSet } from '../requests/in-flight-set.ts';
 
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayHarness({ models: [] });
+  harness = await createGatewayHarness({ models: [] });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 function exchange(text: string): Promise<string> {
-  const { port, hostname } = new URL(world.url);
+  const { port, hostname } = new URL(harness.url);
   return new Promise((resolve, reject) => {
-    let answer = '';
+    let response = '';
     const socket = connect(Number(port), hostname, () => socket.write(text));
-    socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
-    socket.on('close', () => resolve(answer)).on('error', reject);
+    socket.setEncoding('utf8').on('data', (chunk: string) => (response += chunk));
+    socket.on('close', () => resolve(response)).on('error', reject);
   });
 }
 
@@ -36,15 +36,15 @@ test.each([
     'malformed_http',
   ],
 ])('%s gets the error body of v1, a request id and a closed connection', async (_name, text, code) => {
-  const answer = await exchange(text);
-  expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-  expect(answer).toMatch(/\r\nx-inference-request-id: req_/);
-  const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as Record<string, unknown>;
+  const response = await exchange(text);
+  expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  expect(response).toMatch(/\r\nx-inference-request-id: req_/);
+  const body = JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4)) as Record<string, unknown>;
   expect(body).toMatchObject({ object: 'error', code: 400, error: { code } });
 });
 
 test('a connection that breaks off costs nothing and ends nothing else', async () => {
-  const { port, hostname } = new URL(world.url);
+  const { port, hostname } = new URL(harness.url);
   await new Promise<void>((resolve) => {
     const socket = connect(Number(port), hostname, () => {
       socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Le');
@@ -52,7 +52,7 @@ test('a connection that breaks off costs nothing and ends nothing else', async (
     });
     socket.on('close', () => resolve());
   });
-  expect((await fetch(`${world.url}/v1/nothing`)).status).toBe(404);
+  expect((await fetch(`${harness.url}/v1/nothing`)).status).toBe(404);
 });
 
 test('a body that comes too slowly is answered, and the connection ends though its client keeps it open', async () => {

@@ -9,7 +9,7 @@ import {
 const CONSOLE = 'https://console.example.com';
 const CHAT = '/v1/chat/completions';
 /** Those that look alike, and those that would mean everybody. */
-const strangers = [
+const outsiders = [
   'https://evil.example.com',
   'https://console.example.com.evil.example',
   'https://console.example.com:8443',
@@ -19,9 +19,9 @@ const strangers = [
   '*',
 ];
 
-let world: GatewayHarness;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayHarness({
+  harness = await createGatewayHarness({
     consoleOrigins: [CONSOLE, 'http://127.0.0.1:8080'],
     models: [
       modelFixture({
@@ -32,9 +32,9 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const preflight = (origin: string, to = world): Promise<Response> =>
+const preflight = (origin: string, to = harness): Promise<Response> =>
   fetch(`${to.url}${CHAT}`, {
     method: 'OPTIONS',
     headers: {
@@ -44,8 +44,8 @@ const preflight = (origin: string, to = world): Promise<Response> =>
     },
   });
 
-const chat = (origin: string | null, { key = world.testKey, stream = false } = {}): Promise<Response> =>
-  fetch(`${world.url}${CHAT}`, {
+const chat = (origin: string | null, { key = harness.testKey, stream = false } = {}): Promise<Response> =>
+  fetch(`${harness.url}${CHAT}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
@@ -55,40 +55,44 @@ const chat = (origin: string | null, { key = world.testKey, stream = false } = {
     body: JSON.stringify({ model: 'acme/test', messages: [{ role: 'user', content: 'Hello' }], stream }),
   });
 
-const leaves = (answer: Response): string[] =>
-  [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
+const leaves = (response: Response): string[] =>
+  [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('a page of the console', () => {
   test('may send a key and JSON, and is told so without one', async () => {
-    const answer = await preflight(CONSOLE);
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(CONSOLE);
-    expect(answer.headers.get('access-control-allow-methods')).toBe('GET, POST');
-    expect(answer.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type');
-    expect(answer.headers.get('vary')).toBe('Origin');
-    expect(answer.headers.get('x-inference-request-id')).toMatch(/^req_/);
+    const response = await preflight(CONSOLE);
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe(CONSOLE);
+    expect(response.headers.get('access-control-allow-methods')).toBe('GET, POST');
+    expect(response.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type');
+    expect(response.headers.get('vary')).toBe('Origin');
+    expect(response.headers.get('x-inference-request-id')).toMatch(/^req_/);
   });
 
   test.each([
     ['in one piece', false],
     ['as a stream', true],
   ])('may read an answer %s, and the id of its request', async (_, stream) => {
-    const answer = await chat(CONSOLE, { stream });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(CONSOLE);
-    expect(answer.headers.get('access-control-expose-headers')).toContain('X-Inference-Request-Id');
-    expect(await answer.text()).not.toBe('');
+    const response = await chat(CONSOLE, { stream });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('access-control-allow-origin')).toBe(CONSOLE);
+    expect(response.headers.get('access-control-expose-headers')).toContain('X-Inference-Request-Id');
+    expect(await response.text()).not.toBe('');
   });
 
   test('may read why it was refused', async () => {
-    const answer = await chat(CONSOLE, { key: 'nonsense' });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(CONSOLE);
+    const response = await chat(CONSOLE, { key: 'nonsense' });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('access-control-allow-origin')).toBe(CONSOLE);
   });
 
   test('is never given leave to send cookies', async () => {
-    const answers = [await preflight(CONSOLE), await chat(CONSOLE), await chat(CONSOLE, { key: 'nonsense' })];
-    expect(answers.map(({ headers }) => headers.get('access-control-allow-credentials'))).toEqual([
+    const responses = [
+      await preflight(CONSOLE),
+      await chat(CONSOLE),
+      await chat(CONSOLE, { key: 'nonsense' }),
+    ];
+    expect(responses.map(({ headers }) => headers.get('access-control-allow-credentials'))).toEqual([
       null,
       null,
       null,
@@ -96,35 +100,38 @@ describe('a page of the console', () => {
   });
 
   test('asks in vain for leave that the request itself needs no less: an OPTIONS of another kind is no method here', async () => {
-    const answer = await fetch(`${world.url}${CHAT}`, { method: 'OPTIONS', headers: { origin: CONSOLE } });
-    expect(answer.status).toBe(405);
+    const response = await fetch(`${harness.url}${CHAT}`, {
+      method: 'OPTIONS',
+      headers: { origin: CONSOLE },
+    });
+    expect(response.status).toBe(405);
   });
 });
 
-describe.each(strangers)('a page of %s', (origin) => {
+describe.each(outsiders)('a page of %s', (origin) => {
   test('is not let in before it sends anything', async () => {
-    const answer = await preflight(origin);
-    expect(answer.status).toBe(405);
-    expect(leaves(answer)).toEqual([]);
+    const response = await preflight(origin);
+    expect(response.status).toBe(405);
+    expect(leaves(response)).toEqual([]);
   });
 
   test('cannot read an answer, even with a key', async () => {
-    const answer = await chat(origin);
-    expect(answer.status).toBe(200);
-    expect(leaves(answer)).toEqual([]);
+    const response = await chat(origin);
+    expect(response.status).toBe(200);
+    expect(leaves(response)).toEqual([]);
   });
 });
 
 test('a program that names no origin sees none of this', async () => {
-  const answer = await chat(null);
-  expect(answer.status).toBe(200);
-  expect(leaves(answer)).toEqual([]);
-  expect(answer.headers.get('vary')).toBeNull();
+  const response = await chat(null);
+  expect(response.status).toBe(200);
+  expect(leaves(response)).toEqual([]);
+  expect(response.headers.get('vary')).toBeNull();
 });
 
 test('a gateway that was told of no console lets no page in', async () => {
   await using other = await createGatewayHarness({ models: [] });
-  const answer = await preflight(CONSOLE, other);
-  expect(answer.status).toBe(405);
-  expect(leaves(answer)).toEqual([]);
+  const response = await preflight(CONSOLE, other);
+  expect(response.status).toBe(405);
+  expect(leaves(response)).toEqual([]);
 });

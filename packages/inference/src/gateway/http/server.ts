@@ -36,7 +36,7 @@ export interface GatewayRoute {
   /** The whole path, or an expression with a group for each part that varies. */
   readonly path: string | RegExp;
   readonly scope: string;
-  serve(ask: GatewayRequest): void | Promise<void>;
+  serve(request: GatewayRequest): void | Promise<void>;
 }
 
 export interface GatewayServerOptions {

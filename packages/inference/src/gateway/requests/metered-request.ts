@@ -82,15 +82,15 @@ export class MeteredRequest {
   #firstByteMs: number | null = null;
   checkpointedMs: number;
 
-  constructor(parts: MeteredRequestDeps, admitted: AdmittedRequest, session: RequestExecution) {
-    this.#parts = parts;
+  constructor(deps: MeteredRequestDeps, admitted: AdmittedRequest, session: RequestExecution) {
+    this.#parts = deps;
     this.#admitted = admitted;
     this.#session = session;
     this.requestId = admitted.requestId;
-    this.#createdAtMs = parts.clock.nowMs();
-    this.startedMs = parts.clock.monotonicMs();
+    this.#createdAtMs = deps.clock.nowMs();
+    this.startedMs = deps.clock.monotonicMs();
     this.checkpointedMs = this.startedMs;
-    this.#seat = parts.running.add(this);
+    this.#seat = deps.running.add(this);
   }
 
   get isOver(): boolean {

@@ -45,19 +45,20 @@ const minAnswerRoom = 1_024;
 export function boundTokens(
   model: Pick<ModelEntry, 'contextLength' | 'maxOutputTokens'>,
   price: FrozenModelPrice,
-  wish: TokenRequest,
+  request: TokenRequest,
 ): TokenBounds {
   const context = model.contextLength;
-  const prompt = context === null ? wish.promptBound : Math.min(wish.promptBound, context * wish.prompts);
+  const prompt =
+    context === null ? request.promptBound : Math.min(request.promptBound, context * request.prompts);
   const most = Math.min(
     model.maxOutputTokens ?? maxAnswerTokens,
     context ?? maxAnswerTokens,
     maxAnswerTokens,
   );
-  if (wish.maxTokens !== null && wish.maxTokens > most) throw tooLong(most);
-  const maxTokens = wish.maxTokens ?? defaultLength(most, context, prompt);
-  const worstNanoUsd = maxCost(price, prompt, maxTokens * wish.choices);
-  const leastNanoUsd = wish.maxTokens === null ? maxCost(price, prompt, wish.choices) : worstNanoUsd;
+  if (request.maxTokens !== null && request.maxTokens > most) throw tooLong(most);
+  const maxTokens = request.maxTokens ?? defaultLength(most, context, prompt);
+  const worstNanoUsd = maxCost(price, prompt, maxTokens * request.choices);
+  const leastNanoUsd = request.maxTokens === null ? maxCost(price, prompt, request.choices) : worstNanoUsd;
   return { prompt, maxTokens, worstNanoUsd, leastNanoUsd };
 }
 

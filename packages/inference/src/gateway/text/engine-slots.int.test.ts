@@ -24,7 +24,7 @@ const SLOTS = 3;
 let llama: TestLlama;
 let valkeyServer: TestValkey;
 let valkey: ValkeyClient;
-const worlds: GatewayHarness[] = [];
+const harnesses: GatewayHarness[] = [];
 const opened: EngineSlots[] = [];
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeEach(async () => {
   llama = await startLlama({ parallel: SLOTS, cacheRamMib: 0 });
 });
 afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.close();
+  for (const harness of harnesses.splice(0)) await harness.close();
   for (const slots of opened.splice(0)) slots.close();
   await llama[Symbol.asyncDispose]();
 });
@@ -55,17 +55,17 @@ async function openGateway(withSlots: boolean): Promise<GatewayHarness> {
     upstreamModel: llama.model,
     apiKey: llama.apiKey,
   });
-  const world = await createGatewayHarness({
+  const harness = await createGatewayHarness({
     models: [modelFixture({ contextLength: llama.contextLength, deployments: [deployment] })],
     slots,
   });
-  worlds.push(world);
-  return world;
+  harnesses.push(harness);
+  return harness;
 }
 
 const secret = 'The launch code of the northern mill is seven blue herons under the bridge. '.repeat(5);
 
-async function cachedOf(world: GatewayHarness, key: string, content: string, more: object = {}) {
+async function cachedOf(harness: GatewayHarness, key: string, content: string, more: object = {}) {
   const body = {
     model: 'acme/chat',
     messages: [{ role: 'user', content }],
@@ -73,9 +73,9 @@ async function cachedOf(world: GatewayHarness, key: string, content: string, mor
     temperature: 0,
     ...more,
   };
-  const answer = await world.post('/v1/chat/completions', body, { key });
-  expect(answer.status).toBe(200);
-  const { usage } = (await answer.json()) as {
+  const response = await harness.post('/v1/chat/completions', body, { key });
+  expect(response.status).toBe(200);
+  const { usage } = (await response.json()) as {
     usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
   };
   await slotsFree();
@@ -97,21 +97,21 @@ const reusedBy = async (): Promise<number> =>
 
 describe('the prompt cache of llama.cpp', () => {
   test('without slots is never reused', async () => {
-    const world = await openGateway(false);
-    expect(await cachedOf(world, world.key, secret)).toBe(0);
-    expect(await cachedOf(world, world.key, secret)).toBe(0);
-    expect(await cachedOf(world, world.otherKey, secret)).toBe(0);
+    const harness = await openGateway(false);
+    expect(await cachedOf(harness, harness.key, secret)).toBe(0);
+    expect(await cachedOf(harness, harness.key, secret)).toBe(0);
+    expect(await cachedOf(harness, harness.otherKey, secret)).toBe(0);
     expect(await reusedBy()).toBe(0);
   });
 
   test('with slots is reused by the organisation that filled it, and by no other', async () => {
-    const world = await openGateway(true);
-    expect(await cachedOf(world, world.key, secret)).toBe(0);
-    expect(await cachedOf(world, world.key, secret)).toBeGreaterThan(50);
+    const harness = await openGateway(true);
+    expect(await cachedOf(harness, harness.key, secret)).toBe(0);
+    expect(await cachedOf(harness, harness.key, secret)).toBeGreaterThan(50);
     const before = await reusedBy();
-    expect(await cachedOf(world, world.otherKey, secret)).toBe(0);
+    expect(await cachedOf(harness, harness.otherKey, secret)).toBe(0);
     expect(await reusedBy()).toBe(before);
-    expect(await cachedOf(world, world.otherKey, secret)).toBeGreaterThan(50);
+    expect(await cachedOf(harness, harness.otherKey, secret)).toBeGreaterThan(50);
   });
 
   test('is shared out by all gateways together', async () => {
@@ -127,35 +127,35 @@ describe('the prompt cache of llama.cpp', () => {
   });
 
   test('does not reveal prompts that several choices left in other slots', async () => {
-    const world = await openGateway(true);
-    await cachedOf(world, world.otherKey, 'Something short.');
-    await cachedOf(world, world.key, secret, { n: 2 });
+    const harness = await openGateway(true);
+    await cachedOf(harness, harness.otherKey, 'Something short.');
+    await cachedOf(harness, harness.key, secret, { n: 2 });
     const before = await reusedBy();
     for (let nth = 0; nth < SLOTS; nth += 1) {
       // Different beginnings spread over the slots; none of them contains the secret.
-      expect(await cachedOf(world, world.otherKey, nth === 0 ? secret : `${nth} ${secret}`)).toBe(0);
+      expect(await cachedOf(harness, harness.otherKey, nth === 0 ? secret : `${nth} ${secret}`)).toBe(0);
     }
     expect(await reusedBy()).toBe(before);
   });
 
   test('is used by several requests of one organisation at once', async () => {
-    const world = await openGateway(true);
+    const harness = await openGateway(true);
     const prompts = ['One', 'Two', 'Three'].map((word) => `${word}. ${secret}`);
-    for (const prompt of prompts) await cachedOf(world, world.key, prompt);
-    const cached = await Promise.all(prompts.map((prompt) => cachedOf(world, world.key, prompt)));
+    for (const prompt of prompts) await cachedOf(harness, harness.key, prompt);
+    const cached = await Promise.all(prompts.map((prompt) => cachedOf(harness, harness.key, prompt)));
     expect(cached.filter((tokens) => tokens > 50).length).toBeGreaterThan(0);
   });
 
   test('is not reused in a slot that was claimed for a request which the engine never computed', async () => {
-    const world = await openGateway(true);
+    const harness = await openGateway(true);
     const prompts = ['One', 'Two', 'Three'].map((word) => `${word}. ${secret}`);
-    for (const prompt of prompts) await cachedOf(world, world.key, prompt);
+    for (const prompt of prompts) await cachedOf(harness, harness.key, prompt);
     const before = await reusedBy();
     // The request is refused after it has claimed the slot that was used first.
     const refused = { model: 'acme/chat', prompt: 'Hello', max_tokens: 2, echo: true };
-    expect((await world.post('/v1/completions', refused, { key: world.otherKey })).status).toBe(400);
+    expect((await harness.post('/v1/completions', refused, { key: harness.otherKey })).status).toBe(400);
     await slotsFree();
-    expect(await cachedOf(world, world.otherKey, prompts[0] ?? '')).toBe(0);
+    expect(await cachedOf(harness, harness.otherKey, prompts[0] ?? '')).toBe(0);
     expect(await reusedBy()).toBe(before);
   });
 
@@ -185,10 +185,10 @@ describe('the prompt cache of llama.cpp', () => {
   });
 
   test('is not reused after Valkey has lost the owners', async () => {
-    const world = await openGateway(true);
-    await cachedOf(world, world.key, secret);
+    const harness = await openGateway(true);
+    await cachedOf(harness, harness.key, secret);
     await valkey.command(['FLUSHALL']);
-    expect(await cachedOf(world, world.otherKey, secret)).toBe(0);
+    expect(await cachedOf(harness, harness.otherKey, secret)).toBe(0);
     expect(await reusedBy()).toBe(0);
   });
 });

@@ -76,11 +76,11 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
       const slots = await slotCountOf(deployment);
       const keys = [`engine-slots:{${deployment.address}}`];
       const further = fillsFurtherSlots ? '1' : '0';
-      const answer = await valkey.run(claimSlot, {
+      const response = await valkey.run(claimSlot, {
         keys,
         args: [orgId, prefix, String(slots), String(longestRequestMs), further],
       });
-      const [id, reuse, claim] = Array.isArray(answer) ? (answer as unknown[]).map(Number) : [];
+      const [id, reuse, claim] = Array.isArray(response) ? (response as unknown[]).map(Number) : [];
       if (id === undefined || claim === undefined) throw new Error('Valkey answered no slot.');
       return {
         id,

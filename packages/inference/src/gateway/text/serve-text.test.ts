@@ -17,12 +17,12 @@ const messages = [{ role: 'user', content: 'Hi' }];
 describe('text through the gateway', () => {
   let vllm: ChatDouble;
   let openai: ChatDouble;
-  let world: GatewayHarness;
+  let harness: GatewayHarness;
 
   beforeAll(async () => {
     vllm = await startChatDouble({ engine: 'vllm', promptTokens: 11 });
     openai = await startChatDouble({ engine: 'openai', promptTokens: 11 });
-    world = await createGatewayHarness({
+    harness = await createGatewayHarness({
       models: [
         modelFixture({ name: 'acme/chat', deployments: [deploymentFixture({ address: vllm.address })] }),
         modelFixture({
@@ -38,22 +38,22 @@ describe('text through the gateway', () => {
     });
   });
   afterAll(async () => {
-    await world.close();
+    await harness.close();
     await vllm.close();
     await openai.close();
   });
 
   const ask = (body: object, path = '/v1/chat/completions') =>
-    world.post(path, {
+    harness.post(path, {
       model: 'acme/chat',
       ...(path === '/v1/chat/completions' ? { messages } : {}),
       ...body,
     });
 
   test('a parameter out of range is 422 with its place in detail, in the body that both kinds of client read', async () => {
-    const answer = await ask({ temperature: 3 });
-    expect(answer.status).toBe(422);
-    expect(await answer.json()).toMatchObject({
+    const response = await ask({ temperature: 3 });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({
       object: 'error',
       code: 422,
       type: 'invalid_request_error',
@@ -65,9 +65,9 @@ describe('text through the gateway', () => {
 
   test('names that nobody knows are told in X-Ignored-Fields and never reach an engine', async () => {
     const before = vllm.received.length;
-    const answer = await ask({ ignore_eos: true, cache_salt: 'of another tenant' });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('x-ignored-fields')).toBe('ignore_eos, cache_salt');
+    const response = await ask({ ignore_eos: true, cache_salt: 'of another tenant' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-ignored-fields')).toBe('ignore_eos, cache_salt');
     const sent = vllm.received[before]?.body;
     expect(sent).not.toHaveProperty('ignore_eos');
     expect(sent?.['cache_salt']).not.toBe('of another tenant');
@@ -87,36 +87,36 @@ describe('text through the gateway', () => {
   });
 
   test('a parameter that the engine does not know is 400 and named, and costs nothing', async () => {
-    const answer = await ask({ model: 'acme/plain', min_p: 0.5 });
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({
+    const response = await ask({ model: 'acme/plain', min_p: 0.5 });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
       error: { code: 'parameter_not_supported', message: 'The model does not support the parameter min_p.' },
     });
-    await world.settled();
-    expect(world.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0' });
+    await harness.settled();
+    expect(harness.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0' });
   });
 
   test('an engine that would ignore a parameter is not even asked', async () => {
     const before = vllm.received.length;
-    const answer = await ask({ model: 'acme/llama', prompt: 'Once', suffix: '.' }, '/v1/completions');
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ error: { code: 'parameter_not_supported' } });
-    await world.settled();
+    const response = await ask({ model: 'acme/llama', prompt: 'Once', suffix: '.' }, '/v1/completions');
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 'parameter_not_supported' } });
+    await harness.settled();
     expect(vllm.received).toHaveLength(before);
-    expect(world.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0', tokensPrompt: 0 });
+    expect(harness.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0', tokensPrompt: 0 });
   });
 
   test('several prompts are completed, and each is paid for', async () => {
-    const answer = await ask({ prompt: ['Once', 'Twice', 'Thrice'], max_tokens: 9 }, '/v1/completions');
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({
+    const response = await ask({ prompt: ['Once', 'Twice', 'Thrice'], max_tokens: 9 }, '/v1/completions');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
       object: 'text_completion',
       choices: [{ index: 0 }, { index: 1 }, { index: 2 }],
       usage: { prompt_tokens: 33, completion_tokens: 18 },
     });
-    await world.settled();
+    await harness.settled();
     const cost = (33n * PRICE.prompt + 18n * PRICE.completion) / 1_000_000n;
-    expect(world.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: String(cost) });
+    expect(harness.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: String(cost) });
   });
 });
 

@@ -40,8 +40,8 @@ export interface TextOperation<Request> {
 const routePreferences = new Set<string>(['price', 'latency', 'throughput']);
 
 /** Clients may ask for the cheapest, the quickest to begin or the fastest; by default the place that knows their prompt. */
-function routePreferenceOf(ask: GatewayRequest): RouteRequest['by'] {
-  const wish = ask.request.headers['x-millrace-route'];
+function routePreferenceOf(request: GatewayRequest): RouteRequest['by'] {
+  const wish = request.request.headers['x-millrace-route'];
   if (wish === undefined) return 'affinity';
   if (typeof wish === 'string' && routePreferences.has(wish)) return wish as RouteRequest['by'];
   throw new Fault('VALIDATION_FAILED', {
@@ -57,14 +57,14 @@ function routePreferenceOf(ask: GatewayRequest): RouteRequest['by'] {
 }
 
 export async function serveText<Request>(
-  parts: GatewayDeps,
+  deps: GatewayDeps,
   operation: TextOperation<Request>,
   ask: GatewayRequest,
 ): Promise<void> {
   const { request, ignored } = operation.read(ask.body);
   const { caller, requestId } = ask;
   const askedModel = operation.modelOf(request);
-  const asked = requireModel(parts, caller, askedModel);
+  const asked = requireModel(deps, caller, askedModel);
   if (!operation.modalities.includes(asked.modality)) {
     throw invalidField('model', `is a model for ${asked.modality}, which this operation is not`);
   }
@@ -72,29 +72,29 @@ export async function serveText<Request>(
     throw invalidField('messages', 'hold an image, and this model reads text only');
   }
   const model = modelOrFallback(
-    parts,
+    deps,
     caller,
     asked,
     (other) => !operation.needsImages(request) || other.inputModalities.includes('image'),
   );
-  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
+  const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
   const maxTokens = operation.maxTokensOf(request);
   const choices = operation.choicesOf(request);
   const plain = operation.plainConversation?.(request) ?? null;
   const bounds = boundTokens(model, price, {
-    promptBound: maxPromptTokensOf(parts, operation, { request, model, plain }),
+    promptBound: maxPromptTokensOf(deps, operation, { request, model, plain }),
     prompts: operation.promptsOf(request),
     maxTokens,
     choices,
   });
   const by = routePreferenceOf(ask);
-  const reservation = await reserveCredit(parts, ask, model, {
+  const reservation = await reserveCredit(deps, ask, model, {
     requestId,
     mostNanoUsd: bounds.worstNanoUsd,
     leastNanoUsd: bounds.leastNanoUsd,
     tokens: bounds.prompt + bounds.maxTokens * choices,
   });
-  new TextExecution(parts, {
+  new TextExecution(deps, {
     request,
     requestId,
     caller,

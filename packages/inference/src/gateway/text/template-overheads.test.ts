@@ -55,22 +55,26 @@ describe('createTemplateOverheads', () => {
 });
 
 describe('a short request', () => {
-  let world: GatewayHarness;
+  let harness: GatewayHarness;
   beforeAll(async () => {
     const mock = deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' });
-    world = await createGatewayHarness({
+    harness = await createGatewayHarness({
       models: [modelFixture({ name: 'acme/chat', deployments: [mock] })],
     });
   });
-  afterAll(() => world.close());
+  afterAll(() => harness.close());
 
   const ask = async (content: string): Promise<bigint> => {
     const messages = [{ role: 'user', content }];
-    const answer = await world.post('/v1/chat/completions', { model: 'acme/chat', messages, max_tokens: 1 });
-    expect(answer.status).toBe(200);
-    await answer.text();
-    await world.settled();
-    return world.purse.reserved.at(-1)?.amount ?? 0n;
+    const response = await harness.post('/v1/chat/completions', {
+      model: 'acme/chat',
+      messages,
+      max_tokens: 1,
+    });
+    expect(response.status).toBe(200);
+    await response.text();
+    await harness.settled();
+    return harness.purse.reserved.at(-1)?.amount ?? 0n;
   };
   const tokensOf = (nanoUsd: bigint): number =>
     Number((nanoUsd * 1_000_000n - PRICE.completion) / PRICE.prompt);

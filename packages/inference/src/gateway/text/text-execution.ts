@@ -81,8 +81,8 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   #waiting: AbortController | null = null;
   #failure: EngineFailure | null = null;
 
-  constructor(parts: GatewayDeps, work: TextExecutionInput<Request>) {
-    this.#parts = parts;
+  constructor(deps: GatewayDeps, work: TextExecutionInput<Request>) {
+    this.#parts = deps;
     this.#work = work;
     const admitted = {
       requestId: work.requestId,
@@ -92,7 +92,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       reservation: work.reservation,
       streamed: work.isStream,
     };
-    this.#exchange = new MeteredRequest(parts.exchanges, admitted, this);
+    this.#exchange = new MeteredRequest(deps.exchanges, admitted, this);
     work.response.on('close', () => this.#clientClosed());
     work.response.on('drain', () => this.#clientReads());
   }
@@ -127,13 +127,13 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     return takesMore;
   }
 
-  onWhole(answer: FullAnswer): void {
-    this.#learnTemplate(answer.counts);
-    this.#endVisit('ok', answer.counts.completion);
+  onWhole(response: FullAnswer): void {
+    this.#learnTemplate(response.counts);
+    this.#endVisit('ok', response.counts.completion);
     this.#exchange.began();
-    this.#finish(answer.finishReason);
+    this.#finish(response.finishReason);
     if (this.#left !== null) return;
-    sendJson(this.#work.response, 200, this.#work.headers, answer.body);
+    sendJson(this.#work.response, 200, this.#work.headers, response.body);
     startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
   }
 
@@ -179,11 +179,11 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     }
   }
 
-  #visitAt(visit: UpstreamCall): void {
+  #visitAt(call: UpstreamCall): void {
     const { request, requestId, askedModel, price, isStream, adapterOf } = this.#work;
-    const { deployment } = visit;
+    const { deployment } = call;
     const adapter = adapterOf(deployment.engine);
-    this.#visit = visit;
+    this.#visit = call;
     this.#attemptMs = this.#parts.clock.monotonicMs();
     this.#exchange.tries(deployment.id);
     this.#except.add(deployment.id);
@@ -263,8 +263,8 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     const waiting = new AbortController();
     this.#waiting = waiting;
     try {
-      const wish = { ...route, except: this.#except };
-      const found = await this.#parts.router.waitForTurn(model, wish, waiting.signal);
+      const request = { ...route, except: this.#except };
+      const found = await this.#parts.router.waitForTurn(model, request, waiting.signal);
       this.#waiting = null;
       if (found.outcome === 'to' && this.#isDone) found.end('cancelled');
       else if (found.outcome === 'to') this.#visitAt(found);

@@ -18,10 +18,10 @@ import {
 export interface RelayListener {
   /** Something for the client. Answers false when the client takes no more for now. */
   onBytes(bytes: string | Buffer): boolean;
-  onWhole(answer: FullAnswer): void;
+  onWhole(response: FullAnswer): void;
   onStreamEnd(last: string, finishReason: string | null): void;
   /** `begun`: the client has seen part of it already. */
-  onFailure(failure: EngineFailure, begun: boolean): void;
+  onFailure(failure: EngineFailure, started: boolean): void;
 }
 
 export interface RelayOptions<Request> {
@@ -181,10 +181,10 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
       this.#fail(adapter.readFailure(this.#status ?? 0, text));
       return;
     }
-    const answer = adapter.readAnswer(text, request, facts);
-    this.#counts = answer.counts;
+    const response = adapter.readAnswer(text, request, facts);
+    this.#counts = response.counts;
     this.#isOver = true;
-    listener.onWhole(answer);
+    listener.onWhole(response);
   }
 
   /** What came is not an answer. The engine is cut off: what it would still say is of no use. */

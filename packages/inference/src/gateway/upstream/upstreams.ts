@@ -110,7 +110,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
     async call(deployment, { method, path, headers, body }, { maxBytes, signal }) {
       const { pool, basePath } = poolFor(deployment.address);
-      const answer = await pool.request({
+      const response = await pool.request({
         method,
         path: basePath + path,
         headers: headersFor(deployment, headers),
@@ -119,12 +119,12 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       });
       const parts: Buffer[] = [];
       let bytes = 0;
-      for await (const part of answer.body as AsyncIterable<Buffer>) {
+      for await (const part of response.body as AsyncIterable<Buffer>) {
         bytes += part.length;
         if (bytes > maxBytes) throw new ResponseTooLarge();
         parts.push(part);
       }
-      return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(parts) };
+      return { status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) };
     },
 
     closeUnused() {

@@ -108,13 +108,13 @@ function rig(
 
 test('fifty concurrent requests with one key make one thing, and whoever is served is served that one', async () => {
   const { post, name } = rig();
-  const answers = await Promise.all(Array.from({ length: 50 }, () => post({ key: 'storm' })));
+  const responses = await Promise.all(Array.from({ length: 50 }, () => post({ key: 'storm' })));
   // On a slow machine some duplicates may run out of their two seconds; they are sent away, never served twice.
-  const served = answers.filter(({ statusCode }) => statusCode === 201);
-  const sentAway = answers.filter(({ statusCode }) => statusCode !== 201);
+  const served = responses.filter(({ statusCode }) => statusCode === 201);
+  const sentAway = responses.filter(({ statusCode }) => statusCode !== 201);
   expect(served.length).toBeGreaterThan(0);
-  for (const answer of sentAway) expect(answer.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
-  expect(new Set(served.map((answer) => answer.json().id)).size).toBe(1);
+  for (const response of sentAway) expect(response.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
+  expect(new Set(served.map((response) => response.json().id)).size).toBe(1);
   expect(served.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
   expect(new Set(served.map(({ headers }) => headers['operation-id'])).size).toBe(1);
   expect(await countThings(name)).toBe(1);
@@ -138,11 +138,11 @@ test.each(['repeatable read', 'serializable'] as const)(
     // A duplicate waits only two seconds for the first request; a client that is told to come again does so.
     const post = () =>
       eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
-        const answer = await inject(server, '/v2/things', { 'idempotency-key': 'same' }, { size: 8 });
-        return answer.json().reason === 'IDEMPOTENCY_IN_PROGRESS' ? undefined : answer;
+        const response = await inject(server, '/v2/things', { 'idempotency-key': 'same' }, { size: 8 });
+        return response.json().reason === 'IDEMPOTENCY_IN_PROGRESS' ? undefined : response;
       });
-    const answers = await Promise.all(Array.from({ length: 20 }, post));
-    expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
+    const responses = await Promise.all(Array.from({ length: 20 }, post));
+    expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
     expect(await countThings(name)).toBe(1);
   },
 );
@@ -201,9 +201,9 @@ test('the order of fields in the body does not make it another request', async (
 
 test('keys of two organisations have nothing to do with each other', async () => {
   const [one, other] = [rig(), rig()];
-  const answers = [await one.post({ key: 'k' }), await other.post({ key: 'k' })];
-  expect(answers.map(({ headers }) => headers['idempotent-replayed'])).toEqual([undefined, undefined]);
-  expect(answers[0]?.json().id).not.toBe(answers[1]?.json().id);
+  const responses = [await one.post({ key: 'k' }), await other.post({ key: 'k' })];
+  expect(responses.map(({ headers }) => headers['idempotent-replayed'])).toEqual([undefined, undefined]);
+  expect(responses[0]?.json().id).not.toBe(responses[1]?.json().id);
 });
 
 test('a refusal is not replayed: nothing stays of it, and the same request can succeed later', async () => {
@@ -257,12 +257,15 @@ test('a duplicate waits a bounded time and holds no connection while it waits', 
   await systemClock.sleep(200);
   await database.db.ping();
   expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(duplicateWaitMs));
-  const answers = await Promise.all(duplicates);
+  const responses = await Promise.all(duplicates);
   expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(duplicateWaitMs + 1_500));
-  expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(6).fill(409), ...Array(6).fill(503)]);
-  for (const answer of answers) {
-    expect(answer.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
-    expect(answer.headers['retry-after']).toBe('1');
+  expect(responses.map(({ statusCode }) => statusCode)).toEqual([
+    ...Array(6).fill(409),
+    ...Array(6).fill(503),
+  ]);
+  for (const response of responses) {
+    expect(response.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect(response.headers['retry-after']).toBe('1');
   }
   finish.resolve();
   expect((await first).statusCode).toBe(201);
@@ -274,8 +277,8 @@ test('without a key each request is its own effect, in one transaction', async (
   const { post, name } = rig(async () => {
     if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
   });
-  const answers = [await post(), await post()];
-  expect(answers.map(({ headers }) => headers['operation-id'])).toEqual([undefined, undefined]);
+  const responses = [await post(), await post()];
+  expect(responses.map(({ headers }) => headers['operation-id'])).toEqual([undefined, undefined]);
   refuse = true;
   expect((await post()).statusCode).toBe(409);
   expect(await countThings(name)).toBe(2);

@@ -75,15 +75,15 @@ export async function storeResponse(
   tx: Tx,
   orgId: OrgId,
   key: string,
-  answer: Pick<StoredOperation, 'body' | 'resource'> & { readonly status: number },
+  response: Pick<StoredOperation, 'body' | 'resource'> & { readonly status: number },
 ): Promise<void> {
   const result = await tx.kysely
     .updateTable('idempotency_keys')
     .set({
-      status: answer.status,
-      body: answer.body === undefined ? null : JSON.stringify(answer.body),
-      resource_kind: answer.resource?.kind ?? null,
-      resource_id: answer.resource?.id ?? null,
+      status: response.status,
+      body: response.body === undefined ? null : JSON.stringify(response.body),
+      resource_kind: response.resource?.kind ?? null,
+      resource_id: response.resource?.id ?? null,
     })
     .where('org_id', '=', toUuid(orgId))
     .where('key', '=', key)

@@ -119,16 +119,16 @@ test.each([
   ['its key lost the scope', () => Promise.resolve(testPrincipal({ scopes: new Set() }))],
 ])('a stream ends with the next beat after %s', async (_what, authenticate) => {
   const clock = new SimulatedClock();
-  let answer: HttpServerOptions['authenticate'] = async () => testPrincipal();
+  let response: HttpServerOptions['authenticate'] = async () => testPrincipal();
   const operations = { ...testContract.operations, feed: { ...feed, scope: 'rentals:read' } } as const;
   const { received, ended, returned } = await connect(
     clock,
-    { contract: { operations }, authenticate: (attempt) => answer(attempt) },
+    { contract: { operations }, authenticate: (attempt) => response(attempt) },
     operations.feed,
   );
   await clock.advance(15_000);
   await until(() => received() === ': keep-alive\n\n');
-  answer = authenticate;
+  response = authenticate;
   await clock.advance(15_000);
   await Promise.all([ended, returned]);
   expect(received()).toBe(': keep-alive\n\n');
@@ -136,9 +136,9 @@ test.each([
 
 test('a stream goes on while its key cannot be looked up', async () => {
   const clock = new SimulatedClock();
-  let answer: HttpServerOptions['authenticate'] = async () => testPrincipal();
-  const { received } = await connect(clock, { authenticate: (attempt) => answer(attempt) });
-  answer = () => Promise.reject(new Fault('SERVICE_UNAVAILABLE'));
+  let response: HttpServerOptions['authenticate'] = async () => testPrincipal();
+  const { received } = await connect(clock, { authenticate: (attempt) => response(attempt) });
+  response = () => Promise.reject(new Fault('SERVICE_UNAVAILABLE'));
   await clock.advance(15_000);
   await until(() => received() === ': keep-alive\n\n');
 });

@@ -23,9 +23,9 @@ export function nodeActionDisabledReason(
   act: NodeAction,
   node: { readonly status: MachineState; readonly liveRentalCount: number },
 ): string | false {
-  const verdict = actionDecision(machineStates, act, node.status);
-  if (verdict === 'repeat') return already[act];
-  if (verdict !== 'allowed') return `It is ${statusText(node.status)}. ${first[act]}`.trim();
+  const decision = actionDecision(machineStates, act, node.status);
+  if (decision === 'repeat') return already[act];
+  if (decision !== 'allowed') return `It is ${statusText(node.status)}. ${first[act]}`.trim();
   if (act === 'remove' && node.liveRentalCount > 0) {
     return `${rentalsText(node.liveRentalCount)} still on it. Wait until it is empty.`;
   }

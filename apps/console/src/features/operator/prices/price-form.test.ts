@@ -56,10 +56,10 @@ describe('a form of a price', () => {
   });
 
   it('finds the list price that it would replace, not that of a contract', () => {
-    const ours = price({ id: 'prc_list' });
+    const own = price({ id: 'prc_list' });
     const contract = price({ id: 'prc_contract', organisationId: 'org_1' });
-    expect(currentPrice([contract, ours], emptyPriceForm)?.id).toBe('prc_list');
+    expect(currentPrice([contract, own], emptyPriceForm)?.id).toBe('prc_list');
     expect(currentPrice([contract], emptyPriceForm)).toBeUndefined();
-    expect(currentPrice([ours], { ...emptyPriceForm, region: 'eu-north-2' })).toBeUndefined();
+    expect(currentPrice([own], { ...emptyPriceForm, region: 'eu-north-2' })).toBeUndefined();
   });
 });

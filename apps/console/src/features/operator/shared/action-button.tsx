@@ -18,7 +18,7 @@ export interface ActionProps<Answer> {
   /** The word while it is being done, such as `Draining…`. */
   readonly doing: string;
   /** What is said when it is done. */
-  readonly done: string | ((answer: Answer) => string);
+  readonly done: string | ((response: Answer) => string);
   readonly needs?: 'admin:write' | 'admin:money';
   readonly kind?: ButtonKind;
   readonly size?: 'small' | 'medium';
@@ -29,7 +29,7 @@ export interface ActionProps<Answer> {
   readonly act: (client: Millrace, reason: string) => Promise<Answer>;
   readonly changes?: readonly ResourceName[];
   /** Told when it was done, before the dialog closes. */
-  readonly onDone?: (answer: Answer) => void;
+  readonly onDone?: (response: Answer) => void;
   readonly onOpen?: () => void;
   /** False where a field of the act is the reason itself. */
   readonly asksReason?: boolean;
@@ -83,9 +83,9 @@ function ActionForm<Answer>({
   const [reason, setReason] = useState('');
   const doIt = useApiMutation((client, why: string) => act(client, why), {
     changes,
-    onSuccess: (answer) => {
-      say(typeof done === 'string' ? done : done(answer));
-      onDone?.(answer);
+    onSuccess: (response) => {
+      say(typeof done === 'string' ? done : done(response));
+      onDone?.(response);
       onClose();
     },
   });

@@ -87,9 +87,9 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
 function TermPrice({ rental, days }: { readonly rental: Rental; readonly days: number }) {
   const termPeriodDays = useDebounced(days, 300);
   const { rentalType, gpuCount, gpuType, region, connectionType: networkType } = rental;
-  const wish = { rentalType, gpuCount, gpuType, region, networkType, termType: 'reserved' } as const;
-  const quote = useApiQuery(['catalog', 'quote', wish, termPeriodDays], (client, signal) =>
-    client.options.quote({ ...wish, termPeriodDays }, { signal }),
+  const request = { rentalType, gpuCount, gpuType, region, networkType, termType: 'reserved' } as const;
+  const quote = useApiQuery(['catalog', 'quote', request, termPeriodDays], (client, signal) =>
+    client.options.quote({ ...request, termPeriodDays }, { signal }),
   );
   return (
     <QueryView query={quote} what="price">

@@ -20,8 +20,8 @@ interface PowerDialogProps {
 export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
   const canRelease = rental.releasedCostPerHourNanoUsd !== null;
   const isOff = rental.power === 'off';
-  const [wish, setWish] = useState<'keep' | 'release' | null>(null);
-  const choice = isOff ? 'release' : (wish ?? 'keep');
+  const [request, setRequest] = useState<'keep' | 'release' | null>(null);
+  const choice = isOff ? 'release' : (request ?? 'keep');
   const say = useToast();
   const stop = useApiMutation(
     (client, release: boolean) => client.rentals.stop({ rentalId: rental.id, release }),
@@ -54,7 +54,7 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
             <Option
               name="gpus"
               isChosen={choice === 'keep'}
-              onChoose={() => setWish('keep')}
+              onChoose={() => setRequest('keep')}
               label="Keep them"
               about={
                 <>
@@ -66,7 +66,7 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
           <Option
             name="gpus"
             isChosen={choice === 'release'}
-            onChoose={() => setWish('release')}
+            onChoose={() => setRequest('release')}
             label="Give them back"
             off={
               !canRelease &&
