@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // are small: what they hold the engines to stands elsewhere, and they mostly wait. All at once they would leave the
 // processor idle, and at the end they would run alone.
 const usesEngines =
-  /conformance|\/tests\/(?:e2e|console)\/|ironic|incus|processes\.int|hostile-daemon|tools\/services/;
+  /conformance|\/tests\/(?:e2e|console)\/|ironic|incus|processes\.int|faulty-daemon|tools\/services/;
 
 /** How many other files are begun between two that wait. */
 const OTHER_FILES_BETWEEN = 2;

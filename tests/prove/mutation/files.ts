@@ -36,11 +36,15 @@ export const fixtures = {
   careful: 'tests/prove/mutation/fixtures/careful.ts',
 };
 
-/** The unit tests in a folder. Those that need engines do not take part: they are too slow to run for each mutant. */
-export function testsBeside(folder: string): readonly string[] {
+/**
+ * The unit tests of the feature that a folder belongs to; elsewhere those of the folder. Those that need engines do not
+ * take part: they are too slow to run for each mutant.
+ */
+export function testsBeside(subFolder: string): readonly string[] {
+  const folder = /^packages\/core\/src\/[^/]+/.exec(subFolder)?.[0] ?? subFolder;
   const absolute = join(repositoryRoot, folder);
   if (!existsSync(absolute)) return [];
-  return readdirSync(absolute)
+  return readdirSync(absolute, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts') && !/\.(?:int|slow)\.test\.ts$/u.test(name))
     .toSorted()
     .map((name) => `${folder}/${name}`);

@@ -325,7 +325,7 @@ function countOrNull(value: number | null | undefined, isRunning: boolean): numb
   return isRunning && typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-/** As `known`, of what every machine that runs has used some of: without an agent in a VM, Incus writes 0 here too. */
+/** As `countOrNull`, of what every machine that runs has used some of: without an agent in a VM, Incus writes 0 here too. */
 function nonZeroCountOrNull(value: number | null | undefined, isRunning: boolean): number | null {
   return value === 0 ? null : countOrNull(value, isRunning);
 }

@@ -47,7 +47,7 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
     secret: settings.secret,
     trustedOrigins: [new URL(publicUrl).origin],
     telemetry: { enabled: false },
-    // Limits are ours, in Valkey, by address and by mailbox: see limits.ts.
+    // Limits are ours, in Valkey, by address and by mailbox: see attempt-limits.ts.
     rateLimit: { enabled: false },
     onAPIError: { throw: false, errorURL: `${console}/sign-in`, onError: deps.onError },
     emailAndPassword: {

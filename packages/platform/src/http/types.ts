@@ -73,7 +73,7 @@ export interface RequestContext {
   readonly requestId: RequestId;
   /** Set on operations with `auth: 'key'`. Their handlers use `requirePrincipal`. */
   readonly principal: Principal | null;
-  /** Set when the caller is signed in, and so always on operations with `auth: 'person'`: see `requirePerson`. */
+  /** Set when the caller is signed in, and so always on operations with `auth: 'person'`: see `requireSessionUser`. */
   readonly person: SessionUser | null;
   /** The address the request came from, through trusted proxies only. */
   readonly clientIp: string;

@@ -60,7 +60,7 @@ type Resolve = (
 /**
  * Looks a name up in the moment of connecting and lets only allowed addresses through, so that a name which changes its
  * mind between a check and the connection gains nothing. For `lookup` of sockets, agents and pools; these do not ask it
- * about addresses, so `refuseForbidden` comes first.
+ * about addresses, so `assertAddressAllowed` comes first.
  */
 export function guardedLookup(guard: NetGuard, resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

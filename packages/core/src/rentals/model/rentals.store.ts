@@ -13,7 +13,7 @@ import type {
   PublicIdentity,
 } from './rental.ts';
 
-/** All SQL that reads and changes one rental's row. Lists are in `listing.store.ts`, machines in `machines.store.ts`. */
+/** All SQL that reads and changes one rental's row. Lists are in `rental-lists.store.ts`, machines in `machines.store.ts`. */
 
 export type RentalRow = Selectable<Tables['rentals']>;
 

@@ -170,7 +170,7 @@ export interface MeasuredMachine {
   readonly figures: ReliabilityCounters;
 }
 
-/** Adds what was measured to the day, and answers all that counts now. The caller holds the locks of `lockDue`. */
+/** Adds what was measured to the day, and answers all that counts now. The caller holds the locks of `lockDueMachines`. */
 export async function addMeasurements(
   tx: Tx,
   measured: readonly MeasuredMachine[],
@@ -241,7 +241,7 @@ async function sumReliabilityDays(
   );
 }
 
-/** The caller holds the locks of `lockDue`. */
+/** The caller holds the locks of `lockDueMachines`. */
 export async function saveReliability(
   tx: Tx,
   machines: readonly { readonly machineId: EnrolmentId; readonly reliability: Reliability }[],

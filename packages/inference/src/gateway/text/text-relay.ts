@@ -20,7 +20,7 @@ export interface RelayListener {
   onBytes(bytes: string | Buffer): boolean;
   onWhole(response: FullAnswer): void;
   onStreamEnd(last: string, finishReason: string | null): void;
-  /** `begun`: the client has seen part of it already. */
+  /** `started`: the client has seen part of it already. */
   onFailure(failure: EngineFailure, started: boolean): void;
 }
 
