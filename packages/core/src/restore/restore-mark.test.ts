@@ -8,7 +8,7 @@ const markOf = (generation: number, mark: number, invoices = 0, rental = 1): Mar
   counters: { invoices, wireIds: { 'rental/1': rental } },
 });
 
-describe('isAhead', () => {
+describe('isMarkAhead', () => {
   it('compares the generation first, then the mark', () => {
     expect(isMarkAhead(markOf(1, 5), markOf(1, 4))).toBe(true);
     expect(isMarkAhead(markOf(1, 4), markOf(1, 4))).toBe(false);
@@ -17,7 +17,7 @@ describe('isAhead', () => {
   });
 });
 
-describe('newestOf', () => {
+describe('newestCopy', () => {
   it('returns the newest mark with the highest of each counter, in any order', () => {
     const marks = [markOf(1, 9, 7, 40), markOf(2, 3, 5, 60)];
     expect(newestCopy(marks)).toEqual(markOf(2, 3, 7, 60));
@@ -26,14 +26,14 @@ describe('newestOf', () => {
   });
 });
 
-describe('readOutsideMark', () => {
+describe('parseMarkCopy', () => {
   it('reads what a worker wrote and ignores every other text', () => {
     expect(parseMarkCopy(JSON.stringify(markOf(3, 4)))).toEqual(markOf(3, 4));
     for (const text of ['', 'null', '{}', '{"generation":-1}', '[1]']) expect(parseMarkCopy(text)).toBeNull();
   });
 });
 
-describe('epochFloorOf', () => {
+describe('minEpochOf', () => {
   it('is zero at first and grows by 2^32 with each confirmed restore, within what Lua counts exactly', () => {
     expect(minEpochOf(1)).toBe(0n);
     expect(minEpochOf(2)).toBe(4_294_967_296n);

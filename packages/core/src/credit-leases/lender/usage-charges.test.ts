@@ -90,7 +90,7 @@ describe('usage', () => {
   });
 });
 
-describe('cutToBound', () => {
+describe('capAtMaxCost', () => {
   it.each([
     ['without a bound', {}, 900n],
     ['below the bound', { mostCost: 900n }, 900n],
@@ -101,7 +101,7 @@ describe('cutToBound', () => {
   });
 });
 
-describe('cutToLease', () => {
+describe('capAtLease', () => {
   const absurd = 2n ** 53n;
   it.each([
     ['leaves what the lease can hold', { amount: 5n, priced: 9n }, 0n, { amount: 5n, priced: 9n }],

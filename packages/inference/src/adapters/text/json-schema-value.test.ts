@@ -11,7 +11,7 @@ const object = (properties: object, required = Object.keys(properties)) => ({
 const long = 'x'.repeat(2_000);
 const names = Array.from({ length: 200 }, (_, nth) => `name${nth}`);
 
-describe('valueFor', () => {
+describe('valueForSchema', () => {
   it.each([
     [{ type: 'string' }, 'mock'],
     [{ type: ['string', 'null'] }, 'mock'],

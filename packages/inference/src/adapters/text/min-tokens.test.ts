@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chatRequest, completionRequest } from './chat.fixture.ts';
 import { minChatTokens, minCompletionTokens, minTokens } from './min-tokens.ts';
 
-describe('leastTokens', () => {
+describe('minTokens', () => {
   it.each([
     ['', 0],
     ['   \n\t ', 0],

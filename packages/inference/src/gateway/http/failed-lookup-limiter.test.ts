@@ -110,7 +110,7 @@ describe('invented keys', () => {
   });
 });
 
-describe('createLookupBudget', () => {
+describe('createFailedLookupLimiter', () => {
   it('answers all requests of an address while 20 000 other addresses come', async () => {
     const budget = createFailedLookupLimiter({ clock: new SimulatedClock(), failedPerMinute: 1 });
     let find: (found: object) => void = () => undefined;

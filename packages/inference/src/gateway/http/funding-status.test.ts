@@ -9,7 +9,7 @@ function callerOf(mode: 'live' | 'test', isFunded: boolean): Caller {
   return { publicId: 'public', key, organisation };
 }
 
-describe('createFunds', () => {
+describe('createFundingStatus', () => {
   test('takes a test key for one without funds, whatever is known of its organisation', () => {
     const funds = createFundingStatus(new SimulatedClock());
     funds.note('org_1', true);

@@ -11,7 +11,7 @@ const lack = (over: Partial<InsufficientFunds>): InsufficientFunds => ({
   ...over,
 });
 
-describe('explainLack', () => {
+describe('insufficientFundsOptions', () => {
   it('says what is needed and what is left, also as numbers', () => {
     const told = insufficientFundsOptions(lack({}));
     expect(told.message).toBe(
