@@ -18,7 +18,7 @@ const oneChecker = ['--checkers', '1'];
 const incremental = ['--incremental', '--tsBuildInfoFile', '.millrace/types.tsbuildinfo'];
 
 /** How many names still contain a word that the glossary refuses. May only fall, and ends at zero. */
-const refusedNames = 2580;
+const refusedNames = 2570;
 
 /** Longest first: on two cores the short ones then fill the gaps. */
 export const steps: readonly Step[] = [

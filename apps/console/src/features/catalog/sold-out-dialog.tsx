@@ -54,7 +54,7 @@ function ForMembers({ offer }: { readonly offer: Offer }) {
       <QueryView query={explained} what="reason">
         {(response) =>
           response === null || request === null ? null : (
-            <PlacementExplanation wish={request} explained={response} />
+            <PlacementExplanation spec={request} explained={response} />
           )
         }
       </QueryView>

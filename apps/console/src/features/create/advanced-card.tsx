@@ -5,7 +5,7 @@ import { FORM_ID } from './form-id.ts';
 import type { RentalSpec } from './selection.ts';
 
 interface AdvancedFields {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   /** Why the choice cannot have an idle rule; null where it can. */
   readonly idleProblem: string | null;
   readonly draft: Draft;
@@ -14,7 +14,7 @@ interface AdvancedFields {
 }
 
 /** What it is called and what ends it. */
-export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'wish' | 'idleProblem'>) {
+export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec' | 'idleProblem'>) {
   return (
     <Card title="Name and limits">
       <div className="grid items-end gap-3 sm:grid-cols-3">
@@ -52,7 +52,7 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'wish
 }
 
 /** What few need, folded away. It opens by itself where something in it is wrong. */
-export function AdvancedCard({ wish, idleProblem, draft, issues, onChange }: AdvancedFields) {
+export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: AdvancedFields) {
   const isWrong = [issues.idleAfter, issues.ports, issues.tags, issues.userData].some(
     (each) => each !== undefined,
   );
@@ -61,12 +61,12 @@ export function AdvancedCard({ wish, idleProblem, draft, issues, onChange }: Adv
       <details open={isWrong || undefined}>
         <summary className="font-medium">More: image, idle rule, ports, tags, user data</summary>
         <div className="mt-3 flex flex-col gap-3">
-          <ImageFields wish={wish} draft={draft} onChange={onChange} />
+          <ImageFields spec={spec} draft={draft} onChange={onChange} />
           {idleProblem !== null && <p className="text-soft text-xs">{idleProblem}</p>}
           {(idleProblem === null || issues.idleAfter !== undefined) && (
             <IdleFields draft={draft} issues={issues} onChange={onChange} />
           )}
-          {wish.type === 'virtual-machine' && (
+          {spec.type === 'virtual-machine' && (
             <TextField
               label="Ports to open"
               form={FORM_ID}
@@ -109,7 +109,7 @@ export function AdvancedCard({ wish, idleProblem, draft, issues, onChange }: Adv
   );
 }
 
-function ImageFields({ wish, draft, onChange }: Omit<AdvancedFields, 'idleProblem' | 'issues'>) {
+function ImageFields({ spec, draft, onChange }: Omit<AdvancedFields, 'idleProblem' | 'issues'>) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField
@@ -121,7 +121,7 @@ function ImageFields({ wish, draft, onChange }: Omit<AdvancedFields, 'idleProble
         maxLength={255}
         onChange={(event) => onChange({ image: event.target.value })}
       />
-      {wish.type === 'bare-metal' && (
+      {spec.type === 'bare-metal' && (
         <SelectField
           label="CUDA"
           form={FORM_ID}
@@ -139,7 +139,7 @@ function ImageFields({ wish, draft, onChange }: Omit<AdvancedFields, 'idleProble
   );
 }
 
-function IdleFields({ draft, issues, onChange }: Omit<AdvancedFields, 'wish' | 'idleProblem'>) {
+function IdleFields({ draft, issues, onChange }: Omit<AdvancedFields, 'spec' | 'idleProblem'>) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField

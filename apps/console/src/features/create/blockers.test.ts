@@ -199,14 +199,14 @@ describe('refusals', () => {
   });
 });
 
-const purse: SpendingLimits = {
+const limits: SpendingLimits = {
   availableNanoUsd: '5000000000',
   ttlSeconds: null,
   maxNanoUsd: null,
   convert: true,
 };
 const lineOf = (label: string, change: Partial<Quote> = {}, of: Partial<SpendingLimits> = {}) =>
-  summaryLines({ ...quote, ...change }, { ...purse, ...of }).find((line) => line.label === label);
+  summaryLines({ ...quote, ...change }, { ...limits, ...of }).find((line) => line.label === label);
 
 describe('the summary', () => {
   it('has parts that add up to the price, to the nano', () => {

@@ -76,25 +76,25 @@ function ResolvedSpec({
       </EmptyState>
     );
   }
-  return <OrderForm wish={request} offers={offers} />;
+  return <OrderForm spec={request} offers={offers} />;
 }
 
 function random32(): number {
   return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offers: readonly Offer[] }) {
+function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offers: readonly Offer[] }) {
   const navigate = useNavigate();
   const { mayNot, me } = useSession();
   const [draft, setDraft] = useState(() => newDraft(randomRentalName(randomBelowFrom(random32))));
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
   const pick = (next: RentalSelection): void => {
     // Another type of machine is sold elsewhere: the place is chosen anew.
-    const kept = next.type === undefined ? selectionFromSpec(wish) : {};
+    const kept = next.type === undefined ? selectionFromSpec(spec) : {};
     void navigate({ to: '/rent', search: { ...kept, ...next }, replace: true, resetScroll: false });
   };
   const pickDays = (days: number | null): void => {
-    const { days: _, ...kept } = selectionFromSpec(wish);
+    const { days: _, ...kept } = selectionFromSpec(spec);
     void navigate({
       to: '/rent',
       search: { ...kept, ...(days !== null && { days }) },
@@ -102,20 +102,20 @@ function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offer
       resetScroll: false,
     });
   };
-  const read = parseDraft(draft, wish);
-  const asked = quoteRequestFor(wish, draft, read);
+  const read = parseDraft(draft, spec);
+  const asked = quoteRequestFor(spec, draft, read);
   const create = useCreate(read.order);
-  const review = useQuote(asked, wish, fixForReason(toProblem(create.error).reason) === 'alternatives');
-  const idleProblem = idleRuleDisabledReason(wish, review.shown?.idleRules);
+  const review = useQuote(asked, spec, fixForReason(toProblem(create.error).reason) === 'alternatives');
+  const idleProblem = idleRuleDisabledReason(spec, review.shown?.idleRules);
   const issues = { ...read.issues, ...idleRuleIssues(draft, idleProblem) };
   const purse = useBalanceAndBudgets();
   const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
     client.sshKeys.list({ limit: 200 }, { signal }).all(),
   );
   const reserve = useApiQuery(
-    ['catalog', 'reserve', wish.gpu, wish.type],
+    ['catalog', 'reserve', spec.gpu, spec.type],
     async (client, signal) =>
-      client.options.listReserve({ gpuType: wish.gpu, machineType: wish.type, limit: 200 }, { signal }).all(),
+      client.options.listReserve({ gpuType: spec.gpu, machineType: spec.type, limit: 200 }, { signal }).all(),
     { keepPrevious: true },
   );
   const volumes = useVolumes(draft.volume === 'existing');
@@ -123,7 +123,7 @@ function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offer
     mayNot: mayNot('rentals:write'),
     isSuspended: me.organisation.status === 'suspended',
     isFrozen: purse.isFrozen,
-    wish,
+    wish: spec,
     issues,
     keysChosen: keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length,
     priced: review.priced,
@@ -134,14 +134,14 @@ function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offer
   });
   const command = createCommand(
     read.order,
-    wish,
+    spec,
     volumes.data?.find(({ id }) => id === draft.volumeId)?.label ?? null,
   );
   return (
     <div className="lg:grid lg:grid-cols-[1fr_21rem] lg:gap-6">
       <form
         id={FORM_ID}
-        aria-label={`Rent a ${machineTypeText(wish.type)}`}
+        aria-label={`Rent a ${machineTypeText(spec.type)}`}
         className="hidden"
         onSubmit={(event) => {
           event.preventDefault();
@@ -149,10 +149,10 @@ function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offer
         }}
       />
       <div className="min-w-0">
-        <MachineCard wish={wish} offers={offers} onPick={pick} />
+        <MachineCard spec={spec} offers={offers} onPick={pick} />
         <TermCard
-          wish={wish}
-          terms={termsFor(reserve.data ?? [], wish)}
+          spec={spec}
+          terms={termsFor(reserve.data ?? [], spec)}
           convert={draft.convert}
           onDays={pickDays}
           onConvert={(convert) => change({ convert })}
@@ -163,10 +163,10 @@ function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offer
           )}
         </QueryView>
         <NameCard draft={draft} issues={issues} onChange={change} />
-        {wish.type === 'bare-metal' && (
-          <VolumeCard wish={wish} draft={draft} issues={issues} onChange={change} />
+        {spec.type === 'bare-metal' && (
+          <VolumeCard spec={spec} draft={draft} issues={issues} onChange={change} />
         )}
-        <AdvancedCard wish={wish} idleProblem={idleProblem} draft={draft} issues={issues} onChange={change} />
+        <AdvancedCard spec={spec} idleProblem={idleProblem} draft={draft} issues={issues} onChange={change} />
         {reserve.error !== null && (
           <div className="mb-4">
             <Problem
@@ -182,7 +182,7 @@ function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offer
         )}
       </div>
       <SummaryPanel
-        wish={wish}
+        spec={spec}
         quote={review.shown}
         isCurrent={review.isCurrent}
         quoteError={review.error}

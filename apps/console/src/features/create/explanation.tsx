@@ -11,10 +11,10 @@ const ALTERNATIVES_SHOWN = 4;
 
 /** Why a machine cannot be had now, when it may be, and what could be had instead. */
 export function PlacementExplanation({
-  wish,
+  spec,
   explained,
 }: {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly explained: Output<'explainPlacement'>;
 }) {
   const { capacityExpectedAt, alternatives } = explained;
@@ -43,7 +43,7 @@ export function PlacementExplanation({
                 <Link
                   to="/rent"
                   search={selectionFromSpec({
-                    ...wish,
+                    ...spec,
                     gpu: each.gpuType,
                     count: each.gpuCount,
                     region: each.region,

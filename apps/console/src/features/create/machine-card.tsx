@@ -17,16 +17,16 @@ import {
 
 /** What is rented, and where. Every choice goes into the address. */
 export function MachineCard({
-  wish,
+  spec,
   offers,
   onPick,
 }: {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly offers: readonly Offer[];
   readonly onPick: (change: RentalSelection) => void;
 }) {
-  const places = locationsFor(wish, offers);
-  const isListed = places.some(({ value }) => value === locationValue(wish));
+  const places = locationsFor(spec, offers);
+  const isListed = places.some(({ value }) => value === locationValue(spec));
   return (
     <Card title="Machine">
       <div className="flex flex-col gap-4">
@@ -34,9 +34,9 @@ export function MachineCard({
           <SelectField
             label="GPU"
             form={FORM_ID}
-            value={wish.gpu}
+            value={spec.gpu}
             onChange={(event) => onPick({ gpu: event.target.value })}
-            choices={withChosen(filterChoices(offers).gpus, wish.gpu).map((value) => ({
+            choices={withChosen(filterChoices(offers).gpus, spec.gpu).map((value) => ({
               value,
               label: value.toUpperCase(),
             }))}
@@ -44,8 +44,8 @@ export function MachineCard({
           <SelectField
             label="Machine type"
             form={FORM_ID}
-            value={wish.type}
-            onChange={(event) => onPick(selectionForType(event.target.value, wish))}
+            value={spec.type}
+            onChange={(event) => onPick(selectionForType(event.target.value, spec))}
             choices={[
               { value: 'virtual-machine', label: 'Virtual machine' },
               { value: 'bare-metal', label: 'Bare metal (whole nodes)' },
@@ -55,19 +55,19 @@ export function MachineCard({
         <SelectField
           label="Region and network"
           form={FORM_ID}
-          value={locationValue(wish)}
+          value={locationValue(spec)}
           onChange={(event) => {
             const place = places.find(({ value }) => value === event.target.value);
             if (place !== undefined) onPick({ region: place.region, network: place.network });
           }}
-          hint={wish.network === 'infiniband' ? 'All nodes are on one InfiniBand fabric.' : undefined}
+          hint={spec.network === 'infiniband' ? 'All nodes are on one InfiniBand fabric.' : undefined}
           choices={[
             ...(isListed
               ? []
               : [
                   {
-                    value: locationValue(wish),
-                    label: `${wish.region}, ${networkText(wish.network)} (not on offer)`,
+                    value: locationValue(spec),
+                    label: `${spec.region}, ${networkText(spec.network)} (not on offer)`,
                   },
                 ]),
             ...places.map(({ value, region, network, perGpuNano, hasRoom, isOpen }) => ({
@@ -76,7 +76,7 @@ export function MachineCard({
             })),
           ]}
         />
-        <Sizes wish={wish} sizes={sizesFor(wish, offers)} onPick={onPick} />
+        <Sizes spec={spec} sizes={sizesFor(spec, offers)} onPick={onPick} />
       </div>
     </Card>
   );
@@ -99,15 +99,15 @@ function selectionForType(value: string, spec: RentalSpec): RentalSelection {
 }
 
 function Sizes({
-  wish,
+  spec,
   sizes,
   onPick,
 }: {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly sizes: readonly Offer[];
   readonly onPick: (change: RentalSelection) => void;
 }) {
-  const isMetal = wish.type === 'bare-metal';
+  const isMetal = spec.type === 'bare-metal';
   return (
     <>
       {sizes.length > 0 && (
@@ -116,7 +116,7 @@ function Sizes({
             <ChoiceTile
               key={offer.gpuCount}
               name="size"
-              checked={offer.gpuCount === wish.count}
+              checked={offer.gpuCount === spec.count}
               onChoose={() => onPick({ count: offer.gpuCount })}
             >
               <span className="flex flex-wrap justify-between gap-x-3 font-medium">
@@ -138,12 +138,12 @@ function Sizes({
         type="number"
         min={isMetal ? GPUS_PER_NODE : 1}
         step={isMetal ? GPUS_PER_NODE : 1}
-        value={wish.count}
+        value={spec.count}
         onChange={(event) => {
           const count = event.target.valueAsNumber;
           if (Number.isInteger(count) && count >= 1) onPick({ count });
         }}
-        error={countIssue(wish) ?? undefined}
+        error={countIssue(spec) ?? undefined}
         className="max-w-32"
       />
     </>

@@ -14,7 +14,7 @@ import { hourlyPriceLines, summaryLines, type Line, type SpendingLimits } from '
 import { toProblem } from '../../api/problem.ts';
 
 export interface SummaryProps {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly quote: Quote | undefined;
   /** False: the quote is of what was chosen a moment ago. */
   readonly isCurrent: boolean;
@@ -92,7 +92,7 @@ function BottomBar(summary: SummaryProps) {
   );
 }
 
-function CreateButton({ blockers, isCreating, wish }: SummaryProps) {
+function CreateButton({ blockers, isCreating, spec }: SummaryProps) {
   return (
     <Button
       type="submit"
@@ -102,7 +102,7 @@ function CreateButton({ blockers, isCreating, wish }: SummaryProps) {
       off={blockers[0]?.why}
       className="lg:w-full"
     >
-      {wish.type === 'bare-metal' ? 'Create the machines' : 'Create the machine'}
+      {spec.type === 'bare-metal' ? 'Create the machines' : 'Create the machine'}
     </Button>
   );
 }
@@ -147,7 +147,7 @@ function Value({ value }: Pick<Line, 'value'>) {
 }
 
 function BlockerList(summary: SummaryProps) {
-  const { wish, blockers, explained, createError } = summary;
+  const { spec, blockers, explained, createError } = summary;
   return (
     <>
       {createError !== null && <Refusal {...summary} />}
@@ -165,10 +165,10 @@ function BlockerList(summary: SummaryProps) {
       )}
       {explained !== undefined && (
         <Note tone="warn">
-          <PlacementExplanation wish={wish} explained={explained} />
+          <PlacementExplanation spec={spec} explained={explained} />
           <details className="mt-2">
             <summary className="font-medium">Ask the operator for more</summary>
-            <ReservationForm gpuCount={wish.count} />
+            <ReservationForm gpuCount={spec.count} />
           </details>
         </Note>
       )}

@@ -7,31 +7,31 @@ import type { TermOption } from './summary.ts';
 
 /** By the hour, or reserved for a while: cheaper, and agreed to as a whole. */
 export function TermCard({
-  wish,
+  spec,
   terms,
   convert,
   onDays,
   onConvert,
 }: {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly terms: readonly TermOption[];
   readonly convert: boolean;
   readonly onDays: (days: number | null) => void;
   readonly onConvert: (convert: boolean) => void;
 }) {
-  const isListed = wish.days === null || terms.some(({ days }) => days === wish.days);
+  const isListed = spec.days === null || terms.some(({ days }) => days === spec.days);
   return (
     <Card title="Term">
       <div className="flex flex-col gap-3">
         <ChoiceGroup legend="How it is paid">
-          <ChoiceTile name="term" checked={wish.days === null} onChoose={() => onDays(null)}>
+          <ChoiceTile name="term" checked={spec.days === null} onChoose={() => onDays(null)}>
             <span className="font-medium">On demand</span>
             <span className="text-soft text-xs">
               Paid as it runs, to the millisecond. End it whenever you like; nothing is owed afterwards.
             </span>
           </ChoiceTile>
           {terms.map(({ days, discountPercentage, refundPercentage }) => (
-            <ChoiceTile key={days} name="term" checked={wish.days === days} onChoose={() => onDays(days)}>
+            <ChoiceTile key={days} name="term" checked={spec.days === days} onChoose={() => onDays(days)}>
               <span className="font-medium">
                 {days} days, {discountPercentage} % off
               </span>
@@ -44,15 +44,15 @@ export function TermCard({
           ))}
           {!isListed && (
             <ChoiceTile name="term" checked onChoose={() => undefined}>
-              <span className="font-medium">{wish.days} days</span>
+              <span className="font-medium">{spec.days} days</span>
               <span className="text-soft text-xs">No such term is on offer here. Choose another.</span>
             </ChoiceTile>
           )}
         </ChoiceGroup>
-        {terms.length === 0 && wish.days === null && (
+        {terms.length === 0 && spec.days === null && (
           <p className="text-soft text-xs">No reserved terms are on offer for this machine.</p>
         )}
-        {wish.days !== null && (
+        {spec.days !== null && (
           <CheckboxField
             form={FORM_ID}
             label="Go on by the hour after the term"

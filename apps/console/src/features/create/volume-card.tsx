@@ -25,12 +25,12 @@ const choices: readonly (readonly [VolumeChoice, string, string])[] = [
 
 /** Storage that outlives the machines: bare metal can have it from the start. */
 export function VolumeCard({
-  wish,
+  spec,
   draft,
   issues,
   onChange,
 }: {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly draft: Draft;
   readonly issues: Issues;
   readonly onChange: (change: Partial<Draft>) => void;
@@ -57,7 +57,7 @@ export function VolumeCard({
             ))}
         </ChoiceGroup>
         {draft.volume === 'existing' && (
-          <Existing wish={wish} draft={draft} issue={issues.volumeId} onChange={onChange} />
+          <Existing spec={spec} draft={draft} issue={issues.volumeId} onChange={onChange} />
         )}
         {draft.volume === 'new' && (
           <div className="grid gap-3 sm:grid-cols-2">
@@ -84,12 +84,12 @@ export function VolumeCard({
 }
 
 function Existing({
-  wish,
+  spec,
   draft,
   issue,
   onChange,
 }: {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly draft: Draft;
   readonly issue: string | undefined;
   readonly onChange: (change: Partial<Draft>) => void;
@@ -98,10 +98,10 @@ function Existing({
   return (
     <QueryView query={volumes} what="volumes">
       {(all) => {
-        const here = all.filter(({ region, status }) => region === wish.region && status === 'active');
+        const here = all.filter(({ region, status }) => region === spec.region && status === 'active');
         const chosen = here.find(({ id }) => id === draft.volumeId);
         if (here.length === 0)
-          return <Note>You have no active volume in {wish.region}. Make a new one instead.</Note>;
+          return <Note>You have no active volume in {spec.region}. Make a new one instead.</Note>;
         return (
           <>
             <SelectField
