@@ -7,12 +7,12 @@ export type {
   Reservation,
   ReserveRequest,
 } from './client/client-types.ts';
-export type { RequestLimit } from './shared/request-limits.ts';
+export type { RequestLimit } from './common/request-limits.ts';
 export {
   createLeaseRequester,
   createRecallRequester,
   createEpochEndPublisher,
-} from './shared/lease-requests.ts';
+} from './common/lease-requests.ts';
 export { leaseRules, serveCreditLeases } from './lender/serve-credit-leases.ts';
 export {
   startClosingAllLeases,
@@ -37,7 +37,7 @@ export {
   type EpochEnd,
   type LeaseReply,
   type LeaseRequest,
-} from './shared/lease-messages.ts';
+} from './common/lease-messages.ts';
 export {
   createCreditLeaseService,
   type CreditLeaseService,

@@ -20,12 +20,12 @@ import {
 } from '@millrace/testing';
 import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
 import type { LeaseRules } from './lender/lease-ledger.ts';
-import type { EpochEnd, LeaseReply, LeaseRequest } from './shared/lease-messages.ts';
+import type { EpochEnd, LeaseReply, LeaseRequest } from './common/lease-messages.ts';
 import { createCreditLeaseClient } from './client/credit-lease-client.ts';
 import { createCreditLeaseService, type CreditLeaseService } from './lender/leases.service.ts';
 import { createCreditLeaseSweeps, type CreditLeaseSweeps } from './lender/leases.sweeps.ts';
 import type { CreditLeaseClient, Reservation, ReserveRequest } from './client/client-types.ts';
-import type { RequestLimit } from './shared/request-limits.ts';
+import type { RequestLimit } from './common/request-limits.ts';
 import type { UsageItem } from './lender/usage-charges.ts';
 import {
   recordEpochEnd,

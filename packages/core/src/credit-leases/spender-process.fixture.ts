@@ -4,11 +4,11 @@ import { createIdSource, type BudgetId, type KeyId, type OrgId } from '@millrace
 import { createLogger } from '@millrace/platform/log';
 import { connectNats } from '@millrace/platform/nats';
 import { connectValkey } from '@millrace/platform/valkey';
-import { toJsonMessage } from './shared/lease-messages.ts';
+import { toJsonMessage } from './common/lease-messages.ts';
 import { createCreditLeaseClient } from './client/credit-lease-client.ts';
-import { createLeaseRequester, createEpochEndPublisher } from './shared/lease-requests.ts';
+import { createLeaseRequester, createEpochEndPublisher } from './common/lease-requests.ts';
 import { usageOf } from './leases.fixture.ts';
-import type { RequestLimit } from './shared/request-limits.ts';
+import type { RequestLimit } from './common/request-limits.ts';
 
 /** A process that spends as a gateway does, as fast as it may. It is told what to do by its first argument, as JSON. */
 

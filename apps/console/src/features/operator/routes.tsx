@@ -10,7 +10,7 @@ import {
   parseAllRentalsSearch,
   parseSuppliersSearch,
   parseMaintenanceSearch,
-} from './shared/search-params.ts';
+} from './common/search-params.ts';
 
 const getParentRoute = () => insideRoute;
 

@@ -1,8 +1,8 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import type { RateDecision } from '@millrace/platform/limiter';
-import type { AdmissionRefusalReason } from '../shared/lease-model.ts';
-import type { RequestLimit } from '../shared/request-limits.ts';
+import type { AdmissionRefusalReason } from '../common/lease-model.ts';
+import type { RequestLimit } from '../common/request-limits.ts';
 
 /** What a gateway spends from. One for each process; it needs Valkey for each request and the ledger only now and then. */
 export interface CreditLeaseClient {

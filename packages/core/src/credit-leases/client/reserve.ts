@@ -2,10 +2,10 @@ import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
 import type { LeaseAnswer, HeldLease, ActiveLease, LeaseNeed } from './held-lease.ts';
-import { maxPerLease, toAdmissionRefusalReason } from '../shared/lease-model.ts';
-import type { ReserveResult } from '../shared/valkey-leases.ts';
+import { maxPerLease, toAdmissionRefusalReason } from '../common/lease-model.ts';
+import type { ReserveResult } from '../common/valkey-leases.ts';
 import type { InsufficientFunds, ReserveRefusal, Reservation, ReserveRequest } from './client-types.ts';
-import { costsFor, limitSetOf, type LimitSet } from '../shared/request-limits.ts';
+import { costsFor, limitSetOf, type LimitSet } from '../common/request-limits.ts';
 
 /** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
 

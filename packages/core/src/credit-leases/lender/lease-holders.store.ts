@@ -3,9 +3,9 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
-import { endDeadHolders, releaseEndedHolders } from '../shared/loops.ts';
-import type { EpochEnd } from '../shared/lease-messages.ts';
-import type { HolderEnd } from '../shared/lease-model.ts';
+import { endDeadHolders, releaseEndedHolders } from '../common/loops.ts';
+import type { EpochEnd } from '../common/lease-messages.ts';
+import type { HolderEnd } from '../common/lease-model.ts';
 import type { LeaseSeriesRef } from './leases.store.ts';
 import { hasNoDeferredUsage } from './lease-sweeps.store.ts';
 

@@ -10,7 +10,7 @@ import type { BudgetId, HoldId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { exceedsBudgets } from './budget-check.ts';
 import { findEpochToEnd, listLeaseHolders, touchGateway } from './lease-holders.store.ts';
-import type { BudgetRemainder, LeaseReply, LeaseRequest } from '../shared/lease-messages.ts';
+import type { BudgetRemainder, LeaseReply, LeaseRequest } from '../common/lease-messages.ts';
 import {
   clampRecalled,
   fitsInLease,
@@ -21,7 +21,7 @@ import {
   type LedgerAmounts,
   type LeaseTimes,
   type GrantSizeRules,
-} from '../shared/lease-model.ts';
+} from '../common/lease-model.ts';
 import {
   insertLease,
   listBudgetGrants,
@@ -38,7 +38,7 @@ import {
   type BudgetGrant,
   type LeaseSeries,
 } from './leases.store.ts';
-import type { LeaseServer } from '../shared/lease-scripts.ts';
+import type { LeaseServer } from '../common/lease-scripts.ts';
 
 /** The book's half of lending: one transaction each, in which holds and leases change together. */
 

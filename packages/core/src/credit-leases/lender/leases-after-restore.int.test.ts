@@ -2,7 +2,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { testLog } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { valkeyLeaseKey } from '../shared/valkey-leases.ts';
+import { valkeyLeaseKey } from '../common/valkey-leases.ts';
 import {
   reserveRequestOf,
   createLeaseHarness,

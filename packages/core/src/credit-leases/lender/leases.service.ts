@@ -13,18 +13,18 @@ import {
   type GrantResult,
   type ReportedRecall,
 } from './lease-ledger.ts';
-import type { LeaseReply, LeaseRequest, RecallRequest } from '../shared/lease-messages.ts';
-import { admissionMs, lowWaterOf, checkLeaseTimes } from '../shared/lease-model.ts';
+import type { LeaseReply, LeaseRequest, RecallRequest } from '../common/lease-messages.ts';
+import { admissionMs, lowWaterOf, checkLeaseTimes } from '../common/lease-model.ts';
 import {
   createValkeyLeases,
   type EnlargeResult,
   type OpenResult,
   type LeaseGrant,
   type ValkeyLeases,
-} from '../shared/valkey-leases.ts';
+} from '../common/valkey-leases.ts';
 import { findOpenLease, listBudgetGrants, lockLease, type CreditLease } from './leases.store.ts';
 import { recallUpTo } from './recall.ts';
-import type { LeaseServer } from '../shared/lease-scripts.ts';
+import type { LeaseServer } from '../common/lease-scripts.ts';
 import { createServerResolver } from './server-resolver.ts';
 
 export interface CreditLeaseServiceOptions {

@@ -9,8 +9,8 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LedgerAmounts, LeaseView } from '../shared/lease-model.ts';
-import type { LeaseServer } from '../shared/lease-scripts.ts';
+import type { LedgerAmounts, LeaseView } from '../common/lease-model.ts';
+import type { LeaseServer } from '../common/lease-scripts.ts';
 
 /** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
 

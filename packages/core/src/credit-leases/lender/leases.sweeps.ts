@@ -20,9 +20,9 @@ import {
   finishClosingLeases,
   endDeadHolders,
   releaseEndedHolders,
-} from '../shared/loops.ts';
-import type { EpochEnd } from '../shared/lease-messages.ts';
-import { canClose } from '../shared/lease-model.ts';
+} from '../common/loops.ts';
+import type { EpochEnd } from '../common/lease-messages.ts';
+import { canClose } from '../common/lease-model.ts';
 import {
   listBudgetGrants,
   lockLease,

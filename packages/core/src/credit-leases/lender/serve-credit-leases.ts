@@ -11,8 +11,8 @@ import {
   leaseSubjects,
   recallRequestSchema,
   toJsonMessage,
-} from '../shared/lease-messages.ts';
-import { createEpochEndPublisher } from '../shared/lease-requests.ts';
+} from '../common/lease-messages.ts';
+import { createEpochEndPublisher } from '../common/lease-requests.ts';
 import { createCreditLeaseService, type CreditLeaseServiceOptions } from './leases.service.ts';
 import { createCreditLeaseSweeps, sweepBatch, type ChargeUnfinished } from './leases.sweeps.ts';
 

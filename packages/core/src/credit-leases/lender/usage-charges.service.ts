@@ -3,8 +3,8 @@ import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platfor
 import { nanoUsd } from '@millrace/platform/money';
 import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../../ledger/index.ts';
 import { listSettledHolders, recordHolderEnd } from './lease-holders.store.ts';
-import type { EpochEnd } from '../shared/lease-messages.ts';
-import { heldAmount } from '../shared/lease-model.ts';
+import type { EpochEnd } from '../common/lease-messages.ts';
+import { heldAmount } from '../common/lease-model.ts';
 import {
   absorbedAmount,
   capAtHeld,

@@ -12,7 +12,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LedgerAmounts } from '../shared/lease-model.ts';
+import type { LedgerAmounts } from '../common/lease-model.ts';
 
 export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
 

@@ -9,7 +9,7 @@ import { Card, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, Note } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../../ui/time.tsx';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 
 const route = getRouteApi('/shell/inside/operator/auditor');
 

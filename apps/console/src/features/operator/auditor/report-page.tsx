@@ -10,7 +10,7 @@ import { QueryPage } from '../../../ui/query-page.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { checkResults, type CheckResult } from './audit-checks.ts';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 
 const route = getRouteApi('/shell/inside/operator/auditor/$reportId');
 

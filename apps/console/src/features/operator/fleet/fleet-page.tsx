@@ -22,7 +22,7 @@ import {
   type FleetNode,
 } from './fleet-layout.ts';
 import { nodeStatuses } from './fleet-search.ts';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 
 const route = getRouteApi('/shell/inside/operator');
 

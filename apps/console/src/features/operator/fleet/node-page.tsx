@@ -11,14 +11,14 @@ import { EmptyState, Note } from '../../../ui/states.tsx';
 import { QueryPage } from '../../../ui/query-page.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 import { countsOf, countsText } from './fleet-layout.ts';
-import { localToInstant } from '../shared/local-time.ts';
+import { localToInstant } from '../common/local-time.ts';
 import { AnnounceButton, WindowTable } from '../maintenance/maintenance-windows.tsx';
 import { nodeActionDisabledReason, rentalsText, writeOffDisabledReason } from './node-actions.ts';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
-import { WriteOffButton } from '../shared/write-off-button.tsx';
+import { WriteOffButton } from '../common/write-off-button.tsx';
 
 const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 

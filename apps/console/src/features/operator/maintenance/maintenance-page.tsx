@@ -7,8 +7,8 @@ import { Card, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { filterNodes, statusText, type FleetNode } from '../fleet/fleet-layout.ts';
 import { AnnounceButton, WindowTable } from './maintenance-windows.tsx';
-import { RequireOperator } from '../shared/require-operator.tsx';
-import { maintenanceStatuses } from '../shared/search-params.ts';
+import { RequireOperator } from '../common/require-operator.tsx';
+import { maintenanceStatuses } from '../common/search-params.ts';
 
 const route = getRouteApi('/shell/inside/operator/maintenance');
 

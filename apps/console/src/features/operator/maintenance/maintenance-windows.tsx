@@ -8,8 +8,8 @@ import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { localToInstant, instantToLocal } from '../shared/local-time.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { localToInstant, instantToLocal } from '../common/local-time.ts';
 import { maintenanceWindowIssue } from './maintenance-window-issue.ts';
 
 type Window = Item<'adminListMaintenanceWindows'>;

@@ -9,9 +9,9 @@ import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 import { parseOptionalInteger, requestShareText } from './model-summary.ts';
-import { integerIssue } from '../shared/number-issues.ts';
+import { integerIssue } from '../common/number-issues.ts';
 
 type Model = Item<'adminListModels'>;
 type Deployment = Item<'adminListDeployments'>;

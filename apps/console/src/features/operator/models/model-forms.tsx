@@ -2,9 +2,9 @@ import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { fieldIssue } from '../../../api/problem.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 import { parseNames, parseOptionalInteger } from './model-summary.ts';
-import { integerIssue } from '../shared/number-issues.ts';
+import { integerIssue } from '../common/number-issues.ts';
 
 type Model = Item<'adminListModels'>;
 type Modality = Input<'adminCreateModel'>['modality'];

@@ -11,7 +11,7 @@ import { Table, type Column } from '../../../ui/table.tsx';
 import { Deployments } from './deployments.tsx';
 import { CreateModel, EditModel, SwitchModel } from './model-forms.tsx';
 import { modelHealth, modelPrices } from './model-summary.ts';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 import { unitText, type Price } from '../prices/price-form.ts';
 
 const route = getRouteApi('/shell/inside/operator/models');

@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { fieldIssue } from '../../../api/problem.ts';
 import { TextField } from '../../../ui/field.tsx';
 import { Money } from '../../../ui/money.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { localToInstant } from '../shared/local-time.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { localToInstant } from '../common/local-time.ts';
 import { balanceChange, overdraftChange, parseAmount, parseRefund } from './balance-changes.ts';
 import { BalanceChangeNote } from './balance-change-note.tsx';
 

@@ -7,9 +7,9 @@ import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { localToInstant } from '../shared/local-time.ts';
-import { percentIssue } from '../shared/number-issues.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { localToInstant } from '../common/local-time.ts';
+import { percentIssue } from '../common/number-issues.ts';
 
 type Organisation = Output<'adminGetOrganisation'>;
 type Entitlement = Item<'adminListEntitlements'>;

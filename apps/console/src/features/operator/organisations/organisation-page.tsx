@@ -14,12 +14,12 @@ import { QueryPage } from '../../../ui/query-page.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 import { Discounts } from './discounts.tsx';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 import { OrganisationMoney } from './organisation-money.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
-import { organisationTabs } from '../shared/search-params.ts';
+import { organisationTabs } from '../common/search-params.ts';
 
 const route = getRouteApi('/shell/inside/operator/organisations/$organisationId');
 

@@ -11,8 +11,8 @@ import { Card, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { ActionButton } from '../common/action-button.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 
 const route = getRouteApi('/shell/inside/operator/organisations');
 

@@ -3,8 +3,8 @@ import { nowMs } from '../../../api/clock.ts';
 import { fieldIssue } from '../../../api/problem.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
 import { Note } from '../../../ui/states.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { localToInstant, instantToLocal } from '../shared/local-time.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { localToInstant, instantToLocal } from '../common/local-time.ts';
 import {
   emptyPriceForm,
   modelUnits,

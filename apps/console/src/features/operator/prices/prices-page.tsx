@@ -10,9 +10,9 @@ import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 import { AddPrice } from './add-price.tsx';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 import { priceText, subjectText, unitText, type Price } from './price-form.ts';
 import { ReserveOptions } from './reserve-options.tsx';
 

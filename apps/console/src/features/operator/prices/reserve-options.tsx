@@ -7,8 +7,8 @@ import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { percentIssue, integerIssue } from '../shared/number-issues.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { percentIssue, integerIssue } from '../common/number-issues.ts';
 
 const columns: readonly Column<Item<'adminListReserveOptions'>>[] = [
   {

@@ -2,7 +2,7 @@ import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { fieldIssue } from '../../../api/problem.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 
 type CreateClusterInput = Input<'adminCreateCluster'>;
 type Offer = NonNullable<CreateClusterInput['offer']>;

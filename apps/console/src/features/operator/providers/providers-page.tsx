@@ -9,10 +9,10 @@ import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Table } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
 import { AddCluster } from './add-cluster.tsx';
 import { clusterTone } from './cluster-state.ts';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 
 type Provider = Item<'adminListProviders'>;
 type Region = Provider['regions'][number];

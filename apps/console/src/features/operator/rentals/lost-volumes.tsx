@@ -3,7 +3,7 @@ import { CommandHint } from '../../../ui/copy.tsx';
 import { TextField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { volumeIdIssue } from './volume-id.ts';
-import { WriteOffButton } from '../shared/write-off-button.tsx';
+import { WriteOffButton } from '../common/write-off-button.tsx';
 
 /** Operators have no list of volumes: the volume is named by the number that its tenant sees. */
 export function LostVolumes() {

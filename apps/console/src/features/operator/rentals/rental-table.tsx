@@ -5,8 +5,8 @@ import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { WriteOffButton } from '../shared/write-off-button.tsx';
+import { ActionButton } from '../common/action-button.tsx';
+import { WriteOffButton } from '../common/write-off-button.tsx';
 
 type AnyRental = Item<'adminListRentals'>;
 type Filter = Omit<Input<'adminListRentals'>, 'limit' | 'cursor'>;

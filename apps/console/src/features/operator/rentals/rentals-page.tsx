@@ -9,9 +9,9 @@ import type { Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { LostVolumes } from './lost-volumes.tsx';
-import { RequireOperator } from '../shared/require-operator.tsx';
+import { RequireOperator } from '../common/require-operator.tsx';
 import { RentalTable } from './rental-table.tsx';
-import { rentalStatuses, rentalTabs } from '../shared/search-params.ts';
+import { rentalStatuses, rentalTabs } from '../common/search-params.ts';
 
 const route = getRouteApi('/shell/inside/operator/rentals');
 

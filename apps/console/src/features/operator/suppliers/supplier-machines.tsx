@@ -9,8 +9,8 @@ import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { percentText } from '../../supplier/percent-text.ts';
-import { ActionButton } from '../shared/action-button.tsx';
-import { machineApprovals } from '../shared/search-params.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { machineApprovals } from '../common/search-params.ts';
 
 type Machine = Item<'adminListMachines'>;
 type Approval = Machine['approval'];

@@ -12,8 +12,8 @@ import { Card } from '../../../ui/page.tsx';
 import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { payoutStatuses } from '../shared/search-params.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { payoutStatuses } from '../common/search-params.ts';
 
 type Payout = Item<'adminListPayouts'>;
 

@@ -11,10 +11,10 @@ import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { ActionButton } from '../shared/action-button.tsx';
-import { percentIssue } from '../shared/number-issues.ts';
-import { RequireOperator } from '../shared/require-operator.tsx';
-import { supplierStatuses } from '../shared/search-params.ts';
+import { ActionButton } from '../common/action-button.tsx';
+import { percentIssue } from '../common/number-issues.ts';
+import { RequireOperator } from '../common/require-operator.tsx';
+import { supplierStatuses } from '../common/search-params.ts';
 import { SupplierMachines } from './supplier-machines.tsx';
 import { SupplierPayouts } from './supplier-payouts.tsx';
 
