@@ -2,9 +2,9 @@ import type { HeapProfiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
 import { atMost, defineBench, type BenchReport } from '@millrace/runners';
 import { contract } from '@millrace/contract';
-import type { AnswerContext } from '../packages/inference/src/adapters/text/text-adapter.ts';
+import type { CompletionContext } from '../packages/inference/src/adapters/text/text-adapter.ts';
 import { textDialects } from '../packages/inference/src/adapters/text/chat-adapters.ts';
-import { chatAnswerFormat } from '../packages/inference/src/adapters/text/chat-answer-format.ts';
+import { chatCompletionFormat } from '../packages/inference/src/adapters/text/chat-format.ts';
 import { EventStream } from '../packages/inference/src/adapters/text/text-stream.ts';
 import { createChatReader } from '../packages/inference/src/wire/chat-request.ts';
 
@@ -37,7 +37,7 @@ const stream: readonly Buffer[] = [
   Buffer.from('data: [DONE]\n\n'),
 ];
 
-const facts: AnswerContext = {
+const facts: CompletionContext = {
   requestId: 'req_01jd0000000000000000000000',
   model: 'acme/chat',
   createdSeconds: 1_794_749_711,
@@ -53,15 +53,15 @@ const { request } = createChatReader(contract.schemas.chatRequest)({
 const rewriteStream = (shortcuts: boolean): number => {
   let bytes = 0;
   for (let turn = 0; turn < STREAMS; turn += 1) {
-    const told = new EventStream({
-      form: chatAnswerFormat(request),
+    const events = new EventStream({
+      form: chatCompletionFormat(request),
       dialect: textDialects['llama.cpp'],
-      wish: { choices: 1, choicesPerPrompt: 1, includeUsage: false },
+      settings: { choices: 1, choicesPerPrompt: 1, includeUsage: false },
       facts,
       shortcuts,
     });
-    for (const chunk of stream) bytes += told.push(chunk).length;
-    bytes += told.end().length;
+    for (const chunk of stream) bytes += events.push(chunk).length;
+    bytes += events.end().length;
   }
   return bytes;
 };

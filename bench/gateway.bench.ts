@@ -63,10 +63,10 @@ const WARM_UP_MS = 12_000;
 
 async function warmUp(call: () => Promise<void>, concurrency: number): Promise<void> {
   const untilMs = performance.now() + WARM_UP_MS;
-  const lane = async (): Promise<void> => {
+  const loop = async (): Promise<void> => {
     while (performance.now() < untilMs) await call();
   };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: concurrency }, loop));
 }
 
 async function compare(run: BenchRun, gateways: Gateways, request: LoadShape, concurrency: number) {
@@ -74,11 +74,10 @@ async function compare(run: BenchRun, gateways: Gateways, request: LoadShape, co
   const clients = byName((name) => clientOf(gateways[name], request));
   let refused = 0;
   const callOf = (name: Name) => async (): Promise<void> => {
-    const seen = await clients[name].ask();
+    const seen = await clients[name].send();
     if (seen.status === 200 && seen.bytes >= leastBytes(request)) firstMs[name].push(seen.firstMs);
     else {
-      if (refused === 0)
-        run.note(`${name} answered ${seen.status} with ${seen.bytes} bytes: ${seen.refusal}`);
+      if (refused === 0) run.note(`${name} answered ${seen.status} with ${seen.bytes} bytes: ${seen.error}`);
       refused += 1;
     }
   };
@@ -118,22 +117,22 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
   await using millrace = await startMillrace(direct);
   const client = clientOf(millrace, json);
   /** Returns how many requests were refused with 503. */
-  const ask = async (requests: number): Promise<number> => {
+  const countRefused = async (requests: number): Promise<number> => {
     let refused = 0;
     for (let nth = 0; nth < requests; nth += 1) {
-      const { status, refusal } = await client.ask();
+      const { status, error } = await client.send();
       if (status === 503) refused += 1;
-      else if (status !== 200) throw new Error(`Millrace answered ${status}: ${refusal}`);
+      else if (status !== 200) throw new Error(`Millrace answered ${status}: ${error}`);
     }
     return refused;
   };
   try {
     // The first requests also open the lease and load the scripts.
-    await ask(5);
+    await countRefused(5);
     let trips = Infinity;
     for (let attempt = 1; attempt <= COUNT_ATTEMPTS && trips === Infinity; attempt += 1) {
       const before = await millrace.scriptCalls();
-      const refused = await ask(COUNTED_REQUESTS);
+      const refused = await countRefused(COUNTED_REQUESTS);
       if (refused === 0) trips = round(((await millrace.scriptCalls()) - before) / COUNTED_REQUESTS, 2);
       else {
         note(`attempt ${attempt}: ${refused} requests were refused with 503`);
@@ -167,7 +166,7 @@ export const bench = defineBench({
 
     const whole = await compare(run, gateways, json, 64);
     const stream = await compare(run, gateways, paced, 32);
-    const rush = await compare(run, gateways, unpaced, 16);
+    const burst = await compare(run, gateways, unpaced, 16);
     const alone = await compare(run, gateways, paced, 1);
     const first = byName((name) => middle(alone.firstMs[name]));
     const held = await measureOpenStreams(run, millrace, (chunks) =>
@@ -177,10 +176,10 @@ export const bench = defineBench({
       figures: {
         ...prefixed('JSON', whole.measured),
         ...prefixed('stream', stream.measured),
-        ...prefixed('stream in a rush', rush.measured),
+        ...prefixed('stream in a rush', burst.measured),
         ...prefixed('first chunk p50 ms, one client', first),
         'stream: processor time, times Portkey': times(stream.measured, 'Portkey'),
-        'stream in a rush: processor time, times bare': times(rush.measured, 'bare'),
+        'stream in a rush: processor time, times bare': times(burst.measured, 'bare'),
         ...held.figures,
       },
       bars: [
@@ -189,8 +188,8 @@ export const bench = defineBench({
         // One chunk at a time is one read and one write for everybody, so that all gateways are alike: what is done with a
         // chunk shows best against the one that does nothing, and what a request costs beside its chunks when they rush.
         atMost('stream: processor time, times bare', 1.3, times(stream.measured, 'bare')),
-        atMost('stream in a rush: processor time, times Portkey', 0.45, times(rush.measured, 'Portkey')),
-        atMost('answers that were none', 0, whole.refused + stream.refused + rush.refused + alone.refused),
+        atMost('stream in a rush: processor time, times Portkey', 0.45, times(burst.measured, 'Portkey')),
+        atMost('answers that were none', 0, whole.refused + stream.refused + burst.refused + alone.refused),
         atMost('first chunk p50, times bare', 2.6, round(first.Millrace / first.bare, 2)),
         ...held.bars,
       ],

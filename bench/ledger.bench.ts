@@ -200,7 +200,7 @@ export const bench = defineBench({
       await apply(database, orgIds.map(fund));
       const hot = orgIds[0] ?? testIds.next('org');
       const accounts = orgIds.map(toUuid);
-      const parts = partition(orgIds);
+      const partitions = partition(orgIds);
       await pool.query('insert into bare_accounts select id, 0, 0 from unnest($1::uuid[]) as id', [
         literal(accounts),
       ]);
@@ -214,7 +214,7 @@ export const bench = defineBench({
               times(BATCH, () => pickFrom(accounts)),
             ),
           'ledger, 1000 accounts': () =>
-            parts.with((own) =>
+            partitions.with((own) =>
               apply(
                 database,
                 times(BATCH, () => charge(pickFrom(own))),

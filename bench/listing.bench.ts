@@ -55,7 +55,7 @@ async function setUp(run: BenchRun, database: TestDatabase): Promise<InsertedMar
 async function waitUntilListed(caller: Caller): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   for (;;) {
-    const there = await caller.ask({}).then(
+    const there = await caller.call({}).then(
       () => true,
       () => false,
     );
@@ -100,7 +100,7 @@ async function measureUpdate(
   market: InsertedMarket,
   caller: Caller,
 ): Promise<number> {
-  const before = await caller.ask({});
+  const before = await caller.call({});
   const nodes = random.shuffle(market.nodeIds).slice(0, market.nodeIds.length * UPDATED_SHARE);
   const price = random.int(5_001, 9_999);
   const client = await database.connect();
@@ -196,20 +196,20 @@ export const bench = defineBench({
     try {
       const etag = { 'if-none-match': String(whole.headers.etag) };
       const lists = await run.measure(
-        { 'bare node:http': () => bare.ask({}), 'the whole list': () => own.ask({}) },
+        { 'bare node:http': () => bare.call({}), 'the whole list': () => own.call({}) },
         { concurrency: CLIENTS },
       );
       const { unchanged } = await run.measure(
-        { unchanged: () => own.ask({}, etag) },
+        { unchanged: () => own.call({}, etag) },
         { concurrency: CLIENTS },
       );
-      const asked = Object.entries(queryMix(market)).map(
-        ([name, question]) => [name, () => own.ask(question())] as const,
+      const queries = Object.entries(queryMix(market)).map(
+        ([name, question]) => [name, () => own.call(question())] as const,
       );
-      const filtered = await run.measure(Object.fromEntries(asked), { concurrency: 1 });
-      const crowd = await run.measure(Object.fromEntries(asked), { concurrency: CLIENTS });
+      const filtered = await run.measure(Object.fromEntries(queries), { concurrency: 1 });
+      const crowd = await run.measure(Object.fromEntries(queries), { concurrency: CLIENTS });
       const { broad } = await run.measure(
-        { broad: () => own.ask({ filters: { 'location.region': regions[0] } }) },
+        { broad: () => own.call({ filters: { 'location.region': regions[0] } }) },
         { concurrency: 1 },
       );
       const updatesMs: number[] = [];

@@ -158,11 +158,11 @@ const committed = { name: 'place', isolation: 'read committed' } as const;
 /** Places, and gives back what was placed longest ago once enough is sold: only the placing is timed. */
 async function placeAndRelease(
   stage: FleetConnections,
-  kept: SoldAllocations,
+  sold: SoldAllocations,
   fields: Partial<PlacementRequest>,
 ): Promise<void> {
   const { db, placeMs } = stage;
-  const { live, most } = kept;
+  const { live, most } = sold;
   const request = placementRequest(stage, fields);
   const startedMs = systemClock.monotonicMs();
   const placement = await db.transaction(committed, (tx) => place(tx, request));
@@ -175,7 +175,7 @@ async function placeAndRelease(
   );
 }
 
-async function placeExpectingRefusal(
+async function placeExpectingError(
   stage: FleetConnections,
   fields: Partial<PlacementRequest>,
 ): Promise<void> {
@@ -223,10 +223,10 @@ async function measureConcurrent(
   run: BenchRun,
   wide: FleetConnections,
   pooled: FleetConnections,
-  kept: SoldAllocations,
+  sold: SoldAllocations,
 ): Promise<Figures> {
   const placing = (stage: FleetConnections) => () =>
-    placeAndRelease(stage, kept, { gpusPerNode: random.pick(sizes) });
+    placeAndRelease(stage, sold, { gpusPerNode: random.pick(sizes) });
   const sides = {
     [`bare insert, ${CLIENTS} connections`]: () => insertBaseline(wide),
     [`place, then release, ${CLIENTS} connections`]: placing(wide),
@@ -274,11 +274,11 @@ async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
           placeAndRelease(pooled, machines, { gpusPerNode: random.pick(sizes) }),
         'gang of 4, then release': () =>
           placeAndRelease(pooled, gangs, { gpusPerNode: 8, nodeCount: 4, ports: [] }),
-        'refused: nothing of this kind': () => placeExpectingRefusal(pooled, { gpuType: 'b200' }),
-        'refused: too many GPUs': () => placeExpectingRefusal(pooled, { gpusPerNode: 9 }),
-        'refused: CUDA too old': () => placeExpectingRefusal(pooled, { cuda: 1_300 }),
+        'refused: nothing of this kind': () => placeExpectingError(pooled, { gpuType: 'b200' }),
+        'refused: too many GPUs': () => placeExpectingError(pooled, { gpusPerNode: 9 }),
+        'refused: CUDA too old': () => placeExpectingError(pooled, { cuda: 1_300 }),
         'refused gang, every fabric looked at': () =>
-          placeExpectingRefusal(pooled, { gpusPerNode: 8, nodeCount: FABRIC_SIZE + 1, ports: [] }),
+          placeExpectingError(pooled, { gpusPerNode: 8, nodeCount: FABRIC_SIZE + 1, ports: [] }),
       },
       { concurrency: 1, rounds: 2 },
     );

@@ -10,15 +10,15 @@ export interface RequestOptions {
 /** Sends requests over connections that stay open, and throws for any status but the expected one. */
 export function createCaller(baseUrl: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const call = (path: string, expected: number, ask: RequestOptions = {}): Promise<void> =>
+  const call = (path: string, expected: number, options: RequestOptions = {}): Promise<void> =>
     new Promise((resolve, reject) => {
       const outgoing = request(`${baseUrl}${path}`, {
         agent,
-        method: ask.method ?? 'GET',
+        method: options.method ?? 'GET',
         headers: {
-          ...(ask.key === undefined ? {} : { authorization: `Bearer ${ask.key}` }),
-          ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...ask.headers,
+          ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
+          ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...options.headers,
         },
       });
       outgoing.once('error', reject);
@@ -32,7 +32,7 @@ export function createCaller(baseUrl: string, connections: number) {
           else reject(new Error(`${path} answered ${response.statusCode}: ${text.slice(0, 300)}`));
         });
       });
-      outgoing.end(ask.body === undefined ? undefined : JSON.stringify(ask.body));
+      outgoing.end(options.body === undefined ? undefined : JSON.stringify(options.body));
     });
   return { call, close: () => agent.destroy() };
 }

@@ -33,13 +33,13 @@ function relay(to: ServerResponse): Dispatcher.DispatchHandler {
 }
 
 createServer((from, to) => {
-  const parts: Buffer[] = [];
-  from.on('data', (chunk: Buffer) => parts.push(chunk));
+  const chunks: Buffer[] = [];
+  from.on('data', (chunk: Buffer) => chunks.push(chunk));
   from.on('end', () => {
     const method = from.method === 'POST' ? 'POST' : 'GET';
     const headers = { 'content-type': 'application/json' };
     pool.dispatch(
-      { path: from.url ?? '/', method, headers, body: method === 'POST' ? Buffer.concat(parts) : null },
+      { path: from.url ?? '/', method, headers, body: method === 'POST' ? Buffer.concat(chunks) : null },
       relay(to),
     );
   });

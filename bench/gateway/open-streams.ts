@@ -35,7 +35,7 @@ export async function measureOpenStreams(
   const client = clientOf(seconds * 10);
   const streams: Promise<RawResponse>[] = [];
   while (streams.length < STREAMS) {
-    for (let nth = 0; nth < STEP; nth += 1) streams.push(client.ask());
+    for (let nth = 0; nth < STEP; nth += 1) streams.push(client.send());
     await sleep(STEP_MS);
   }
   const samples: number[] = [];

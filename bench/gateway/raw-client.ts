@@ -7,11 +7,11 @@ export interface RawResponse {
   readonly firstMs: number;
   readonly bytes: number;
   /** The beginning of an answer that was none; empty otherwise. */
-  readonly refusal: string;
+  readonly error: string;
 }
 
 export interface RawClient {
-  ask(): Promise<RawResponse>;
+  send(): Promise<RawResponse>;
   close(): void;
 }
 
@@ -59,11 +59,11 @@ export function createRawClient(request: RawRequest): RawClient {
     return null;
   };
   return {
-    ask: async () => {
-      const kept = usable();
+    send: async () => {
+      const reused = usable();
       // A server may close one that was idle for long in the very moment in which it is used again.
-      if (kept !== null) {
-        const seen = await exchange(kept).catch(() => null);
+      if (reused !== null) {
+        const seen = await exchange(reused).catch(() => null);
         if (seen !== null) return seen;
       }
       return exchange(await open());
@@ -89,7 +89,7 @@ interface Pending {
   status: number;
   firstMs: number;
   bytes: number;
-  refusal: string;
+  error: string;
   length: number | null;
   tail: string;
 }
@@ -109,15 +109,15 @@ async function openConnection(host: string, port: number): Promise<Connection> {
   socket.on('close', () => fail(new Error('The connection was closed in the middle of an answer.')));
   socket.on('data', (chunk) => {
     if (pending === null || !read(pending, chunk)) return;
-    const { status, firstMs, bytes, refusal, resolve } = pending;
+    const { status, firstMs, bytes, error, resolve } = pending;
     pending = null;
-    resolve({ status, firstMs, bytes, refusal });
+    resolve({ status, firstMs, bytes, error });
   });
   return {
     exchange: (bytes) =>
       new Promise((resolve, reject) => {
         const startedMs = performance.now();
-        const empty = { head: null, status: 0, firstMs: 0, bytes: 0, refusal: '', length: null, tail: '' };
+        const empty = { head: null, status: 0, firstMs: 0, bytes: 0, error: '', length: null, tail: '' };
         pending = { startedMs, resolve, reject, ...empty };
         socket.write(bytes);
       }),
@@ -146,7 +146,7 @@ function readBody(pending: Pending, chunk: Buffer): boolean {
   if (chunk.length === 0) return pending.length === 0;
   if (pending.bytes === 0) pending.firstMs = performance.now() - pending.startedMs;
   pending.bytes += chunk.length;
-  if (pending.status !== 200) pending.refusal = (pending.refusal + chunk.toString('latin1')).slice(0, 500);
+  if (pending.status !== 200) pending.error = (pending.error + chunk.toString('latin1')).slice(0, 500);
   if (pending.length !== null) return pending.bytes >= pending.length;
   pending.tail = (
     pending.tail + chunk.toString('latin1', Math.max(0, chunk.length - lastChunk.length))

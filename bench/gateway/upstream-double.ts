@@ -102,7 +102,7 @@ function dialectOf(body: Buffer): StreamFormat {
   return body.includes('"include_usage":true') ? 'asked' : 'plain';
 }
 
-function answer(socket: Socket, line: string, body: Buffer): void {
+function respond(socket: Socket, line: string, body: Buffer): void {
   if (!line.startsWith('POST')) {
     socket.write(line.includes('/metrics') ? answers.metrics : answers.ready);
     return;
@@ -130,7 +130,7 @@ function serve(socket: Socket): void {
       if (rest.length < headEnd + 4 + length) return;
       const body = rest.subarray(headEnd + 4, headEnd + 4 + length);
       rest = rest.subarray(headEnd + 4 + length);
-      answer(socket, text.slice(0, text.indexOf('\r\n')), body);
+      respond(socket, text.slice(0, text.indexOf('\r\n')), body);
     }
   });
 }

@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingHttpHeaders } from 'node:http';
 
-export interface Answer {
+export interface ListingResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: number;
@@ -8,12 +8,12 @@ export interface Answer {
 
 export interface Caller {
   /** Reads the answer to its end and throws it away. */
-  ask(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  call(body: unknown, headers?: Readonly<Record<string, string>>): Promise<ListingResponse>;
   /** The same, kept. */
   read(
     body: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<Answer & { readonly body: Buffer }>;
+  ): Promise<ListingResponse & { readonly body: Buffer }>;
   close(): void;
 }
 
@@ -24,7 +24,7 @@ export function createListingCaller(baseUrl: string, connections: number): Calle
     body: unknown,
     headers: Readonly<Record<string, string>>,
     keep: Buffer[] | null,
-  ): Promise<Answer> =>
+  ): Promise<ListingResponse> =>
     new Promise((resolve, reject) => {
       const outgoing = request(`${baseUrl}/v1/marketplace`, {
         agent,
@@ -33,28 +33,28 @@ export function createListingCaller(baseUrl: string, connections: number): Calle
       });
       outgoing.once('error', reject);
       outgoing.once('response', (response) => {
-        const refusal: Buffer[] | null = response.statusCode === 200 ? null : [];
+        const errorBody: Buffer[] | null = response.statusCode === 200 ? null : [];
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          (refusal ?? keep)?.push(chunk);
+          (errorBody ?? keep)?.push(chunk);
         });
         response.once('error', reject);
         response.once('end', () => {
           const status = response.statusCode ?? 0;
           if (status === 200 || status === 304) resolve({ status, headers: response.headers, bytes });
           else
-            reject(new Error(`the listing answered ${status}: ${Buffer.concat(refusal ?? []).toString()}`));
+            reject(new Error(`the listing answered ${status}: ${Buffer.concat(errorBody ?? []).toString()}`));
         });
       });
       outgoing.end(JSON.stringify(body));
     });
   return {
-    ask: (body, headers = {}) => send(body, headers, null),
+    call: (body, headers = {}) => send(body, headers, null),
     read: async (body, headers = {}) => {
-      const kept: Buffer[] = [];
-      const response = await send(body, headers, kept);
-      return { ...response, body: Buffer.concat(kept) };
+      const chunks: Buffer[] = [];
+      const response = await send(body, headers, chunks);
+      return { ...response, body: Buffer.concat(chunks) };
     },
     close: () => agent.destroy(),
   };

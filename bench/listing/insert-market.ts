@@ -102,8 +102,8 @@ async function insertListedSupplier({ db }: TestDatabase, client: Client): Promi
 }
 
 /** Values in a statement become its parameters. */
-function sql(parts: TemplateStringsArray, ...values: unknown[]): { text: string; values: unknown[] } {
-  return { text: parts.reduce((text, part, index) => `${text}$${index}${part}`), values };
+function sql(strings: TemplateStringsArray, ...values: unknown[]): { text: string; values: unknown[] } {
+  return { text: strings.reduce((text, part, index) => `${text}$${index}${part}`), values };
 }
 
 interface Machine {

@@ -54,18 +54,18 @@ export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIn
           timeout: CALL_TIMEOUT_MS,
         },
         (response) => {
-          const parts: Buffer[] = [];
-          response.on('data', (part: Buffer) => parts.push(part));
+          const chunks: Buffer[] = [];
+          response.on('data', (part: Buffer) => chunks.push(part));
           response.on('end', () => {
-            const text = Buffer.concat(parts).toString('utf8');
-            const told = JSON.parse(text) as {
+            const text = Buffer.concat(chunks).toString('utf8');
+            const json = JSON.parse(text) as {
               operation?: string;
               error?: string;
               metadata?: { err?: string };
             };
-            const problem = told.error !== undefined && told.error !== '' ? told.error : told.metadata?.err;
+            const problem = json.error !== undefined && json.error !== '' ? json.error : json.metadata?.err;
             if (problem !== undefined && problem !== '') reject(new Error(`${method} ${path}: ${problem}`));
-            else resolve({ operation: told.operation ?? '' });
+            else resolve({ operation: json.operation ?? '' });
           });
         },
       );

@@ -20,7 +20,7 @@ import { seedConsole, type Seeded } from './seed.ts';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What axe finds serious or critical, each as a line. In the dark only colours are others. */
-async function troublesOf(page: Page, scheme: ColorScheme): Promise<readonly string[]> {
+async function violationsOf(page: Page, scheme: ColorScheme): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: scheme });
   // Colours that change slowly are on their way for a moment: what is judged is where they arrive.
   await page.evaluate(`new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))).then(() =>
@@ -77,17 +77,17 @@ test.each([...tabs])(
         };
         for (const page of shown) {
           await open(page);
-          const light = await troublesOf(tab, 'light');
-          let dark = await troublesOf(tab, 'dark');
+          const light = await violationsOf(tab, 'light');
+          let dark = await violationsOf(tab, 'dark');
           if (dark.length > 0) {
             // The browser does not repaint every inherited colour when the scheme changes under a page: one that was opened
             // in the dark counts.
             await open(page);
-            dark = await troublesOf(tab, 'dark');
+            dark = await violationsOf(tab, 'dark');
           }
-          const troubles = [...light, ...dark, ...(await pixelsBeyond(tab))];
+          const problems = [...light, ...dark, ...(await pixelsBeyond(tab))];
           await tab.emulateMedia({ colorScheme: 'light' });
-          if (troubles.length > 0) found[pageName(page)] = troubles;
+          if (problems.length > 0) found[pageName(page)] = problems;
         }
       },
     );

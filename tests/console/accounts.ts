@@ -39,8 +39,8 @@ const password = 'a mill by the quiet river';
 /** The link in the newest letter to this mailbox that leads to such a path. */
 export async function emailLink(smtp: TestSmtp, email: string, path: RegExp): Promise<string> {
   return eventually({ what: `a letter to ${email}`, timeoutMs: 20_000 }, async () => {
-    const letters = smtp.letters.filter(({ to }) => to.includes(email)).toReversed();
-    const links = letters.flatMap(({ body }) => body.match(/https?:\/\/[^\s"'<>]+/g) ?? []);
+    const emails = smtp.emails.filter(({ to }) => to.includes(email)).toReversed();
+    const links = emails.flatMap(({ body }) => body.match(/https?:\/\/[^\s"'<>]+/g) ?? []);
     return links.map((link) => link.replaceAll('&amp;', '&')).find((link) => path.test(link));
   });
 }

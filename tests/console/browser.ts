@@ -32,7 +32,7 @@ export interface TabSession {
   readonly page: Page;
   readonly context: BrowserContext;
   /** From now on, a trouble that matches is no failure. */
-  expect(trouble: RegExp): void;
+  expect(fault: RegExp): void;
   /** Opens a page of the console, by its path below /console. */
   goto(path: string): Promise<void>;
   session(): Promise<StorageState>;
@@ -40,7 +40,7 @@ export interface TabSession {
 
 export interface TestBrowser extends AsyncDisposable {
   /** Opens a tab with cookies of its own, and closes it afterwards. What failed is kept in `.millrace/console-failures`. */
-  visit<T>(options: TabOptions, act: (visit: TabSession) => Promise<T>): Promise<T>;
+  withTab<T>(options: TabOptions, work: (tab: TabSession) => Promise<T>): Promise<T>;
 }
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -72,15 +72,15 @@ export async function openBrowser(): Promise<TestBrowser> {
   }
   const browser = await chromium.launch({ executablePath, args: flags });
   return {
-    visit: (options, act) => visit(browser, options, act),
+    withTab: (options, work) => withTab(browser, options, work),
     [Symbol.asyncDispose]: () => browser.close(),
   };
 }
 
-async function visit<T>(
+async function withTab<T>(
   browser: Browser,
   options: TabOptions,
-  act: (visit: TabSession) => Promise<T>,
+  work: (tab: TabSession) => Promise<T>,
 ): Promise<T> {
   const context = await browser.newContext({
     baseURL: options.url,
@@ -98,23 +98,23 @@ async function visit<T>(
     route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': address } }),
   );
   const expected = [...(options.expected ?? [])];
-  const troubles = watch(context);
+  const errors = watch(context);
   const page = await context.newPage();
   try {
-    const result = await act({
+    const result = await work({
       page,
       context,
-      expect: (trouble) => void expected.push(trouble),
+      expect: (pattern) => void expected.push(pattern),
       goto: async (where) => {
         await page.goto(`/console${where}`);
       },
       session: () => context.storageState(),
     });
-    const unexpected = troubles.filter((trouble) => !expected.some((each) => each.test(trouble)));
+    const unexpected = errors.filter((error) => !expected.some((each) => each.test(error)));
     expect(unexpected, 'what went wrong in the browser').toEqual([]);
     return result;
   } catch (error) {
-    await keepFailure(context, troubles);
+    await keepFailure(context, errors);
     throw error;
   } finally {
     await context.close();
@@ -123,31 +123,31 @@ async function visit<T>(
 
 /** Everything that goes wrong in any tab, as it happens. */
 function watch(context: BrowserContext): string[] {
-  const troubles: string[] = [];
+  const errors: string[] = [];
   context.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     // Told once by the response itself, with its address.
     if (message.text().startsWith('Failed to load resource:')) return;
-    troubles.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
+    errors.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
   });
-  context.on('weberror', (error) => troubles.push(`thrown: ${error.error().stack ?? error.error().message}`));
+  context.on('weberror', (error) => errors.push(`thrown: ${error.error().stack ?? error.error().message}`));
   context.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? '';
     // A page that is left ends what it was still asking for.
     // And a browser gives up what is under way when this machine gets another network card, as it does for other tests: the
     // console asks again.
     if (why === 'net::ERR_ABORTED' || why === 'net::ERR_NETWORK_CHANGED') return;
-    troubles.push(`request failed: ${request.method()} ${request.url()} ${why}`);
+    errors.push(`request failed: ${request.method()} ${request.url()} ${why}`);
   });
   context.on('response', (response) => {
     if (response.status() < 400) return;
-    troubles.push(`refused: ${response.request().method()} ${response.url()} ${response.status()}`);
+    errors.push(`refused: ${response.request().method()} ${response.url()} ${response.status()}`);
   });
-  return troubles;
+  return errors;
 }
 
 /** What a person would have seen, for whoever looks into a failed test. */
-async function keepFailure(context: BrowserContext, troubles: readonly string[]): Promise<void> {
+async function keepFailure(context: BrowserContext, errors: readonly string[]): Promise<void> {
   mkdirSync(failures, { recursive: true });
   const test = (expect.getState().currentTestName ?? 'unnamed').replaceAll(/[^\w]+/g, '-').slice(0, 120);
   for (const [index, page] of context.pages().entries()) {
@@ -157,6 +157,6 @@ async function keepFailure(context: BrowserContext, troubles: readonly string[])
       .locator('body')
       .ariaSnapshot()
       .catch((error: unknown) => String(error));
-    writeFileSync(`${file}.txt`, [page.url(), ...troubles, '', body, ''].join('\n'));
+    writeFileSync(`${file}.txt`, [page.url(), ...errors, '', body, ''].join('\n'));
   }
 }

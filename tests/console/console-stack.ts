@@ -12,7 +12,7 @@ export async function openConsoleStack(options: { readonly gateway?: boolean } =
   buildConsole();
   const smtp = await startSmtpServer();
   // The tests plant invoices, statements and machines for which no money was moved.
-  const stack = await openMockStack({ ...options, env: accountsEnv(smtp), books: 'planted' });
+  const stack = await openMockStack({ ...options, env: accountsEnv(smtp), auditMode: 'planted' });
   return {
     ...stack,
     db: stack.database.db,

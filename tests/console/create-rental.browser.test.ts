@@ -52,7 +52,7 @@ const tileOf = (page: Page, count: number): Locator =>
   page.getByRole('link', { name: `Rent ${String(count)} × H100 in us-central-1` }).first();
 
 test('the price of a card is that of the review, to the nano, and a filter survives a reload', async () => {
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, expected: [signedOutError] },
     async ({ page, goto }) => {
       await goto('/');
@@ -66,7 +66,7 @@ test('the price of a card is that of the review, to the nano, and a filter survi
       await page.getByText(/as of \d+ s ago/).waitFor();
     },
   );
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
     async ({ page, goto }) => {
       await goto('/?gpu=h100');
@@ -82,7 +82,7 @@ test('the price of a card is that of the review, to the nano, and a filter survi
 });
 
 test('without a key and without money Create is off, and says both', async () => {
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
     async ({ page, goto }) => {
       await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
@@ -98,7 +98,7 @@ test('without a key and without money Create is off, and says both', async () =>
 });
 
 test('a key is added on the way, pressing twice makes one rental, and its page is there at once', async () => {
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
     async ({ page, goto }) => {
       await goto(`/rent?gpu=h100&type=virtual-machine&count=1&region=${MOCK_REGION}&network=ethernet`);
@@ -127,7 +127,7 @@ test('what is sold out stays visible, says why, and can be asked for', async () 
     last = (await call('test', 'POST', rentals, order)).status;
   }
   expect(last).toBe(400);
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
     async ({ page, goto }) => {
       await goto('/?gpu=b200&count=8');
@@ -146,7 +146,7 @@ test('what is sold out stays visible, says why, and can be asked for', async () 
 });
 
 test('an idle rule is offered only where the service accepts one, and the page says why it is not', async () => {
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
     async ({ page, goto }) => {
       let isAccepted = true;
@@ -173,7 +173,7 @@ test('an idle rule is offered only where the service accepts one, and the page s
 
 test('an operator writes off a volume by its number, and sees the refusal of a number that no volume has', async () => {
   const notFound = /POST \S+\/v2\/admin\/volumes\/\d+\/write-off 404/;
-  await browser.visit(
+  await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live'), expected: [notFound] },
     async ({ page, goto }) => {
       await goto('/operator/rentals?tab=volumes');

@@ -34,9 +34,9 @@ async function call(method: string, path: string, body: object): Promise<Respons
 }
 
 /** A tab of the owner in test mode. */
-function visit<T>(act: (visit: TabSession) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
+function withTab<T>(work: (tab: TabSession) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
   const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'test');
-  return browser.visit({ url: stack.apiUrl, session, expected }, act);
+  return browser.withTab({ url: stack.apiUrl, session, expected }, work);
 }
 
 /** Fills the form for one GPU with these tags, and sends it. */
@@ -53,12 +53,12 @@ const refusedOrder = /refused: POST \S+\/virtual-machine-rentals 40[02]/;
 
 describe('an order', () => {
   test('for which there is no capacity says so, that nothing is charged, and what to do', async () => {
-    await visit(
+    await withTab(
       async (tab) => {
         await order(tab, 'full', ['millrace.fault=no-capacity']);
-        const refusal = tab.page.getByRole('alert').first();
-        await refusal.getByText('No host can take this right now.').waitFor();
-        await refusal.getByText(/^req_/).waitFor();
+        const alert = tab.page.getByRole('alert').first();
+        await alert.getByText('No host can take this right now.').waitFor();
+        await alert.getByText(/^req_/).waitFor();
         await tab.page.getByText('Nothing was created and nothing is charged.').first().waitFor();
         // What was typed is still there, for another try.
         expect(await tab.page.getByLabel('Name', { exact: true }).inputValue()).toBe('full');
@@ -68,13 +68,11 @@ describe('an order', () => {
   }, 60_000);
 
   test('for which there is no balance says so, and leads to where money is added', async () => {
-    await visit(
+    await withTab(
       async (tab) => {
         await order(tab, 'poor', ['millrace.fault=no-balance']);
-        const refusal = tab.page.getByRole('alert').first();
-        await refusal
-          .getByText('The available balance does not cover what this request would hold.')
-          .waitFor();
+        const alert = tab.page.getByRole('alert').first();
+        await alert.getByText('The available balance does not cover what this request would hold.').waitFor();
         await tab.page.getByRole('link', { name: 'Top up' }).first().click();
         await tab.page.getByRole('heading', { level: 1, name: 'Balance' }).waitFor();
       },
@@ -86,7 +84,7 @@ describe('an order', () => {
 // Each waits for minutes of its own, so they wait together.
 describe.concurrent('a rental', () => {
   test('whose machine does not boot is tried elsewhere, fails, costs nothing, and says what to do', async () => {
-    await visit(async (tab) => {
+    await withTab(async (tab) => {
       await order(tab, 'broken', ['millrace.fault=boot-fails']);
       const state = stateOf(tab.page);
       await state.getByText('It cost nothing, and what was set aside for it is yours again.').waitFor({
@@ -97,7 +95,7 @@ describe.concurrent('a rental', () => {
   }, 180_000);
 
   test('whose host is lost is shown as unknown, with what that means for the bill, and as running once it is back', async () => {
-    await visit(async (tab) => {
+    await withTab(async (tab) => {
       await order(tab, 'lost', [
         'millrace.fault=host-dies',
         'millrace.fault.after_ms=3000',
@@ -113,7 +111,7 @@ describe.concurrent('a rental', () => {
   }, 360_000);
 
   test('whose machine cannot be removed costs nothing, lets nobody in, and says that it takes long', async () => {
-    await visit(async (tab) => {
+    await withTab(async (tab) => {
       const { page } = tab;
       await order(tab, 'stuck', ['millrace.fault=stuck-terminate', 'millrace.fault.for_ms=30000']);
       const state = stateOf(page);
@@ -131,7 +129,7 @@ describe.concurrent('a rental', () => {
 });
 
 test('what another did is on the screen within two seconds, and nobody reloads', async () => {
-  await visit(async (tab) => {
+  await withTab(async (tab) => {
     const { page } = tab;
     await order(tab, 'watched', ['team=research']);
     const state = stateOf(page);

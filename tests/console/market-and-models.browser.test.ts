@@ -39,13 +39,13 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   return JSON.parse(text);
 }
 
-const inTestMode = <T>(act: (visit: TabSession) => Promise<T>): Promise<T> =>
-  browser.visit(
+const inTestMode = <T>(work: (tab: TabSession) => Promise<T>): Promise<T> =>
+  browser.withTab(
     { url: stack.apiUrl, session: withMode(owner.session, stack.apiUrl, owner.orgId, 'test') },
-    act,
+    work,
   );
 
-async function ask(page: Page, question: string): Promise<Locator> {
+async function send(page: Page, question: string): Promise<Locator> {
   await page.getByRole('textbox', { name: 'Your message' }).fill(question);
   await page.keyboard.press('Enter');
   const answered = page.getByRole('article', { name: `You: ${question}` });
@@ -69,19 +69,19 @@ interface ListedKey {
 test('a model answers in the browser, with a key of an hour that is made once for all loads, kept for the tab and shown nowhere', () =>
   inTestMode(async ({ page, goto }) => {
     await goto(`/playground?model=${MOCK_MODEL}`);
-    const first = await ask(page, 'Tell me of the mill.');
+    const first = await send(page, 'Tell me of the mill.');
     expect(await first.innerText()).toMatch(/Tokens in\s+\d+\s+Tokens out\s+\d+\s+Cost\s+\$0\.00/);
     await goto(`/playground?model=${MOCK_MODEL}`);
-    await ask(page, 'Tell me of the mill.');
-    await ask(page, 'And of the river?');
+    await send(page, 'Tell me of the mill.');
+    await send(page, 'And of the river?');
     const { items } = (await call('GET', '/v2/api-keys')) as { readonly items: readonly ListedKey[] };
     const [made, ...more] = items.filter(({ name }) => name === 'Playground');
     expect(more).toEqual([]);
     expect(made?.scopes.toSorted()).toEqual(['inference:read', 'inference:write']);
     const lastsMs = Date.parse(made?.expiresAt ?? '') - Date.parse(made?.createdAt ?? '');
     expect(Math.abs(lastsMs - 3_600_000)).toBeLessThan(60_000);
-    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie])');
-    expect(kept).not.toContain('mr_test_');
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie])');
+    expect(stored).not.toContain('mr_test_');
     await page.getByRole('button', { name: 'View code' }).click();
     for (const language of ['curl', 'Python', 'JavaScript', 'Command line']) {
       await page.getByRole('tab', { name: language }).click();
@@ -97,7 +97,7 @@ test('a model answers in the browser, with a key of an hour that is made once fo
   }));
 
 test('models and their prices are for everybody to see; who wants to try one signs in', () =>
-  browser.visit({ url: stack.apiUrl, expected: [signedOutError] }, async ({ page, goto }) => {
+  browser.withTab({ url: stack.apiUrl, expected: [signedOutError] }, async ({ page, goto }) => {
     await goto('/models');
     await page.getByRole('table', { name: 'Models and their prices' }).waitFor();
     await page.getByRole('link', { name: `Try it: ${MOCK_MODEL}` }).click();

@@ -29,13 +29,13 @@ afterAll(async () => {
   await stack?.[Symbol.asyncDispose]();
 }, 60_000);
 
-const inside = (path: string, act: (visit: TabSession) => Promise<void>, expected: readonly RegExp[] = []) =>
-  browser.visit(
+const inside = (path: string, work: (tab: TabSession) => Promise<void>, expected: readonly RegExp[] = []) =>
+  browser.withTab(
     { url: stack.apiUrl, session: withMode(owner.session, stack.apiUrl, owner.orgId, 'live'), expected },
-    async (visit) => {
-      await visit.goto(path);
-      await waitUntilLoaded(visit.page);
-      await act(visit);
+    async (tab) => {
+      await tab.goto(path);
+      await waitUntilLoaded(tab.page);
+      await work(tab);
     },
   );
 
@@ -46,7 +46,7 @@ const secretOf = async (page: Page, what: string): Promise<string> =>
 const statusWith = async (key: string): Promise<number> =>
   (await fetch(`${stack.apiUrl}/v2/me`, { headers: { authorization: `Bearer ${key}` } })).status;
 
-async function closeKept(page: Page): Promise<void> {
+async function closeSecret(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Done' }).click();
   await expect.poll(() => page.getByRole('alert').innerText()).toContain('gone for good');
   await page.getByRole('button', { name: 'I have kept it, close' }).click();
@@ -149,7 +149,7 @@ test('a key is shown once and works; rotated, both work for a while; revoked, it
     const second = await secretOf(page, 'API key');
     expect(second).not.toBe(first);
     expect([await statusWith(first), await statusWith(second)]).toEqual([200, 200]);
-    await closeKept(page);
+    await closeSecret(page);
 
     await page.getByRole('button', { name: 'Revoke robot' }).first().click();
     const sure = page.getByRole('alertdialog');
@@ -194,7 +194,7 @@ test('a webhook is made, tried, looked into, switched off with the reason, and d
     await dialog.getByRole('button', { name: 'Create webhook' }).click();
     await dialog.getByText('Copy it now.').waitFor();
     expect(await secretOf(page, 'signing secret')).toMatch(/^whsec_/);
-    await closeKept(page);
+    await closeSecret(page);
     await page.getByRole('link', { name: 'https://127.0.0.1:9/hook' }).click();
     await page.getByRole('button', { name: 'Test it: send the newest event' }).click();
     const deliveries = page.getByRole('table', { name: 'Deliveries, newest first' });

@@ -24,11 +24,11 @@ export function openTab<T>(
   browser: TestBrowser,
   { stack, seeded, page }: PageTarget,
   look: Appearance,
-  act: (visit: TabSession) => Promise<T>,
+  work: (tab: TabSession) => Promise<T>,
 ): Promise<T> {
   const session = sessionFor(stack, seeded, page);
   const who = session === null ? { expected: [signedOutError] } : { session };
-  return browser.visit({ url: stack.apiUrl, ...look, ...who }, act);
+  return browser.withTab({ url: stack.apiUrl, ...look, ...who }, work);
 }
 
 /** Opens a page as whoever it is for, and waits until it has all that it shows. */
@@ -36,13 +36,13 @@ export function openPage<T>(
   browser: TestBrowser,
   where: PageTarget,
   look: Appearance,
-  act: (visit: TabSession) => Promise<T>,
+  work: (tab: TabSession) => Promise<T>,
 ): Promise<T> {
-  return openTab(browser, where, look, async (visit) => {
-    await visit.goto(pagePath(where.page, where.seeded));
-    await waitUntilLoaded(visit.page);
-    await where.page.prepare?.(visit.page);
-    return act(visit);
+  return openTab(browser, where, look, async (tab) => {
+    await tab.goto(pagePath(where.page, where.seeded));
+    await waitUntilLoaded(tab.page);
+    await where.page.prepare?.(tab.page);
+    return work(tab);
   });
 }
 

@@ -61,15 +61,15 @@ const terminate = (rentalId: number) => call('POST', `${rentals}/terminate`, { r
 /** Through the proxy one only looks: the service takes changes from pages of its own address alone. */
 const inside = <T>(
   path: string,
-  act: (visit: TabSession) => Promise<T>,
+  work: (tab: TabSession) => Promise<T>,
   { url } = { url: stack.apiUrl } as { readonly url: string },
 ) =>
-  browser.visit({ url, session: withMode(owner.session, url, owner.orgId, 'test') }, async (visit) => {
-    await visit.goto(path);
-    return act(visit);
+  browser.withTab({ url, session: withMode(owner.session, url, owner.orgId, 'test') }, async (tab) => {
+    await tab.goto(path);
+    return work(tab);
   });
 
-const watching = <T>(path: string, act: (visit: TabSession) => Promise<T>) => inside(path, act, proxy);
+const watching = <T>(path: string, work: (tab: TabSession) => Promise<T>) => inside(path, work, proxy);
 
 const stateOf = (page: Page): Locator => page.getByRole('region', { name: 'State' });
 const feeds = () => proxy.seen.filter(({ path }) => path.startsWith('/v2/events'));

@@ -13,12 +13,12 @@ import { seedConsole } from './seed.ts';
  */
 
 const folder = path.join(import.meta.dirname, '..', '..', '.millrace', 'console-shots');
-const parts = process.argv.slice(2);
+const filters = process.argv.slice(2);
 const wanted = pages.filter(({ route, as = '' }) => {
-  return parts.length === 0 || parts.some((part) => route.includes(part) || as.includes(part));
+  return filters.length === 0 || filters.some((part) => route.includes(part) || as.includes(part));
 });
 
-if (parts.length === 0) rmSync(folder, { recursive: true, force: true });
+if (filters.length === 0) rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 await ensureTemplate();
 await using stack = await openConsoleStack();

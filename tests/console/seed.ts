@@ -74,7 +74,7 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
   const machines = await seedMachines(test);
   const market = await seedInstance(test);
   const people = await seedPeople(stack, live, owner);
-  const requestId = await askModel(stack, test);
+  const requestId = await callModel(stack, test);
   return {
     owner,
     newcomer: await createPerson(stack, 'Grace Newcomer'),
@@ -207,7 +207,7 @@ async function seedWebhook(call: Call, receiver: WebhookReceiver): Promise<strin
   return id as string;
 }
 
-async function askModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<string> {
+async function callModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<string> {
   const { key } = await call('POST', '/v2/api-keys', {
     name: 'chat',
     scopes: ['inference:write'],

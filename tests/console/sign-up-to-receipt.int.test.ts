@@ -82,7 +82,7 @@ async function organisation(): Promise<OrgId> {
 }
 
 /** Where the command that is shown leads. */
-async function entranceIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
+async function sshTargetIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
   const command = await page.getByRole('region', { name: 'SSH command', exact: true }).innerText();
   const user = /(\S+)@(\S+)/.exec(command);
   const port = /-p (\d+)/.exec(command);
@@ -100,14 +100,14 @@ async function entranceIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
 
 test('a person signs up, rents, logs in, ends it, and every page shows the price that the ledger charges, to the nano', async () => {
   const { privateKey, publicKey } = newReadinessKey();
-  await browser.visit({ url: stack.apiUrl, expected: [signedOutError] }, async (visit) => {
-    const { page } = visit;
-    await visit.goto('/');
+  await browser.withTab({ url: stack.apiUrl, expected: [signedOutError] }, async (tab) => {
+    const { page } = tab;
+    await tab.goto('/');
     const onCard = await nanoIn(offerIn(page));
     expect(onCard).toBe(GPU_HOUR);
 
-    await signUp(visit);
-    await addSshKey(visit, publicKey);
+    await signUp(tab);
+    await addSshKey(tab, publicKey);
     await page.getByRole('link', { name: 'Balance' }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     const granted = nanoUsd(100_000_000_000n);
@@ -131,7 +131,7 @@ test('a person signs up, rents, logs in, ends it, and every page shows the price
     const price = page.getByRole('term').filter({ hasText: 'Price' }).locator('..');
     expect(await nanoIn(price), 'on the page of the rental').toBe(onCard);
 
-    const target = { ...(await entranceIn(page)), privateKey };
+    const target = { ...(await sshTargetIn(page)), privateKey };
     expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
 
     await page.getByRole('button', { name: 'Terminate' }).click();

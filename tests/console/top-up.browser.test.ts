@@ -45,7 +45,7 @@ afterAll(async () => {
 
 test('an amount is paid on the page of the provider, and coming back proves nothing until it is confirmed', async () => {
   const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'live');
-  await browser.visit({ url: stack.apiUrl, session }, async ({ page, context, goto }) => {
+  await browser.withTab({ url: stack.apiUrl, session }, async ({ page, context, goto }) => {
     await context.route('https://checkout.example.com/**', (route) =>
       route.fulfill({ contentType: 'text/html', body: '<h1>Pay here</h1>' }),
     );
@@ -76,8 +76,12 @@ test('an amount is paid on the page of the provider, and coming back proves noth
       object: stripe.pay(checkout.id),
       createdMs: now,
     });
-    const told = await fetch(`${stack.apiUrl}/v2/payments/stripe/webhook`, { method: 'POST', headers, body });
-    expect(told.status).toBe(200);
+    const response = await fetch(`${stack.apiUrl}/v2/payments/stripe/webhook`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    expect(response.status).toBe(200);
     // A change is on the screen within two seconds; the rest is for two cores that do much else.
     await expect.poll(() => main.innerText(), { timeout: 10_000 }).toContain('Paid, and in your balance.');
     await expect.poll(() => main.innerText(), { timeout: 15_000 }).toContain('$25.50');

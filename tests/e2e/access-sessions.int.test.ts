@@ -129,8 +129,8 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
       const input = placeholders(operation);
       const own = owners.acme.headers(harness.acme.organisation.id);
       const { cookie = '' } = own;
-      const nobody = { 'millrace-organisation': harness.acme.organisation.id };
-      expect(outcome(await callAs(operation, input, nobody))).toEqual([401, 'SESSION_ENDED']);
+      const anonymous = { 'millrace-organisation': harness.acme.organisation.id };
+      expect(outcome(await callAs(operation, input, anonymous))).toEqual([401, 'SESSION_ENDED']);
       expect(outcome(await callAs(operation, input, owners.acme.headers()))).toEqual([
         400,
         'ORGANISATION_REQUIRED',
@@ -139,7 +139,7 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
         403,
         'CROSS_SITE_REQUEST',
       ]);
-      expect(outcome(await callAs(operation, input, { ...nobody, cookie }))).toEqual([
+      expect(outcome(await callAs(operation, input, { ...anonymous, cookie }))).toEqual([
         403,
         'CROSS_SITE_REQUEST',
       ]);

@@ -50,7 +50,7 @@ export const personRows: Partial<Record<OperationId, PersonRow>> = {
   declineInvitation: invitationRow,
   listMySessions: { own: nothing, others: 'none' },
   endMySession: {
-    own: async (_world, { session }) => ({ params: { sessionId: session.sessionId } }),
+    own: async (_harness, { session }) => ({ params: { sessionId: session.sessionId } }),
     others: { absent: { params: { sessionId: testIds.next('ses') } } },
   },
 };

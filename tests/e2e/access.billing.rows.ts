@@ -78,8 +78,8 @@ function budgetRow(input: CallInput): AccessRow {
   };
 }
 
-function moneyActionRow(asked?: object): AccessRow {
-  const body = asked === undefined ? {} : { body: asked };
+function moneyActionRow(input?: object): AccessRow {
+  const body = input === undefined ? {} : { body: input };
   return {
     caller: 'operator',
     own: async ({ other }) => ({ params: { organisationId: other.organisation.id }, ...body }),

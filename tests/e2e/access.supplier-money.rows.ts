@@ -52,8 +52,8 @@ async function insertedStatement({ fixture }: Harness, who: SeededOrganisation):
 async function createPayout(harness: Harness, who: SeededOrganisation): Promise<string> {
   await insertEarnings(harness, who);
   const input = { body: { amountNanoUsd: '1' } };
-  const asked = await callOperation(harness, operations.supplierRequestPayout, input, who.owner.key);
-  return asked.json.id as string;
+  const response = await callOperation(harness, operations.supplierRequestPayout, input, who.owner.key);
+  return response.json.id as string;
 }
 
 /** The organisation is a supplier and has earned a dollar, by a charge that somebody else paid. */

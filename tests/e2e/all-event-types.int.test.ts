@@ -163,7 +163,7 @@ async function hours(): Promise<void> {
 }
 
 /** What people and operators do. */
-async function acts(): Promise<void> {
+async function actions(): Promise<void> {
   const tenant = await rentals.tenant();
   const keys = createApiKeyService({ announce: () => undefined });
   await rentals.run((tx) => keys.revoke(tx, tenant.call('live'), tenant.keys.test));
@@ -172,7 +172,7 @@ async function acts(): Promise<void> {
     grantCredit(tx, cause, tenant.orgId, {
       amount: usd(5),
       reason: 'welcome',
-      actId: uniqueId(),
+      causeId: uniqueId(),
       burnOf: readBurnRate,
     }),
   );
@@ -201,7 +201,7 @@ async function restoreTwice(
   const { id: snapshotId } = await volumes.run((tx) => createSnapshot(tx, tenant.call(), wireId, undefined));
   await volumes.settle();
   for (const isLost of [false, true]) {
-    if (isLost) volumes.backend.kept.clear();
+    if (isLost) volumes.backend.snapshotContents.clear();
     await volumes.run((tx) =>
       restoreSnapshot(tx, tenant.call(), { wireId, snapshotId }, { into: 'same-volume' }),
     );
@@ -263,7 +263,7 @@ async function feedOf(db: Db, rows: <Row>(text: string) => Promise<Row[]>): Prom
 
 describe('every type of event', () => {
   test('is published by something, and seen in the feed in the words of the contract', async () => {
-    for (const scene of [terms, silence, hours, acts, machines, volumeAndInvoice]) await scene();
+    for (const step of [terms, silence, hours, actions, machines, volumeAndInvoice]) await step();
     const seen = new Set([
       ...(await feedOf(rentals.db, (text) => rentals.rows(text))),
       ...(await feedOf(volumes.db, (text) => volumes.rows(text))),

@@ -49,13 +49,16 @@ const ed25519 =
 
 describe('an account', () => {
   it('begins with a login and ends with a logout', async () => {
-    const nobody = { apiKey: null, env: { MILLRACE_API_URL: '' }, fetch: throughApi } as const;
-    const login = await runCli(['login', '--api-url', API_URL, '--key-stdin'], { ...nobody, stdin: owner });
+    const anonymous = { apiKey: null, env: { MILLRACE_API_URL: '' }, fetch: throughApi } as const;
+    const login = await runCli(['login', '--api-url', API_URL, '--key-stdin'], {
+      ...anonymous,
+      stdin: owner,
+    });
     expect(login.code, login.stderr).toBe(0);
     const { files } = login;
-    expect((await runCli(['whoami', '--json'], { ...nobody, files })).json().role).toBe('owner');
-    const out = await runCli(['logout'], { ...nobody, files });
-    expect((await runCli(['whoami'], { ...nobody, files: out.files })).code).toBe(4);
+    expect((await runCli(['whoami', '--json'], { ...anonymous, files })).json().role).toBe('owner');
+    const out = await runCli(['logout'], { ...anonymous, files });
+    expect((await runCli(['whoami'], { ...anonymous, files: out.files })).code).toBe(4);
   });
 
   it('has keys that are made, used, rotated and revoked', async () => {
@@ -164,13 +167,13 @@ async function plainReads(): Promise<readonly Command[]> {
 
 it('every command that reads and needs no word more answers with the fields that it pins', async () => {
   const commands = await plainReads();
-  const asked = commands.map(async ({ name }) => {
+  const runs = commands.map(async ({ name }) => {
     const key = name.startsWith('admin ') ? operator : name.startsWith('supplier ') ? supplier : owner;
     const run = await millrace(key, [...name.split(' '), '--json']);
-    return { name, code: run.code, says: run.stderr.split('\n')[0] };
+    return { name, code: run.code, message: run.stderr.split('\n')[0] };
   });
-  const failed = (await Promise.all(asked)).filter(({ code }) => code !== 0);
+  const failed = (await Promise.all(runs)).filter(({ code }) => code !== 0);
   // Whoever is no supplier yet has no account, and says so.
-  expect(failed.filter(({ says }) => says?.includes('SUPPLIER_NOT_FOUND') !== true)).toEqual([]);
+  expect(failed.filter(({ message }) => message?.includes('SUPPLIER_NOT_FOUND') !== true)).toEqual([]);
   expect(commands.length).toBeGreaterThan(30);
 });

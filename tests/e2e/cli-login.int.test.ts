@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => auditLedger(fixture.db)]));
 
 /** What the page of the console does with the code that somebody enters. */
-async function answerCode(session: SignedIn, verb: 'approve' | 'deny', userCode: string): Promise<void> {
+async function submitCode(session: SignedIn, verb: 'approve' | 'deny', userCode: string): Promise<void> {
   const headers = { ...session.headers(), origin: fixturePublicUrl };
   const shown = await fixture.call({
     method: 'GET',
@@ -39,7 +39,7 @@ async function login(args: readonly string[], session: SignedIn, verb: 'approve'
     const response = await globalThis.fetch(input, init);
     if (response.url.endsWith('/auth/device/code')) {
       const { user_code: userCode } = (await response.clone().json()) as { user_code: string };
-      await answerCode(session, verb, userCode);
+      await submitCode(session, verb, userCode);
     }
     return response;
   };
@@ -54,10 +54,10 @@ test('somebody who allows the code in a browser has a key on this machine, and n
   const run = await login(['--mode', 'test', '--json'], browser);
   expect([run.code, run.stderr]).toEqual([0, run.stderr]);
   expect(run.json()).toMatchObject({ organisation: organisation.id, mode: 'test' });
-  const kept = JSON.parse(String(run.files[PROFILES_PATH])) as {
+  const saved = JSON.parse(String(run.files[PROFILES_PATH])) as {
     profiles: Record<string, { apiKey: string }>;
   };
-  const { apiKey = '' } = kept.profiles['default'] ?? {};
+  const { apiKey = '' } = saved.profiles['default'] ?? {};
   expect(apiKey).toMatch(/^mr_test_/);
 
   const me = await fixture.call({ method: 'GET', path: '/v2/me', key: apiKey });

@@ -122,15 +122,19 @@ describe('models', () => {
     onTestFailed(() => void process.stderr.write(stack.output().slice(-4_000)));
     const piped = await succeed(['chat', '--model', 'tiny'], { stdin: 'What is bread made of?\n' });
     expect(piped).toMatchObject({ stdout: 'Bread is made of flour.\n', stderr: '' });
-    const { usage, requestId, answer } = (await succeed(['chat', '-m', 'tiny', 'Bread?', '--json'])).json();
-    expect(answer).toBe('Bread is made of flour.');
+    const {
+      usage,
+      requestId,
+      answer: response,
+    } = (await succeed(['chat', '-m', 'tiny', 'Bread?', '--json'])).json();
+    expect(response).toBe('Bread is made of flour.');
     const cost = responseCost(11, 4, 6);
     expect(usage.cost_nano_usd).toBe(cost);
-    const booked = await eventually({ what: 'the request in the books' }, async () => {
+    const recorded = await eventually({ what: 'the request in the books' }, async () => {
       const result = await run(['usage', 'request', requestId, '--json']);
       return result.code === 0 ? result.json() : undefined;
     });
-    expect(booked).toMatchObject({ cost_nano_usd: cost, tokens_completion: 6, model: 'tiny' });
+    expect(recorded).toMatchObject({ cost_nano_usd: cost, tokens_completion: 6, model: 'tiny' });
 
     const spent = String(2 * cost);
     await eventually({ what: 'both answers in the chart', timeoutMs: 20_000 }, async () => {

@@ -24,9 +24,9 @@ import { openTerminal, type Terminal } from './terminal.ts';
 const names = testNames();
 const region = MOCK_REGION;
 const root = join(import.meta.dirname, '../..');
-let scene: Awaited<ReturnType<typeof startScene>>;
+let harness: Awaited<ReturnType<typeof startHarness>>;
 
-async function startScene() {
+async function startHarness() {
   const database: TestDatabase = await createTestDatabase();
   const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()) };
   const [api, worker] = await Promise.all([
@@ -57,7 +57,7 @@ function makeHome(): string {
 }
 
 beforeAll(async () => {
-  scene = await startScene();
+  harness = await startHarness();
   await eventually({ what: 'the mock fleet' }, async () => {
     const { json } = await run(['offers', '--json']);
     return json().length > 0;
@@ -65,14 +65,14 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await scene.worker.stop();
-  await scene.api.stop();
-  await auditAndDrop(scene.database);
-  rmSync(scene.home, { recursive: true });
+  await harness.worker.stop();
+  await harness.api.stop();
+  await auditAndDrop(harness.database);
+  rmSync(harness.home, { recursive: true });
 });
 
 function run(args: readonly string[], options: RunOptions = {}) {
-  const { api, key: apiKey } = scene;
+  const { api, key: apiKey } = harness;
   const now = new Date().toISOString();
   return runCli(args, { fetch: globalThis.fetch, apiUrl: api.url, apiKey, now, ...options });
 }
@@ -88,10 +88,10 @@ describe('somebody at a terminal', () => {
   let terminal: Terminal;
   beforeAll(async () => {
     terminal = await openTerminal({
-      folder: scene.home,
+      folder: harness.home,
       env: {
-        HOME: scene.home,
-        PATH: `${scene.home}/bin:/usr/local/bin:/usr/bin:/bin`,
+        HOME: harness.home,
+        PATH: `${harness.home}/bin:/usr/local/bin:/usr/bin:/bin`,
         NODE_COMPILE_CACHE: join(root, '.millrace/compile-cache'),
       },
     });
@@ -99,16 +99,16 @@ describe('somebody at a terminal', () => {
   afterAll(() => terminal.close());
 
   test('comes from an empty profile to a prompt on a machine, and is rid of it with a receipt', async () => {
-    const nobody = await terminal.run('millrace rental list');
-    expect(nobody.exitCode).toBe(4);
-    expect(nobody.screen).toContain('Try: millrace login');
+    const anonymous = await terminal.run('millrace rental list');
+    expect(anonymous.exitCode).toBe(4);
+    expect(anonymous.screen).toContain('Try: millrace login');
 
     await terminal.clear();
-    await terminal.enter(`millrace login --with-key --api-url ${scene.api.url}`);
+    await terminal.enter(`millrace login --with-key --api-url ${harness.api.url}`);
     await terminal.shows(/API key \(not shown/);
-    await terminal.enter(scene.key);
+    await terminal.enter(harness.key);
     const loggedIn = await terminal.shows('Logged in as');
-    expect(loggedIn).not.toContain(scene.key);
+    expect(loggedIn).not.toContain(harness.key);
 
     const added = await terminal.run('millrace ssh-key add');
     expect(added).toMatchObject({ exitCode: 0 });
@@ -120,10 +120,10 @@ describe('somebody at a terminal', () => {
 
     await terminal.clear();
     await terminal.enter('millrace rental create --gpu h100 --count 2 --name train');
-    const asked = await terminal.shows('Create it? [y/N]');
-    expect(asked).toContain('train: 2 × H100, virtual machine in mock-region');
-    expect(asked).toMatch(/price +\$0\.00\/h, by the second from when it is proven usable/);
-    expect(asked).toMatch(/set aside now +\$0\.00/);
+    const prompt = await terminal.shows('Create it? [y/N]');
+    expect(prompt).toContain('train: 2 × H100, virtual machine in mock-region');
+    expect(prompt).toMatch(/price +\$0\.00\/h, by the second from when it is proven usable/);
+    expect(prompt).toMatch(/set aside now +\$0\.00/);
     await terminal.enter('y');
     await terminal.shows(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \w+ .*\(usually /);
     const running = await terminal.shows(
@@ -173,8 +173,8 @@ describe('somebody at a terminal', () => {
     expect(full).toMatchObject({ exitCode: 7 });
     expect(full.screen).toMatch(/Try: .*millrace rental create --gpu h100 --count \d/);
 
-    await insertFleet(scene.database.db, { nodes: 1, provider: 'provider-v1', region: 'us-central-1' });
-    const client = await scene.database.connect();
+    await insertFleet(harness.database.db, { nodes: 1, provider: 'provider-v1', region: 'us-central-1' });
+    const client = await harness.database.connect();
     await client.query(
       `insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
        values ($1, 'gpu', 'h100', 'virtual-machine', 'gpu_hour', 2000000000, now(), now())`,
@@ -183,10 +183,10 @@ describe('somebody at a terminal', () => {
     await client.end();
     // What is on offer is read anew every moment, not at every call.
     await eventually({ what: 'the new machine to be on offer' }, async () => {
-      const { json } = await run(['offers', '--json'], { apiKey: scene.liveKey });
+      const { json } = await run(['offers', '--json'], { apiKey: harness.liveKey });
       return json().length > 0;
     });
-    const poor = await terminal.run(`MILLRACE_API_KEY=${scene.liveKey} millrace rental create --yes`);
+    const poor = await terminal.run(`MILLRACE_API_KEY=${harness.liveKey} millrace rental create --yes`);
     expect(poor, poor.screen).toMatchObject({ exitCode: 6 });
     expect(poor.screen).toContain('Why: $2.50 must be available to begin with.');
   });
@@ -218,7 +218,7 @@ describe('somebody at a terminal', () => {
 
 // They wait far more than they work.
 describe.concurrent('command by command', () => {
-  const publicKey = (): string => readFileSync(join(scene.home, '.ssh/id_ed25519.pub'), 'utf8');
+  const publicKey = (): string => readFileSync(join(harness.home, '.ssh/id_ed25519.pub'), 'utf8');
   beforeAll(async () => {
     // The session above has added it; whoever runs one test alone adds it here.
     await run(['ssh-key', 'add', '/key.pub', '--yes'], { files: { '/key.pub': publicKey() } });
@@ -237,10 +237,10 @@ describe.concurrent('command by command', () => {
     expect(explained.stdout).toMatch(/Instead:\n/);
     await succeed(['offers', 'explain', '--json']);
     expect(await succeed(['reserve', 'list'])).toMatchObject({ stderr: expect.stringContaining('No terms') });
-    const unasked = await run(['rental', 'create']);
-    expect(unasked).toMatchObject({ code: 3, stdout: '' });
-    expect(unasked.stderr).toMatch(/price +\$0\.00\/h/);
-    expect(unasked.stderr).toContain('--yes');
+    const unprompted = await run(['rental', 'create']);
+    expect(unprompted).toMatchObject({ code: 3, stdout: '' });
+    expect(unprompted.stderr).toMatch(/price +\$0\.00\/h/);
+    expect(unprompted.stderr).toContain('--yes');
     const refused = await run(['rental', 'create'], { tty: true, answers: ['n'] });
     expect(refused).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
   });

@@ -14,9 +14,9 @@ import { auditAndDrop } from '../stack/ledger-audit.ts';
 /** The first real path: a request, its transaction, the outbox, the relay, JetStream, the reader of the feed, and mail. */
 
 const names = testNames();
-let scene: Awaited<ReturnType<typeof startScene>>;
+let harness: Awaited<ReturnType<typeof startHarness>>;
 
-async function startScene() {
+async function startHarness() {
   const [database, smtp] = await Promise.all([createTestDatabase(), startSmtpServer({ withPassword: true })]);
   const env = { MILLRACE_SMTP_URL: smtp.url, MILLRACE_MAIL_FROM: 'Example Cloud <notices@example.com>' };
   const [api, worker] = await Promise.all([
@@ -27,21 +27,21 @@ async function startScene() {
 }
 
 beforeAll(async () => {
-  scene = await startScene();
+  harness = await startHarness();
 });
 
 afterAll(async () => {
-  await scene.worker.stop();
-  await scene.api.stop();
-  await scene.smtp.close();
-  await auditAndDrop(scene.database);
+  await harness.worker.stop();
+  await harness.api.stop();
+  await harness.smtp.close();
+  await auditAndDrop(harness.database);
 });
 
 async function call(method: string, path: string, body?: unknown) {
-  const response = await fetch(`${scene.api.url}${path}`, {
+  const response = await fetch(`${harness.api.url}${path}`, {
     method,
     headers: {
-      authorization: `Bearer ${scene.owner.key}`,
+      authorization: `Bearer ${harness.owner.key}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -56,12 +56,12 @@ describe('the api and a worker, each a process of its own', () => {
     const before = await eventually({ what: "the owner's key in the feed" }, async () => {
       const { items, nextAfter } = (await call('GET', '/v2/events')).body;
       const announced = items.some(
-        (item: { resource: { id: string } }) => item.resource.id === scene.owner.keyId,
+        (item: { resource: { id: string } }) => item.resource.id === harness.owner.keyId,
       );
       return announced ? (nextAfter as number) : undefined;
     });
-    const stream = await openSse(`${scene.api.url}/v2/events?after=${before}`, {
-      authorization: `Bearer ${scene.owner.key}`,
+    const stream = await openSse(`${harness.api.url}/v2/events?after=${before}`, {
+      authorization: `Bearer ${harness.owner.key}`,
     });
     expect(stream.status).toBe(200);
     const events = stream.events();
@@ -91,17 +91,17 @@ describe('the api and a worker, each a process of its own', () => {
     const { email } = me.body.user;
     const created = await call('POST', '/v2/api-keys', { name: 'told by mail', scopes: ['events:read'] });
     expect(created.status).toBe(201);
-    const told = () =>
-      scene.smtp.letters.filter(({ headers }) => headers['subject']?.endsWith('created: told by mail'));
-    await eventually({ what: 'the letter', timeoutMs: 30_000 }, async () => told().length > 0);
-    expect(told()).toMatchObject([
+    const received = () =>
+      harness.smtp.emails.filter(({ headers }) => headers['subject']?.endsWith('created: told by mail'));
+    await eventually({ what: 'the letter', timeoutMs: 30_000 }, async () => received().length > 0);
+    expect(received()).toMatchObject([
       { from: 'notices@example.com', to: [email], headers: { 'x-millrace-notice': 'key.created' } },
     ]);
   });
 
   test('a stopping api ends its streams instead of waiting for them', async () => {
-    const api = await startApiProcess({ database: scene.database, names, name: 'second api' });
-    const stream = await openSse(`${api.url}/v2/events`, { authorization: `Bearer ${scene.owner.key}` });
+    const api = await startApiProcess({ database: harness.database, names, name: 'second api' });
+    const stream = await openSse(`${api.url}/v2/events`, { authorization: `Bearer ${harness.owner.key}` });
     expect(stream.status).toBe(200);
     const reading = (async () => {
       for await (const event of stream.events()) expect(event.id).not.toBeNull();

@@ -47,7 +47,7 @@ beforeAll(async () => {
   const filled = await open(systemClock);
   // The catalog comes first, and with it a gateway can serve; what is absent can be told only of a book that has everything.
   await eventually({ what: 'a filled book', timeoutMs: 60_000 }, async () => {
-    return (await filled.book.findKey('000000000000')) === null;
+    return (await filled.keyFeed.findKey('000000000000')) === null;
   });
   await worker.stop();
   await nats.close();
@@ -61,18 +61,18 @@ afterAll(() => dropBucket(keyFeedBucket(names.natsPrefix)));
 
 async function open(clock: Clock, through: string = server) {
   const nats = await connectNats({ servers: [through], name: 'gateway', log, clock });
-  const book = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix });
+  const keyFeed = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix });
   const close = async (): Promise<void> => {
-    await book.close();
+    await keyFeed.close();
     await nats.close();
   };
-  return { book, close };
+  return { keyFeed: keyFeed, close };
 }
 
 async function openForTest(clock: Clock = systemClock, through: string = server): Promise<KeyFeed> {
-  const { book, close } = await open(clock, through);
+  const { keyFeed, close } = await open(clock, through);
   onTestFinished(close);
-  return book;
+  return keyFeed;
 }
 
 async function call(key: string, method: string, path: string, body?: unknown) {
@@ -96,34 +96,34 @@ async function newKey(): Promise<{ readonly id: string; readonly publicId: strin
 
 describe('with no worker alive', () => {
   it('a new key is known to a gateway as soon as the api has answered with it', async () => {
-    const book = await openForTest();
+    const keyFeed = await openForTest();
     const { publicId } = await newKey();
-    expect(await book.findKey(publicId)).toMatchObject({ orgId: acme.organisation.id, refusedFor: null });
-    expect(await book.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
+    expect(await keyFeed.findKey(publicId)).toMatchObject({ orgId: acme.organisation.id, refusedFor: null });
+    expect(await keyFeed.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
   });
 
   it('a key that does not exist is known not to, and the second time without asking', async () => {
-    const book = await openForTest();
-    expect(await book.findKey('000000000000')).toBeNull();
-    expect(book.findKey('000000000000')).toBeNull();
+    const keyFeed = await openForTest();
+    expect(await keyFeed.findKey('000000000000')).toBeNull();
+    expect(keyFeed.findKey('000000000000')).toBeNull();
   });
 
   it('a revoked key is refused within a second of the answer', async () => {
-    const book = await openForTest();
+    const keyFeed = await openForTest();
     const { id, publicId } = await newKey();
-    await book.findKey(publicId);
+    await keyFeed.findKey(publicId);
     await call(acme.owner.key, 'DELETE', `/v2/api-keys/${id}`);
     const stopwatch = startStopwatch();
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
-      return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
+      return (await keyFeed.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 
   it('a key revoked by an api that died at its commit is refused within a second all the same', async () => {
-    const book = await openForTest();
+    const keyFeed = await openForTest();
     const { publicId } = await newKey();
-    await book.findKey(publicId);
+    await keyFeed.findKey(publicId);
     const client = await database.connect();
     await client.query(
       `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where public_id = $1`,
@@ -132,7 +132,7 @@ describe('with no worker alive', () => {
     const stopwatch = startStopwatch();
     await client.end();
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
-      return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
+      return (await keyFeed.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
@@ -145,22 +145,22 @@ describe('a gateway cut off from the broker', () => {
       const proxy = await startTcpProxy(server);
       onTestFinished(() => proxy.close());
       const clock = new SimulatedClock();
-      const book = await openForTest(clock, proxy.rewrite(server));
+      const keyFeed = await openForTest(clock, proxy.rewrite(server));
       const { publicId } = await newKey();
-      await book.findKey(publicId);
+      await keyFeed.findKey(publicId);
       const fresh = async (): Promise<boolean> => {
         await clock.advance(500);
-        return !book.isStale();
+        return !keyFeed.isStale();
       };
       await eventually({ what: 'a fresh book' }, fresh);
 
       proxy[how]();
       await clock.advance(3_500);
-      expect(book.isStale()).toBe(false);
+      expect(keyFeed.isStale()).toBe(false);
       for (let second = 0; second < 3; second += 1) await clock.advance(1_000);
-      expect(book.isStale()).toBe(true);
+      expect(keyFeed.isStale()).toBe(true);
       // What it knew it still knows: streams that run are finished by it.
-      expect(book.findKey(publicId)).toMatchObject({ refusedFor: null });
+      expect(keyFeed.findKey(publicId)).toMatchObject({ refusedFor: null });
 
       proxy.heal();
       await eventually({ what: 'a fresh book again' }, fresh);
@@ -173,11 +173,11 @@ describe('with PostgreSQL down', () => {
     const { publicId } = await newKey();
     await api.stop();
     await auditAndDrop(database);
-    const book = await openForTest();
-    expect(book.isStale()).toBe(false);
-    expect(await book.findKey(publicId)).toMatchObject({ refusedFor: null });
-    expect(await book.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
-    expect(book.models(acme.organisation.id, 'live').map(({ name }) => name)).toEqual(['maker/chat']);
-    expect(book.model('chat', acme.organisation.id, 'test')?.deployments[0]?.engine).toBe('mock');
+    const keyFeed = await openForTest();
+    expect(keyFeed.isStale()).toBe(false);
+    expect(await keyFeed.findKey(publicId)).toMatchObject({ refusedFor: null });
+    expect(await keyFeed.organisation(acme.organisation.id)).toMatchObject({ isSuspended: false });
+    expect(keyFeed.models(acme.organisation.id, 'live').map(({ name }) => name)).toEqual(['maker/chat']);
+    expect(keyFeed.model('chat', acme.organisation.id, 'test')?.deployments[0]?.engine).toBe('mock');
   });
 });

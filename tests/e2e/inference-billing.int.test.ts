@@ -20,7 +20,7 @@ const MODEL = 'millrace-tiny';
 const AT_ONCE = 200;
 const MAX_TOKENS = 8;
 /** After Valkey was killed, money comes back by retries of the product, which take minutes on a slow machine. */
-const ANSWER_MS = 400_000;
+const RESPONSE_MS = 400_000;
 
 let stack: InferenceStack;
 beforeAll(async () => {
@@ -37,13 +37,13 @@ interface Outcome {
   readonly needed: bigint;
 }
 
-interface AnswerBody {
+interface ResponseBody {
   readonly id?: string;
   readonly error?: { readonly code: string };
   readonly needed_nano_usd?: string;
 }
 
-async function ask(key: string): Promise<Outcome> {
+async function send(key: string): Promise<Outcome> {
   try {
     const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
       method: 'POST',
@@ -53,9 +53,9 @@ async function ask(key: string): Promise<Outcome> {
         messages: [{ role: 'user', content: 'the mill' }],
         max_tokens: MAX_TOKENS,
       }),
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(RESPONSE_MS),
     });
-    const body = (await response.json()) as AnswerBody;
+    const body = (await response.json()) as ResponseBody;
     const requestId = response.headers.get('x-inference-request-id');
     const needed = BigInt(body.needed_nano_usd ?? 0);
     return { status: response.status, reason: body.error?.code ?? null, requestId, needed };
@@ -77,21 +77,21 @@ const isPassing = ({ status, reason }: Outcome): boolean => status === 503 || re
 
 const summaryOf = ({ status, reason }: Outcome): string => `${status} ${reason ?? ''}`;
 
-function askUntilAnswered(key: string): Promise<Outcome> {
-  return eventually({ what: 'an answer that is not to be repeated', timeoutMs: ANSWER_MS }, async () => {
-    const outcome = await ask(key);
+function sendUntilAnswered(key: string): Promise<Outcome> {
+  return eventually({ what: 'an answer that is not to be repeated', timeoutMs: RESPONSE_MS }, async () => {
+    const outcome = await send(key);
     if (isPassing(outcome)) throw new Error(summaryOf(outcome));
     return outcome;
   });
 }
 
 /** All at once, and the Valkey dies when about half of them have been answered. */
-async function askAll(key: string, count: number): Promise<readonly Outcome[]> {
+async function sendAll(key: string, count: number): Promise<readonly Outcome[]> {
   let answered = 0;
   const kills: Promise<void>[] = [];
   const outcomes = await Promise.all(
     Array.from({ length: count }, async () => {
-      const outcome = await ask(key);
+      const outcome = await send(key);
       answered += 1;
       if (answered === Math.trunc(count * 0.5)) kills.push(stack.valkey.restart());
       return outcome;
@@ -102,9 +102,9 @@ async function askAll(key: string, count: number): Promise<readonly Outcome[]> {
 }
 
 /** One until it is answered, so that credit is lent before the others come, on a slow machine too. */
-async function askOneThenAll(key: string, count: number): Promise<readonly Outcome[]> {
-  const first = await askUntilAnswered(key);
-  return [first, ...(await askAll(key, count - 1))];
+async function sendOneThenAll(key: string, count: number): Promise<readonly Outcome[]> {
+  const first = await sendUntilAnswered(key);
+  return [first, ...(await sendAll(key, count - 1))];
 }
 
 const counted = (outcomes: readonly Outcome[], status: number): number =>
@@ -133,7 +133,7 @@ test('two hundred requests at once spend no more than the balance, though Valkey
   const worst = BigInt(CHAT_PRICES.prompt_token) * 300n + BigInt(CHAT_PRICES.completion_token * MAX_TOKENS);
   const given = worst * 30n;
   const tenant = await seedInferenceTenant(stack, given);
-  const outcomes = await askOneThenAll(tenant.key, AT_ONCE);
+  const outcomes = await sendOneThenAll(tenant.key, AT_ONCE);
   expect(unexpected(outcomes, [200, 402])).toEqual([]);
   const served = counted(outcomes, 200);
   expect(served).toBeGreaterThan(0);
@@ -155,19 +155,19 @@ test('a key spends no more than its budget', async () => {
     limits: { budget: { usd: budgetUsd, period: 'day' } },
   });
   await waitUntilKnown(key);
-  const outcomes = await askOneThenAll(key, AT_ONCE);
+  const outcomes = await sendOneThenAll(key, AT_ONCE);
   expect(unexpected(outcomes, [200, 402])).toEqual([]);
   const served = counted(outcomes, 200);
   expect(served).toBeGreaterThan(0);
   // On a slow machine the credit may come so late that no request of the burst finds the budget used up.
   const isRefused = ({ reason }: Outcome): boolean => reason === 'budget_exceeded';
-  await eventually({ what: 'a refusal that names the budget', timeoutMs: ANSWER_MS }, async () => {
+  await eventually({ what: 'a refusal that names the budget', timeoutMs: RESPONSE_MS }, async () => {
     if (outcomes.some(isRefused)) return true;
-    const outcome = await ask(key);
+    const outcome = await send(key);
     if (!isRefused(outcome)) throw new Error(summaryOf(outcome));
     return true;
   });
-  const charged = await eventually({ what: 'all charges', timeoutMs: ANSWER_MS }, async () => {
+  const charged = await eventually({ what: 'all charges', timeoutMs: RESPONSE_MS }, async () => {
     const found = await chargesOf(tenant);
     return found.count >= served ? found : undefined;
   });
@@ -182,27 +182,27 @@ test('one request after the other uses a small budget until the rest does not co
     limits: { budget: { usd: budgetUsd, period: 'day' } },
   });
   await waitUntilKnown(key);
-  let last = await askUntilAnswered(key);
-  for (let nth = 0; nth < 2_000 && last.status === 200; nth += 1) last = await askUntilAnswered(key);
+  let last = await sendUntilAnswered(key);
+  for (let nth = 0; nth < 2_000 && last.status === 200; nth += 1) last = await sendUntilAnswered(key);
   expect(last).toMatchObject({ status: 402, reason: 'budget_exceeded' });
   // No request after the first refusal is let through, and the rest is smaller than what one needs.
-  expect((await askUntilAnswered(key)).status).toBe(402);
+  expect((await sendUntilAnswered(key)).status).toBe(402);
   const budget = BigInt(Math.round(budgetUsd * 1_000_000_000));
   await eventually({ what: 'all charges' }, async () => (await chargesOf(tenant)).sum + last.needed > budget);
 });
 
 test('a budget that is set while money is lent counts from the next request on', async () => {
   const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
-  expect(await askUntilAnswered(tenant.key)).toMatchObject({ status: 200 });
+  expect(await sendUntilAnswered(tenant.key)).toMatchObject({ status: 200 });
   const made = await tenant.call('POST', '/v2/customer/budgets', {
     ...{ name: 'nothing', period: 'day', limitNanoUsd: '1', onExceeded: 'stop_new_work' },
   });
   expect(made.status).toBe(201);
   // Until both gateways have ended the old lease, its money is on its way back and a request is told to come again.
-  expect((await ask(tenant.key)).status).not.toBe(200);
+  expect((await send(tenant.key)).status).not.toBe(200);
   const before: Outcome[] = [];
-  await eventually({ what: 'the budget is named', timeoutMs: ANSWER_MS }, async () => {
-    const outcome = await ask(tenant.key);
+  await eventually({ what: 'the budget is named', timeoutMs: RESPONSE_MS }, async () => {
+    const outcome = await send(tenant.key);
     if (outcome.reason === 'budget_exceeded') return true;
     before.push(outcome);
     throw new Error(summaryOf(outcome));
@@ -216,7 +216,7 @@ test('a key makes no more requests than its limit, counted over both gateways', 
   const { key } = await tenant.newKey({ scopes: ['inference:write'], limits: { rpm } });
   await waitUntilKnown(key);
   const startedMs = systemClock.monotonicMs();
-  const outcomes = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(key)));
+  const outcomes = await Promise.all(Array.from({ length: AT_ONCE }, () => send(key)));
   const refilled = Math.ceil(((systemClock.monotonicMs() - startedMs) * rpm) / 60_000);
   expect(counted(outcomes, 200)).toBeLessThanOrEqual(rpm + refilled);
   expect(

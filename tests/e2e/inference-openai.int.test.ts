@@ -62,7 +62,7 @@ const reachOf = ({ url, apiKey }: { readonly url: string; readonly apiKey: strin
   apiKey,
 });
 
-const ask = (content: string) => ({
+const body = (content: string) => ({
   model: MODEL,
   messages: [{ role: 'user' as const, content }],
   temperature: 0,
@@ -84,7 +84,7 @@ async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
 
 describe('chat', () => {
   test('an answer has its text, its counts, our id and the name that was asked for', async () => {
-    const { data, response } = await openai.chat.completions.create(ask('Hello!')).withResponse();
+    const { data, response } = await openai.chat.completions.create(body('Hello!')).withResponse();
     expect(data).toMatchObject({
       id: response.headers.get('x-inference-request-id'),
       object: 'chat.completion',
@@ -106,7 +106,7 @@ describe('chat', () => {
   test('a stream says the same as a whole answer, and its last chunk carries end, counts and cost', async () => {
     const { chunks, text } = await collect(
       await openai.chat.completions.create({
-        ...ask('Count from 1 to 100.'),
+        ...body('Count from 1 to 100.'),
         stream: true,
         max_tokens: 1_000,
       }),
@@ -123,7 +123,7 @@ describe('chat', () => {
   test('with include_usage the counts come in a chunk of their own', async () => {
     const stream_options = { include_usage: true };
     const { chunks, usage } = await collect(
-      await openai.chat.completions.create({ ...ask('Who are you?'), stream: true, stream_options }),
+      await openai.chat.completions.create({ ...body('Who are you?'), stream: true, stream_options }),
     );
     expect(chunks.at(-1)?.choices).toEqual([]);
     expect(usage?.completion_tokens).toBe(24);
@@ -131,35 +131,33 @@ describe('chat', () => {
   });
 
   test('the client’s own helper puts a stream together again', async () => {
-    const final = await openai.chat.completions.stream(ask('What colour is the sky?')).finalChatCompletion();
+    const final = await openai.chat.completions.stream(body('What colour is the sky?')).finalChatCompletion();
     expect(final.choices[0]?.message.content).toBe('The sky is blue.');
   });
 
   test('the same seed costs and says the same, streamed or not; another seed says something else', async () => {
-    const story = { ...ask('Tell me a story about a dog.'), temperature: 0.9, max_tokens: 400 };
+    const args = { ...body('Tell me a story about a dog.'), temperature: 0.9, max_tokens: 400 };
     // The first answer fills the engine's cache, which is cheaper to read than to fill.
-    await openai.chat.completions.create({ ...story, seed: 11 });
-    const whole = await openai.chat.completions.create({ ...story, seed: 11 });
-    const streamed = await collect(
-      await openai.chat.completions.create({ ...story, seed: 11, stream: true }),
-    );
+    await openai.chat.completions.create({ ...args, seed: 11 });
+    const whole = await openai.chat.completions.create({ ...args, seed: 11 });
+    const streamed = await collect(await openai.chat.completions.create({ ...args, seed: 11, stream: true }));
     expect(streamed.text).toBe(whole.choices[0]?.message.content);
     const { cost_nano_usd: cost, ...counts } = { cost_nano_usd: 0, ...streamed.usage };
     expect(whole.usage).toMatchObject(counts);
     expect(cost).toBe(priceOf(whole.usage));
     expect(await tenant.costOf(streamed.chunks[0]?.id ?? '')).toBe(await tenant.costOf(whole.id));
-    const other = await openai.chat.completions.create({ ...story, seed: 12 });
+    const other = await openai.chat.completions.create({ ...args, seed: 12 });
     expect(other.choices[0]?.message.content).not.toBe(whole.choices[0]?.message.content);
   });
 
   test('several choices are each counted', async () => {
-    const story = { ...ask('Tell me a story about a cat.'), temperature: 0.8, seed: 3, n: 3, max_tokens: 20 };
-    const { choices, usage, id } = await openai.chat.completions.create(story);
+    const args = { ...body('Tell me a story about a cat.'), temperature: 0.8, seed: 3, n: 3, max_tokens: 20 };
+    const { choices, usage, id } = await openai.chat.completions.create(args);
     expect(new Set(choices.map(({ index }) => index))).toEqual(new Set([0, 1, 2]));
     expect(new Set(choices.map(({ message }) => message.content)).size).toBe(3);
     expect(usage?.completion_tokens).toBe(60);
     expect(await tenant.costOf(id)).toBe(priceOf(usage));
-    const streamed = await collect(await openai.chat.completions.create({ ...story, stream: true }));
+    const streamed = await collect(await openai.chat.completions.create({ ...args, stream: true }));
     expect(new Set(streamed.chunks.flatMap((chunk) => chunk.choices.map(({ index }) => index)))).toEqual(
       new Set([0, 1, 2]),
     );
@@ -168,7 +166,7 @@ describe('chat', () => {
 
   test('logprobs, stop and the longest answer are the engine’s to keep', async () => {
     const { choices } = await openai.chat.completions.create({
-      ...ask('Who are you?'),
+      ...body('Who are you?'),
       logprobs: true,
       top_logprobs: 3,
       max_tokens: 3,
@@ -177,16 +175,16 @@ describe('chat', () => {
     const tokens = choices[0]?.logprobs?.content ?? [];
     expect(tokens.map(({ top_logprobs }) => top_logprobs.length)).toEqual([3, 3, 3]);
     expect(tokens.map(({ token }) => token).join('')).toBe(choices[0]?.message.content);
-    const stopped = await openai.chat.completions.create({ ...ask('Count from 1 to 20.'), stop: ['7'] });
+    const stopped = await openai.chat.completions.create({ ...body('Count from 1 to 20.'), stop: ['7'] });
     expect(stopped.choices[0]?.message.content).toBe('1, 2, 3, 4, 5, 6, ');
   });
 
   test('tools and a schema for the answer reach the engine', async () => {
-    const weather = ask('What is the weather in Paris?');
-    const without = await openai.chat.completions.create({ ...weather, model: TOOLS_MODEL });
+    const args = body('What is the weather in Paris?');
+    const without = await openai.chat.completions.create({ ...args, model: TOOLS_MODEL });
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }];
-    const given = await openai.chat.completions.create({ ...weather, model: TOOLS_MODEL, tools });
+    const given = await openai.chat.completions.create({ ...args, model: TOOLS_MODEL, tools });
     // Their description stands in the prompt that the engine counted.
     expect(given.usage?.prompt_tokens).toBeGreaterThan((without.usage?.prompt_tokens ?? 0) + 50);
     const schema = {
@@ -195,7 +193,7 @@ describe('chat', () => {
       required: ['colour'],
     };
     const shaped = await openai.chat.completions.create({
-      ...ask('Hello!'),
+      ...body('Hello!'),
       response_format: { type: 'json_schema', json_schema: { name: 'colour', schema } },
     });
     expect(JSON.parse(shaped.choices[0]?.message.content ?? '')).toEqual({
@@ -219,7 +217,7 @@ describe('a client that leaves', () => {
   /** Leaves an answer of 392 tokens after twenty. Answers the id of the request. */
   const leaveAfterTwenty = async (): Promise<string> => {
     const { data, response } = await openai.chat.completions
-      .create({ ...ask('Count from 1 to 100.'), stream: true, max_tokens: 1_000 })
+      .create({ ...body('Count from 1 to 100.'), stream: true, max_tokens: 1_000 })
       .withResponse();
     let seen = 0;
     for await (const chunk of data) {
@@ -249,7 +247,7 @@ describe('a client that leaves', () => {
 describe('what a request cost', () => {
   test('is in the books within a second of its end, and is what the balance lost', async () => {
     const own = await seedInferenceTenant(stack, 50_000_000n);
-    const { id, usage } = await own.openai.chat.completions.create(ask('What is an H200?'));
+    const { id, usage } = await own.openai.chat.completions.create(body('What is an H200?'));
     const stopwatch = startStopwatch();
     expect(await own.costOf(id)).toBe(priceOf(usage));
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
@@ -265,8 +263,8 @@ describe('what a request cost', () => {
       mode: 'test',
       scopes: ['inference:read', 'inference:write'],
     });
-    const first = await testing.chat.completions.create(ask('Hello!'));
-    const again = await testing.chat.completions.create(ask('Hello!'));
+    const first = await testing.chat.completions.create(body('Hello!'));
+    const again = await testing.chat.completions.create(body('Hello!'));
     expect(first.choices[0]?.message.content).toBe(again.choices[0]?.message.content);
     expect(first.choices[0]?.message.content).not.toBe('Hello! What can I do for you?');
   });
@@ -285,23 +283,23 @@ describe('refusals are the client’s own errors', () => {
 
   test('a wrong key is 401, an unknown model 404, a parameter out of range 422, too long a prompt 400', async () => {
     const outsider = openAiClient(stack, tenant.key.replace(/.{8}$/, 'AAAAAAAA'));
-    const unknown = await refused(outsider.chat.completions.create(ask('Hello!')));
+    const unknown = await refused(outsider.chat.completions.create(body('Hello!')));
     expect(unknown).toBeInstanceOf(OpenAI.AuthenticationError);
-    const model = await refused(openai.chat.completions.create({ ...ask('Hello!'), model: 'nobody/knows' }));
+    const model = await refused(openai.chat.completions.create({ ...body('Hello!'), model: 'nobody/knows' }));
     expect(model).toBeInstanceOf(OpenAI.NotFoundError);
-    const range = await refused(openai.chat.completions.create({ ...ask('Hello!'), temperature: 3 }));
+    const range = await refused(openai.chat.completions.create({ ...body('Hello!'), temperature: 3 }));
     expect(range).toBeInstanceOf(OpenAI.UnprocessableEntityError);
     expect(range.message).toContain('temperature');
-    const long = await refused(openai.chat.completions.create(ask('The mill by the river. '.repeat(600))));
+    const long = await refused(openai.chat.completions.create(body('The mill by the river. '.repeat(600))));
     expect(long).toBeInstanceOf(OpenAI.BadRequestError);
   });
 
   test('no money is 402, and too many requests 429 with when to come back', async () => {
     const poor = await seedInferenceTenant(stack, 0n);
-    expect((await refused(poor.openai.chat.completions.create(ask('Hello!')))).status).toBe(402);
+    expect((await refused(poor.openai.chat.completions.create(body('Hello!')))).status).toBe(402);
     const { openai: slow } = await tenant.newKey({ scopes: ['inference:write'], limits: { rpm: 1 } });
-    await slow.chat.completions.create(ask('Hello!'));
-    const limited = await refused(slow.chat.completions.create(ask('Hello!')));
+    await slow.chat.completions.create(body('Hello!'));
+    const limited = await refused(slow.chat.completions.create(body('Hello!')));
     expect(limited).toBeInstanceOf(OpenAI.RateLimitError);
     expect(Number(limited.headers?.get('retry-after'))).toBeGreaterThan(0);
   });

@@ -41,7 +41,7 @@ interface Node {
 
 const image = Buffer.from('Nothing boots from this: the machine is emulated.');
 const imageName = 'ubuntu-24.04';
-const patience = (): AbortSignal => AbortSignal.timeout(240_000);
+const timeout = (): AbortSignal => AbortSignal.timeout(240_000);
 const keys = newKeyPair();
 
 let ironic: TestIronic;
@@ -92,8 +92,8 @@ function nodeAt(index: number): Node {
   return node;
 }
 
-async function wishFor({ uuid }: Node): Promise<MachineSpec> {
-  const { nodes: all } = await driver.readInventory(patience());
+async function specFor({ uuid }: Node): Promise<MachineSpec> {
+  const { nodes: all } = await driver.readInventory(timeout());
   const hardware = all.find(({ name }) => name === uuid)?.hardware;
   if (hardware == null) throw new Error('The node has no hardware.');
   return {
@@ -116,9 +116,9 @@ async function wishFor({ uuid }: Node): Promise<MachineSpec> {
 
 /** The machine once nothing is under way any more. */
 async function deployed(spec: MachineSpec): Promise<MachineView> {
-  await driver.create(spec, patience());
+  await driver.create(spec, timeout());
   return eventually({ what: 'the deploy to end', timeoutMs: 180_000, intervalMs: 1_000 }, async () => {
-    const view = await driver.describe(spec, patience());
+    const view = await driver.describe(spec, timeout());
     return view === null || view.power === 'changing' ? undefined : view;
   });
 }
@@ -143,21 +143,21 @@ interface BrokenDeploy {
   readonly what: string;
   readonly faults: Partial<MachineFaults>;
   /** What people are told. */
-  readonly told: RegExp;
+  readonly detail: RegExp;
   /** The engine cannot end it either, until somebody repairs the node. */
   readonly keepsNode?: boolean;
 }
 
 const brokenDeploys: readonly BrokenDeploy[] = [
-  { what: 'its BMC refuses us', faults: { bmcStatus: 401 }, told: /returned code 401/, keepsNode: true },
+  { what: 'its BMC refuses us', faults: { bmcStatus: 401 }, detail: /returned code 401/, keepsNode: true },
   // The engine asks ten times, three seconds apart, before it gives up: once is enough for a test.
-  { what: 'its BMC is down', faults: { bmcStatus: 503 }, told: /returned code 503/ },
-  { what: 'its power is stuck', faults: { isPowerStuck: true }, told: /Failed to set node power state/ },
-  { what: 'its disk takes no image', faults: { failsToWriteImage: true }, told: /Error writing image/ },
+  { what: 'its BMC is down', faults: { bmcStatus: 503 }, detail: /returned code 503/ },
+  { what: 'its power is stuck', faults: { isPowerStuck: true }, detail: /Failed to set node power state/ },
+  { what: 'its disk takes no image', faults: { failsToWriteImage: true }, detail: /Error writing image/ },
   {
     what: 'its agent is silent',
     faults: { isAgentSilent: true },
-    told: /Timeout reached while waiting for callback/,
+    detail: /Timeout reached while waiting for callback/,
   },
 ];
 
@@ -165,53 +165,53 @@ const brokenDeploys: readonly BrokenDeploy[] = [
 describe.concurrent('machines of a real Ironic', () => {
   test('two nodes are deployed, logged into, terminated, wiped, and rented again', async () => {
     const pair = [nodeAt(0), nodeAt(1)];
-    const requests = await Promise.all(pair.map(wishFor));
+    const requests = await Promise.all(pair.map(specFor));
     const views = await Promise.all(requests.map(deployed));
     for (const view of views) {
       expect(view).toMatchObject({ power: 'on', detail: null });
-      const look = await loginAndCountGpus(targetOf(view), patience());
+      const look = await loginAndCountGpus(targetOf(view), timeout());
       expect(look).toMatchObject({ outcome: 'in', gpuCount: 8 });
       const outsider = { ...targetOf(view), privateKey: newKeyPair().private };
-      expect(await isKeyRejected(outsider, patience())).toBe('refused');
+      expect(await isKeyRejected(outsider, timeout())).toBe('refused');
     }
     const wipes = pair.map(({ machine }) => machine.wipes);
     await Promise.all(
       requests.map(async (spec) => {
-        await driver.cutAccess(spec, patience());
-        await driver.terminate(spec, patience());
-        expect(await driver.describe(spec, patience())).toBeNull();
+        await driver.cutAccess(spec, timeout());
+        await driver.terminate(spec, timeout());
+        expect(await driver.describe(spec, timeout())).toBeNull();
       }),
     );
     for (const node of pair) await expectFree(node);
     expect(pair.map(({ machine }) => machine.wipes)).toEqual(wipes.map((count) => count + 1));
-    for (const view of views) expect(await isKeyRejected(targetOf(view), patience())).toBe('unreachable');
+    for (const view of views) expect(await isKeyRejected(targetOf(view), timeout())).toBe('unreachable');
 
-    const again = await wishFor(nodeAt(0));
+    const again = await specFor(nodeAt(0));
     expect(await deployed(again)).toMatchObject({ power: 'on' });
-    await driver.terminate(again, patience());
+    await driver.terminate(again, timeout());
     await expectFree(nodeAt(0));
   }, 400_000);
 
   test.each(brokenDeploys.map((row, index) => ({ ...row, index })))(
     'a deploy comes to nothing, says why, and leaves a node for rent when $what',
-    async ({ faults, told, keepsNode = false, index }) => {
+    async ({ faults, detail, keepsNode = false, index }) => {
       const node = nodeAt(2 + index);
-      const spec = await wishFor(node);
+      const spec = await specFor(node);
       node.machine.break(faults);
       expect(await deployed(spec)).toMatchObject({ power: 'error' });
       // The engine says that it has failed a moment before it says why.
-      await eventually({ what: `${told} to be said`, intervalMs: 500 }, async () => {
-        const view = await driver.describe(spec, patience());
-        return view !== null && told.test(view.detail ?? '');
+      await eventually({ what: `${detail} to be said`, intervalMs: 500 }, async () => {
+        const view = await driver.describe(spec, timeout());
+        return view !== null && detail.test(view.detail ?? '');
       });
       expect(node.machine.disk).toBeNull();
       if (keepsNode) {
-        await expect(driver.terminate(spec, patience())).rejects.toMatchObject({ kind: 'unavailable' });
-        expect(await driver.describe(spec, patience())).not.toBeNull();
+        await expect(driver.terminate(spec, timeout())).rejects.toMatchObject({ kind: 'unavailable' });
+        expect(await driver.describe(spec, timeout())).not.toBeNull();
       }
       node.machine.heal();
-      await driver.terminate(spec, patience());
-      expect(await driver.describe(spec, patience())).toBeNull();
+      await driver.terminate(spec, timeout());
+      expect(await driver.describe(spec, timeout())).toBeNull();
       await expectFree(node);
     },
     400_000,
@@ -219,28 +219,28 @@ describe.concurrent('machines of a real Ironic', () => {
 
   test('come up all the same when a BMC is slow: it takes longer', async () => {
     const node = nodeAt(2 + brokenDeploys.length);
-    const spec = await wishFor(node);
+    const spec = await specFor(node);
     node.machine.break({ bmcDelayMs: 300 });
     const view = await deployed(spec);
     expect(view).toMatchObject({ power: 'on' });
-    expect(await loginAndCountGpus(targetOf(view), patience())).toMatchObject({ outcome: 'in', gpuCount: 8 });
+    expect(await loginAndCountGpus(targetOf(view), timeout())).toMatchObject({ outcome: 'in', gpuCount: 8 });
     node.machine.heal();
-    await driver.terminate(spec, patience());
+    await driver.terminate(spec, timeout());
     await expectFree(node);
   }, 400_000);
 
   test('that cannot be wiped are for nobody until a person has looked', async () => {
     const node = nodeAt(3 + brokenDeploys.length);
-    const spec = await wishFor(node);
+    const spec = await specFor(node);
     await deployed(spec);
     node.machine.break({ failsToClean: true });
-    await expect(driver.terminate(spec, patience())).rejects.toMatchObject({ kind: 'unclean' });
+    await expect(driver.terminate(spec, timeout())).rejects.toMatchObject({ kind: 'unclean' });
     // The tenant has nothing there any more.
-    expect(await driver.describe(spec, patience())).toBeNull();
-    const { nodes: all } = await driver.readInventory(patience());
+    expect(await driver.describe(spec, timeout())).toBeNull();
+    const { nodes: all } = await driver.readInventory(timeout());
     expect(all.find(({ name }) => name === node.uuid)).toMatchObject({ reachable: false });
     const next = { ...spec, externalId: randomUUID() };
-    await expect(driver.create(next, patience())).rejects.toMatchObject({ kind: 'no_capacity' });
+    await expect(driver.create(next, timeout())).rejects.toMatchObject({ kind: 'no_capacity' });
 
     node.machine.heal();
     await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'manage' });
@@ -248,7 +248,7 @@ describe.concurrent('machines of a real Ironic', () => {
     await ironic.call('DELETE', `/v1/nodes/${node.uuid}/maintenance`);
     await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'provide' });
     await waitForNodeState(ironic, node.uuid, ['available']);
-    await driver.terminate(spec, patience());
+    await driver.terminate(spec, timeout());
     await expectFree(node);
   }, 400_000);
 });

@@ -96,7 +96,12 @@ beforeAll(async () => {
     }),
   );
   const more = [providerOf(ironic.url)];
-  harness = await createRentalHarness({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
+  harness = await createRentalHarness({
+    lookEveryMs: 0,
+    portListeners: false,
+    more,
+    connected: { ironic: driver },
+  });
 });
 
 afterAll(async () => {
@@ -110,11 +115,11 @@ beforeEach(async () => {
   await harness.watch();
 });
 afterEach(async () => {
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 /** The engine works in real time, so here the test's clock goes as fast as it does, and nobody asks without a pause. */
-const patiently = {
+const slowPolling = {
   rounds: 5_000,
   policy: { pollMs: 200, firstRetryMs: 200, longestRetryMs: 1_000, refusedMs: 200 },
 };
@@ -130,8 +135,8 @@ const advance = async (ms: number): Promise<void> => {
 };
 
 const order = () => harness.rentMetal(tenant, { gpuCount: 16, region });
-const drive = (rental: Rental, until: Rental['status']) =>
-  reconcileUntil({ ...harness, advance }, rental, { until, ...patiently });
+const reconcile = (rental: Rental, until: Rental['status']) =>
+  reconcileUntil({ ...harness, advance }, rental, { until, ...slowPolling });
 const end = (rental: Rental) =>
   harness.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
@@ -175,7 +180,7 @@ async function putBack(machine: RentalMachine): Promise<void> {
 }
 
 test('two nodes are rented, logged into by their tenant, terminated, wiped, and rented again', async () => {
-  const rental = await drive(await order(), 'Running');
+  const rental = await reconcile(await order(), 'Running');
   const pair = await machinesOf(rental);
   expect(pair).toHaveLength(2);
   for (const machine of pair) {
@@ -186,16 +191,16 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
   expect(await harness.rows('select 1 from allocated_ports where released_at is null')).toEqual([]);
   await harness.advance(60_000);
   const { finalCost } = await end(rental);
-  await drive(rental, 'Terminated');
+  await reconcile(rental, 'Terminated');
   for (const machine of pair) {
     await expectWiped(machine);
     expect(await isKeyRejected(targetOf(machine), never)).toBe('unreachable');
   }
   expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
 
-  const again = await drive(await order(), 'Running');
+  const again = await reconcile(await order(), 'Running');
   await end(again);
-  await drive(again, 'Terminated');
+  await reconcile(again, 'Terminated');
 });
 
 test('of which one was given away at the engine behind our back: another pair, and that node waits for a person', async () => {
@@ -208,11 +213,11 @@ test('of which one was given away at the engine behind our back: another pair, a
     resource_class: 'gpu',
     candidate_nodes: [taken.nodeName],
   });
-  const rental = await drive(accepted, 'Running');
+  const rental = await reconcile(accepted, 'Running');
   expect(rental.attempt).toBe(2);
   expect(await statusOf(taken)).toBe('node_quarantined');
   await end(rental);
-  await drive(rental, 'Terminated');
+  await reconcile(rental, 'Terminated');
   // Nothing of it was touched.
   expect((await readNode(ironic, taken.nodeName)).instance_uuid).not.toBeNull();
   await ironic.call('DELETE', `/v1/allocations/${name}`);
@@ -233,9 +238,9 @@ const brokenWays: readonly Partial<MachineFaults>[] = [
 
 test('that never come up, one pair after the other: Failed, at no cost, and all of them are for rent again', async () => {
   [...machines.values()].forEach((machine, index) => machine.break(brokenWays[index] ?? {}));
-  const failed = await drive(await order(), 'Failed');
+  const failed = await reconcile(await order(), 'Failed');
   for (const machine of machines.values()) machine.heal();
-  await drive(failed, 'Terminated');
+  await reconcile(failed, 'Terminated');
   await expectNothingPaid(failed);
   const all = await machinesOf(failed);
   expect(new Set(all.map(({ nodeName }) => nodeName)).size).toBe(4);
@@ -243,14 +248,14 @@ test('that never come up, one pair after the other: Failed, at no cost, and all 
 });
 
 test('that cannot be wiped are for nobody, and their tenant is released and pays no longer', async () => {
-  const rental = await drive(await order(), 'Running');
+  const rental = await reconcile(await order(), 'Running');
   const pair = await machinesOf(rental);
   const [dirty, clean] = pair;
   if (dirty === undefined || clean === undefined) expect.fail('There is no pair.');
   machines.get(dirty.nodeName)?.break({ failsToClean: true });
   await harness.advance(60_000);
   const { finalCost } = await end(rental);
-  await drive(rental, 'Terminated');
+  await reconcile(rental, 'Terminated');
   expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
   expect(await statusOf(dirty)).toBe('node_quarantined');
   expect(await statusOf(clean)).toBe('node_ready');

@@ -15,7 +15,7 @@ import {
   type Call,
   type StackSupplier,
 } from '../stack/supplier.ts';
-import { seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
+import { seedTenant, type ApiResponse, type StackTenant } from '../stack/tenant.ts';
 
 // Two suppliers with a real Incus daemon each, a tenant with a shell and a browser, and nobody who knows of our inside.
 
@@ -59,12 +59,12 @@ async function listMachines(question: object): Promise<Machine[]> {
   return ((await response.json()) as { instances: Machine[] }).instances;
 }
 
-async function theInstance(tenant: StackTenant): Promise<Answer['json']> {
+async function theInstance(tenant: StackTenant): Promise<ApiResponse['json']> {
   const { json } = await tenant.call('GET', '/v1/marketplace/instances');
   return json.instances[0];
 }
 
-async function untilOnline(tenant: StackTenant): Promise<Answer['json']> {
+async function untilOnline(tenant: StackTenant): Promise<ApiResponse['json']> {
   return eventually({ what: 'the instance to be online', timeoutMs: 90_000 }, async () => {
     const found = await theInstance(tenant);
     return found?.instance.status === 'online' && found.sshCommand !== null ? found : undefined;
@@ -108,7 +108,7 @@ async function earnedBy({ call }: StackSupplier): Promise<bigint> {
   return BigInt(json.payableNanoUsd) + BigInt(json.accruedNanoUsd);
 }
 
-const DEAR = 3_333_333_333n;
+const EXPENSIVE = 3_333_333_333n;
 const CHEAP = 1_234_567_891n;
 const PAGE = 'hello from the instance';
 /** A page on the port that the tenant opened, served by the image's own web server. */
@@ -125,7 +125,7 @@ async function offerBoth(operator: Call) {
     putOnMarketplace(stack, operator, {
       supplier: north,
       host: one,
-      offer: { clusterName: 'north-1', pricePerGpuHour: DEAR },
+      offer: { clusterName: 'north-1', pricePerGpuHour: EXPENSIVE },
     }),
     putOnMarketplace(stack, operator, {
       supplier: south,

@@ -4,7 +4,7 @@ import { eventually, fleetInvariantViolations, startStopwatch, scaledLimitMs } f
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stackSealer } from '../stack/core-stack.ts';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
-import { insertPrice, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
+import { insertPrice, rentalPath, seedTenant, type ApiResponse, type StackTenant } from '../stack/tenant.ts';
 
 // The whole product on a real Incus cluster, through its public face alone.
 
@@ -24,7 +24,7 @@ async function order(tenant: StackTenant, more: object = {}): Promise<number> {
   return made.json.id as number;
 }
 
-async function untilRunning(tenant: StackTenant, id: number): Promise<Answer['json']> {
+async function untilRunning(tenant: StackTenant, id: number): Promise<ApiResponse['json']> {
   return eventually({ what: 'Running', timeoutMs: 60_000 }, async () => {
     const { json } = await tenant.call('GET', rentalPath(id));
     if (json.status === 'Failed') throw new Error(JSON.stringify(json));
@@ -33,7 +33,7 @@ async function untilRunning(tenant: StackTenant, id: number): Promise<Answer['js
 }
 
 /** Where its tenant logs in, and as whom. */
-function entranceOf(rental: Answer['json']): Omit<SshTarget, 'privateKey'> {
+function sshTargetOf(rental: ApiResponse['json']): Omit<SshTarget, 'privateKey'> {
   const [ssh] = rental.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
   if (ssh === undefined) throw new Error('Nobody is told where to log in.');
   return { host: ssh.host, port: ssh.port, user: ssh.user, hostKey: ssh.hostKeyFingerprint };
@@ -52,7 +52,7 @@ async function platformKeyOf(id: number): Promise<string> {
   });
 }
 
-async function end(tenant: StackTenant, id: number): Promise<Answer> {
+async function end(tenant: StackTenant, id: number): Promise<ApiResponse> {
   const ended = await tenant.call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', {
     body: { rentalId: id, reason: 'done' },
   });
@@ -64,7 +64,7 @@ test('the key of the proof gets nobody in after Running, whichever account it tr
   const tenant = await seedTenant(stack, 100);
   const id = await order(tenant);
   const privateKey = await platformKeyOf(id);
-  const target = entranceOf(await untilRunning(tenant, id));
+  const target = sshTargetOf(await untilRunning(tenant, id));
   for (const user of [target.user, 'root']) {
     expect(await isKeyRejected({ ...target, user, privateKey }, never)).toBe('refused');
   }
@@ -79,7 +79,7 @@ test('user data that shuts everybody out is started, and paid for from the momen
   const id = await order(tenant, { userData });
   const rental = await untilRunning(tenant, id);
   expect(rental.startedAt).not.toBeNull();
-  const target = { ...entranceOf(rental), privateKey: tenant.privateKey };
+  const target = { ...sshTargetOf(rental), privateKey: tenant.privateKey };
   await eventually({ what: 'nobody to get in', timeoutMs: 10_000 }, async () => {
     return (await isKeyRejected(target, never)) === 'unreachable';
   });
@@ -90,7 +90,7 @@ test('user data that shuts everybody out is started, and paid for from the momen
 test('POST, Running, SSH with the tenant’s own key, list, events, cost, terminate, and nothing is left', async () => {
   const tenant = await seedTenant(stack, 100);
   const id = await order(tenant, { gpuCount: 2, name: 'first', customPorts: [8080] });
-  const read = (): Promise<Answer> => tenant.call('GET', rentalPath(id));
+  const read = (): Promise<ApiResponse> => tenant.call('GET', rentalPath(id));
   const rental = await untilRunning(tenant, id);
   expect(rental.steps.map(({ name, status }: { name: string; status: string }) => [name, status])).toEqual([
     ['place', 'done'],
@@ -98,7 +98,7 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
     ['prove', 'done'],
     ['open', 'done'],
   ]);
-  const target = { ...entranceOf(rental), privateKey: tenant.privateKey };
+  const target = { ...sshTargetOf(rental), privateKey: tenant.privateKey };
   expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
 
   const list = await tenant.call('GET', '/v2/on-demand/virtual-machine-rentals');

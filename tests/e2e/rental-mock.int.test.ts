@@ -19,9 +19,9 @@ const never = new AbortController().signal;
 const rentals = '/v2/on-demand/virtual-machine-rentals';
 const instances = '/v1/marketplace/instances';
 const region = MOCK_REGION;
-let scene: Awaited<ReturnType<typeof startScene>>;
+let harness: Awaited<ReturnType<typeof startHarness>>;
 
-async function startScene() {
+async function startHarness() {
   const database: TestDatabase = await createTestDatabase();
   const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()) };
   const [api, worker] = await Promise.all([
@@ -43,23 +43,23 @@ async function startScene() {
 }
 
 beforeAll(async () => {
-  scene = await startScene();
+  harness = await startHarness();
 });
 
 afterAll(async () => {
-  await scene.worker.stop();
-  await scene.api.stop();
-  await auditAndDrop(scene.database);
+  await harness.worker.stop();
+  await harness.api.stop();
+  await auditAndDrop(harness.database);
 });
 
 async function call(
   method: string,
   path: string,
   body?: unknown,
-  key = scene.key,
+  key = harness.key,
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
 ): Promise<{ status: number; json: any }> {
-  const response = await fetch(`${scene.api.url}${path}`, {
+  const response = await fetch(`${harness.api.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
@@ -130,7 +130,7 @@ describe('a test key', () => {
       return (await isKeyRejected(target, never)) === 'unreachable';
     });
     await until(id, 'Terminated');
-    const client = await scene.database.connect();
+    const client = await harness.database.connect();
     const left = await client.query('select 1 from mock_machines where machine is not null');
     await client.end();
     expect(left.rows).toEqual([]);
@@ -193,13 +193,13 @@ describe('a test key', () => {
     const [login] = running['ssh'] as readonly Login[];
     if (login === undefined) throw new Error('Nobody is told where to log in.');
     const target = { ...login, privateKey, hostKey: login.hostKeyFingerprint };
-    process.kill(scene.worker.pid, 'SIGKILL');
-    await scene.worker.exited;
+    process.kill(harness.worker.pid, 'SIGKILL');
+    await harness.worker.exited;
     expect(await isKeyRejected(target, never)).toBe('unreachable');
     // At the same address: Restate may be in the middle of a call, and calls there again.
-    const env = { ...scene.env, MILLRACE_RESTATE_ENDPOINT_PORT: String(scene.worker.endpointPort) };
-    const { database } = scene;
-    scene = { ...scene, worker: await startWorkerProcess({ database, names, env, name: 'heir' }) };
+    const env = { ...harness.env, MILLRACE_RESTATE_ENDPOINT_PORT: String(harness.worker.endpointPort) };
+    const { database } = harness;
+    harness = { ...harness, worker: await startWorkerProcess({ database, names, env, name: 'heir' }) };
     await eventually({ what: 'the door to be open again', timeoutMs: 60_000 }, async () => {
       return (await loginAndCountGpus(target, never)).outcome === 'in';
     });
@@ -213,9 +213,12 @@ describe('a test key', () => {
     const id = made.id as number;
     await until(id, 'Running');
     const asOperator = (method: string, path: string, body?: unknown) =>
-      call(method, `/v2/admin/${path}`, body, scene.operatorKey);
+      call(method, `/v2/admin/${path}`, body, harness.operatorKey);
     const suspend = (runningWork: 'keep' | 'stop') =>
-      asOperator('POST', `organisations/${scene.orgId}/suspend`, { reason: 'abuse report 17', runningWork });
+      asOperator('POST', `organisations/${harness.orgId}/suspend`, {
+        reason: 'abuse report 17',
+        runningWork,
+      });
 
     expect(await suspend('keep')).toMatchObject({ status: 200, json: { status: 'suspended' } });
     expect((await call('GET', `/v2/on-demand/rentals/${id}`)).json.reason).toBe('ORGANISATION_SUSPENDED');
@@ -223,7 +226,7 @@ describe('a test key', () => {
     await eventually({ what: 'its end', timeoutMs: 60_000 }, async () => {
       const { json } = await asOperator(
         'GET',
-        `rentals?organisationId=${scene.orgId}&status=Terminated&limit=100`,
+        `rentals?organisationId=${harness.orgId}&status=Terminated&limit=100`,
       );
       return json.items.some((item: { id: number }) => item.id === id);
     });

@@ -9,7 +9,7 @@ import { eventually, fleetInvariantViolations, startStorageNode, type StorageNod
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { METAL_REGION, NODE_GPUS, openMetalStack, type MetalStack } from '../stack/metal-stack.ts';
 import { seedOperator } from '../stack/supplier.ts';
-import { GPU_HOUR, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
+import { GPU_HOUR, rentalPath, seedTenant, type ApiResponse, type StackTenant } from '../stack/tenant.ts';
 
 // Bare metal with storage as one tenant has both, through the public face alone: machines on a real Ironic, a storage node with
 // its real agent and a real NFS server for the volume, and clients that come from the machines' own addresses.
@@ -21,7 +21,7 @@ const GB_HOUR = 137_000n;
 const BALANCE_USD = 1_000;
 const HOUR_MS = 3_600_000n;
 /** Everything takes seconds; on a machine that does much else, minutes. */
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 
 let node: StorageNode;
 let stack: MetalStack;
@@ -47,7 +47,7 @@ beforeAll(async () => {
     reason: 'list price',
   });
   tenant = await seedTenant(stack, BALANCE_USD);
-  await eventually({ what: 'the storage node to be known', timeoutMs: PATIENCE_MS }, async () => {
+  await eventually({ what: 'the storage node to be known', timeoutMs: TIMEOUT_MS }, async () => {
     const [found] = await stack.rows<{ status: string }>('select status from storage_nodes');
     return found?.status === 'connected';
   });
@@ -59,20 +59,20 @@ afterAll(async () => {
   await node?.[Symbol.asyncDispose]();
 });
 
-async function call(method: string, where: string, body?: object): Promise<Answer['json']> {
+async function call(method: string, where: string, body?: object): Promise<ApiResponse['json']> {
   const { status, json } = await tenant.call(method, where, body === undefined ? {} : { body });
   expect([status, JSON.stringify(json)]).toEqual([expect.toSatisfy((code) => code < 300), expect.anything()]);
   return json;
 }
 
-async function order(more: object = {}): Promise<Answer['json']> {
+async function order(more: object = {}): Promise<ApiResponse['json']> {
   const request = { gpuCount: NODE_GPUS, region: METAL_REGION, networkType: 'ethernet', ...more };
   return call('POST', rentals, request);
 }
 
-async function until(id: number, status: string): Promise<Answer['json']> {
+async function until(id: number, status: string): Promise<ApiResponse['json']> {
   return eventually(
-    { what: `rental ${id} to be ${status}`, timeoutMs: PATIENCE_MS, intervalMs: 250 },
+    { what: `rental ${id} to be ${status}`, timeoutMs: TIMEOUT_MS, intervalMs: 250 },
     async () => {
       const json = await call('GET', rentalPath(id));
       if (json.status === 'Failed') throw new Error(JSON.stringify(json));
@@ -81,7 +81,7 @@ async function until(id: number, status: string): Promise<Answer['json']> {
   );
 }
 
-async function volumeOf(id: number): Promise<Answer['json']> {
+async function volumeOf(id: number): Promise<ApiResponse['json']> {
   const listed = (await call('GET', volumes)) as readonly { id: number }[];
   return listed.find((volume) => volume.id === id) ?? expect.fail(`There is no volume ${id}.`);
 }
@@ -113,7 +113,7 @@ async function isLetIn(vip: string, from: string): Promise<boolean> {
 
 /** As soon as the server follows the list: within about a second, or more on a busy machine. */
 async function openSoon(client: Nfs41Client, name: string): Promise<OpenFile> {
-  return eventually({ what: 'the volume to be open to a machine', timeoutMs: PATIENCE_MS }, async () =>
+  return eventually({ what: 'the volume to be open to a machine', timeoutMs: TIMEOUT_MS }, async () =>
     client.open(exportPath, name, true).catch((error: unknown) => {
       if (isNfsError(error)) return undefined;
       throw error;
@@ -123,7 +123,7 @@ async function openSoon(client: Nfs41Client, name: string): Promise<OpenFile> {
 
 async function untilRefused(vip: string, from: string): Promise<void> {
   await eventually(
-    { what: `the server to refuse ${from}`, timeoutMs: PATIENCE_MS },
+    { what: `the server to refuse ${from}`, timeoutMs: TIMEOUT_MS },
     async () => !(await isLetIn(vip, from)),
   );
 }
@@ -144,7 +144,7 @@ async function expectShown(
     vip,
     attached_instance_ids: by,
   };
-  const listed = (await call('GET', rentals)) as readonly Answer['json'][];
+  const listed = (await call('GET', rentals)) as readonly ApiResponse['json'][];
   for (const id of rentalIds) {
     const storage = by.includes(id) ? [item] : [];
     const shown = { attachedStorage: storage, meta: { attached_storage: storage } };
@@ -162,7 +162,7 @@ test(
     const [first, second] = [made.id as number, (await order()).id as number];
     expect(made.meta.attached_storage[0].attached_instance_ids).toEqual([first]);
     const running = await Promise.all([first, second].map((id) => until(id, 'Running')));
-    await eventually({ what: 'an active volume', timeoutMs: PATIENCE_MS }, async () => {
+    await eventually({ what: 'an active volume', timeoutMs: TIMEOUT_MS }, async () => {
       return (await volumeOf(volumeId)).status === 'active';
     });
     await expectShown(volumeId, [first], [first, second]);
@@ -202,7 +202,7 @@ test(
     expect(await call('PATCH', `${volumes}/${volumeId}`, { sizeInGb: 512 })).toMatchObject({
       growingToGb: 512,
     });
-    await eventually({ what: 'more room', timeoutMs: PATIENCE_MS }, async () => {
+    await eventually({ what: 'more room', timeoutMs: TIMEOUT_MS }, async () => {
       return (await volumeOf(volumeId)).sizeInGb === 512;
     });
     expect(await fill()).toBe('written');
@@ -233,7 +233,7 @@ test(
 
     await expectPaid(running, receipts, await volumeOf(volumeId));
   },
-  3 * PATIENCE_MS,
+  3 * TIMEOUT_MS,
 );
 
 interface MeterRow {
@@ -250,9 +250,9 @@ const cost = (ratePerHour: bigint, ms: number | bigint): bigint => (ratePerHour 
 
 /** Each rental from Running until its end was accepted, the volume by each size for as long as it had it, and nothing else. */
 async function expectPaid(
-  running: readonly Answer['json'][],
-  receipts: readonly Answer['json'][],
-  volume: Answer['json'],
+  running: readonly ApiResponse['json'][],
+  receipts: readonly ApiResponse['json'][],
+  volume: ApiResponse['json'],
 ): Promise<void> {
   let owed = 0n;
   for (const [index, { startedAt }] of running.entries()) {
@@ -266,7 +266,7 @@ async function expectPaid(
            (extract(epoch from opened_at) * 1000)::bigint::text as opened_ms,
            (extract(epoch from closed_at) * 1000)::bigint::text as closed_ms
       from meters where cause_kind = 'volume' order by opened_at, name`);
-  const [small, large, kept] = meters;
+  const [small, large, retained] = meters;
   if (small === undefined || large === undefined) expect.fail(JSON.stringify(meters));
   expect(small).toMatchObject({
     rate: String(256n * GB_HOUR),
@@ -280,7 +280,7 @@ async function expectPaid(
     owed += due;
   }
   // What is only kept was set aside for it.
-  expect(kept).toMatchObject({ name: 'kept-1', state: 'open', posted: '0' });
+  expect(retained).toMatchObject({ name: 'kept-1', state: 'open', posted: '0' });
   const balance = await call('GET', '/v2/customer/balance');
   expect(balance.balanceNanoUsd).toBe(String(BigInt(BALANCE_USD) * 1_000_000_000n - owed));
 

@@ -26,9 +26,9 @@ import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 const names = testNames();
 const region = 'eu-west-3';
 const volumes = '/v2/alpha/on-demand/storage-volumes';
-let scene: Awaited<ReturnType<typeof startScene>>;
+let harness: Awaited<ReturnType<typeof startHarness>>;
 
-async function startScene() {
+async function startHarness() {
   const node = await startStorageNode({ poolGb: 2_048 });
   const database = await createTestDatabase();
   const credentials = path.join(node.folder, 'credentials.json');
@@ -45,14 +45,14 @@ async function startScene() {
   ]);
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
   const tenant = await seedOrganisation(database.db);
-  const rentals = await plantMachines(database, tenant, [node.client(0), node.client(1)]);
+  const rentals = await insertMachines(database, tenant, [node.client(0), node.client(1)]);
   return { node, database, api, worker, env, operator, tenant, rentals };
 }
 
 type Database = Awaited<ReturnType<typeof createTestDatabase>>;
 
 /** Two rentals of bare metal that run, of an engine that nobody can ask. */
-async function plantMachines(
+async function insertMachines(
   database: Database,
   { organisation, owner }: Awaited<ReturnType<typeof seedOrganisation>>,
   addresses: readonly string[],
@@ -81,24 +81,24 @@ async function plantMachines(
 }
 
 beforeAll(async () => {
-  scene = await startScene();
+  harness = await startHarness();
 });
 
 afterAll(async () => {
-  await scene?.worker.stop();
-  await scene?.api.stop();
-  await scene?.node[Symbol.asyncDispose]();
-  await scene?.database.drop();
+  await harness?.worker.stop();
+  await harness?.api.stop();
+  await harness?.node[Symbol.asyncDispose]();
+  await harness?.database.drop();
 });
 
 async function call(
   method: string,
   where: string,
   body?: unknown,
-  key = scene.tenant.owner.key,
+  key = harness.tenant.owner.key,
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
 ): Promise<{ status: number; json: any }> {
-  const response = await fetch(`${scene.api.url}${where}`, {
+  const response = await fetch(`${harness.api.url}${where}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
@@ -121,7 +121,7 @@ afterAll(() => {
 });
 
 async function machine(vip: string, index: number): Promise<Nfs41Client> {
-  const { node } = scene;
+  const { node } = harness;
   const localAddress = node.client(index);
   const reach = { host: vip, port: node.nfsPort, localAddress, clock: systemClock, timeoutMs: 120_000 };
   const client = await Nfs41Client.connect(reach);
@@ -160,7 +160,7 @@ async function untilRefused(vip: string, index: number): Promise<void> {
 }
 
 test('a volume is shared by the machines it is attached to and by nobody else, through kills of server and worker', async () => {
-  const { node, rentals, operator } = scene;
+  const { node, rentals, operator } = harness;
   const [first = 0, second = 0] = rentals;
   const price = {
     subject: { kind: 'volume', region: null },
@@ -171,11 +171,11 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   };
   expect(await call('POST', '/v2/admin/prices', price, operator.owner.key)).toMatchObject({ status: 201 });
   const grant = { amountNanoUsd: '100000000000', reason: 'to store with' };
-  const money = `/v2/admin/organisations/${scene.tenant.organisation.id}/grants`;
+  const money = `/v2/admin/organisations/${harness.tenant.organisation.id}/grants`;
   const granted = await call('POST', money, grant, operator.owner.key);
   expect(granted, JSON.stringify(granted.json)).toMatchObject({ status: 201 });
   await eventually({ what: 'the storage node to be known', timeoutMs: 600_000 }, async () => {
-    const nodes = scene.database.db.kysely.selectFrom('storage_nodes').select('status');
+    const nodes = harness.database.db.kysely.selectFrom('storage_nodes').select('status');
     return (await nodes.execute()).some(({ status }) => status === 'connected');
   });
 
@@ -203,12 +203,12 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   expect(refused.json.message).toContain(String(first));
 
   // Detached, it is refused by the server itself; the worker was killed before it could tell the server.
-  await scene.worker.crash();
+  await harness.worker.crash();
   const detached = await call('POST', `${volumes}/detach`, { storageVolumeId: id, rentalIds: [second] });
   expect(detached).toMatchObject({ status: 200, json: { detachedRentalIds: [second] } });
   expect(await mayEnter(vip, 1)).toBe(true);
-  const { database, env } = scene;
-  scene = { ...scene, worker: await startWorkerProcess({ database, names, env }) };
+  const { database, env } = harness;
+  harness = { ...harness, worker: await startWorkerProcess({ database, names, env }) };
   await untilRefused(vip, 1);
   expect(await mayEnter(vip, 0)).toBe(true);
 
@@ -239,11 +239,11 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
 
   // Deleted, nobody gets in, its data is kept, and its books are sound.
   await call('POST', `${volumes}/detach`, { storageVolumeId: id, rentalIds: [first] });
-  const gone = await call('DELETE', `${volumes}/${id}`);
-  expect(gone).toMatchObject({ status: 202, json: { status: 'inactive' } });
-  expect(gone.json.purgeAt).not.toBeNull();
+  const deleted = await call('DELETE', `${volumes}/${id}`);
+  expect(deleted).toMatchObject({ status: 202, json: { status: 'inactive' } });
+  expect(deleted.json.purgeAt).not.toBeNull();
   await untilRefused(vip, 0);
-  const report = await runAudit(scene.database.db, { kind: 'full', whenBusy: 'unrecorded' });
+  const report = await runAudit(harness.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   const about = (report === null ? [] : findingsOf(report, 'error')).filter(
     ({ check, subject }) => check.startsWith('volume_') || subject.id.startsWith('volume:'),
   );

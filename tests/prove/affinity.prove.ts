@@ -51,10 +51,10 @@ async function prove(each: ProofRun, size: Pick<Workload, 'rounds' | 'characters
     while (tenants.length < TENANTS) tenants.push(await seedInferenceTenant(stack, BALANCE_NANO_USD));
     await stack.startGateways();
     each.note('by prefix');
-    const { outcome, asked } = await byPrefix(stack, workload, (tenant, messages) =>
-      ask(tenants[tenant]?.openai, model, messages),
+    const { outcome, computed } = await byPrefix(stack, workload, (tenant, messages) =>
+      complete(tenants[tenant]?.openai, model, messages),
     );
-    return report(inTurn, outcome, asked);
+    return report(inTurn, outcome, computed);
   } catch (error) {
     throw new Error(`${String(error)}\nThe stack said:\n${stack.output().slice(-4_000)}`, { cause: error });
   } finally {
@@ -68,7 +68,7 @@ async function roundRobin(workload: Workload, instructions: readonly string[]): 
   await using second = await startLlama({ name: 'in-turn-2', ...engine });
   const clients = [first, second].map(({ url, apiKey }) => new OpenAI({ baseURL: `${url}/v1`, apiKey }));
   return await run(workload, instructions, (_tenant, messages, nth) =>
-    ask(clients[nth % clients.length], first.model, messages),
+    complete(clients[nth % clients.length], first.model, messages),
   );
 }
 
@@ -83,16 +83,16 @@ async function byPrefix(
   stack: InferenceStack,
   workload: Workload,
   send: (tenant: number, messages: Messages) => Promise<Prompt>,
-): Promise<{ readonly outcome: Outcome; readonly asked: readonly number[] }> {
+): Promise<{ readonly outcome: Outcome; readonly computed: readonly number[] }> {
   for (let attempt = 1; ; attempt += 1) {
     using watch = new StallWatch();
     const before = await promptTokensOf(stack.llamas);
     const outcome = await run(workload, instructionsOf(workload), send);
     const after = await promptTokensOf(stack.llamas);
-    const asked = after.map((tokens, at) => tokens - (before[at] ?? 0));
+    const computed = after.map((tokens, at) => tokens - (before[at] ?? 0));
     const isUnderStalls = watch.stalls.length > 0 && outcome.cachedShare < MIN_CACHED_SHARE_WITH_AFFINITY;
-    const isMeaningful = asked.every((tokens) => tokens > 0) && !isUnderStalls;
-    if (attempt === ATTEMPTS || isMeaningful) return { outcome, asked };
+    const isMeaningful = computed.every((tokens) => tokens > 0) && !isUnderStalls;
+    if (attempt === ATTEMPTS || isMeaningful) return { outcome, computed };
   }
 }
 
@@ -102,7 +102,7 @@ function promptTokensOf(llamas: readonly TestLlama[]): Promise<number[]> {
   );
 }
 
-async function ask(client: OpenAI | undefined, model: string, messages: Messages): Promise<Prompt> {
+async function complete(client: OpenAI | undefined, model: string, messages: Messages): Promise<Prompt> {
   if (client === undefined) throw new Error('Nobody is there to ask.');
   // A slow machine may refuse with 503 until the first credit was lent; clients repeat that.
   const body = { model, messages, max_tokens: 4, temperature: 0 };
@@ -112,7 +112,7 @@ async function ask(client: OpenAI | undefined, model: string, messages: Messages
   return { tokens: usage.prompt_tokens, cached };
 }
 
-function report(inTurn: Outcome, outcome: Outcome, asked: readonly number[]): ProofReport {
+function report(inTurn: Outcome, outcome: Outcome, computed: readonly number[]): ProofReport {
   const failures: string[] = [];
   if (outcome.cachedShare < MIN_CACHED_SHARE_WITH_AFFINITY) {
     failures.push(`by prefix only ${percent(outcome.cachedShare)} of the prompt tokens were cached`);
@@ -120,7 +120,7 @@ function report(inTurn: Outcome, outcome: Outcome, asked: readonly number[]): Pr
   if (inTurn.cachedShare >= MAX_CACHED_SHARE_ROUND_ROBIN) {
     failures.push(`in turn ${percent(inTurn.cachedShare)} were cached, so the comparison says nothing`);
   }
-  if (asked.some((tokens) => tokens === 0)) failures.push('one engine was never asked');
+  if (computed.some((tokens) => tokens === 0)) failures.push('one engine was never asked');
   if (outcome.promptTokens === 0) failures.push('no engine counted any prompt');
   return {
     figures: {
@@ -130,7 +130,7 @@ function report(inTurn: Outcome, outcome: Outcome, asked: readonly number[]): Pr
       'cached, in turn': percent(inTurn.cachedShare),
       'p50 through two gateways': `${Math.round(outcome.p50Ms)} ms`,
       'p50 in turn': `${Math.round(inTurn.p50Ms)} ms`,
-      'computed prompt tokens, by engine': asked.join(' + '),
+      'computed prompt tokens, by engine': computed.join(' + '),
     },
     failures,
   };

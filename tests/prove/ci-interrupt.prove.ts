@@ -81,15 +81,15 @@ async function interrupt(
   clone: string,
   { step, skip }: (typeof stages)[number],
   signal: (typeof signals)[number],
-): Promise<{ readonly reached: boolean; readonly tookMs: number; readonly said: string }> {
+): Promise<{ readonly reached: boolean; readonly tookMs: number; readonly output: string }> {
   const env = { ...process.env, MILLRACE_CI_SKIP: skip.join(',') };
   const child = spawn('bash', ['.ci/run'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  let said = '';
+  let output = '';
   const started = new Promise<boolean>((resolve) => {
     child.stdout.on('data', (part: Buffer) => {
-      said += part.toString();
-      if (new RegExp(`^ *\\d+ s  ${step}: [^o]`, 'm').test(said)) resolve(true);
+      output += part.toString();
+      if (new RegExp(`^ *\\d+ s  ${step}: [^o]`, 'm').test(output)) resolve(true);
     });
     void ended.then(() => resolve(false));
   });
@@ -98,7 +98,7 @@ async function interrupt(
   const sentMs = performance.now();
   child.kill(signal);
   await ended;
-  return { reached, tookMs: Math.round(performance.now() - sentMs), said };
+  return { reached, tookMs: Math.round(performance.now() - sentMs), output };
 }
 
 async function prove({ note }: ProofRun) {
@@ -112,13 +112,13 @@ async function prove({ note }: ProofRun) {
     for (const stage of stages) {
       const signal = signals[turn++ % signals.length] ?? 'SIGINT';
       const before = await readTraces(clone);
-      const { reached, tookMs, said } = await interrupt(clone, stage, signal);
+      const { reached, tookMs, output } = await interrupt(clone, stage, signal);
       const left = leftBehind(before, await readTraces(clone));
       figures[`interrupted in ${stage.step} by ${signal}: left behind`] = left.length;
       figures[`interrupted in ${stage.step} by ${signal}: ms until it had ended`] = tookMs;
       note(`${stage.step}: ${left.length} left behind, ended ${tookMs} ms after ${signal}`);
       if (!reached) {
-        const end = lines(said).slice(-20).join('\n    ');
+        const end = lines(output).slice(-20).join('\n    ');
         failures.push(`The run ended before its step ${stage.step}. The end of its output:\n    ${end}`);
       }
       failures.push(...left.map((trace) => `After ${signal} in ${stage.step}: ${trace}`));

@@ -100,14 +100,14 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   }
 }
 
-async function writeAndRead(scene: {
+async function writeAndRead(context: {
   readonly database: TestDatabase;
   readonly nats: NatsClient;
   readonly names: TestNames;
   readonly run: ProofRun;
   readonly size: Size;
 }): Promise<{ views: ReaderView[]; written: WrittenEvents; elapsedMs: number }> {
-  const { database, nats, names, run, size } = scene;
+  const { database, nats, names, run, size } = context;
   const random = createRandom(run.seed).fork(2);
   const orgIds = Array.from({ length: size.organisations }, () => testIds.next('org'));
   const feed = openFeed(database, nats, names);
@@ -133,11 +133,11 @@ async function writeAndRead(scene: {
 
 /** After everything: one calm worker publishes what is left, and the stream must hold each event once. */
 async function checkPublished(
-  scene: { readonly database: TestDatabase; readonly nats: NatsClient; readonly names: TestNames },
+  context: { readonly database: TestDatabase; readonly nats: NatsClient; readonly names: TestNames },
   written: WrittenEvents,
 ): Promise<string[]> {
-  const { database, nats, names } = scene;
-  await using calm = await startWorkerProcess({ database, names, name: 'calm' });
+  const { database, nats, names } = context;
+  await using worker = await startWorkerProcess({ database, names, name: 'calm' });
   const client = await database.connect();
   try {
     const publishedMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
@@ -150,7 +150,7 @@ async function checkPublished(
   } finally {
     await client.end();
   }
-  await calm.stop();
+  await worker.stop();
 
   const copies = new Map<string, number>();
   let messages = 0;

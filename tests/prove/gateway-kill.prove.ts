@@ -21,13 +21,13 @@ export const proof = defineProof({
   company: 'alone',
   proves:
     'Chat over two gateways and two llama-servers while gateway, NATS node, Valkey, PostgreSQL, the sink and an upstream are killed with kill -9 in turn: what was reported is charged once and to the nano-USD, nobody pays for more than was made, only those whom a death concerns notice it, and the auditor finds no drift. The long form also takes NATS its quorum for 60 s, fills the usage stream, and thaws a gateway that had been given up.',
-  short: (run) => prove(run, { ...longTimeouts, strikes: allTargets, lanes: 8, tenants: 2 }),
+  short: (run) => prove(run, { ...longTimeouts, targets: allTargets, clients: 8, tenants: 2 }),
   long: async (run) => {
-    const many = await prove(run, { ...longTimeouts, strikes: randomTargets(run), lanes: 12, tenants: 4 });
+    const many = await prove(run, { ...longTimeouts, targets: randomTargets(run), clients: 12, tenants: 4 });
     const reaped = await prove(run, {
       ...shortTimeouts,
-      strikes: ['gateway', 'frozen'],
-      lanes: 8,
+      targets: ['gateway', 'frozen'],
+      clients: 8,
       tenants: 2,
     });
     return {
@@ -45,8 +45,8 @@ function randomTargets({ random }: ProofRun): FaultTarget[] {
 }
 
 interface Size {
-  readonly strikes: readonly FaultTarget[];
-  readonly lanes: number;
+  readonly targets: readonly FaultTarget[];
+  readonly clients: number;
   readonly tenants: number;
   /** For every process. */
   readonly env: Readonly<Record<string, string>>;
@@ -123,22 +123,22 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     const load = startLoad({
       gatewayUrl: stack.gatewayUrl,
       tenants: tenants.map(({ tenant }) => tenant),
-      lanes: size.lanes,
+      clients: size.clients,
       random: run.random.fork(1),
       short,
       long,
     });
     using watch = new StallWatch();
     await systemClock.sleep(size.warmUpMs);
-    const strikes = await injectFaultsInTurn(run, stack, size.strikes);
+    const injected = await injectFaultsInTurn(run, stack, size.targets);
     await systemClock.sleep(2_000);
     await load.stop();
     const { stalls } = watch;
     const restMs = await waitForUsageQuiescence(stack, size.stuckAfterMs);
-    const judgement = await checkRequests(stack, tenants, load.told, { strikes, stalls });
-    const failures = [...judgement.failures];
+    const report = await checkRequests(stack, tenants, load.results, { injected, stalls });
+    const failures = [...report.failures];
     if (restMs === null) failures.push('some usage was never settled after the last request');
-    return { figures: { ...countOf(strikes), ...judgement.figures }, failures };
+    return { figures: { ...countOf(injected), ...report.figures }, failures };
   } catch (error) {
     run.note(stack.output().slice(-8_000));
     throw error;
@@ -160,19 +160,19 @@ async function injectFaultsInTurn(
   targets: readonly FaultTarget[],
 ): Promise<InjectedFault[]> {
   const random = run.random.fork(2);
-  const strikes: InjectedFault[] = [];
+  const injected: InjectedFault[] = [];
   for (const target of targets) {
     await systemClock.sleep(random.int(1_000, 2_500));
-    const strike = await injectFault(stack, target, random);
-    strikes.push(strike);
-    run.note(`${target} was away for ${Math.round(strike.backMs - strike.struckMs)} ms`);
+    const fault = await injectFault(stack, target, random);
+    injected.push(fault);
+    run.note(`${target} was away for ${Math.round(fault.backMs - fault.struckMs)} ms`);
   }
-  return strikes;
+  return injected;
 }
 
-function countOf(strikes: readonly InjectedFault[]): Record<string, number> {
+function countOf(injected: readonly InjectedFault[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { target } of strikes) {
+  for (const { target } of injected) {
     const name = faultTitles[target];
     counts[name] = (counts[name] ?? 0) + 1;
   }

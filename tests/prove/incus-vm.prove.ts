@@ -49,14 +49,14 @@ async function prove({ note }: ProofRun): Promise<ProofReport> {
       });
     const [driver, other] = [connect(), connect()];
     try {
-      const life = new VmLifecycle({ driver, other, host, note });
-      const figures = await life.lead();
+      const lifecycle = new VmLifecycle({ driver, other, host, note });
+      const figures = await lifecycle.lead();
       return {
         figures: {
           'what ran it': `${host.engine}, emulated: for the flow of the interface only`,
           ...figures,
         },
-        failures: life.failures,
+        failures: lifecycle.failures,
       };
     } finally {
       await Promise.all([driver.close(), other.close()]);

@@ -85,8 +85,8 @@ async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> 
     });
   const [driver, other] = [connect(), connect()];
   try {
-    const life = new BareMetalLifecycle({ driver, other, ironic, machine, nodeUuid, body, note });
-    const figures = await life.lead().catch((error: unknown) => {
+    const lifecycle = new BareMetalLifecycle({ driver, other, ironic, machine, nodeUuid, body, note });
+    const figures = await lifecycle.lead().catch((error: unknown) => {
       logTails(ironic, body, note);
       throw error;
     });
@@ -96,7 +96,7 @@ async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> 
         'what ran it': `${version}, QEMU in software with an emulated BMC: for the flow only`,
         ...figures,
       },
-      failures: life.failures,
+      failures: lifecycle.failures,
     };
   } finally {
     await Promise.all([driver.close(), other.close()]);

@@ -29,11 +29,11 @@ export const proof = defineProof({
 
 /** One line of posters: the process of the moment, and what all of them have acknowledged. */
 interface PosterSlot {
-  readonly scene: BatchScope;
+  readonly scope: BatchScope;
   readonly done: Set<number>;
-  begun: number;
+  started: number;
   process: TestProcess;
-  heard: number;
+  outputLength: number;
 }
 
 async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
@@ -45,11 +45,11 @@ async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
   const counts = { repeated: 0, cut: 0 };
   try {
     for (let poster = 0; poster < posters; poster += 1) {
-      const scene = { seed: run.seed, poster, orgIds };
-      const line = { scene, done: new Set<number>(), begun: 0, heard: 0 };
+      const scope = { seed: run.seed, poster, orgIds };
+      const line = { scope: scope, done: new Set<number>(), started: 0, outputLength: 0 };
       lines.push({
         ...line,
-        process: await startPoster(database, scene, { from: 0, done: [], until: null }),
+        process: await startPoster(database, scope, { from: 0, done: [], until: null }),
       });
     }
     for (let killed = 0; killed < kills; killed += 1) {
@@ -66,23 +66,23 @@ async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
 
 function startPoster(
   database: TestDatabase,
-  scene: BatchScope,
+  scope: BatchScope,
   work: { from: number; done: readonly number[]; until: number | null },
 ): Promise<TestProcess> {
   return startProcess({
-    name: `poster ${scene.poster}`,
+    name: `poster ${scope.poster}`,
     entry: 'tests/prove/ledger/poster.ts',
-    args: [JSON.stringify({ ...scene, ...work, url: database.url, atOnce })],
+    args: [JSON.stringify({ ...scope, ...work, url: database.url, atOnce })],
     env: {},
   });
 }
 
 /** What the process has said so far. Of a killed one, the pipe may still hold the last words. */
 function readOutput(line: PosterSlot): void {
-  const said = line.process.output();
-  line.heard = said.length;
-  for (const [, word, number] of said.matchAll(/^(begun|done) (\d+)$/gm)) {
-    line.begun = Math.max(line.begun, Number(number) + 1);
+  const output = line.process.output();
+  line.outputLength = output.length;
+  for (const [, word, number] of output.matchAll(/^(begun|done) (\d+)$/gm)) {
+    line.started = Math.max(line.started, Number(number) + 1);
     if (word === 'done') line.done.add(Number(number));
   }
 }
@@ -93,25 +93,25 @@ async function killOne(
   line: PosterSlot,
   counts: { repeated: number },
 ): Promise<void> {
-  const { process, scene } = line;
-  await eventually({ what: `poster ${scene.poster} to work` }, () => {
+  const { process, scope } = line;
+  await eventually({ what: `poster ${scope.poster} to work` }, () => {
     if (!process.running()) throw new Error(`It ended: ${process.output().slice(-500)}`);
     return process.output().includes('begun');
   });
   await systemClock.sleep(random.int(0, 250));
   await process.crash();
   await eventually({ what: 'its last words' }, () => {
-    const before = line.heard;
+    const before = line.outputLength;
     readOutput(line);
-    return line.heard === before;
+    return line.outputLength === before;
   });
-  const unsaid = Array.from({ length: line.begun }, (_, batch) => batch).filter(
+  const unsaid = Array.from({ length: line.started }, (_, batch) => batch).filter(
     (batch) => !line.done.has(batch),
   );
   counts.repeated += unsaid.length;
-  const from = unsaid[0] ?? line.begun;
+  const from = unsaid[0] ?? line.started;
   const done = [...line.done].filter((batch) => batch >= from);
-  line.process = await startPoster(database, scene, { from, done, until: null });
+  line.process = await startPoster(database, scope, { from, done, until: null });
 }
 
 /** Brings every line to a number that all of its posters stayed below, so that the end is known. */
@@ -119,21 +119,21 @@ async function finish(database: TestDatabase, lines: readonly PosterSlot[]): Pro
   for (const line of lines) {
     await line.process.crash();
     await eventually({ what: 'its last words' }, () => {
-      const before = line.heard;
+      const before = line.outputLength;
       readOutput(line);
-      return line.heard === before;
+      return line.outputLength === before;
     });
-    line.begun += atOnce;
-    const from = Array.from({ length: line.begun }, (_, batch) => batch).find(
+    line.started += atOnce;
+    const from = Array.from({ length: line.started }, (_, batch) => batch).find(
       (batch) => !line.done.has(batch),
     );
-    const work = { from: from ?? line.begun, done: [...line.done], until: line.begun };
-    line.process = await startPoster(database, line.scene, work);
+    const work = { from: from ?? line.started, done: [...line.done], until: line.started };
+    line.process = await startPoster(database, line.scope, work);
     const { code } = await line.process.exited;
     if (code !== 0) throw new Error(`The last poster failed: ${line.process.output().slice(-1000)}`);
-    await eventually({ what: `everything that poster ${line.scene.poster} has said` }, () => {
+    await eventually({ what: `everything that poster ${line.scope.poster} has said` }, () => {
       readOutput(line);
-      return line.done.size >= line.begun;
+      return line.done.size >= line.started;
     });
   }
 }
@@ -146,11 +146,11 @@ async function checkLedger(
   const failures: string[] = [];
   const expectedKeys = new Set<string>();
   const balances = new Map<OrgId, bigint>();
-  for (const { scene, begun, done } of lines) {
-    for (let batch = 0; batch < begun; batch += 1) {
-      if (!done.has(batch)) failures.push(`batch ${batch} of poster ${scene.poster} was never acknowledged`);
-      for (const key of batchIdempotencyKeys(scene, batch)) expectedKeys.add(key);
-      for (const { orgId, held, posted } of batchItems(scene, batch)) {
+  for (const { scope, started, done } of lines) {
+    for (let batch = 0; batch < started; batch += 1) {
+      if (!done.has(batch)) failures.push(`batch ${batch} of poster ${scope.poster} was never acknowledged`);
+      for (const key of batchIdempotencyKeys(scope, batch)) expectedKeys.add(key);
+      for (const { orgId, held, posted } of batchItems(scope, batch)) {
         balances.set(orgId, (balances.get(orgId) ?? 0n) + held - posted);
       }
     }

@@ -66,7 +66,7 @@ function report(runs: readonly SeedRun[], events: number): ProofReport {
       seeds: runs.length,
       ...prefixed('event: ', happened),
       ...prefixed('outcome: ', tally),
-      'rows judged by the auditor': runs.reduce((sum, { audit }) => sum + audit.judged, 0),
+      'rows judged by the auditor': runs.reduce((sum, { audit }) => sum + audit.checked, 0),
       'complaints of the auditor': runs.reduce((sum, { audit }) => sum + audit.complaints.length, 0),
       'differences from the model': runs.filter(({ failure }) => failure !== null).length,
     },
@@ -75,7 +75,7 @@ function report(runs: readonly SeedRun[], events: number): ProofReport {
 }
 
 function failuresOf({ seed, failure, audit }: SeedRun, events: number): string[] {
-  const complaints = audit.complaints.map((complaint) => `seed ${seed}: the auditor: ${complaint}`);
+  const complaints = audit.complaints.map((finding) => `seed ${seed}: the auditor: ${finding}`);
   if (failure === null) return complaints;
   const until = Math.min(events, failure.event + 1);
   return [
@@ -84,9 +84,9 @@ function failuresOf({ seed, failure, audit }: SeedRun, events: number): string[]
   ];
 }
 
-function sumUp(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+function sumUp(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const whole: Record<string, number> = {};
-  for (const part of parts) {
+  for (const part of counts) {
     for (const [name, times] of Object.entries(part)) whole[name] = (whole[name] ?? 0) + times;
   }
   return whole;

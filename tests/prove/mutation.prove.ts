@@ -32,7 +32,7 @@ export const proof = defineProof({
 async function prove(run: ProofRun, form: 'whole' | 'sample'): Promise<ProofReport> {
   const mutantsPerFile = Math.max(leastOfEachFile, Math.ceil(sampleSize / decisionFiles.length));
   const sample = form === 'sample' ? { seed: run.seed, mutantsPerFile } : null;
-  const judged = await tryMutants(Object.values(fixtures));
+  const control = await tryMutants(Object.values(fixtures));
   const mutants = await tryMutants(decisionFiles, sample);
   const scores = scoreFiles(decisionFiles, mutants);
   for (const score of scores) {
@@ -45,7 +45,7 @@ async function prove(run: ProofRun, form: 'whole' | 'sample'): Promise<ProofRepo
       ...Object.fromEntries(scores.map((score) => [score.file, describeScore(score)])),
     },
     failures: [
-      ...instrumentFaults(scoreFiles([fixtures.careless], judged), scoreFiles([fixtures.careful], judged)),
+      ...instrumentFaults(scoreFiles([fixtures.careless], control), scoreFiles([fixtures.careful], control)),
       ...[...scores, all].flatMap((score) => scoreProblem(score, form) ?? []),
     ],
   };

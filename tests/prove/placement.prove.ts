@@ -149,12 +149,12 @@ async function killAtRandom(
   size: Size,
   tally: EventCounts,
 ): Promise<void> {
-  const said = (): number => lines.reduce((sum, line) => sum + line.over.size, 0);
+  const doneCount = (): number => lines.reduce((sum, line) => sum + line.over.size, 0);
   while (!allFinished(lines)) {
     await systemClock.sleep(random.int(20, 120));
     for (const line of lines) readOutput(line);
     // Spread over the run by what was done, not by time: a busy machine has as many kills as an idle one.
-    const due = Math.min(size.kills, Math.floor((said() * (size.kills + 1)) / size.sequences));
+    const due = Math.min(size.kills, Math.floor((doneCount() * (size.kills + 1)) / size.sequences));
     if (tally.killed < due) {
       await killOne(setting, random.pick(lines), tally);
       tally.killed += 1;
@@ -285,7 +285,7 @@ async function checkFinalState(
     clock: systemClock,
     memory: createPostgresStore(database.db, { cluster: CLUSTER, clock: systemClock }),
     layout,
-    doors: null,
+    listen: null,
   });
   const { machines } = await driver.listOwned(AbortSignal.timeout(120_000));
   await driver.close();

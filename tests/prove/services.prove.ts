@@ -56,7 +56,7 @@ async function prove(
     for (const victim of victims) {
       note(`killing ${victim}`);
       await killNode(victim, { stateDir });
-      failures.push(...judge(victim, await looked()));
+      failures.push(...stateErrors(victim, await looked()));
       slowestHealing = Math.max(slowestHealing, await secondsOf(() => services('up')));
       failures.push(...(await unreadyAfter(victim, looked)));
     }
@@ -89,7 +89,7 @@ async function unreadyAfter(victim: string, looked: () => Promise<readonly NodeS
 }
 
 /** The killed node is dead; the others live. A member may still be agreeing on the loss, which is `running`. */
-function judge(victim: string, nodes: readonly NodeStatus[]): string[] {
+function stateErrors(victim: string, nodes: readonly NodeStatus[]): string[] {
   return nodes
     .filter(({ node, state }) =>
       node === victim ? state !== 'dead' : state !== 'ready' && state !== 'running',

@@ -15,9 +15,9 @@ export class Stages {
     this.#note(`does not hold: ${otherwise}`);
   }
 
-  protected async timed(what: string, act: () => Promise<unknown>): Promise<string> {
+  protected async timed(what: string, work: () => Promise<unknown>): Promise<string> {
     const startedMs = systemClock.monotonicMs();
-    await act();
+    await work();
     const took = `${((systemClock.monotonicMs() - startedMs) * 0.001).toFixed(1)} s`;
     this.#note(`${what}: ${took}`);
     return took;

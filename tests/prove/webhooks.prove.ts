@@ -71,14 +71,14 @@ async function proveIn(
   await using outside = await startWebhookReceiver({ host: ALLOWED_ADDRESS, certificate });
   await using inside = await startWebhookReceiver({ host: INTERNAL_ADDRESS, certificate });
   await using turning = await startWebhookReceiver({ host: ALLOWED_ADDRESS, certificate });
-  turning.answer = (_delivery, response) => {
+  turning.respond = (_delivery, response) => {
     response.writeHead(307, { location: `https://${INTERNAL_ADDRESS}:${inside.port}/` }).end();
     return undefined;
   };
-  const patience = random.fork(1);
+  const delays = random.fork(1);
   const refused = new Set<string>();
-  outside.answer = async ({ path: hook }) => {
-    await systemClock.sleep(patience.int(0, 150));
+  outside.respond = async ({ path: hook }) => {
+    await systemClock.sleep(delays.int(0, 150));
     // The first that each webhook is sent is refused: what is about another thing goes on meanwhile.
     return refused.size < refused.add(hook).size ? 503 : 204;
   };
@@ -95,22 +95,22 @@ async function proveIn(
 
   const over = new AbortController();
   const writing = writeEvents(db, random.fork(2), { orgIds, plenty: size.events, over: over.signal });
-  const crew = await startWorkerPool(database, size.workers, trusted);
-  const faults = await injectFault(crew, size, random.fork(3), run).finally(() => over.abort());
+  const pool = await startWorkerPool(database, size.workers, trusted);
+  const faults = await injectFault(pool, size, random.fork(3), run).finally(() => over.abort());
   const written = await writing;
   run.note(`${written} events written, waiting for their receivers`);
   let waitedMs = 0;
   try {
     waitedMs = await untilDelivered(database, written, proven);
   } finally {
-    await crew.end();
+    await pool.end();
   }
 
-  const verdicts = await Promise.all(proven.map((webhook) => checkDeliveries(db, webhook, outside.received)));
-  const failures = verdicts.flatMap((result) => result.failures);
+  const reports = await Promise.all(proven.map((webhook) => checkDeliveries(db, webhook, outside.received)));
+  const failures = reports.flatMap((result) => result.failures);
   if (inside.connections() > 0) failures.push(`${inside.connections()} connections were made to the inside`);
   if (turning.received.length === 0) failures.push('the receiver that redirects was never asked');
-  const repeats = verdicts.reduce((sum, result) => sum + result.repeats, 0);
+  const repeats = reports.reduce((sum, result) => sum + result.repeats, 0);
   return {
     figures: {
       'events written': written,

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 interface State {
-  readonly world: ClockHarness;
+  readonly harness: ClockHarness;
   /** What sweeps with a wrong clock did that the right clock had not. */
   readonly wrong: string[];
   tried: number;
@@ -31,7 +31,7 @@ const note = (state: State, what: string, changes: readonly string[]): void => {
 
 const sweepAt = ([name, offsetMs]: [string, number]): [string, Action<State>] => [
   `sweeps with a clock ${name}`,
-  { weight: 2, run: async (state) => note(state, name, await changesAt(state.world, () => offsetMs)) },
+  { weight: 2, run: async (state) => note(state, name, await changesAt(state.harness, () => offsetMs)) },
 ];
 
 export const sim = defineSim<State>({
@@ -46,9 +46,9 @@ export const sim = defineSim<State>({
           'is due in harness.ts, or to coverage.ts with the reason why it needs none.',
       );
     }
-    const world = await createClockHarness();
-    await sweepUntilStable(world);
-    return { world, wrong: [], tried: 0 };
+    const harness = await createClockHarness();
+    await sweepUntilStable(harness);
+    return { harness, wrong: [], tried: 0 };
   },
   actions: {
     ...Object.fromEntries(Object.entries(offsets).map(sweepAt)),
@@ -56,19 +56,19 @@ export const sim = defineSim<State>({
       weight: 2,
       run: async (state, random) => {
         const steps = Object.values(offsets);
-        let asked = 0;
+        let reads = 0;
         // Another time at every reading: forwards and backwards, between the sweeps and inside them.
-        const stepping = (): number => steps[Math.trunc((asked += 1) * 0.2) % steps.length] ?? 0;
-        asked = random.int(0, 24);
-        note(state, 'a clock that steps', await changesAt(state.world, stepping));
+        const stepping = (): number => steps[Math.trunc((reads += 1) * 0.2) % steps.length] ?? 0;
+        reads = random.int(0, 24);
+        note(state, 'a clock that steps', await changesAt(state.harness, stepping));
       },
     },
     'time passes': {
       weight: 3,
-      run: async ({ world }, random) => {
+      run: async ({ harness }, random) => {
         const ms = random.pick([MINUTE_MS, 20 * MINUTE_MS, HOUR_MS, 7 * HOUR_MS, 26 * HOUR_MS]);
-        await world.advance(ms + random.int(0, MINUTE_MS));
-        await sweepUntilStable(world);
+        await harness.advance(ms + random.int(0, MINUTE_MS));
+        await sweepUntilStable(harness);
       },
     },
   },
@@ -76,13 +76,13 @@ export const sim = defineSim<State>({
     'no sweep with a wrong clock does what the right clock would not have done'({ wrong }) {
       return wrong.length === 0 ? undefined : wrong.slice(0, 10).join('; ');
     },
-    async 'the audit is clean'({ world }) {
-      const findings = await auditFindings(world);
+    async 'the audit is clean'({ harness }) {
+      const findings = await auditFindings(harness);
       return findings.length === 0 ? undefined : findings.slice(0, 5).join('; ');
     },
   },
   validateEvery: 5,
   shrinkAttempts: 0,
   ciEvents: 12,
-  close: ({ world }) => world.drop(),
+  close: ({ harness }) => harness.drop(),
 });

@@ -39,7 +39,7 @@ import { closeLeaseHarness, createLeaseHarness, type LeaseHarness } from './ledg
 const quiet = createLogger({ name: 'simulation', level: 'fatal' });
 
 interface State extends LedgerHarness {
-  readonly pots: LeaseHarness;
+  readonly leases: LeaseHarness;
 }
 
 const batchSize = 40;
@@ -98,8 +98,8 @@ const leaseAction = (
   when: (leases: LeaseHarness) => boolean = () => true,
 ): Action<State> => ({
   weight,
-  when: (harness) => when(harness.pots),
-  run: (harness, random) => run(harness, harness.pots, random),
+  when: (harness) => when(harness.leases),
+  run: (harness, random) => run(harness, harness.leases, random),
 });
 
 /** The same for what is meant to break the invariant: it is looked at right away. */
@@ -109,8 +109,8 @@ const checkedLeaseAction = (...args: Parameters<typeof leaseAction>): Action<Sta
     ...action,
     async run(harness, random) {
       await action.run(harness, random);
-      const complaint = await checkLeaseCoverage(harness, harness.pots);
-      if (complaint !== undefined) throw new Error(complaint);
+      const violation = await checkLeaseCoverage(harness, harness.leases);
+      if (violation !== undefined) throw new Error(violation);
     },
   };
 };
@@ -133,10 +133,10 @@ export const sim = defineSim<State>({
   async init(random) {
     const harness = await createLedgerHarness(random);
     latest = harness.tally;
-    return { ...harness, pots: await createLeaseHarness(harness) };
+    return { ...harness, leases: await createLeaseHarness(harness) };
   },
   async close(harness) {
-    await closeLeaseHarness(harness.pots);
+    await closeLeaseHarness(harness.leases);
     await closeLedgerHarness(harness);
   },
   // Some twentieth of them finds nothing to happen to and is passed over; 12 500 that happen are meant. CI plays the same seed every
@@ -219,8 +219,8 @@ export const sim = defineSim<State>({
     potRecall: leaseAction(1.5, acts.recall),
     holdBesidePot: leaseAction(2, acts.holdForRental),
     gatewayDies: leaseAction(0.4, acts.killGateway),
-    ghostSpeaks: leaseAction(0.6, acts.deliverLateMessage, ({ ghosts }) => ghosts.length > 0),
-    workerDies: leaseAction(0.8, async (_world, leases, random) => {
+    ghostSpeaks: leaseAction(0.6, acts.deliverLateMessage, ({ deadRequests }) => deadRequests.length > 0),
+    workerDies: leaseAction(0.8, async (_harness, leases, random) => {
       leases.fault = random.pick(['before', 'after']);
     }),
     ledgerAway: leaseAction(
@@ -233,7 +233,7 @@ export const sim = defineSim<State>({
     ),
     ledgerBack: leaseAction(
       1.5,
-      async (_world, leases) => {
+      async (_harness, leases) => {
         leases.ledgerIsUp = true;
       },
       ({ ledgerIsUp }) => !ledgerIsUp,
@@ -255,10 +255,10 @@ export const sim = defineSim<State>({
     'every acknowledged transfer is there once, and no other': (harness) =>
       compareTransfers(harness.client, harness.oracle),
     'what was charged is what was used, and nobody spent more than it had': (harness) =>
-      checkCharges(harness, harness.pots),
+      checkCharges(harness, harness.leases),
     'every lease covers what can still be charged to it': (harness) =>
-      checkLeaseCoverage(harness, harness.pots),
-    'the budgets of pots count what was charged': (harness) => checkBudgets(harness, harness.pots),
+      checkLeaseCoverage(harness, harness.leases),
+    'the budgets of pots count what was charged': (harness) => checkBudgets(harness, harness.leases),
     'budgets tell each threshold once': (harness) => compareBudgetNotices(harness.client, harness.oracle),
     ...Object.fromEntries(
       Object.entries({ ...rules, ...deepRules }).map(([name, rule]) => [

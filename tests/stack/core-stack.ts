@@ -45,7 +45,7 @@ export interface Hosts {
   /** How many GPUs there are to be sold. */
   readonly gpuCount: number;
   /** What dies by itself: a host, or the engine of all. */
-  readonly mortals: readonly string[];
+  readonly killableNodes: readonly string[];
   kill(name: string): Promise<void>;
   start(name: string): Promise<void>;
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export interface CoreOptions {
   /** What other engines are reached with, by name. */
   readonly credentials?: Readonly<Record<string, object>>;
   /** Audited when the stack is closed, unless the test says that it plants rows. */
-  readonly books?: LedgerAuditMode;
+  readonly auditMode?: LedgerAuditMode;
 }
 
 export interface CoreStack extends AsyncDisposable {
@@ -68,7 +68,7 @@ export interface CoreStack extends AsyncDisposable {
   readonly workers: readonly SupervisedProcess[];
   readonly engine: ComputeDriver;
   readonly gpuCount: number;
-  readonly mortals: readonly string[];
+  readonly killableNodes: readonly string[];
   /** `restate`, or one of the mortals. */
   killEngineNode(name: string): Promise<void>;
   startEngineNode(name: string): Promise<void>;
@@ -91,7 +91,7 @@ export async function openCoreStack<H extends Hosts>(
     async () => rmSync(folder, { recursive: true, force: true }),
     () => down([], { stateDir: services.stateDir, purge: true }),
   ];
-  let books: LedgerAuditMode = 'planted';
+  let auditMode: LedgerAuditMode = 'planted';
   const close = (): Promise<void> => closeAll(closers);
   try {
     await ensureUp(['postgres', 'valkey', 'nats']);
@@ -99,7 +99,7 @@ export async function openCoreStack<H extends Hosts>(
     const hosts = await openHosts({ folder, services });
     closers.push(() => hosts.close());
     const database = await createTestDatabase();
-    closers.push(() => auditAndDrop(database, books));
+    closers.push(() => auditAndDrop(database, auditMode));
     const env = {
       ...engineEnv({ database, names: testNames() }),
       ...restateEnv(restate),
@@ -113,15 +113,15 @@ export async function openCoreStack<H extends Hosts>(
     await Promise.all([api, ...workers].map((each) => each.start()));
     const rows = createRowReader(database);
     await waitForFleet(rows, hosts.gpuCount);
-    books = options.books ?? defaultLedgerAuditMode;
-    const { engine, gpuCount, mortals } = hosts;
-    const isMortal = (name: string): boolean => mortals.includes(name);
+    auditMode = options.auditMode ?? defaultLedgerAuditMode;
+    const { engine, gpuCount, killableNodes } = hosts;
+    const isKillable = (name: string): boolean => killableNodes.includes(name);
     const stack = {
-      ...{ apiUrl, database, api, workers, engine, gpuCount, mortals, rows, close },
+      ...{ apiUrl, database, api, workers, engine, gpuCount, killableNodes: killableNodes, rows, close },
       output: () => [api, ...workers].map(({ name, output }) => `--- ${name}\n${output()}`).join('\n'),
       [Symbol.asyncDispose]: close,
-      killEngineNode: (name: string) => (isMortal(name) ? hosts.kill(name) : killNode(name, services)),
-      startEngineNode: (name: string) => (isMortal(name) ? hosts.start(name) : startNode(name, services)),
+      killEngineNode: (name: string) => (isKillable(name) ? hosts.kill(name) : killNode(name, services)),
+      startEngineNode: (name: string) => (isKillable(name) ? hosts.start(name) : startNode(name, services)),
       wipeRestate: async () => {
         await stopNode('restate', services);
         rmSync(path.join(services.stateDir, 'restate', 'data'), { recursive: true });

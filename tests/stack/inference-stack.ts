@@ -36,7 +36,7 @@ export interface InferenceStackOptions {
   /** Environment variables of gateways only. They override the others. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** Audited when the stack is closed, unless the test says that it plants rows. */
-  readonly books?: LedgerAuditMode;
+  readonly auditMode?: LedgerAuditMode;
 }
 
 export interface InferenceStack {
@@ -88,8 +88,8 @@ async function open(
 ): Promise<InferenceStack> {
   const { endpoints, place } = await startEngines(options, closers);
   const database = await createTestDatabase({ postgresUrl: endpoints.postgresUrl });
-  let books: LedgerAuditMode = 'planted';
-  closers.push(() => auditAndDrop(database, books));
+  let auditMode: LedgerAuditMode = 'planted';
+  closers.push(() => auditAndDrop(database, auditMode));
   const valkey = await startValkeyServer();
   closers.push(() => valkey[Symbol.asyncDispose]());
   const llamas: TestLlama[] = [];
@@ -111,7 +111,7 @@ async function open(
   const { api, workers, gateways } = programs;
   closers.push(() => Promise.all([...gateways, api, ...workers].map((each) => each.kill())));
   await Promise.all([api, ...workers].map((each) => each.start()));
-  books = options.books ?? defaultLedgerAuditMode;
+  auditMode = options.auditMode ?? defaultLedgerAuditMode;
   const ownPlace = (): { readonly stateDir: string } => {
     if (place === null) throw new Error('The engines of this stack are shared: they are not to be killed.');
     return place;

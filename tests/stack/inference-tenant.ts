@@ -5,11 +5,11 @@ import { eventually, type TestLlama } from '@millrace/testing';
 import OpenAI from 'openai';
 import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { InferenceStack } from './inference-stack.ts';
-import { grantCredit, type Answer } from './tenant.ts';
+import { grantCredit, type ApiResponse } from './tenant.ts';
 
 /** The people around a stack: an operator who sells models, and tenants who use them by the client that everyone has. */
 
-export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
+export type Call = (method: string, path: string, body?: object) => Promise<ApiResponse>;
 
 export function createCaller(url: string, key: string): Call {
   return async (method, path, body) => {
@@ -30,7 +30,7 @@ export function createCaller(url: string, key: string): Call {
 export interface Operator {
   readonly call: Call;
   /** Throws unless it was done. */
-  do(method: string, path: string, body: object): Promise<Answer['json']>;
+  do(method: string, path: string, body: object): Promise<ApiResponse['json']>;
 }
 
 export async function seedOperator(stack: InferenceStack): Promise<Operator> {

@@ -4,13 +4,13 @@ import { expect, it } from 'vitest';
 import { auditAndDrop, closeAll } from './ledger-audit.ts';
 import { grantCredit } from './tenant.ts';
 
-async function booksWithMoney() {
+async function ledgerWithMoney() {
   const database = await createTestDatabase();
   await grantCredit(database.db, await createOrganisation(database.db), nanoUsd(5_000_000_000n));
   return database;
 }
 
-async function spoil(database: Awaited<ReturnType<typeof booksWithMoney>>): Promise<void> {
+async function corrupt(database: Awaited<ReturnType<typeof ledgerWithMoney>>): Promise<void> {
   const client = await database.connect();
   await client.query(
     `update ledger_accounts set balance_nano_usd = balance_nano_usd + 1 where org_id is not null`,
@@ -19,19 +19,19 @@ async function spoil(database: Awaited<ReturnType<typeof booksWithMoney>>): Prom
 }
 
 it('a test with correct books ends without an error', async () => {
-  await auditAndDrop(await booksWithMoney());
+  await auditAndDrop(await ledgerWithMoney());
 });
 
 it('an account that is wrong by one nano-USD fails the test, and the database is still dropped', async () => {
-  const database = await booksWithMoney();
-  await spoil(database);
+  const database = await ledgerWithMoney();
+  await corrupt(database);
   await expect(auditAndDrop(database)).rejects.toThrow('account_balance');
   await expect(database.connect()).rejects.toThrow('does not exist');
 });
 
 it('a test that plants wrong books can turn the audit off', async () => {
-  const database = await booksWithMoney();
-  await spoil(database);
+  const database = await ledgerWithMoney();
+  await corrupt(database);
   await auditAndDrop(database, 'planted');
 });
 

@@ -28,9 +28,12 @@ export async function auditLedger(
 }
 
 /** Audits the books, and drops the database even if they are wrong. Call it when no process writes any more. */
-export async function auditAndDrop(database: TestDatabase, books: LedgerAuditMode = 'clean'): Promise<void> {
+export async function auditAndDrop(
+  database: TestDatabase,
+  auditMode: LedgerAuditMode = 'clean',
+): Promise<void> {
   try {
-    if (books === 'clean') await auditLedger(database.db);
+    if (auditMode === 'clean') await auditLedger(database.db);
   } finally {
     await database.drop();
   }

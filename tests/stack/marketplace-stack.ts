@@ -42,7 +42,7 @@ const run = promisify(execFile);
 
 export async function openMarketplaceStack(hosts: number): Promise<MarketplaceStack> {
   const closers: (() => Promise<unknown>)[] = [];
-  let books: LedgerAuditMode = 'planted';
+  let auditMode: LedgerAuditMode = 'planted';
   const close = async (): Promise<void> => {
     await closeAll(closers.splice(0));
   };
@@ -56,7 +56,7 @@ export async function openMarketplaceStack(hosts: number): Promise<MarketplaceSt
       createTestDatabase(),
     ]);
     closers.push(
-      () => auditAndDrop(database, books),
+      () => auditAndDrop(database, auditMode),
       () => caddy[Symbol.asyncDispose](),
       async () => supplied[Symbol.asyncDispose](),
     );
@@ -64,7 +64,7 @@ export async function openMarketplaceStack(hosts: number): Promise<MarketplaceSt
     const program = { database, names: testNames(), env };
     const [worker, api] = await Promise.all([startWorkerProcess(program), startApiProcess(program)]);
     closers.push(() => Promise.all([api.crash(), worker.crash()]));
-    books = defaultLedgerAuditMode;
+    auditMode = defaultLedgerAuditMode;
     return {
       apiUrl: api.url,
       database,

@@ -72,7 +72,7 @@ async function openMetal({ folder }: StackDirs, count: number): Promise<Metal> {
       ...{ ironic, farm, engine },
       ...fleetOf(ironic, image, folder),
       gpuCount: count * NODE_GPUS,
-      mortals: ['ironic'],
+      killableNodes: ['ironic'],
       kill: () => ironic.crash(),
       start: () => ironic.start(),
       close: async () => {

@@ -41,7 +41,7 @@ export interface MockStackOptions {
   /** Over what all processes are told. */
   readonly env?: Readonly<Record<string, string>>;
   /** Audited when the stack is closed, unless the test says that it plants rows. */
-  readonly books?: LedgerAuditMode;
+  readonly auditMode?: LedgerAuditMode;
 }
 
 export async function openMockStack(options: MockStackOptions = {}): Promise<MockStack> {
@@ -92,7 +92,7 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
     output: () => [api, worker, ...programs].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
     [Symbol.asyncDispose]: () =>
       closeAll([
-        () => auditAndDrop(database, options.books ?? defaultLedgerAuditMode),
+        () => auditAndDrop(database, options.auditMode ?? defaultLedgerAuditMode),
         () => Promise.all([worker.stop(), api.stop()]),
         () => Promise.all(programs.map((each) => each.stop())),
       ]),

@@ -50,7 +50,7 @@ async function openIncusHosts({ services }: StackDirs, offer: Offer): Promise<In
     engine,
     ...fleetOf(incus, offer),
     gpuCount: 24,
-    mortals: incus.members.map(({ name }) => name),
+    killableNodes: incus.members.map(({ name }) => name),
     kill: (name) => killNode(name, services),
     start: (name) => startNode(name, services),
     close: () => engine.close(),

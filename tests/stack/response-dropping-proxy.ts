@@ -49,27 +49,31 @@ export async function startResponseDroppingProxy(target: string): Promise<Respon
 
 function passOn(to: URL, incoming: IncomingMessage, outgoing: ServerResponse, cutAfter: number | null): void {
   const { method, headers } = incoming;
-  const asked = request(to, { method, headers: { ...headers, host: to.host }, agent: false }, (response) => {
-    outgoing.writeHead(response.statusCode ?? 502, response.headers);
-    outgoing.flushHeaders();
-    let left = cutAfter;
-    response.on('data', (chunk: Buffer) => {
-      if (left === null) {
-        outgoing.write(chunk);
-        return;
-      }
-      if (chunk.length < left) {
-        left -= chunk.length;
-        outgoing.write(chunk);
-        return;
-      }
-      // The client must have had its part before the connection is gone.
-      outgoing.write(chunk.subarray(0, left), () => outgoing.destroy());
-    });
-    response.on('end', () => outgoing.end());
-    response.on('error', () => outgoing.destroy());
-  });
-  asked.on('error', () => outgoing.destroy());
-  outgoing.on('close', () => asked.destroy());
-  incoming.pipe(asked);
+  const forwarded = request(
+    to,
+    { method, headers: { ...headers, host: to.host }, agent: false },
+    (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      outgoing.flushHeaders();
+      let left = cutAfter;
+      response.on('data', (chunk: Buffer) => {
+        if (left === null) {
+          outgoing.write(chunk);
+          return;
+        }
+        if (chunk.length < left) {
+          left -= chunk.length;
+          outgoing.write(chunk);
+          return;
+        }
+        // The client must have had its part before the connection is gone.
+        outgoing.write(chunk.subarray(0, left), () => outgoing.destroy());
+      });
+      response.on('end', () => outgoing.end());
+      response.on('error', () => outgoing.destroy());
+    },
+  );
+  forwarded.on('error', () => outgoing.destroy());
+  outgoing.on('close', () => forwarded.destroy());
+  incoming.pipe(forwarded);
 }

@@ -26,20 +26,20 @@ export interface ProgramOptions {
 
 export function supervise({ name, entry, readyUrl, env }: ProgramOptions): SupervisedProcess {
   let running: TestProcess | null = null;
-  let said = '';
+  let output = '';
   const end = async <T>(how: (victim: TestProcess) => Promise<T>): Promise<T | null> => {
     const victim = running;
     running = null;
     if (victim === null) return null;
     const result = await how(victim);
-    said = (said + victim.output()).slice(-200_000);
+    output = (output + victim.output()).slice(-200_000);
     return result;
   };
   return {
     name,
     readyUrl,
     pid: () => running?.pid ?? null,
-    output: () => said + (running?.output() ?? ''),
+    output: () => output + (running?.output() ?? ''),
     kill: async () => {
       await end((victim) => victim.crash());
     },

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { eventually, type SupplierHost } from '@millrace/testing';
 import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { REGION, type MarketplaceStack } from './marketplace-stack.ts';
-import type { Answer } from './tenant.ts';
+import type { ApiResponse } from './tenant.ts';
 
 /** The people of a marketplace: the operator, and those who supply machines. All they do goes over the public API. */
 
-export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
+export type Call = (method: string, path: string, body?: object) => Promise<ApiResponse>;
 
 export function createSupplierCaller(apiUrl: string, key: string): Call {
   return async (method, path, body) => {

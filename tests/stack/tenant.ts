@@ -10,7 +10,7 @@ import { GPU_TYPE, type CoreStack } from './core-stack.ts';
 
 /** Somebody who rents over the public API and nothing else. */
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
   readonly json: any;
@@ -24,7 +24,7 @@ export interface StackTenant {
     method: string,
     path: string,
     options?: { readonly body?: object; readonly idempotencyKey?: string },
-  ): Promise<Answer>;
+  ): Promise<ApiResponse>;
 }
 
 const committed = 'read committed' as const;
@@ -93,7 +93,7 @@ export async function callUntilAnswered(
   method: string,
   path: string,
   options: { readonly body?: object; readonly idempotencyKey?: string } = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const untilMs = systemClock.monotonicMs() + 60_000;
   for (;;) {
     const response = await tenant.call(method, path, options).catch(() => null);

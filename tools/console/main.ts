@@ -8,12 +8,12 @@ const MAX_SHOWN_CHUNKS = 8;
 
 function size(): number {
   buildConsole();
-  const { firstLoadBytes, parts } = readBundleSize(builtFolder);
+  const { firstLoadBytes, lazyChunks } = readBundleSize(builtFolder);
   const isLight = firstLoadBytes <= FIRST_LOAD_LIMIT_BYTES;
   console.log(
     `First load: ${kb(firstLoadBytes)} of script, packed by gzip; at most ${kb(FIRST_LOAD_LIMIT_BYTES)}.`,
   );
-  for (const { name, bytes } of parts.slice(0, MAX_SHOWN_CHUNKS)) {
+  for (const { name, bytes } of lazyChunks.slice(0, MAX_SHOWN_CHUNKS)) {
     console.log(`  later, when it is needed: ${kb(bytes).padStart(9)}  ${name}`);
   }
   if (!isLight) console.log('It is too heavy: load what the first page does not need by a dynamic import.');

@@ -26,9 +26,9 @@ async function main(words: readonly string[]): Promise<number> {
     print(devHelp);
     return 0;
   }
-  const asked = requestedValue(options);
-  if (asked !== null) {
-    print(`${asked}\n`);
+  const requested = requestedValue(options);
+  if (requested !== null) {
+    print(`${requested}\n`);
     return 0;
   }
   const ports = await choosePorts(options.port, environment);

@@ -97,8 +97,8 @@ describe('millrace-admin', () => {
     ]);
     const again = await run(['user', 'password', '--email', 'bob@example.com']);
     expect(again.out).not.toContain(password);
-    const nobody = await run(['user', 'password', '--email', 'nobody@example.com']);
-    expect(nobody).toMatchObject({ code: exitCodes.refused, out: '' });
+    const missing = await run(['user', 'password', '--email', 'nobody@example.com']);
+    expect(missing).toMatchObject({ code: exitCodes.refused, out: '' });
   });
 
   it('deletes the personal data of a person without organisations, and of no other person', async () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   await applyFleetConfig(database.db, defaultFleet);
   const memory = createPostgresStore(database.db, { cluster: 'mock', clock: systemClock });
-  const driver = createMockDriver({ cluster: 'mock', clock: systemClock, memory, doors: null });
+  const driver = createMockDriver({ cluster: 'mock', clock: systemClock, memory, listen: null });
   const { nodes } = await driver.readInventory(never);
   await driver.create(
     {
@@ -57,10 +57,10 @@ async function count(table: string): Promise<number> {
 }
 
 it('says what the reconciler would do, for people and for programs, and does none of it', async () => {
-  const told = await run('reconcile', '--dry-run');
-  expect(told).toMatchObject({ code: exitCodes.ok, err: '' });
-  expect(told.out).toContain('Nothing was done.');
-  expect(told.out).toMatch(new RegExp(`machine ${orphan} on mock-\\d+, .*: seen for the first time`));
+  const report = await run('reconcile', '--dry-run');
+  expect(report).toMatchObject({ code: exitCodes.ok, err: '' });
+  expect(report.out).toContain('Nothing was done.');
+  expect(report.out).toMatch(new RegExp(`machine ${orphan} on mock-\\d+, .*: seen for the first time`));
   const { clusters, late } = JSON.parse((await run('reconcile', '--dry-run', '--json')).out) as DryRun;
   expect(clusters).toMatchObject([
     { cluster: 'mock', problem: null, comparedAt: null, machines: 0, repairs: [] },

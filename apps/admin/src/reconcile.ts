@@ -30,7 +30,7 @@ export const reconcileCommand: Command = {
     const drivers = createDriverPool({
       db,
       log,
-      connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensDoors: false }),
+      connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensPorts: false }),
     });
     try {
       const name = optionalText(flags, 'cluster');

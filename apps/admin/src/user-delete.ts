@@ -13,14 +13,14 @@ export const userDeleteCommand: Command = {
     const result = await db.transaction(
       { name: 'delete person', isolation: 'read committed' },
       async (tx) => {
-        const forgotten = await erasePersonalData(tx, email);
-        if (forgotten.kind === 'forgotten') {
+        const outcome = await erasePersonalData(tx, email);
+        if (outcome.kind === 'forgotten') {
           await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
             action: 'user.deleted',
-            resource: { kind: 'user', id: forgotten.userId },
+            resource: { kind: 'user', id: outcome.userId },
           });
         }
-        return forgotten;
+        return outcome;
       },
     );
     switch (result.kind) {

@@ -156,15 +156,15 @@ export function createApi(deps: ApiDeps): Api {
     onUse: (keyId) => usage.note(keyId),
   });
   const people = createSessions(deps);
-  const forget: PublishKeyChange = (change) => {
-    authenticator.forget(change);
-    people?.forget(change);
+  const invalidate: PublishKeyChange = (change) => {
+    authenticator.invalidate(change);
+    people?.invalidate(change);
   };
-  const book = createKeyFeed(deps);
-  const announce = announceToAllProcesses(deps, forget, book);
+  const keyFeed = createKeyFeed(deps);
+  const announce = announceToAllProcesses(deps, invalidate, keyFeed);
   const subscriptions = [
-    subscribeToKeyChanges(nats, deps.keyChangeSubject, forget),
-    subscribeToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.forget),
+    subscribeToKeyChanges(nats, deps.keyChangeSubject, invalidate),
+    subscribeToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.invalidate),
   ];
   const server = createHttpServer({
     contract,
@@ -184,7 +184,7 @@ export function createApi(deps: ApiDeps): Api {
     announce,
     onKeyCreated: async (tx, key) => {
       await createKeyBudget(tx, key);
-      tx.afterCommit(book.flush);
+      tx.afterCommit(keyFeed.flush);
     },
   });
   const members = createMemberService({ announce, keys });
@@ -192,8 +192,8 @@ export function createApi(deps: ApiDeps): Api {
   const { operations } = contract;
   serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
   serveInstallation(server, operations, installationInfoOf(deps));
-  const forgetPerson = (userId: string) => people?.forgetPerson(userId);
-  serveSessions({ server, operations, db, clock, forgetPerson });
+  const invalidatePerson = (userId: string) => people?.invalidatePerson(userId);
+  serveSessions({ server, operations, db, clock, invalidatePerson });
   deps.signIn?.mount(server, deps.limiter);
   serveIdentity({ server, operations, db, keys, members, announce, work: runningWork, homeCell: deps.cell });
   if (deps.signIn != null) serveEmailOptOut(server, { db, signIn: deps.signIn });
@@ -219,9 +219,9 @@ export function createApi(deps: ApiDeps): Api {
     operations,
     db,
     clock,
-    askForConsole: createConsoleRequester(nats, { subject: deps.consoleSubject, cell: deps.cell }),
+    requestConsole: createConsoleRequester(nats, { subject: deps.consoleSubject, cell: deps.cell }),
   });
-  serveCatalog({ server, operations, db, sealer: deps.sealer, flushBook: book.flush });
+  serveCatalog({ server, operations, db, sealer: deps.sealer, flushKeyFeed: keyFeed.flush });
   serveRequestUsage({ server, operations, db });
   const listing = createListing({ db, clock, log });
   serveListing({ server, operations, clock, listing });
@@ -243,7 +243,7 @@ export function createApi(deps: ApiDeps): Api {
     feed,
     listing,
     run: async (signal) => {
-      const loops = [book.start(), listing.start(), ...createExpirySweep(deps)];
+      const loops = [keyFeed.start(), listing.start(), ...createExpirySweep(deps)];
       await usage.run(signal);
       await Promise.all(loops.map((loop) => loop.stop()));
     },
@@ -259,7 +259,7 @@ export function createApi(deps: ApiDeps): Api {
 function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organisationRpm }: ApiDeps) {
   return signIn == null
     ? null
-    : createSessionAuthenticator({ db, clock, signIn: signIn.door, organisationRpm, fundedRpm });
+    : createSessionAuthenticator({ db, clock, signIn: signIn.sessions, organisationRpm, fundedRpm });
 }
 
 function installationInfoOf(deps: ApiDeps): InstallationInfo {
@@ -335,10 +335,10 @@ function createKeyFeed(deps: ApiDeps): KeyFeedSync {
  */
 function announceToAllProcesses(
   deps: ApiDeps,
-  forgetHere: PublishKeyChange,
-  book: KeyFeedSync,
+  invalidateLocal: PublishKeyChange,
+  keyFeed: KeyFeedSync,
 ): PublishKeyChange {
-  const tellOthers = createKeyChangePublisher(deps.nats, {
+  const publish = createKeyChangePublisher(deps.nats, {
     subject: deps.keyChangeSubject,
     envelope: {
       cell: deps.cell,
@@ -349,8 +349,8 @@ function announceToAllProcesses(
     },
   });
   return async (change) => {
-    await forgetHere(change);
-    await tellOthers(change);
-    await book.flush();
+    await invalidateLocal(change);
+    await publish(change);
+    await keyFeed.flush();
   };
 }

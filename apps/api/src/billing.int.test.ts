@@ -13,7 +13,7 @@ import { charge, credit, inTransaction, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;
 let operator: SeededOrganisation;
-let ours: SeededOrganisation;
+let tenant: SeededOrganisation;
 
 beforeAll(async () => {
   fixture = await startApiFixture();
@@ -23,10 +23,10 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  ours = await seedOrganisation(fixture.db);
+  tenant = await seedOrganisation(fixture.db);
 });
 
-const get = (path: string, key = ours.owner.key) => fixture.call({ method: 'GET', path, key });
+const get = (path: string, key = tenant.owner.key) => fixture.call({ method: 'GET', path, key });
 const send = (
   method: 'POST' | 'PATCH' | 'PUT' | 'DELETE',
   path: string,
@@ -35,7 +35,7 @@ const send = (
   headers: Record<string, string> = {},
 ) => fixture.call({ method, path, key, headers, ...(body === undefined ? {} : { body }) });
 
-const grant = (body: object, headers: Record<string, string> = {}, who = ours) =>
+const grant = (body: object, headers: Record<string, string> = {}, who = tenant) =>
   send('POST', `/v2/admin/organisations/${who.organisation.id}/grants`, body, operator.owner.key, headers);
 const adminPost = (path: string, body: object, headers: Record<string, string> = {}) =>
   send('POST', `/v2/admin/${path}`, { reason: 'because of a test', ...body }, operator.owner.key, headers);
@@ -93,8 +93,8 @@ describe('the balance', () => {
 
   it('of test mode never shows live money, nor the reverse', async () => {
     await grant({ amountNanoUsd: '5000000000', reason: 'welcome' });
-    await credit(fixture, ours.organisation.id, { amount: usd(7), mode: 'test' });
-    const test = await ours.ownerKey('test');
+    await credit(fixture, tenant.organisation.id, { amount: usd(7), mode: 'test' });
+    const test = await tenant.ownerKey('test');
     expect((await get('/v2/customer/balance', test.key)).json.balanceNanoUsd).toBe('7000000000');
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('5000000000');
     expect((await get('/v2/customer/ledger', test.key)).json.items).toHaveLength(1);
@@ -105,18 +105,18 @@ describe('the balance', () => {
   });
 
   it('needs the scope to see it', async () => {
-    const viewer = await ours.addPerson('viewer');
+    const viewer = await tenant.addPerson('viewer');
     expect((await get('/v2/customer/balance', viewer.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
   });
 });
 
 describe('the ledger of an organisation', () => {
   it('lists every change with its cause, newest first, page by page, each once', async () => {
-    await credit(fixture, ours.organisation.id, { amount: usd(10) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(10) });
     for (let count = 0; count < 5; count += 1) {
-      await charge(fixture, ours.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-1' } });
+      await charge(fixture, tenant.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-1' } });
     }
-    await charge(fixture, ours.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-10' } });
+    await charge(fixture, tenant.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-10' } });
     const seen: string[] = [];
     let path: string | null = '/v2/customer/ledger?limit=3';
     while (path !== null) {
@@ -141,14 +141,14 @@ describe('the ledger of an organisation', () => {
     const theirs = await seedOrganisation(fixture.db);
     await credit(fixture, theirs.organisation.id, { amount: usd(1), cause: { kind: 'payment', id: 'p-x' } });
     expect((await get('/v2/customer/ledger?causeKind=payment&causeId=p-x')).json.items).toEqual([]);
-    const cursor = Buffer.from(JSON.stringify({ id: ours.organisation.id })).toString('base64url');
+    const cursor = Buffer.from(JSON.stringify({ id: tenant.organisation.id })).toString('base64url');
     expect((await get(`/v2/customer/ledger?cursor=${cursor}`)).json.reason).toBe('INVALID_CURSOR');
   });
 });
 
 describe('usage', () => {
   const use = (cause: { kind: string; id: string }, usage: Record<string, number | string>, keyId?: KeyId) =>
-    charge(fixture, ours.organisation.id, {
+    charge(fixture, tenant.organisation.id, {
       amount: usd(1),
       cause,
       usage,
@@ -156,8 +156,8 @@ describe('usage', () => {
     });
 
   it('is summed up by day, rental, volume, model and key', async () => {
-    const key = ours.owner.keyId as KeyId;
-    await credit(fixture, ours.organisation.id, { amount: usd(50) });
+    const key = tenant.owner.keyId as KeyId;
+    await credit(fixture, tenant.organisation.id, { amount: usd(50) });
     await use({ kind: 'rental', id: '1042' }, { gpuMs: 1_500 }, key);
     await use({ kind: 'rental', id: '1042' }, { gpuMs: 1_600 });
     await use({ kind: 'volume', id: '7' }, { gbMs: '9007199254740993000' });
@@ -191,7 +191,7 @@ describe('usage', () => {
   });
 
   it('comes page by page, each group once, and a cursor of another grouping is refused', async () => {
-    await credit(fixture, ours.organisation.id, { amount: usd(50) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(50) });
     for (const id of ['a', 'b', 'B', 'c', 'é']) await use({ kind: 'rental', id }, { gpuMs: 1_000 });
     const seen: string[] = [];
     let next: string | null = '';
@@ -226,7 +226,7 @@ describe('a grant', () => {
       kind: 'grant',
       amountNanoUsd: '3000000000',
       balanceAfterNanoUsd: '3000000000',
-      organisationId: ours.organisation.id,
+      organisationId: tenant.organisation.id,
       reason: 'for a good start',
     });
     expect(second.headers['idempotent-replayed']).toBe('true');
@@ -234,7 +234,7 @@ describe('a grant', () => {
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('3000000000');
     const audit = await query(`select action, reason from audit_log where resource_id = $1`, [first.json.id]);
     expect(audit).toEqual([{ action: 'money.granted', reason: 'for a good start' }]);
-    const events = await toppedUpEvents(ours.organisation.id);
+    const events = await toppedUpEvents(tenant.organisation.id);
     expect(events).toHaveLength(1);
     expect(events[0].payload).toMatchObject({ amountNanoUsd: '3000000000', source: 'grant' });
   });
@@ -248,16 +248,16 @@ describe('a grant', () => {
 
   const named = (dies = false) =>
     inTransaction(fixture, async (tx) => {
-      const request = { amount: usd(100), actId: 'play-money', reason: 'by name', burnOf: zeroBurnRate };
-      await grantInside(tx, systemAuditContext('test', 'live'), ours.organisation.id, request);
+      const request = { amount: usd(100), causeId: 'play-money', reason: 'by name', burnOf: zeroBurnRate };
+      await grantInside(tx, systemAuditContext('test', 'live'), tenant.organisation.id, request);
       if (dies) throw new Error('died before the commit');
     });
   const traces = async () => {
-    const orgId = ours.organisation.id;
+    const orgId = tenant.organisation.id;
     const [audit] = await query(
       `select count(*)::int as count from audit_log a join organisations o on o.id = a.org_id
        where o.slug = $1 and action = 'money.granted'`,
-      [ours.organisation.slug],
+      [tenant.organisation.slug],
     );
     const { json } = await get('/v2/customer/ledger');
     return [json.items.length as number, audit.count as number, (await toppedUpEvents(orgId)).length];
@@ -278,13 +278,13 @@ describe('a grant', () => {
   it('that is promotional is spent first and must end in the future', async () => {
     const past = await grant({ amountNanoUsd: '1', reason: 'too late', expiresAt: '2020-01-01T00:00:00Z' });
     expect(past.json.issues[0].code).toBe('in_the_past');
-    await credit(fixture, ours.organisation.id, { amount: usd(5) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(5) });
     await grant({ amountNanoUsd: '2000000000', reason: 'promotion', expiresAt: '2099-01-01T00:00:00Z' });
-    await charge(fixture, ours.organisation.id, { amount: usd(2) });
+    await charge(fixture, tenant.organisation.id, { amount: usd(2) });
     const rows = await query(
       `select kind, balance_nano_usd::text as balance from ledger_accounts a join organisations o on o.id = a.org_id
        where o.slug = $1 and kind in ('credit', 'promo') order by kind`,
-      [ours.organisation.slug],
+      [tenant.organisation.slug],
     );
     expect(rows).toEqual([
       { kind: 'credit', balance: '5000000000' },
@@ -293,8 +293,8 @@ describe('a grant', () => {
   });
 
   it('is for operators alone', async () => {
-    const path = `/v2/admin/organisations/${ours.organisation.id}/grants`;
-    const own = await send('POST', path, { amountNanoUsd: '1', reason: 'for me' }, ours.owner.key);
+    const path = `/v2/admin/organisations/${tenant.organisation.id}/grants`;
+    const own = await send('POST', path, { amountNanoUsd: '1', reason: 'for me' }, tenant.owner.key);
     expect(own.json.reason).toBe('INSUFFICIENT_SCOPE');
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('0');
   });
@@ -302,7 +302,7 @@ describe('a grant', () => {
 
 describe('an adjustment', () => {
   const adjust = (amountNanoUsd: string) =>
-    adminPost(`organisations/${ours.organisation.id}/adjustments`, { amountNanoUsd });
+    adminPost(`organisations/${tenant.organisation.id}/adjustments`, { amountNanoUsd });
 
   it('goes up and down but never below the floor, and zero corrects nothing', async () => {
     expect((await adjust('2000000000')).json.amountNanoUsd).toBe('2000000000');
@@ -316,7 +316,7 @@ describe('an adjustment', () => {
     const audit = await query(
       `select count(*)::int as count from audit_log a join organisations o on o.id = a.org_id
        where o.slug = $1 and action = 'money.adjusted'`,
-      [ours.organisation.slug],
+      [tenant.organisation.slug],
     );
     expect(audit).toEqual([{ count: 2 }]);
   });
@@ -332,7 +332,7 @@ describe('an adjustment', () => {
 });
 
 describe('refunds and reversals', () => {
-  const refund = (transferId: string, amountNanoUsd?: string, who = ours) =>
+  const refund = (transferId: string, amountNanoUsd?: string, who = tenant) =>
     adminPost(`organisations/${who.organisation.id}/refunds`, {
       transferId,
       ...(amountNanoUsd === undefined ? {} : { amountNanoUsd }),
@@ -340,8 +340,8 @@ describe('refunds and reversals', () => {
   const reverse = (transferId: string) => adminPost(`transfers/${transferId}/reverse`, {});
 
   it('of a charge together never exceed it, also asked for at once', async () => {
-    await credit(fixture, ours.organisation.id, { amount: usd(10) });
-    const paid = await charge(fixture, ours.organisation.id, { amount: usd(1) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(10) });
+    const paid = await charge(fixture, tenant.organisation.id, { amount: usd(1) });
     const responses = await Promise.all(Array.from({ length: 5 }, () => refund(paid, '400000000')));
     expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
       201, 201, 409, 409, 409,
@@ -364,9 +364,9 @@ describe('refunds and reversals', () => {
   it('undo a transfer once, and not when its money is spent', async () => {
     const made = await grant({ amountNanoUsd: '1000000000', reason: 'by mistake' });
     expect((await refund(made.json.id)).json.reason).toBe('TRANSFER_NOT_REVERSIBLE');
-    await charge(fixture, ours.organisation.id, { amount: usd(0.5) });
+    await charge(fixture, tenant.organisation.id, { amount: usd(0.5) });
     expect((await reverse(made.json.id)).status).toBe(402);
-    await credit(fixture, ours.organisation.id, { amount: usd(2) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(2) });
     const undone = await reverse(made.json.id);
     expect(undone.json).toMatchObject({
       kind: 'reversal',
@@ -380,12 +380,12 @@ describe('refunds and reversals', () => {
 
   it('are listed for operators with the reason that was given', async () => {
     await grant({ amountNanoUsd: '1000000000', reason: 'listed reason' });
-    await charge(fixture, ours.organisation.id, { amount: usd(1) });
-    const path = `/v2/admin/transfers?organisationId=${ours.organisation.id}`;
+    await charge(fixture, tenant.organisation.id, { amount: usd(1) });
+    const path = `/v2/admin/transfers?organisationId=${tenant.organisation.id}`;
     const { json } = await get(path, operator.owner.key);
     expect(json.items).toMatchObject([
       { kind: 'charge', reason: null },
-      { kind: 'grant', reason: 'listed reason', organisationId: ours.organisation.id },
+      { kind: 'grant', reason: 'listed reason', organisationId: tenant.organisation.id },
     ]);
     expect((await get(path)).json.reason).toBe('INSUFFICIENT_SCOPE');
   });
@@ -395,7 +395,7 @@ describe('overdraft and freeze', () => {
   const overdraft = (maxOverdraftNanoUsd: string) =>
     send(
       'PUT',
-      `/v2/admin/organisations/${ours.organisation.id}/overdraft`,
+      `/v2/admin/organisations/${tenant.organisation.id}/overdraft`,
       { maxOverdraftNanoUsd, reason: 'by contract' },
       operator.owner.key,
     );
@@ -406,7 +406,7 @@ describe('overdraft and freeze', () => {
       maxOverdraftNanoUsd: '5009999999',
       availableNanoUsd: '5009999999',
     });
-    await charge(fixture, ours.organisation.id, { amount: usd(4) });
+    await charge(fixture, tenant.organisation.id, { amount: usd(4) });
     expect((await get('/v2/customer/balance')).json).toMatchObject({
       balanceCents: -400,
       maxOverdraftCents: 500,
@@ -417,28 +417,28 @@ describe('overdraft and freeze', () => {
   });
 
   it('are lifted by the operator, and twice is once', async () => {
-    await credit(fixture, ours.organisation.id, { amount: usd(1) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(1) });
     await query(
       `update ledger_accounts set frozen_at = now()
        where kind = 'credit' and org_id = (select id from organisations where slug = $1)`,
-      [ours.organisation.slug],
+      [tenant.organisation.slug],
     );
-    const unfreeze = () => adminPost(`organisations/${ours.organisation.id}/unfreeze`, {});
+    const unfreeze = () => adminPost(`organisations/${tenant.organisation.id}/unfreeze`, {});
     expect((await unfreeze()).json.frozen).toBe(false);
     expect((await unfreeze()).json.frozen).toBe(false);
     const audit = await query(
       `select count(*)::int as count from audit_log a join organisations o on o.id = a.org_id
        where o.slug = $1 and action = 'money.unfrozen'`,
-      [ours.organisation.slug],
+      [tenant.organisation.slug],
     );
     expect(audit).toEqual([{ count: 1 }]);
   });
 });
 
 it('purchases are payments and grants with their source, newest first', async () => {
-  await credit(fixture, ours.organisation.id, { amount: usd(12.349) });
+  await credit(fixture, tenant.organisation.id, { amount: usd(12.349) });
   await grant({ amountNanoUsd: '1000000000', reason: 'welcome' });
-  await charge(fixture, ours.organisation.id, { amount: usd(1) });
+  await charge(fixture, tenant.organisation.id, { amount: usd(1) });
   const { json } = await get('/v1/billing/purchase_history');
   expect(json.purchase_history).toMatchObject([
     { amount: 100, amount_nano_usd: '1000000000', source: 'grant' },
@@ -454,10 +454,10 @@ describe('the ledger of one cause', () => {
   };
 
   it('is of this cause alone, whatever characters its id holds', async () => {
-    await credit(fixture, ours.organisation.id, { amount: usd(10) });
+    await credit(fixture, tenant.organisation.id, { amount: usd(10) });
     const ids = ['a', 'a:b', 'a%', 'a_', '%', 'A'];
     for (const id of ids) {
-      await charge(fixture, ours.organisation.id, { amount: usd(1), cause: { kind: 'rental', id } });
+      await charge(fixture, tenant.organisation.id, { amount: usd(1), cause: { kind: 'rental', id } });
     }
     for (const id of ids) {
       expect(await idsOf(`causeKind=rental&causeId=${encodeURIComponent(id)}`)).toEqual([id]);
@@ -471,7 +471,7 @@ describe('the ledger of one cause', () => {
 
 describe('amounts beyond all measure', () => {
   it('are refused before they can fill an account', async () => {
-    const of = `organisations/${ours.organisation.id}`;
+    const of = `organisations/${tenant.organisation.id}`;
     const tooMuch = ['10000000000000001', '999999999999999999'];
     const refusals = [
       ...(await Promise.all(tooMuch.map((amountNanoUsd) => adminPost(`${of}/grants`, { amountNanoUsd })))),

@@ -18,8 +18,8 @@ export interface Browser {
   readonly lastSet: readonly string[];
 }
 
-export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, string> = new Map()): Browser {
-  const cookies = new Map(kept);
+export function openBrowser(fixture: ApiFixture, saved: ReadonlyMap<string, string> = new Map()): Browser {
+  const cookies = new Map(saved);
   const address = newAddress();
   let lastSet: readonly string[] = [];
 
@@ -70,25 +70,25 @@ function storeCookie(cookies: Map<string, string>, line: string): void {
 export async function findEmail(fixture: ApiFixture, email: string, subject: RegExp): Promise<string> {
   let body = '';
   await eventually({ what: `a letter to ${email} about ${String(subject)}` }, async () => {
-    const letter = fixture.smtp?.letters.findLast(
+    const message = fixture.smtp?.emails.findLast(
       ({ to, headers }) => to.includes(email) && subject.test(headers['subject'] ?? ''),
     );
-    body = letter?.body ?? '';
-    return letter !== undefined;
+    body = message?.body ?? '';
+    return message !== undefined;
   });
   return body;
 }
 
 /** The path that a letter asks its reader to open. */
-export function linkPathIn(letter: string): string {
-  const [link = ''] = /https:\/\/cloud\.example\.com\/[^\s"<]+/.exec(letter) ?? [];
+export function linkPathIn(email: string): string {
+  const [link = ''] = /https:\/\/cloud\.example\.com\/[^\s"<]+/.exec(email) ?? [];
   return link.replaceAll('&amp;', '&').slice(fixturePublicUrl.length);
 }
 
 /** What an authenticator app shows, by RFC 6238. */
 export function totpAt(secret: string, nowMs: number): string {
   const bits = [...secret.replaceAll('=', '')]
-    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
+    .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
     .join('');
   const bytes = bits.match(/.{8}/g) ?? [];
   const key = Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));

@@ -71,9 +71,9 @@ describe('a budget', () => {
     });
     for (const dollars of [1.6, 0.8, 1]) await spend(dollars);
     expect(await list()).toMatchObject([{ id: made.json.id, spentNanoUsd: '3400000000' }]);
-    const told = (await eventsOf('budget.threshold', made.json.id)).map((data) => data['thresholdPercent']);
-    expect(new Set(told)).toEqual(new Set([50, 75, 100]));
-    expect(told).toHaveLength(3);
+    const levels = (await eventsOf('budget.threshold', made.json.id)).map((data) => data['thresholdPercent']);
+    expect(new Set(levels)).toEqual(new Set([50, 75, 100]));
+    expect(levels).toHaveLength(3);
     expect(await eventsOf('budget.exceeded', made.json.id)).toHaveLength(1);
   });
 
@@ -120,12 +120,12 @@ describe('a budget', () => {
       expect(outsider.status).toBe(404);
       expect(withoutRequestId(outsider.text)).toBe(withoutRequestId(absent.text));
     }
-    const [ofOutsider, ofNobody] = [
+    const [ofOutsider, anonymous] = [
       await create({ keyId: theirs.owner.keyId }),
       await create({ keyId: testIds.next('key') }),
     ];
     expect(ofOutsider.status).toBe(404);
-    expect(withoutRequestId(ofOutsider.text)).toBe(withoutRequestId(ofNobody.text));
+    expect(withoutRequestId(ofOutsider.text)).toBe(withoutRequestId(anonymous.text));
     expect((await list(theirs.owner.key)).map((item: { name: string }) => item.name)).toContain('team');
   });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
   fixture.call({
     method,
     path: `/v2/admin${path}`,
@@ -28,7 +28,7 @@ const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: u
 const newName = (): string => `maker/${uniqueId()}`;
 
 async function newModel(fields: object = {}): Promise<string> {
-  const response = await ask('POST', '/models', {
+  const response = await send('POST', '/models', {
     name: newName(),
     modality: 'chat',
     ownedBy: 'maker',
@@ -39,11 +39,11 @@ async function newModel(fields: object = {}): Promise<string> {
 }
 
 const changeModel = (name: string, change: object) =>
-  ask('PATCH', `/models/${encodeURIComponent(name)}`, { reason: 'as decided', ...change });
+  send('PATCH', `/models/${encodeURIComponent(name)}`, { reason: 'as decided', ...change });
 
 async function newDeployment(model: string, fields: object = {}) {
   const place = { engine: 'vllm', address: 'http://10.0.0.1:8000', region: 'us-central-1' };
-  const response = await ask('POST', '/deployments', { model, ...place, ...fields });
+  const response = await send('POST', '/deployments', { model, ...place, ...fields });
   expect(response.status, response.text).toBe(201);
   return response.json as { readonly id: string; readonly [field: string]: unknown };
 }
@@ -56,7 +56,7 @@ describe('a model', () => {
       ...{ name, mode: 'live', contextLength: 8_192, maxOutputTokens: 512, enabled: true },
       ...{ aliases: [], fallbacks: [], visibleTo: [acme.organisation.id], inputModalities: ['text'] },
     });
-    const { json } = await ask('GET', '/models?limit=200');
+    const { json } = await send('GET', '/models?limit=200');
     const names = (json.items as { name: string }[]).map((model) => model.name);
     expect(names).toContain(name);
     expect(names).toEqual(names.toSorted());
@@ -66,9 +66,9 @@ describe('a model', () => {
     const alias = newName();
     const name = await newModel({ aliases: [alias] });
     for (const taken of [name, alias]) {
-      const again = await ask('POST', '/models', { name: taken, modality: 'chat', ownedBy: 'maker' });
+      const again = await send('POST', '/models', { name: taken, modality: 'chat', ownedBy: 'maker' });
       expect([again.status, again.json.reason]).toEqual([409, 'MODEL_NAME_TAKEN']);
-      const other = await ask('POST', '/models', {
+      const other = await send('POST', '/models', {
         ...{ name: newName(), modality: 'chat', ownedBy: 'maker', aliases: [taken] },
       });
       expect([other.status, other.json.reason]).toEqual([409, 'MODEL_NAME_TAKEN']);
@@ -81,7 +81,7 @@ describe('a model', () => {
     const alias = newName();
     const responses = await Promise.all(
       Array.from({ length: 6 }, () =>
-        ask('POST', '/models', { name: newName(), modality: 'chat', ownedBy: 'maker', aliases: [alias] }),
+        send('POST', '/models', { name: newName(), modality: 'chat', ownedBy: 'maker', aliases: [alias] }),
       ),
     );
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -124,16 +124,16 @@ describe('a deployment', () => {
     async (address) => {
       const model = await newModel();
       const place = { model, engine: 'vllm', region: 'us-central-1', address };
-      expect((await ask('POST', '/deployments', place)).json.reason).toBe('VALIDATION_FAILED');
+      expect((await send('POST', '/deployments', place)).json.reason).toBe('VALIDATION_FAILED');
     },
   );
 
   it('keeps the key of its engine to itself: no answer, audit line, row or log shows it', async () => {
     const secret = `sk-${uniqueId()}${uniqueId()}`;
     const { id } = await newDeployment(await newModel(), { apiKey: secret });
-    const changed = await ask('PATCH', `/deployments/${id}`, { apiKey: `${secret}-2`, weight: 3 });
+    const changed = await send('PATCH', `/deployments/${id}`, { apiKey: `${secret}-2`, weight: 3 });
     expect(changed.json).toMatchObject({ hasApiKey: true, weight: 3 });
-    const listed = await ask('GET', '/deployments?limit=200');
+    const listed = await send('GET', '/deployments?limit=200');
     const audit = await fixture.db.kysely.selectFrom('audit_log').selectAll().execute();
     const rows = await fixture.db.kysely.selectFrom('inference_deployments').selectAll().execute();
     const everything = JSON.stringify([changed.json, listed.json, audit, rows], (_, value: unknown) =>
@@ -142,24 +142,24 @@ describe('a deployment', () => {
     expect(everything).toContain(id);
     expect(everything.includes(secret)).toBe(false);
     expect(fixture.logs().includes(secret)).toBe(false);
-    expect((await ask('PATCH', `/deployments/${id}`, { apiKey: null })).json.hasApiKey).toBe(false);
+    expect((await send('PATCH', `/deployments/${id}`, { apiKey: null })).json.hasApiKey).toBe(false);
   });
 
   it('is listed by model, changed in parts and forgotten', async () => {
     const model = await newModel();
     const [first, second] = [await newDeployment(model), await newDeployment(model)];
-    const changed = await ask('PATCH', `/deployments/${first.id}`, { enabled: false });
+    const changed = await send('PATCH', `/deployments/${first.id}`, { enabled: false });
     expect(changed.json).toMatchObject({ enabled: false, weight: 100, address: 'http://10.0.0.1:8000' });
-    expect((await ask('DELETE', `/deployments/${first.id}`)).status).toBe(204);
-    expect((await ask('DELETE', `/deployments/${first.id}`)).json.reason).toBe('DEPLOYMENT_NOT_FOUND');
-    const listed = await ask('GET', `/deployments?model=${encodeURIComponent(model)}`);
+    expect((await send('DELETE', `/deployments/${first.id}`)).status).toBe(204);
+    expect((await send('DELETE', `/deployments/${first.id}`)).json.reason).toBe('DEPLOYMENT_NOT_FOUND');
+    const listed = await send('GET', `/deployments?model=${encodeURIComponent(model)}`);
     expect((listed.json.items as { id: string }[]).map(({ id }) => id)).toEqual([second.id]);
   });
 });
 
 describe('the reason of an act', () => {
   const reasonsOf = async (id: string): Promise<readonly string[]> => {
-    const { json } = await ask('GET', `/audit-log?resourceId=${encodeURIComponent(id)}`);
+    const { json } = await send('GET', `/audit-log?resourceId=${encodeURIComponent(id)}`);
     return json.items.map(({ action, reason }: { action: string; reason: string }) => `${action}: ${reason}`);
   };
 
@@ -168,8 +168,8 @@ describe('the reason of an act', () => {
     expect(await reasonsOf(name)).toEqual(['model.created: asked for by many']);
     const { id, reason } = await newDeployment(name, { reason: 'first engine' });
     expect(reason).toBeUndefined();
-    await ask('PATCH', `/deployments/${id}`, { weight: 5, reason: 'half of it is slow' });
-    await ask('DELETE', `/deployments/${id}?reason=${encodeURIComponent('taken apart')}`);
+    await send('PATCH', `/deployments/${id}`, { weight: 5, reason: 'half of it is slow' });
+    await send('DELETE', `/deployments/${id}?reason=${encodeURIComponent('taken apart')}`);
     expect(await reasonsOf(id)).toEqual([
       'deployment.deleted: taken apart',
       'deployment.changed: half of it is slow',
@@ -178,14 +178,14 @@ describe('the reason of an act', () => {
   });
 
   it('is kept with reserved terms and withdrawn discounts', async () => {
-    const term = await ask('POST', '/reserve-options', {
+    const term = await send('POST', '/reserve-options', {
       ...{ machineType: 'virtual-machine', gpuType: 'h100', region: null, termPeriodDays: 30 },
       ...{ discountPercentage: 10, earlyTerminationRefundPercentage: 0, reason: 'autumn' },
     });
     expect(await reasonsOf(term.json.id)).toEqual(['reserve_option.created: autumn']);
     const path = `/organisations/${acme.organisation.id}/entitlements`;
-    const { json } = await ask('POST', path, { maxDiscountPercentage: 5, reason: 'contract 17' });
-    await ask('DELETE', `${path}/${json.id}?reason=${encodeURIComponent('contract ended')}`);
+    const { json } = await send('POST', path, { maxDiscountPercentage: 5, reason: 'contract 17' });
+    await send('DELETE', `${path}/${json.id}?reason=${encodeURIComponent('contract ended')}`);
     expect(await reasonsOf(json.id)).toEqual([
       'entitlement.revoked: contract ended',
       'entitlement.created: contract 17',

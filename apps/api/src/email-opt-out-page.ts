@@ -29,23 +29,21 @@ export function serveEmailOptOut(
   { db, signIn }: { readonly db: Db; readonly signIn: SignIn },
 ): void {
   const onRequest = server.admitAnonymous;
-  const provenMailbox = (request: FastifyRequest): string => {
-    const { mailbox, proof } = request.query as Record<string, unknown>;
+  const verifiedEmail = (request: FastifyRequest): string => {
+    const { mailbox: email, proof } = request.query as Record<string, unknown>;
     const isProven =
-      typeof mailbox === 'string' &&
-      typeof proof === 'string' &&
-      signIn.mailRefusals.isProofOf(mailbox, proof);
+      typeof email === 'string' && typeof proof === 'string' && signIn.mailRefusals.isProofOf(email, proof);
     if (!isProven) throw new Fault('ROUTE_NOT_FOUND');
-    return mailbox;
+    return email;
   };
   void server.fastify.register(async (scope) => {
     ignoreBodies(server, scope);
     scope.get(path, { onRequest }, async (request, reply) => {
-      const email = provenMailbox(request);
+      const email = verifiedEmail(request);
       return renderPage(reply, { email, link: request.url, isRefused: await isUnsubscribed(db, email) });
     });
     scope.post(path, { onRequest }, async (request, reply) => {
-      const email = provenMailbox(request);
+      const email = verifiedEmail(request);
       const isRefused = (request.query as Record<string, unknown>)['allow'] === undefined;
       await db.transaction({ name: 'refuse invitation mail', isolation }, (tx) =>
         isRefused ? unsubscribe(tx, email) : resubscribe(tx, email),

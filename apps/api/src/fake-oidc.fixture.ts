@@ -61,8 +61,8 @@ export async function startFakeOidcProvider(clientId: string): Promise<FakeOidcP
     },
   };
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    const answer = responses[(request.url ?? '').split('?', 1)[0] ?? ''];
-    void Promise.resolve(answer?.(request) ?? null).then((json) => {
+    const respond = responses[(request.url ?? '').split('?', 1)[0] ?? ''];
+    void Promise.resolve(respond?.(request) ?? null).then((json) => {
       response.writeHead(json === null ? 400 : 200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(json ?? { error: 'invalid_grant' }));
     });

@@ -46,7 +46,7 @@ const nodeAt = (index: number): NodeId => {
   if (id === undefined) throw new Error('no such node');
   return id;
 };
-const act = (id: string, what: string, body: object = { reason: 'because' }) =>
+const post = (id: string, what: string, body: object = { reason: 'because' }) =>
   call('POST', `nodes/${id}/${what}`, body);
 const later = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
 const newWindow = (fields: object = {}) => ({
@@ -147,8 +147,8 @@ describe('clusters', () => {
     expect(made.json).toMatchObject({ ...body, status: 'connecting', origin: 'operator', nodeCount: 0 });
     const again = await call('POST', 'clusters', body, headers);
     expect([again.status, again.json.id]).toEqual([201, made.json.id]);
-    const twin = await call('POST', 'clusters', body);
-    expect([twin.status, twin.json.reason]).toEqual([409, 'CLUSTER_EXISTS']);
+    const duplicate = await call('POST', 'clusters', body);
+    expect([duplicate.status, duplicate.json.reason]).toEqual([409, 'CLUSTER_EXISTS']);
     expect((await call('DELETE', `clusters/${made.json.id}?reason=wrong+name`)).status).toBe(204);
     expect((await call('DELETE', `clusters/${made.json.id}`)).status).toBe(204);
     expect((await call('POST', 'clusters', body)).status).toBe(201);
@@ -191,8 +191,8 @@ describe('clusters', () => {
 
     const empty = await insertFleet(fixture.db, { nodes: 3, region });
     expect((await call('DELETE', `clusters/${empty.clusterId}`)).status).toBe(204);
-    const gone = await call('GET', `nodes?clusterId=${empty.clusterId}&status=node_removed`);
-    expect(gone.json.items).toHaveLength(3);
+    const removed = await call('GET', `nodes?clusterId=${empty.clusterId}&status=node_removed`);
+    expect(removed.json.items).toHaveLength(3);
     expect((await call('GET', `nodes?clusterId=${empty.clusterId}`)).json.items).toEqual([]);
     const listed = await call('GET', `clusters?status=removed&providerId=${provider}`);
     expect(listed.json.items.map((each: { id: string }) => each.id)).toContain(empty.clusterId);
@@ -232,7 +232,7 @@ describe('nodes', () => {
     const id = nodeAt(0);
     await rent(id);
     const deadlineAt = later(1);
-    const drained = await act(id, 'drain', { reason: 'old fans', deadlineAt });
+    const drained = await post(id, 'drain', { reason: 'old fans', deadlineAt });
     expect(drained.json).toMatchObject({
       status: 'node_draining',
       statusReason: 'old fans',
@@ -246,10 +246,10 @@ describe('nodes', () => {
     const idle = nodeAt(1);
     const early = await call('DELETE', `nodes/${idle}`);
     expect([early.status, early.json.reason]).toEqual([409, 'INVALID_STATE_TRANSITION']);
-    await act(idle, 'drain', { reason: 'old fans' });
+    await post(idle, 'drain', { reason: 'old fans' });
     expect((await call('DELETE', `nodes/${idle}?reason=sold`)).status).toBe(204);
     expect((await call('DELETE', `nodes/${idle}`)).status).toBe(204);
-    const late = await act(idle, 'resume');
+    const late = await post(idle, 'resume');
     expect([late.status, late.json.reason]).toEqual([404, 'NODE_NOT_FOUND']);
     expect((await auditOf(idle)).map(([action, reason]) => [action, reason])).toContainEqual([
       'node.removed',
@@ -262,15 +262,15 @@ describe('nodes', () => {
     const headers = { 'idempotency-key': uniqueId() };
     const body = { reason: 'old fans' };
     await call('POST', `nodes/${id}/drain`, body, headers);
-    await act(id, 'resume');
+    await post(id, 'resume');
     const replayed = await call('POST', `nodes/${id}/drain`, body, headers);
     expect(replayed.json.status).toBe('node_draining');
     expect((await call('GET', `nodes/${id}`)).json.status).toBe('node_ready');
-    await act(id, 'drain', body);
+    await post(id, 'drain', body);
     const deadlineAt = later(3);
-    const again = await act(id, 'drain', { ...body, deadlineAt });
+    const again = await post(id, 'drain', { ...body, deadlineAt });
     expect(again.json).toMatchObject({ status: 'node_draining', drainDeadlineAt: deadlineAt });
-    const past = await act(id, 'drain', { ...body, deadlineAt: later(-1) });
+    const past = await post(id, 'drain', { ...body, deadlineAt: later(-1) });
     expect([past.status, past.json.issues[0].path]).toEqual([400, ['deadlineAt']]);
   });
 
@@ -283,10 +283,10 @@ describe('nodes', () => {
       await drain('old fans', headers),
       await drain('old fans', headers),
       await drain('also a bad cable'),
-      await act(id, 'resume', { reason: 'mended' }),
+      await post(id, 'resume', { reason: 'mended' }),
       await call('DELETE', `nodes/${id}?reason=too+early`),
-      await act(id, 'drain', { reason: 'no' }),
-      await act(id, 'quarantine', { reason: 'smells' }),
+      await post(id, 'drain', { reason: 'no' }),
+      await post(id, 'quarantine', { reason: 'smells' }),
     ];
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 409, 400, 200]);
     const by = operator.owner.userId;
@@ -300,8 +300,8 @@ describe('nodes', () => {
 
   it('tell what happened to them, newest first', async () => {
     const id = nodeAt(0);
-    await act(id, 'quarantine', { reason: 'smells' });
-    await act(id, 'resume', { reason: 'cleaned' });
+    await post(id, 'quarantine', { reason: 'smells' });
+    await post(id, 'resume', { reason: 'cleaned' });
     const first = await call('GET', `nodes/${id}/transitions?limit=2`);
     expect(first.json.items).toMatchObject([
       { seq: 3, from: 'node_quarantined', to: 'node_ready', reason: 'cleaned' },
@@ -323,11 +323,11 @@ describe('nodes', () => {
     expect(stateOf(await mark(false))).toBe('missing');
     expect(stateOf(await mark(false))).toBe('missing');
     expect((await auditOf(gpu.id)).map(([action]) => action)).toEqual(['gpu.put_back', 'gpu.taken_out']);
-    const elsewhere = await call('PATCH', `nodes/${nodeAt(1)}/gpus/${gpu.id}`, {
+    const wrongNode = await call('PATCH', `nodes/${nodeAt(1)}/gpus/${gpu.id}`, {
       faulty: true,
       reason: 'odd',
     });
-    expect([elsewhere.status, elsewhere.json.reason]).toEqual([404, 'GPU_NOT_FOUND']);
+    expect([wrongNode.status, wrongNode.json.reason]).toEqual([404, 'GPU_NOT_FOUND']);
   });
 });
 

@@ -20,12 +20,12 @@ const look = async (): Promise<void> => {
   while ((await fixture.api.listing.step()) === 'busy');
 };
 
-async function ask(body: unknown, headers: Readonly<Record<string, string>> = {}) {
+async function send(body: unknown, headers: Readonly<Record<string, string>> = {}) {
   return fixture.call({ method: 'POST', path, body, headers });
 }
 
 /** As bytes: the answer may be compressed. */
-async function askPacked(body: unknown, headers: Readonly<Record<string, string>> = {}) {
+async function sendRaw(body: unknown, headers: Readonly<Record<string, string>> = {}) {
   const response = await fixture.api.server.fastify.inject({
     method: 'POST',
     url: path,
@@ -37,18 +37,18 @@ async function askPacked(body: unknown, headers: Readonly<Record<string, string>
 
 describe('POST /v1/marketplace', () => {
   it('asks to come back while machines are still being read, instead of showing none', async () => {
-    const response = await ask({});
+    const response = await send({});
     expect([response.status, response.json.reason]).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(response.headers['retry-after']).toBeDefined();
     await look();
-    expect((await ask({})).status).toBe(200);
+    expect((await send({})).status).toBe(200);
   });
 
   it('answers everyone, whole or filtered, without a statement to the database', async () => {
     await look();
     const bodies = [{}, { filters: { region: 'us-east' }, sort: [{ field: 'max_price' }], limit: 1 }];
     const statements = await recordStatements(async () => {
-      for (const body of bodies) expect((await ask(body)).status).toBe(200);
+      for (const body of bodies) expect((await send(body)).status).toBe(200);
     });
     expect(statements).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe('POST /v1/marketplace', () => {
   it('sends the same machines compressed and plain, in a length that it names', async () => {
     await look();
     for (const body of [{}, { filters: { gpu_model: 'h100' } }, { limit: 2 }]) {
-      const [plain, packed] = [await ask(body), await askPacked(body)];
+      const [plain, packed] = [await send(body), await sendRaw(body)];
       expect(packed.headers['content-encoding']).toBe('gzip');
       expect(Number(packed.headers['content-length'])).toBe(packed.bytes.length);
       expect(gunzipSync(packed.bytes).toString()).toBe(plain.text);
@@ -68,9 +68,9 @@ describe('POST /v1/marketplace', () => {
   it('answers 304 to whoever has it already, until a machine changes', async () => {
     await look();
     for (const body of [{}, { filters: { region: 'us-east' } }]) {
-      const first = await askPacked(body);
+      const first = await sendRaw(body);
       const etag = String(first.headers.etag);
-      const again = await askPacked(body, { 'if-none-match': etag });
+      const again = await sendRaw(body, { 'if-none-match': etag });
       expect([again.status, again.bytes.length, again.headers['content-encoding']]).toEqual([
         304,
         0,
@@ -80,7 +80,7 @@ describe('POST /v1/marketplace', () => {
       const { orgId } = await createTenant(fixture.db);
       await insertSupplierMachine(fixture.db, { orgId, region: 'us-west' });
       await look();
-      const changed = await askPacked(body, { 'if-none-match': etag });
+      const changed = await sendRaw(body, { 'if-none-match': etag });
       expect(changed.status).toBe(200);
       expect(changed.headers.etag).not.toBe(etag);
     }
@@ -89,7 +89,7 @@ describe('POST /v1/marketplace', () => {
   it('says how old it is, and names filters that mean nothing', async () => {
     const startedMs = systemClock.monotonicMs();
     await look();
-    const response = await ask({ filters: { region: 'eu-1', colour: 'blue', 'x y': 1 } });
+    const response = await send({ filters: { region: 'eu-1', colour: 'blue', 'x y': 1 } });
     const sinceMs = systemClock.monotonicMs() - startedMs;
     expect(Number(response.headers['x-listing-age-ms'])).toBeGreaterThanOrEqual(0);
     expect(Number(response.headers['x-listing-age-ms'])).toBeLessThanOrEqual(Math.ceil(sinceMs));
@@ -99,12 +99,12 @@ describe('POST /v1/marketplace', () => {
 
   it('leads through all machines by cursors, and refuses one that is none in plain words', async () => {
     await look();
-    const all = (await ask({})).json.instances;
-    const first = (await ask({ limit: 2 })).json;
-    const rest = (await ask({ limit: 1000, cursor: first.next_cursor })).json;
+    const all = (await send({})).json.instances;
+    const first = (await send({ limit: 2 })).json;
+    const rest = (await send({ limit: 1000, cursor: first.next_cursor })).json;
     expect([...first.instances, ...rest.instances]).toEqual(all);
     expect(rest.next_cursor).toBeNull();
-    const refused = await askPacked({ limit: 2, cursor: 'nonsense' });
+    const refused = await sendRaw({ limit: 2, cursor: 'nonsense' });
     expect([refused.status, refused.headers['content-encoding']]).toEqual([400, undefined]);
     expect(JSON.parse(refused.bytes.toString()).reason).toBe('INVALID_CURSOR');
   });

@@ -80,12 +80,12 @@ describe('people', () => {
         expiresAt: made.json.expiresAt,
       },
     ]);
-    const letters = await query('select data from notices where type = $1 and data->>$2 = $3', [
+    const notices = await query('select data from notices where type = $1 and data->>$2 = $3', [
       'member.invited',
       'invitationId',
       made.json.id,
     ]);
-    expect(letters[0].data.link).toBe('https://console.example.com/invitations');
+    expect(notices[0].data.link).toBe('https://console.example.com/invitations');
     const accept = () => as(session, 'POST', `/v2/me/invitations/${made.json.id}/accept`);
     const responses = await Promise.all([accept(), accept()]);
     expect(responses.map(({ status, json }) => [status, json.role])).toEqual([
@@ -148,7 +148,7 @@ describe('an organisation', () => {
 });
 
 describe('mail about invitations', () => {
-  const lettersTo = (email: string) =>
+  const emailsTo = (email: string) =>
     query('select data, state from notice_mails mail join notices on id = notice_id where email = $1', [
       email,
     ]);
@@ -170,25 +170,25 @@ describe('mail about invitations', () => {
   it('is refused for good by the link in it, without an account, and only by that', async () => {
     const email = `stranger-${uniqueId()}@example.com`;
     expect((await invite(email)).status).toBe(201);
-    const [first] = await lettersTo(email);
+    const [first] = await emailsTo(email);
     const link = first.data.refuseLink as string;
     expect(new URL(link).origin).toBe('https://cloud.example.com');
     const shown = await open('GET', link);
     expect([shown.status, shown.text.includes('Stop mail')]).toEqual([200, true]);
-    expect(await lettersTo(email)).toMatchObject([{ state: 'waiting' }]);
+    expect(await emailsTo(email)).toMatchObject([{ state: 'waiting' }]);
     const foreign = new URL(link);
     foreign.searchParams.set('mailbox', `other-${email}`);
     expect((await open('POST', foreign.href)).status).toBe(404);
     for (let time = 0; time < 2; time += 1) expect((await open('POST', link)).status).toBe(200);
-    expect(await lettersTo(email)).toMatchObject([{ state: 'skipped' }]);
+    expect(await emailsTo(email)).toMatchObject([{ state: 'skipped' }]);
     const other = await seedOrganisation(fixture.db);
     const path = `/v2/organisations/${other.organisation.id}/invitations`;
     const body = { email, role: 'member' };
     const again = await fixture.call({ method: 'POST', path, key: other.owner.key, body });
     expect(again.status).toBe(201);
-    expect(await lettersTo(email)).toHaveLength(1);
+    expect(await emailsTo(email)).toHaveLength(1);
     expect((await open('POST', `${link}&allow=1`)).text).toContain('Stop mail');
     expect((await invite(email)).status).toBe(201);
-    expect(await lettersTo(email)).toHaveLength(2);
+    expect(await emailsTo(email)).toHaveLength(2);
   });
 });

@@ -269,8 +269,8 @@ describe('documents and health', () => {
   });
 
   it('explain every error without a key, where docUrl points', async () => {
-    const refusal = await fixture.call({ method: 'GET', path: '/v2/me' });
-    const path = String(refusal.json.docUrl);
+    const response = await fixture.call({ method: 'GET', path: '/v2/me' });
+    const path = String(response.json.docUrl);
     const open = { method: 'GET', url: path.slice(0, path.indexOf('#')) } as const;
     const { fastify } = fixture.api.server;
     const plain = await fastify.inject(open);

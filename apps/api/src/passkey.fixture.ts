@@ -8,7 +8,7 @@ export interface Passkey {
   /** What it answers when somebody signs in with it. */
   authenticate(options: { readonly challenge: string }, origin?: string): object;
   /** From now on it works for whoever holds it. */
-  stopAsking(): void;
+  disableUserVerification(): void;
 }
 
 const rpIdHash = createHash('sha256').update(new URL(fixturePublicUrl).hostname).digest();
@@ -16,9 +16,9 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const WITH_CREDENTIAL = 0x40;
 
-/** `asksWho: false` is a key that works for whoever holds it: it asks for no PIN, finger or face. */
-export function createPasskey({ asksWho = true } = {}): Passkey {
-  let userFlags = USER_PRESENT | (asksWho ? USER_VERIFIED : 0);
+/** `verifiesUser: false` is a key that works for whoever holds it: it asks for no PIN, finger or face. */
+export function createPasskey({ verifiesUser = true } = {}): Passkey {
+  let userFlags = USER_PRESENT | (verifiesUser ? USER_VERIFIED : 0);
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const credentialId = randomBytes(32);
   const id = credentialId.toString('base64url');
@@ -32,7 +32,7 @@ export function createPasskey({ asksWho = true } = {}): Passkey {
   };
   const clientData = (type: string, challenge: string, origin: string) =>
     Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }));
-  const answer = (response: object) => ({
+  const credentialOf = (response: object) => ({
     id,
     rawId: id,
     type: 'public-key',
@@ -59,7 +59,7 @@ export function createPasskey({ asksWho = true } = {}): Passkey {
         ['attStmt', cborMap([])],
         ['authData', authData(userFlags | WITH_CREDENTIAL, credential)],
       ]);
-      return answer({
+      return credentialOf({
         clientDataJSON: clientData('webauthn.create', challenge, origin).toString('base64url'),
         attestationObject: attestation.encoded.toString('base64url'),
         transports: ['internal'],
@@ -69,13 +69,13 @@ export function createPasskey({ asksWho = true } = {}): Passkey {
       const data = clientData('webauthn.get', challenge, origin);
       const authenticatorData = authData(userFlags);
       const signed = Buffer.concat([authenticatorData, createHash('sha256').update(data).digest()]);
-      return answer({
+      return credentialOf({
         clientDataJSON: data.toString('base64url'),
         authenticatorData: authenticatorData.toString('base64url'),
         signature: createSign('SHA256').update(signed).sign(privateKey).toString('base64url'),
       });
     },
-    stopAsking: () => {
+    disableUserVerification: () => {
       userFlags = USER_PRESENT;
     },
   };
@@ -90,8 +90,8 @@ type Value = number | string | Uint8Array | Encoded;
 
 /** The little of CBOR that is needed. */
 function cborMap(entries: readonly (readonly [number | string, Value])[]): Encoded {
-  const parts = entries.flatMap(([key, value]) => [cbor(key), cbor(value)]);
-  return { encoded: Buffer.concat([head(5, entries.length), ...parts]) };
+  const items = entries.flatMap(([key, value]) => [cbor(key), cbor(value)]);
+  return { encoded: Buffer.concat([head(5, entries.length), ...items]) };
 }
 
 function cbor(value: Value): Buffer {

@@ -82,7 +82,7 @@ function processAt(url: string): TestProcess {
   return running;
 }
 
-interface Answer {
+interface HttpReply {
   readonly status: number;
   readonly replayed: boolean;
   readonly json: Record<string, unknown>;
@@ -94,7 +94,7 @@ async function call(
   path: string,
   key: string,
   options: { body?: object; idempotencyKey?: string } = {},
-): Promise<Answer> {
+): Promise<HttpReply> {
   const response = await fetch(url + path, {
     method,
     headers: {
@@ -116,7 +116,7 @@ const createKey = (url: string, idempotencyKey: string, body: object = request) 
   call(url, 'POST', '/v2/api-keys', seeded.owner.key, { body, idempotencyKey });
 
 /** As a client does that is told to come again: a duplicate waits only two seconds for the first request. */
-function createKeyUntilAnswered(url: string, idempotencyKey: string, body: object): Promise<Answer> {
+function createKeyUntilAnswered(url: string, idempotencyKey: string, body: object): Promise<HttpReply> {
   return eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
     const response = await createKey(url, idempotencyKey, body);
     const isInProgress = response.status === 503 || response.json['reason'] === 'IDEMPOTENCY_IN_PROGRESS';
@@ -138,9 +138,9 @@ async function countKeysNamed(name: string): Promise<number> {
 async function lastAdmissionMs(url: string, key: string, stopwatch: Stopwatch): Promise<number> {
   let last = -1;
   await eventually({ what: `the key is refused at ${url}`, timeoutMs: 5_000, intervalMs: 5 }, async () => {
-    const askedMs = stopwatch.elapsedMs();
+    const sentMs = stopwatch.elapsedMs();
     const { status } = await call(url, 'GET', '/v2/me', key);
-    if (status === 200) last = await askedMs;
+    if (status === 200) last = await sentMs;
     return status === 401;
   });
   return last;
@@ -229,8 +229,8 @@ describe('one Idempotency-Key', () => {
     const name = `refused-${uniqueId()}`;
     const refused = await createKey(url, name, { ...request, name, scopes: ['admin:write'] });
     expect(refused.json['reason']).toBe('SCOPE_ESCALATION');
-    const asked = await call(url, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
-    expect(asked.json['reason']).toBe('OPERATION_NOT_FOUND');
+    const lookup = await call(url, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
+    expect(lookup.json['reason']).toBe('OPERATION_NOT_FOUND');
     const corrected = await createKey(url, name, { ...request, name });
     expect(corrected).toMatchObject({ status: 201, replayed: false });
     const other = await createKey(url, name, { ...request, name: `${name}-other` });

@@ -43,8 +43,8 @@ describe('the cost of requests', () => {
       insertRequest(fixture.db, { orgId: acme.organisation.id, cost: 9_007_199_254_740_991n }),
       insertRequest(fixture.db, { orgId: other.organisation.id }),
     ]);
-    const asked = [second, foreign, testIds.next('req'), 'nonsense', first.toLowerCase(), '', first, second];
-    expect(await costs(asked)).toEqual({
+    const ids = [second, foreign, testIds.next('req'), 'nonsense', first.toLowerCase(), '', first, second];
+    expect(await costs(ids)).toEqual({
       status: 200,
       requests: [
         { requestId: second, costNanoUsd: 9_007_199_254_740_991 },

@@ -27,7 +27,7 @@ const uuidOf = (userId: string) => {
   if (id === null) throw new TypeError(userId);
   return toUuid(id);
 };
-const seatsOf = (userId: string) =>
+const memberKeysOf = (userId: string) =>
   fixture.db.kysely
     .selectFrom('api_keys')
     .selectAll()
@@ -57,21 +57,26 @@ describe('a seat', () => {
       sessions.flatMap((session) => [get(session, '/v2/me'), get(session, '/v2/me')]),
     );
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(await seatsOf(userId)).toHaveLength(1);
+    expect(await memberKeysOf(userId)).toHaveLength(1);
     await Promise.all(sessions.map((session) => get(session, '/v2/me', acme.organisation.id, 'test')));
-    expect((await seatsOf(userId)).map(({ mode }) => mode).toSorted()).toEqual(['live', 'test']);
+    expect((await memberKeysOf(userId)).map(({ mode }) => mode).toSorted()).toEqual(['live', 'test']);
   });
 
   it('is one for each member and mode by the rule of the database, too', async () => {
     await get(owner, '/v2/me');
-    const [seat] = await seatsOf(acme.owner.userId);
-    if (seat === undefined) throw new Error('no seat');
+    const [memberKey] = await memberKeysOf(acme.owner.userId);
+    if (memberKey === undefined) throw new Error('no seat');
     const { publicId } = mintKey('live');
-    const twin = { ...seat, id: seat.id.replace(/.{4}$/, 'ffff'), public_id: publicId, limits: '{}' };
-    await expect(fixture.db.kysely.insertInto('api_keys').values(twin).execute()).rejects.toThrow(
+    const duplicate = {
+      ...memberKey,
+      id: memberKey.id.replace(/.{4}$/, 'ffff'),
+      public_id: publicId,
+      limits: '{}',
+    };
+    await expect(fixture.db.kysely.insertInto('api_keys').values(duplicate).execute()).rejects.toThrow(
       'api_keys_one_seat',
     );
-    const limited = { ...twin, revoked_at: new Date(), revoked_reason: 'revoked' as const };
+    const limited = { ...duplicate, revoked_at: new Date(), revoked_reason: 'revoked' as const };
     await expect(fixture.db.kysely.insertInto('api_keys').values(limited).execute()).rejects.toThrow(
       'api_keys_seats_are_plain',
     );
@@ -79,9 +84,9 @@ describe('a seat', () => {
 
   it('is no key: it is not listed, read, rotated, revoked, counted, put on a budget or told to gateways', async () => {
     await get(owner, '/v2/me');
-    const [seat] = await seatsOf(acme.owner.userId);
-    if (seat === undefined) throw new Error('no seat');
-    const keyId = fromUuid('key', seat.id);
+    const [memberKey] = await memberKeysOf(acme.owner.userId);
+    if (memberKey === undefined) throw new Error('no seat');
+    const keyId = fromUuid('key', memberKey.id);
     const listed = await get(owner, '/v2/api-keys');
     expect(listed.text).not.toContain(keyId);
     for (const [method, path] of [
@@ -95,23 +100,23 @@ describe('a seat', () => {
     const budget = { name: 'b', keyIds: [keyId], period: 'day', limitNanoUsd: '1000000000' };
     const refused = await send(owner, 'POST', '/v2/budgets', budget);
     expect(refused.status).toBeGreaterThanOrEqual(400);
-    const told = await fixture.db.kysely
+    const changes = await fixture.db.kysely
       .selectFrom('book_changes')
       .select('id')
-      .where('ref', '=', seat.public_id)
+      .where('ref', '=', memberKey.public_id)
       .execute();
-    expect(told).toEqual([]);
+    expect(changes).toEqual([]);
   });
 
   it('cannot be called with, whatever secret is tried', async () => {
     await get(owner, '/v2/me');
-    const [seat] = await seatsOf(acme.owner.userId);
+    const [memberKey] = await memberKeysOf(acme.owner.userId);
     // A secret whose hash would fit, were seats looked at as keys.
     const minted = mintKey('live');
     await fixture.db.kysely
       .updateTable('api_keys')
       .set({ public_id: minted.publicId, secret_sha256: minted.secretSha256 })
-      .where('id', '=', seat?.id ?? '')
+      .where('id', '=', memberKey?.id ?? '')
       .execute();
     const response = await fixture.call({ method: 'GET', path: '/v2/me', key: minted.text });
     expect([response.status, response.json.reason]).toEqual([401, 'INVALID_API_KEY']);
@@ -153,7 +158,7 @@ describe('within a second', () => {
     const path = `/v2/organisations/${acme.organisation.id}/members/${userId}`;
     expect((await send(owner, 'DELETE', path)).status).toBe(204);
     await within(async () => (await get(session, '/v2/me')).json.reason, 'NOT_A_MEMBER');
-    expect(await seatsOf(userId)).toMatchObject([{ revoked_reason: 'member_removed' }]);
+    expect(await memberKeysOf(userId)).toMatchObject([{ revoked_reason: 'member_removed' }]);
     await fixture.db.kysely
       .insertInto('members')
       .values({
@@ -164,8 +169,8 @@ describe('within a second', () => {
       })
       .execute();
     await within(async () => (await get(session, '/v2/me')).status, 200);
-    const seats = await seatsOf(userId);
-    expect(seats.map(({ revoked_at: at }) => at === null)).toEqual([false, true]);
+    const keys = await memberKeysOf(userId);
+    expect(keys.map(({ revoked_at: at }) => at === null)).toEqual([false, true]);
   });
 
   it('a role that was lost is lost, also without any message', async () => {
@@ -207,6 +212,6 @@ it('whoever is removed while they call for the first time leaves no seat behind'
       send(owner, 'DELETE', path),
       ...sessions.map((session) => get(session, '/v2/me', acme.organisation.id, 'test')),
     ]);
-    expect((await seatsOf(userId)).filter(({ revoked_at: at }) => at === null)).toEqual([]);
+    expect((await memberKeysOf(userId)).filter(({ revoked_at: at }) => at === null)).toEqual([]);
   }
 });

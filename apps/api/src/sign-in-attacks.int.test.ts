@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const outcome = ({ status, json }: CallResponse) => [status, json?.reason ?? json?.code];
-const newMailbox = () => `hostile-${uniqueId()}@example.com`;
+const makeEmail = () => `hostile-${uniqueId()}@example.com`;
 
 describe('a page of another site', () => {
   const crossSite = [
@@ -53,7 +53,7 @@ describe('a page of another site', () => {
       const { cookie = '' } = session.headers();
       for (const sent of [headers, { ...headers, cookie }]) {
         for (const path of ['/auth/sign-in/email', '/auth/sign-out', '/auth/sign-up/email']) {
-          const body = { name: 'Eve', email: newMailbox(), password: 'correct horse battery' };
+          const body = { name: 'Eve', email: makeEmail(), password: 'correct horse battery' };
           const response = await fixture.call({ method: 'POST', path, body, headers: sent });
           expect(outcome(response)).toEqual([403, 'CROSS_SITE_REQUEST']);
         }
@@ -76,7 +76,7 @@ describe('a page of another site', () => {
   });
 
   it('is not where a letter leads', async () => {
-    const request = { name: 'Ada', email: newMailbox(), password: 'correct horse battery' };
+    const request = { name: 'Ada', email: makeEmail(), password: 'correct horse battery' };
     for (const callbackURL of ['https://evil.example', '//evil.example', '/\\evil.example']) {
       const response = await openBrowser(fixture).post(
         '/auth/sign-up/email',
@@ -96,11 +96,11 @@ describe('guessing', () => {
       .where('email', 'like', 'owner-%')
       .executeTakeFirstOrThrow();
     const endings: unknown[] = [];
-    for (const mailbox of [email, newMailbox()]) {
+    for (const target of [email, makeEmail()]) {
       const statuses: number[] = [];
       for (let attempt = 0; attempt < 12; attempt += 1) {
         const body = {
-          email: attempt % 2 === 0 ? mailbox : mailbox.toUpperCase(),
+          email: attempt % 2 === 0 ? target : target.toUpperCase(),
           password: 'not the password',
         };
         const response = await openBrowser(fixture).post('/auth/sign-in/email', body, newAddress());
@@ -116,7 +116,7 @@ describe('guessing', () => {
   });
 
   it('all at once is counted one by one', async () => {
-    const email = newMailbox();
+    const email = makeEmail();
     const responses = await Promise.all(
       Array.from({ length: 25 }, () =>
         openBrowser(fixture).post(
@@ -142,16 +142,16 @@ describe('guessing', () => {
       );
       codes.push(...(await Promise.all(tries)));
     }
-    const judged = codes.filter(({ status }) => status === 400);
+    const checked = codes.filter(({ status }) => status === 400);
     // The budget of a hundred in 15 minutes refills by one every nine seconds.
     const refilled = Math.ceil((systemClock.monotonicMs() - startedMs) / 9_000);
-    expect(judged.length).toBeLessThanOrEqual(100 + refilled);
+    expect(checked.length).toBeLessThanOrEqual(100 + refilled);
     expect(codes.filter(({ status }) => ![400, 429, 503].includes(status))).toEqual([]);
     expect(codes.some(({ status }) => status === 429)).toBe(true);
   });
 
   it('does not fill a mailbox with letters', async () => {
-    const email = newMailbox();
+    const email = makeEmail();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 7; attempt += 1) {
       const response = await openBrowser(fixture).post(

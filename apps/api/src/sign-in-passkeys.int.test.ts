@@ -32,7 +32,7 @@ async function register(browser: Browser, passkey: Passkey, origin?: string) {
 async function signIn(browser: Browser, passkey: Passkey, origin?: string) {
   const options = await browser.get('/auth/passkey/generate-authenticate-options');
   const response = passkey.authenticate(options.json as { challenge: string }, origin);
-  return { answer: await browser.post('/auth/passkey/verify-authentication', { response }), response };
+  return { reply: await browser.post('/auth/passkey/verify-authentication', { response }), response };
 }
 
 const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
@@ -44,11 +44,11 @@ it('a passkey is made by whoever is signed in, and signs them in elsewhere witho
   expect([made.status, made.text]).toEqual([200, made.text]);
   const listed = await browser.get('/auth/passkey/list-user-passkeys');
   expect(listed.json).toMatchObject([{ name: 'Laptop' }]);
-  const elsewhere = openBrowser(fixture);
-  const { answer, response } = await signIn(elsewhere, passkey);
-  expect([answer.status, answer.text]).toEqual([200, answer.text]);
-  expect(answer.text).not.toMatch(/"token"/);
-  expect(await isIn(elsewhere)).toBe(true);
+  const otherBrowser = openBrowser(fixture);
+  const { reply, response } = await signIn(otherBrowser, passkey);
+  expect([reply.status, reply.text]).toEqual([200, reply.text]);
+  expect(reply.text).not.toMatch(/"token"/);
+  expect(await isIn(otherBrowser)).toBe(true);
   const replayed = openBrowser(fixture);
   await replayed.get('/auth/passkey/generate-authenticate-options');
   expect(
@@ -57,7 +57,7 @@ it('a passkey is made by whoever is signed in, and signs them in elsewhere witho
   expect(await isIn(replayed)).toBe(false);
   const id = String(listed.json[0].id);
   expect((await browser.post('/auth/passkey/delete-passkey', { id })).status).toBe(200);
-  expect((await signIn(openBrowser(fixture), passkey)).answer.status).toBeGreaterThanOrEqual(400);
+  expect((await signIn(openBrowser(fixture), passkey)).reply.status).toBeGreaterThanOrEqual(400);
 });
 
 it('one that was asked for by another site, or is somebody else\u2019s, is refused', async () => {
@@ -67,7 +67,7 @@ it('one that was asked for by another site, or is somebody else\u2019s, is refus
   const passkey = createPasskey();
   expect((await register(browser, passkey)).status).toBe(200);
   const phished = openBrowser(fixture);
-  expect((await signIn(phished, passkey, 'https://evil.example')).answer.status).toBeGreaterThanOrEqual(400);
+  expect((await signIn(phished, passkey, 'https://evil.example')).reply.status).toBeGreaterThanOrEqual(400);
   expect(await isIn(phished)).toBe(false);
   const [own] = (await browser.get('/auth/passkey/list-user-passkeys')).json as { id: string }[];
   const outsider = await someoneSignedIn();
@@ -79,11 +79,11 @@ it('one that was asked for by another site, or is somebody else\u2019s, is refus
 
 it('one that asks nobody who they are is refused: it would be less than a password and a second factor', async () => {
   const browser = await someoneSignedIn();
-  expect((await register(browser, createPasskey({ asksWho: false }))).status).toBe(400);
+  expect((await register(browser, createPasskey({ verifiesUser: false }))).status).toBe(400);
   const passkey = createPasskey();
   expect((await register(browser, passkey)).status).toBe(200);
-  passkey.stopAsking();
-  const thief = openBrowser(fixture);
-  expect((await signIn(thief, passkey)).answer.status).toBe(401);
-  expect(await isIn(thief)).toBe(false);
+  passkey.disableUserVerification();
+  const attacker = openBrowser(fixture);
+  expect((await signIn(attacker, passkey)).reply.status).toBe(401);
+  expect(await isIn(attacker)).toBe(false);
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const password = 'correct horse battery';
-const newMailbox = () => `taken-${uniqueId()}@example.com`;
+const makeEmail = () => `taken-${uniqueId()}@example.com`;
 const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
 
 async function signUp(email: string, chosen = password): Promise<void> {
@@ -30,7 +30,7 @@ async function signUp(email: string, chosen = password): Promise<void> {
 }
 
 async function confirmed(): Promise<string> {
-  const email = newMailbox();
+  const email = makeEmail();
   await signUp(email);
   await fixture.call({ method: 'GET', path: linkPathIn(await findEmail(fixture, email, /Confirm/)) });
   return email;
@@ -65,7 +65,7 @@ async function byProvider(who: {
 
 describe('whoever named a mailbox before its owner did', () => {
   it('is out with their password as soon as somebody else signs up, also if the owner opens the first letter', async () => {
-    const email = newMailbox();
+    const email = makeEmail();
     await signUp(email, 'the password of Eve');
     const first = linkPathIn(await findEmail(fixture, email, /Confirm/));
     await signUp(email, 'the password of Ada');
@@ -81,7 +81,7 @@ describe('whoever named a mailbox before its owner did', () => {
   });
 
   it('is out with the outside account that they named it by', async () => {
-    const email = newMailbox();
+    const email = makeEmail();
     const sub = uniqueId();
     expect(await isIn(await byProvider({ sub, email, verified: false }))).toBe(false);
     await signUp(email);
@@ -100,11 +100,11 @@ describe('whoever named a mailbox before its owner did', () => {
 describe('a password that is chosen by a letter', () => {
   it('ends what was under way: other letters, and terminals that were let in and had not come yet', async () => {
     const email = await confirmed();
-    const thief = await signedIn(email);
-    const ask = { client_id: 'millrace-cli' };
-    const { json } = await openBrowser(fixture).post('/auth/device/code', ask);
-    await thief.get(`/auth/device?user_code=${String(json.user_code)}`);
-    expect((await thief.post('/auth/device/approve', { userCode: json.user_code })).status).toBe(200);
+    const attacker = await signedIn(email);
+    const body = { client_id: 'millrace-cli' };
+    const { json } = await openBrowser(fixture).post('/auth/device/code', body);
+    await attacker.get(`/auth/device?user_code=${String(json.user_code)}`);
+    expect((await attacker.post('/auth/device/approve', { userCode: json.user_code })).status).toBe(200);
     await openBrowser(fixture).post('/auth/request-password-reset', { email });
     const older = linkPathIn(await findEmail(fixture, email, /Choose your password/));
     await openBrowser(fixture).post('/auth/request-password-reset', { email });
@@ -128,7 +128,7 @@ describe('a letter that changes the mailbox', () => {
   it('signs nobody in who opens it: not a mail server, and not past a second factor', async () => {
     const email = await confirmed();
     const ada = await signedIn(email);
-    const newEmail = newMailbox();
+    const newEmail = makeEmail();
     await ada.post('/auth/change-email', { newEmail });
     await openBrowser(fixture).get(linkPathIn(await findEmail(fixture, email, /Change your mailbox/)));
     const outsider = openBrowser(fixture);
@@ -143,13 +143,13 @@ describe('a letter that changes the mailbox', () => {
 
 describe('signing up', () => {
   it('sends nobody a text of one\u2019s own choice', async () => {
-    const email = newMailbox();
+    const email = makeEmail();
     const request = { name: 'Prizes at evil.example', email, password };
     await openBrowser(fixture).post('/auth/sign-up/email', request);
     await findEmail(fixture, email, /Confirm/);
-    const letter = fixture.smtp?.letters.findLast(({ to }) => to.includes(email));
-    expect(JSON.stringify(letter)).toContain(email);
-    expect(JSON.stringify(letter)).not.toContain('evil.example');
+    const message = fixture.smtp?.emails.findLast(({ to }) => to.includes(email));
+    expect(JSON.stringify(message)).toContain(email);
+    expect(JSON.stringify(message)).not.toContain('evil.example');
   });
 
   it.each([
@@ -158,7 +158,7 @@ describe('signing up', () => {
     ['a name that no column takes', { name: 'a\u0000b' }],
     ['a picture that no column takes', { image: 'a\u0000b' }],
   ])('with %s answers alike for a mailbox that has an account', async (_what, change) => {
-    const [known, unknown] = [await confirmed(), newMailbox()];
+    const [known, unknown] = [await confirmed(), makeEmail()];
     const responses = [];
     for (const email of [known, unknown]) {
       const request = { name: 'Eve', email, password, ...change };
@@ -176,7 +176,7 @@ describe('signing up', () => {
       .selectFrom('users')
       .select('email')
       .executeTakeFirstOrThrow();
-    for (const email of [known, newMailbox()]) {
+    for (const email of [known, makeEmail()]) {
       const request = { name: 'Eve', email, password };
       const { status, json } = await openBrowser(closed).post('/auth/sign-up/email', request);
       expect([status, json.code]).toEqual([400, 'SIGN_UP_CLOSED']);
@@ -217,10 +217,10 @@ it('a token of a provider that somebody came by lets nobody in', async () => {
     .where('users.email', '=', email)
     .where('id_token', 'is not', null)
     .executeTakeFirstOrThrow();
-  const thief = openBrowser(fixture);
-  const response = await thief.post('/auth/sign-in/social', { provider: 'example', idToken: { token } });
+  const attacker = openBrowser(fixture);
+  const response = await attacker.post('/auth/sign-in/social', { provider: 'example', idToken: { token } });
   expect(response.status).toBe(400);
-  expect(await isIn(thief)).toBe(false);
+  expect(await isIn(attacker)).toBe(false);
 });
 
 it('a terminal that names a person who is not there is a mistake of the request', async () => {

@@ -6,7 +6,7 @@ import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixtur
 // Without mail, signing up with an invited mailbox and answering the invitation need the secret of its link.
 
 const password = 'correct horse battery';
-const newMailbox = () => `guest-${uniqueId()}@example.com`;
+const makeEmail = () => `guest-${uniqueId()}@example.com`;
 
 async function invite(fixture: ApiFixture, email: string, role = 'owner') {
   const { organisation, owner } = await seedOrganisation(fixture.db);
@@ -46,25 +46,25 @@ describe('an installation without mail', () => {
     await using fixture = await startApiFixture();
     const installation = await fixture.call({ method: 'GET', path: '/v2/installation' });
     expect(installation.json).toMatchObject({ signUp: 'closed', mail: false, passkeys: true, oidc: [] });
-    expect(await signUp(fixture, newMailbox())).toBe('SIGN_UP_CLOSED');
+    expect(await signUp(fixture, makeEmail())).toBe('SIGN_UP_CLOSED');
   });
 
   it('refuses a sign-up with an invited mailbox without the secret of its link, and accepts it with the secret', async () => {
     await using fixture = await startApiFixture();
-    const email = newMailbox();
+    const email = makeEmail();
     const { id, link } = await invite(fixture, email);
-    const other = await invite(fixture, newMailbox());
+    const other = await invite(fixture, makeEmail());
     expect(await signUp(fixture, email)).toBe('SIGN_UP_CLOSED');
     for (const wrong of [id, `${secretIn(link)}x`, secretIn(other.link)])
       expect([wrong, await signUp(fixture, email, wrong)]).toEqual([wrong, 'SIGN_UP_CLOSED']);
-    expect(await signUp(fixture, newMailbox(), secretIn(link))).toBe('SIGN_UP_CLOSED');
+    expect(await signUp(fixture, makeEmail(), secretIn(link))).toBe('SIGN_UP_CLOSED');
     expect(await signUp(fixture, email, secretIn(link))).toBe(200);
     expect(await accept(fixture, email, id, secretIn(link))).toBe(200);
   });
 
   it('does not verify the mailbox by the link, which the inviter knows too', async () => {
     await using fixture = await startApiFixture();
-    const email = newMailbox();
+    const email = makeEmail();
     const { link } = await invite(fixture, email);
     expect(await signUp(fixture, email, secretIn(link))).toBe(200);
     const rows = fixture.db.kysely.selectFrom('users').select('email_verified').where('email', '=', email);
@@ -73,7 +73,7 @@ describe('an installation without mail', () => {
 
   it('declines an invitation only with the secret of its link', async () => {
     await using fixture = await startApiFixture();
-    const email = newMailbox();
+    const email = makeEmail();
     const { id, link } = await invite(fixture, email);
     expect(await signUp(fixture, email, secretIn(link))).toBe(200);
     const browser = openBrowser(fixture);
@@ -86,7 +86,7 @@ describe('an installation without mail', () => {
 
   it('refuses an account whose mailbox was believed before, until it has the secret of the link', async () => {
     await using fixture = await startApiFixture({ signUp: 'open' });
-    const email = newMailbox();
+    const email = makeEmail();
     expect(await signUp(fixture, email)).toBe(200);
     await fixture.db.kysely
       .updateTable('users')
@@ -106,7 +106,7 @@ describe('an installation without mail', () => {
 
   it('refuses the secret of a link that a newer one replaced, or whose invitation was cancelled', async () => {
     await using fixture = await startApiFixture();
-    const email = newMailbox();
+    const email = makeEmail();
     const { id, link, again } = await invite(fixture, email);
     const { json } = await again();
     expect(json.id).toBe(id);
@@ -122,7 +122,7 @@ describe('an installation without mail', () => {
 
   it('shows the link once: a replay answers null', async () => {
     await using fixture = await startApiFixture();
-    const { again } = await invite(fixture, newMailbox());
+    const { again } = await invite(fixture, makeEmail());
     const headers = { 'idempotency-key': uniqueId() };
     expect((await again(headers)).json.link).toMatch(/\/sign-up#invitation=inv_/);
     expect((await again(headers)).json.link).toBeNull();
@@ -130,11 +130,11 @@ describe('an installation without mail', () => {
 
   it('with open sign-up lets a person create an organisation, and answer invitations only with the secret of the link', async () => {
     await using fixture = await startApiFixture({ signUp: 'open' });
-    const email = newMailbox();
+    const email = makeEmail();
     expect(await signUp(fixture, email)).toBe(200);
     const { id, link } = await invite(fixture, email);
     expect(await accept(fixture, email, id)).toBe('INVITATION_LINK_REQUIRED');
-    const other = newMailbox();
+    const other = makeEmail();
     expect(await signUp(fixture, other)).toBe(200);
     expect(await accept(fixture, other, id, secretIn(link))).toBe('INVITATION_NOT_FOUND');
     expect(await accept(fixture, email, id, secretIn(link))).toBe(200);
@@ -147,6 +147,6 @@ describe('an installation without mail', () => {
 describe('an installation with mail', () => {
   it('shows no link: the letter that confirms the mailbox proves it', async () => {
     await using fixture = await startApiFixture({ withMail: true });
-    expect((await invite(fixture, newMailbox())).link).toBeNull();
+    expect((await invite(fixture, makeEmail())).link).toBeNull();
   });
 });

@@ -14,9 +14,9 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 
 const password = 'correct horse battery';
 const cookieName = '__Secure-millrace.session_token';
-const newMailbox = () => `person-${uniqueId()}@example.com`;
+const makeEmail = () => `person-${uniqueId()}@example.com`;
 
-async function signUp(email = newMailbox(), chosen = password): Promise<string> {
+async function signUp(email = makeEmail(), chosen = password): Promise<string> {
   const response = await openBrowser(fixture).post('/auth/sign-up/email', {
     name: 'Ada',
     email,
@@ -88,7 +88,7 @@ describe('signing up', () => {
     });
     const fresh = await openBrowser(fixture).post('/auth/sign-up/email', {
       name: 'Eve',
-      email: newMailbox(),
+      email: makeEmail(),
       password,
     });
     const shape = (text: string) => Object.keys(JSON.parse(text).user).toSorted();
@@ -99,16 +99,16 @@ describe('signing up', () => {
       email,
       password: 'wrong password',
     });
-    const nobody = await openBrowser(fixture).post('/auth/sign-in/email', { email: newMailbox(), password });
-    expect([wrong.status, wrong.text]).toEqual([nobody.status, nobody.text]);
-    for (const asked of [email, newMailbox()]) {
-      const response = await openBrowser(fixture).post('/auth/request-password-reset', { email: asked });
+    const absent = await openBrowser(fixture).post('/auth/sign-in/email', { email: makeEmail(), password });
+    expect([wrong.status, wrong.text]).toEqual([absent.status, absent.text]);
+    for (const recipient of [email, makeEmail()]) {
+      const response = await openBrowser(fixture).post('/auth/request-password-reset', { email: recipient });
       expect(response.json).toEqual({ status: true, message: expect.any(String) });
     }
   });
 
   it('leaves a mailbox to its owner, whoever was first to name it', async () => {
-    const email = await signUp(newMailbox(), 'the password of Eve');
+    const email = await signUp(makeEmail(), 'the password of Eve');
     await signUp(email, 'the password of Ada');
     const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));
     expect(path).toMatch(/^\/console\/reset-password\?token=/);
@@ -130,7 +130,7 @@ describe('signing up', () => {
     ['no name', { name: '   ' }],
     ['a name that no column takes', { name: 'a\u0000b' }],
   ])('refuses %s', async (_what, change) => {
-    const request = { name: 'Ada', email: newMailbox(), password, ...change };
+    const request = { name: 'Ada', email: makeEmail(), password, ...change };
     const response = await openBrowser(fixture).post('/auth/sign-up/email', request);
     expect([400, 422]).toContain(response.status);
   });
@@ -153,21 +153,21 @@ describe('a password', () => {
 
   it('that is changed ends the other sessions when asked to', async () => {
     const email = await confirmed();
-    const [here, elsewhere] = [await signedIn(email), await signedIn(email)];
+    const [here, there] = [await signedIn(email), await signedIn(email)];
     const request = { currentPassword: password, newPassword: 'a new password', revokeOtherSessions: true };
     expect((await here.post('/auth/change-password', { ...request, currentPassword: 'wrong' })).status).toBe(
       400,
     );
     expect((await here.post('/auth/change-password', request)).status).toBe(200);
     expect(await isIn(here)).toBe(true);
-    await expect.poll(() => isIn(elsewhere)).toBe(false);
+    await expect.poll(() => isIn(there)).toBe(false);
   });
 });
 
 describe('a mailbox', () => {
   it('is changed with the leave of the old one and the proof of the new one', async () => {
     const email = await confirmed();
-    const newEmail = newMailbox();
+    const newEmail = makeEmail();
     const browser = await signedIn(email);
     expect((await browser.post('/auth/change-email', { newEmail })).status).toBe(200);
     const leave = linkPathIn(await findEmail(fixture, email, /Change your mailbox/));
@@ -254,7 +254,7 @@ describe('a terminal', () => {
         client_id: 'millrace-cli',
       },
     });
-  const ask = () =>
+  const getCode = () =>
     fixture.call({
       method: 'POST',
       path: '/auth/device/code',
@@ -266,17 +266,17 @@ describe('a terminal', () => {
     fixture.db.kysely.updateTable('device_codes').set({ last_polled_at: null }).execute();
 
   it('is signed in by a person in a browser, once', async () => {
-    const asked = await ask();
-    expect(asked.json).toMatchObject({
+    const issued = await getCode();
+    expect(issued.json).toMatchObject({
       verification_uri: 'https://cloud.example.com/console/device',
       expires_in: 600,
       interval: 5,
     });
-    const { device_code: deviceCode, user_code: userCode } = asked.json as Record<string, string>;
+    const { device_code: deviceCode, user_code: userCode } = issued.json as Record<string, string>;
     const early = await poll(deviceCode ?? '');
     expect([early.status, early.json.error]).toEqual([400, 'authorization_pending']);
     const browser = await signedIn(await confirmed());
-    expect(asked.json).not.toHaveProperty('verification_uri_complete');
+    expect(issued.json).not.toHaveProperty('verification_uri_complete');
     const found = await browser.get(`/auth/device?user_code=${userCode}`);
     expect([found.status, found.json.requestedFrom]).toEqual([
       200,
@@ -308,7 +308,7 @@ describe('a terminal', () => {
 
   it('gets only so many codes for one address, and does not take tries of others there', async () => {
     const headers = newAddress();
-    const asking = {
+    const request = {
       method: 'POST',
       path: '/auth/device/code',
       headers,
@@ -318,19 +318,19 @@ describe('a terminal', () => {
     const startedMs = systemClock.monotonicMs();
     let [granted, status] = [0, 200];
     while (granted < 1_000 && status === 200) {
-      ({ status } = await fixture.call(asking));
+      ({ status } = await fixture.call(request));
       if (status === 200) granted += 1;
     }
     expect(status).toBe(429);
     expect(granted).toBeGreaterThanOrEqual(100);
     expect(granted).toBeLessThanOrEqual(100 + Math.ceil((systemClock.monotonicMs() - startedMs) / 9_000));
-    const body = { email: newMailbox(), password };
+    const body = { email: makeEmail(), password };
     const tried = await fixture.call({ method: 'POST', path: '/auth/sign-in/email', headers, body });
     expect(tried.status).toBe(401);
   });
 
   it('is not signed in by whoever only saw its code, nor by another program', async () => {
-    const { user_code: userCode, device_code: deviceCode } = (await ask()).json as Record<string, string>;
+    const { user_code: userCode, device_code: deviceCode } = (await getCode()).json as Record<string, string>;
     expect((await openBrowser(fixture).post('/auth/device/approve', { userCode })).status).toBe(401);
     const [ada, eve] = [await signedIn(await confirmed()), await signedIn(await confirmed())];
     await ada.get(`/auth/device?user_code=${userCode}`);
@@ -349,12 +349,12 @@ describe('a terminal', () => {
 describe('sessions', () => {
   it('are listed and ended by their person, one by one, and are refused within a second', async () => {
     const email = await confirmed();
-    const [here, elsewhere] = [await signedIn(email), await signedIn(email)];
+    const [here, there] = [await signedIn(email), await signedIn(email)];
     const items = (await here.get('/v2/me/sessions')).json.items as { id: string; current: boolean }[];
     expect(items.filter(({ current }) => current)).toHaveLength(1);
     expect(items).toHaveLength(2);
     const other = items.find(({ current }) => !current)?.id ?? '';
-    expect(await isIn(elsewhere)).toBe(true);
+    expect(await isIn(there)).toBe(true);
     const stopwatch = startStopwatch();
     const [name, value] = [...here.cookies].find(([each]) => each === cookieName) ?? ['', ''];
     const ended = await fixture.call({
@@ -363,18 +363,18 @@ describe('sessions', () => {
       headers: { cookie: `${name}=${value}`, 'sec-fetch-site': 'same-origin' },
     });
     expect(ended.status).toBe(204);
-    await expect.poll(() => isIn(elsewhere), { interval: 20 }).toBe(false);
+    await expect.poll(() => isIn(there), { interval: 20 }).toBe(false);
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     expect(await isIn(here)).toBe(true);
   });
 
   it('end by signing out, on the server and not only in the browser', async () => {
     const browser = await signedIn(await confirmed());
-    const kept = new Map(browser.cookies);
+    const cookies = new Map(browser.cookies);
     const stopwatch = startStopwatch();
     expect((await browser.post('/auth/sign-out')).status).toBe(200);
     expect(browser.cookies.has(cookieName)).toBe(false);
-    const cookie = `${cookieName}=${kept.get(cookieName) ?? ''}`;
+    const cookie = `${cookieName}=${cookies.get(cookieName) ?? ''}`;
     const again = () =>
       fixture.call({
         method: 'GET',

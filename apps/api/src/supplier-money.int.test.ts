@@ -69,7 +69,7 @@ async function earnNine(): Promise<void> {
 
 const read = (path: string) =>
   fixture.call({ method: 'GET', path: `/v2/supplier/${path}`, key: supplier.owner.key });
-const askFor = (amountNanoUsd: string, idempotencyKey: string = uniqueId()) =>
+const requestPayout = (amountNanoUsd: string, idempotencyKey: string = uniqueId()) =>
   fixture.call({
     method: 'POST',
     path: '/v2/supplier/payouts',
@@ -85,7 +85,7 @@ const settle = (id: string, body: object, headers = {}) =>
     headers,
     body,
   });
-const said = (response: { status: number; json: { reason?: string } }) => [
+const outcome = (response: { status: number; json: { reason?: string } }) => [
   response.status,
   response.json.reason,
 ];
@@ -100,8 +100,8 @@ describe('a supplier', () => {
       paidOutNanoUsd: '0',
       machines: [{ machineId: null, gpuSeconds: 36_000, earnedNanoUsd: '9000000000' }],
     });
-    const asked = await askFor('6000000000');
-    expect([asked.status, asked.json]).toMatchObject([
+    const requested = await requestPayout('6000000000');
+    expect([requested.status, requested.json]).toMatchObject([
       201,
       { amountNanoUsd: '6000000000', status: 'requested', settledAt: null, reference: null, reason: null },
     ]);
@@ -109,8 +109,8 @@ describe('a supplier', () => {
       payableNanoUsd: '3000000000',
       requestedNanoUsd: '6000000000',
     });
-    const tooMuch = await askFor('3000000001');
-    expect(said(tooMuch)).toEqual([409, 'PAYOUT_EXCEEDS_EARNINGS']);
+    const tooMuch = await requestPayout('3000000001');
+    expect(outcome(tooMuch)).toEqual([409, 'PAYOUT_EXCEEDS_EARNINGS']);
     expect(tooMuch.json.message).toContain('3.00 USD');
 
     const listed = await fixture.call({
@@ -119,13 +119,13 @@ describe('a supplier', () => {
       key: operator.owner.key,
     });
     expect(listed.json.items).toContainEqual(
-      expect.objectContaining({ id: asked.json.id, organisationId: supplier.organisation.id }),
+      expect.objectContaining({ id: requested.json.id, organisationId: supplier.organisation.id }),
     );
     const paid = { outcome: 'paid', reference: 'SEPA 4711', reason: 'monthly run' };
-    const settled = await settle(asked.json.id as string, paid);
+    const settled = await settle(requested.json.id as string, paid);
     expect(settled.json).toMatchObject({ status: 'paid', reference: 'SEPA 4711', reason: 'monthly run' });
     expect((await read('payouts')).json.items).toMatchObject([
-      { id: asked.json.id, status: 'paid', reference: 'SEPA 4711', reason: null },
+      { id: requested.json.id, status: 'paid', reference: 'SEPA 4711', reason: null },
     ]);
     expect((await read('earnings')).json).toMatchObject({
       payableNanoUsd: '3000000000',
@@ -137,19 +137,19 @@ describe('a supplier', () => {
   it('that repeats a request with its key has asked once', async () => {
     await earnNine();
     const key = uniqueId();
-    const [first, again] = [await askFor('9000000000', key), await askFor('9000000000', key)];
+    const [first, again] = [await requestPayout('9000000000', key), await requestPayout('9000000000', key)];
     expect([first.status, again.status, again.json]).toEqual([201, 201, first.json]);
     expect((await read('payouts')).json.items).toHaveLength(1);
   });
 
   it('is told why a payout was rejected, and can ask again', async () => {
     await earnNine();
-    const { json } = await askFor('9000000000');
+    const { json } = await requestPayout('9000000000');
     await settle(json.id as string, { outcome: 'rejected', reason: 'no bank account on file' });
     expect((await read('payouts')).json.items).toMatchObject([
       { status: 'rejected', reason: 'no bank account on file' },
     ]);
-    expect((await askFor('9000000000')).status).toBe(201);
+    expect((await requestPayout('9000000000')).status).toBe(201);
   });
 
   it('reads its statements and no others', async () => {
@@ -159,32 +159,32 @@ describe('a supplier', () => {
     const listed = await read('statements');
     expect(listed.json.items).toMatchObject([{ id: own, netNanoUsd: '0' }]);
     expect((await read(`statements/${own}`)).json).toMatchObject({ id: own, lines: [] });
-    expect(said(await read(`statements/${foreign}`))).toEqual([404, 'STATEMENT_NOT_FOUND']);
+    expect(outcome(await read(`statements/${foreign}`))).toEqual([404, 'STATEMENT_NOT_FOUND']);
   });
 
   it('cannot ask about a time that ends before it begins, or about all time', async () => {
-    const ask = (from: string, until: string) => read(`earnings?from=${from}&until=${until}`);
-    expect(said(await ask('2026-02-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
+    const query = (from: string, until: string) => read(`earnings?from=${from}&until=${until}`);
+    expect(outcome(await query('2026-02-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
       400,
       'VALIDATION_FAILED',
     ]);
-    expect(said(await ask('2020-01-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
+    expect(outcome(await query('2020-01-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
       400,
       'VALIDATION_FAILED',
     ]);
-    expect((await ask('2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z')).json.machines).toEqual([]);
+    expect((await query('2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z')).json.machines).toEqual([]);
   });
 });
 
 describe('an operator', () => {
   it('settles a payout once, whatever is said afterwards', async () => {
     await earnNine();
-    const { json } = await askFor('9000000000');
+    const { json } = await requestPayout('9000000000');
     const id = json.id as string;
     const paid = { outcome: 'paid', reason: 'monthly run' };
     const responses = await Promise.all([settle(id, paid), settle(id, paid), settle(id, paid)]);
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(said(await settle(id, { outcome: 'rejected', reason: 'changed my mind' }))).toEqual([
+    expect(outcome(await settle(id, { outcome: 'rejected', reason: 'changed my mind' }))).toEqual([
       409,
       'PAYOUT_SETTLED',
     ]);
@@ -192,6 +192,6 @@ describe('an operator', () => {
       payableNanoUsd: '0',
       paidOutNanoUsd: '9000000000',
     });
-    expect(said(await settle(testIds.next('pyo'), paid))).toEqual([404, 'PAYOUT_NOT_FOUND']);
+    expect(outcome(await settle(testIds.next('pyo'), paid))).toEqual([404, 'PAYOUT_NOT_FOUND']);
   });
 });

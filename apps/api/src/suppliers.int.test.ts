@@ -40,7 +40,7 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
-const ask = (method: Method, path: string, { key = supplier.owner.key, ...rest }: Sent = {}) =>
+const send = (method: Method, path: string, { key = supplier.owner.key, ...rest }: Sent = {}) =>
   fixture.call({ method, path: `/v2/supplier/${path}`, key, ...rest });
 const rule = (method: Method, path: string, body?: unknown) =>
   fixture.call({
@@ -49,7 +49,7 @@ const rule = (method: Method, path: string, body?: unknown) =>
     key: operator.owner.key,
     ...(body === undefined ? {} : { body }),
   });
-const said = (response: { status: number; json: { reason?: string } }) => [
+const outcome = (response: { status: number; json: { reason?: string } }) => [
   response.status,
   response.json.reason,
 ];
@@ -86,52 +86,52 @@ describe('becoming a supplier', () => {
     const { key } = org.owner;
     const admin = await org.addPerson('admin');
     const member = await org.addPerson('member');
-    expect(said(await ask('GET', 'account', { key }))).toEqual([404, 'SUPPLIER_NOT_FOUND']);
+    expect(outcome(await send('GET', 'account', { key }))).toEqual([404, 'SUPPLIER_NOT_FOUND']);
     const body = { name: 'Alpine GPUs', about: 'Eight hosts in a mountain.' };
-    const applied = await ask('POST', 'application', { key, body });
+    const applied = await send('POST', 'application', { key, body });
     expect([applied.status, applied.json]).toMatchObject([
       201,
       { ...body, status: 'applied', approvedAt: null },
     ]);
-    expect(said(await ask('POST', 'application', { key, body }))).toEqual([409, 'SUPPLIER_EXISTS']);
+    expect(outcome(await send('POST', 'application', { key, body }))).toEqual([409, 'SUPPLIER_EXISTS']);
 
     const makeKey = (by: string, scopes: readonly string[]) =>
       fixture.call({ method: 'POST', path: '/v2/api-keys', key: by, body: { name: 'hosts', scopes } });
     const supplies = ['supplier:read', 'supplier:write'];
-    expect(said(await makeKey(key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
+    expect(outcome(await makeKey(key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
 
     const id = applied.json.id as string;
     const approved = await rule('POST', `suppliers/${id}/approve`, { reason: 'known', feePercentage: 12.5 });
     expect(approved.json).toMatchObject({ status: 'approved', feePercentage: 12.5, statusReason: 'known' });
     // What was given less than all cannot name what it was not given, and whoever only works there supplies nothing.
     const narrow = await makeKey(key, ['api-keys:write', 'organisation:write']);
-    expect(said(await makeKey(narrow.json.key as string, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
-    expect(said(await makeKey(member.key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
+    expect(outcome(await makeKey(narrow.json.key as string, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
+    expect(outcome(await makeKey(member.key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
     for (const by of [key, admin.key]) {
       const made = await makeKey(by, supplies);
       expect(made.status, made.text).toBe(201);
-      expect((await ask('GET', 'machines', { key: made.json.key as string })).status).toBe(200);
+      expect((await send('GET', 'machines', { key: made.json.key as string })).status).toBe(200);
     }
-    expect(said(await ask('GET', 'machines', { key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(outcome(await send('GET', 'machines', { key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
   it('ends for a person who is no longer an admin, and not for the others', async () => {
     const admin = await supplier.addPerson('admin');
-    expect((await ask('GET', 'machines', { key: admin.key })).status).toBe(200);
+    expect((await send('GET', 'machines', { key: admin.key })).status).toBe(200);
     const path = `/v2/organisations/${supplier.organisation.id}/members/${admin.userId}`;
     const body = { role: 'member' };
     expect((await fixture.call({ method: 'PATCH', path, key: supplier.owner.key, body })).status).toBe(200);
-    expect(said(await ask('GET', 'machines', { key: admin.key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect((await ask('GET', 'machines')).status).toBe(200);
+    expect(outcome(await send('GET', 'machines', { key: admin.key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect((await send('GET', 'machines')).status).toBe(200);
   });
 
   it('can be tried again after a rejection, and a suspension is none', async () => {
     const body = { name: 'Once more' };
-    const applied = await ask('POST', 'application', { body });
+    const applied = await send('POST', 'application', { body });
     const id = applied.json.id as string;
     const rejected = await rule('POST', `suppliers/${id}/reject`, { reason: 'who are you?' });
     expect(rejected.json).toMatchObject({ status: 'rejected', statusReason: 'who are you?' });
-    const again = await ask('POST', 'application', { body });
+    const again = await send('POST', 'application', { body });
     expect([again.status, again.json.id, again.json.status, again.json.statusReason]).toEqual([
       201,
       id,
@@ -141,7 +141,7 @@ describe('becoming a supplier', () => {
     await rule('POST', `suppliers/${id}/approve`, { reason: 'now we know', feePercentage: 0 });
     const suspended = await rule('POST', `suppliers/${id}/reject`, { reason: 'fraud' });
     expect(suspended.json.status).toBe('suspended');
-    expect(said(await ask('POST', 'application', { body }))).toEqual([409, 'SUPPLIER_EXISTS']);
+    expect(outcome(await send('POST', 'application', { body }))).toEqual([409, 'SUPPLIER_EXISTS']);
   });
 
   it('is listed for operators by status, and each act is in the log with its reason', async () => {
@@ -178,25 +178,25 @@ describe('join tokens', () => {
 
   it('are shown once, and neither a replay, a list nor a log shows them again', async () => {
     const headers = { 'idempotency-key': uniqueId() };
-    const made = await ask('POST', 'join-tokens', { body: request, headers });
+    const made = await send('POST', 'join-tokens', { body: request, headers });
     expect(made.status, made.text).toBe(201);
     const { token, ...record } = made.json;
     expect(token).toMatch(/^mrj_[0-9a-f]{64}$/);
     expect(record).toMatchObject({ clusterName: 'alpine', maxMachines: 2, usedMachines: 0, revokedAt: null });
-    const replay = await ask('POST', 'join-tokens', { body: request, headers });
+    const replay = await send('POST', 'join-tokens', { body: request, headers });
     expect(replay.json).toEqual({ ...record, token: null });
-    expect((await ask('GET', 'join-tokens')).json.items).toEqual([record]);
+    expect((await send('GET', 'join-tokens')).json.items).toEqual([record]);
     expect(fixture.logs()).not.toContain(token);
   });
 
   it('are revoked once and for good', async () => {
-    const { json } = await ask('POST', 'join-tokens', { body: request });
-    const revoke = () => ask('DELETE', `join-tokens/${json.id as string}`);
+    const { json } = await send('POST', 'join-tokens', { body: request });
+    const revoke = () => send('DELETE', `join-tokens/${json.id as string}`);
     expect((await revoke()).status).toBe(204);
-    const [first] = (await ask('GET', 'join-tokens')).json.items;
+    const [first] = (await send('GET', 'join-tokens')).json.items;
     expect(first.revokedAt).not.toBeNull();
     expect((await revoke()).status).toBe(204);
-    expect((await ask('GET', 'join-tokens')).json.items).toEqual([first]);
+    expect((await send('GET', 'join-tokens')).json.items).toEqual([first]);
   });
 
   it.each([
@@ -204,15 +204,15 @@ describe('join tokens', () => {
     ['a name that no cluster can have', { clusterName: 'Alpine!' }, 'clusterName'],
     ['a time that is too long', { ttlSeconds: 8 * 24 * 3600 }, 'ttlSeconds'],
   ])('are not made for %s', async (_what, fields, field) => {
-    const response = await ask('POST', 'join-tokens', { body: { ...request, ...fields } });
+    const response = await send('POST', 'join-tokens', { body: { ...request, ...fields } });
     expect([response.status, response.json.issues[0].path]).toEqual([400, [field]]);
   });
 
   it('are not made by a supplier that is not approved, nor more than can be looked after', async () => {
-    const made: Awaited<ReturnType<typeof ask>>[] = [];
+    const made: Awaited<ReturnType<typeof send>>[] = [];
     // Some at once: of those that the limit is reached by, one is made.
     while (made.length < 105) {
-      const some = Array.from({ length: 3 }, () => ask('POST', 'join-tokens', { body: request }));
+      const some = Array.from({ length: 3 }, () => send('POST', 'join-tokens', { body: request }));
       made.push(...(await Promise.all(some)));
     }
     expect(made.filter(({ status }) => status === 201)).toHaveLength(100);
@@ -220,7 +220,10 @@ describe('join tokens', () => {
       new Set(['JOIN_TOKEN_LIMIT_REACHED']),
     );
     await insertSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
-    expect(said(await ask('POST', 'join-tokens', { body: request }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
+    expect(outcome(await send('POST', 'join-tokens', { body: request }))).toEqual([
+      403,
+      'SUPPLIER_NOT_APPROVED',
+    ]);
   });
 });
 
@@ -229,18 +232,18 @@ describe('machines', () => {
     const outsider = await seedOrganisation(fixture.db, { supplies: true });
     const theirs = await insertSupplierMachine(fixture.db, { orgId: outsider.organisation.id });
     const own = [await machine(), await machine()];
-    const page = await ask('GET', 'machines?limit=1');
+    const page = await send('GET', 'machines?limit=1');
     expect(page.json.items).toHaveLength(1);
-    const rest = await ask('GET', `machines?cursor=${page.json.nextCursor as string}`);
+    const rest = await send('GET', `machines?cursor=${page.json.nextCursor as string}`);
     const listed = [...page.json.items, ...rest.json.items].map((item: { id: string }) => item.id);
     expect(listed.toSorted()).toEqual(own.toSorted());
     const path = `machines/${theirs.nodeId}`;
     const notFound = [404, 'MACHINE_NOT_FOUND'];
-    expect(said(await ask('GET', path))).toEqual(notFound);
-    expect(said(await ask('PATCH', path, { body: { listed: false } }))).toEqual(notFound);
-    expect(said(await ask('POST', `${path}/drain`))).toEqual(notFound);
-    expect(said(await ask('DELETE', path))).toEqual(notFound);
-    expect((await ask('GET', path, { key: outsider.owner.key })).json).toMatchObject({
+    expect(outcome(await send('GET', path))).toEqual(notFound);
+    expect(outcome(await send('PATCH', path, { body: { listed: false } }))).toEqual(notFound);
+    expect(outcome(await send('POST', `${path}/drain`))).toEqual(notFound);
+    expect(outcome(await send('DELETE', path))).toEqual(notFound);
+    expect((await send('GET', path, { key: outsider.owner.key })).json).toMatchObject({
       status: 'node_ready',
       listed: true,
     });
@@ -248,7 +251,7 @@ describe('machines', () => {
 
   it('are priced within the operator’s rules, listed only with a price, and shown once approved', async () => {
     const id = await machine({ approval: 'pending', listed: false, pricePerGpuHourNanoUsd: null });
-    const offer = (body: object) => ask('PATCH', `machines/${id}`, { body });
+    const offer = (body: object) => send('PATCH', `machines/${id}`, { body });
     const problem = async (body: object) => {
       const response = await offer(body);
       return [response.status, response.json.issues[0].path];
@@ -267,9 +270,9 @@ describe('machines', () => {
       notShownBecause: 'The operator has not approved it yet.',
       gpusRented: 0,
     });
-    const own = await ask('GET', 'machines?limit=100');
+    const own = await send('GET', 'machines?limit=100');
     const mine = own.json.items.find((item: { id: string }) => item.id === id);
-    for (const { gpus } of [listed.json, mine, (await ask('GET', `machines/${id}`)).json]) {
+    for (const { gpus } of [listed.json, mine, (await send('GET', `machines/${id}`)).json]) {
       expect(gpus).toHaveLength(8);
       for (const gpu of gpus) expect(gpu.verification).toBe('unverified');
     }
@@ -288,7 +291,7 @@ describe('machines', () => {
   it('cannot be approved before they have passed their tests', async () => {
     const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
     const response = await rule('POST', `machines/${id}/approve`, { reason: 'in a hurry' });
-    expect(said(response)).toEqual([409, 'INVALID_STATE_TRANSITION']);
+    expect(outcome(response)).toEqual([409, 'INVALID_STATE_TRANSITION']);
     expect((await rule('POST', `machines/${id}/reject`, { reason: 'not here' })).json.approval).toBe(
       'rejected',
     );
@@ -297,22 +300,22 @@ describe('machines', () => {
   it('of a suspended supplier are taken off, drained and withdrawn, and never put on', async () => {
     const id = await machine();
     await insertSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
-    const offer = (body: object) => ask('PATCH', `machines/${id}`, { body });
-    expect((await ask('GET', `machines/${id}`)).json).toMatchObject({ shown: false, listed: true });
-    expect(said(await offer({ listed: true }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
-    expect(said(await offer({ pricePerGpuHourNanoUsd: '1000000000' }))).toEqual([
+    const offer = (body: object) => send('PATCH', `machines/${id}`, { body });
+    expect((await send('GET', `machines/${id}`)).json).toMatchObject({ shown: false, listed: true });
+    expect(outcome(await offer({ listed: true }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
+    expect(outcome(await offer({ pricePerGpuHourNanoUsd: '1000000000' }))).toEqual([
       403,
       'SUPPLIER_NOT_APPROVED',
     ]);
     expect((await offer({ listed: false })).json.listed).toBe(false);
-    expect((await ask('POST', `machines/${id}/drain`)).json.status).toBe('node_draining');
-    expect((await ask('DELETE', `machines/${id}`)).status).toBe(204);
+    expect((await send('POST', `machines/${id}/drain`)).json.status).toBe('node_draining');
+    expect((await send('DELETE', `machines/${id}`)).status).toBe(204);
   });
 });
 
 describe('taking a machine out of use', () => {
-  const drain = (id: NodeId) => ask('POST', `machines/${id}/drain`);
-  const resume = (id: NodeId) => ask('POST', `machines/${id}/resume`);
+  const drain = (id: NodeId) => send('POST', `machines/${id}/drain`);
+  const resume = (id: NodeId) => send('POST', `machines/${id}/resume`);
 
   it('lets nothing new onto it until its supplier puts it back', async () => {
     const id = await machine();
@@ -327,21 +330,21 @@ describe('taking a machine out of use', () => {
     expect((await resume(id)).json).toMatchObject({ status: 'node_ready', drainedAt: null });
     expect((await resume(id)).json.status).toBe('node_ready');
     await rentOn(id);
-    expect((await ask('GET', `machines/${id}`)).json.gpusRented).toBe(2);
+    expect((await send('GET', `machines/${id}`)).json.gpusRented).toBe(2);
   });
 
   it('by an operator is not undone by its supplier', async () => {
     const id = await machine();
     await rule('POST', `nodes/${id}/drain`, { reason: 'complaints' });
     const refused = [409, 'INVALID_STATE_TRANSITION'];
-    expect(said(await resume(id))).toEqual(refused);
+    expect(outcome(await resume(id))).toEqual(refused);
     await rule('POST', `nodes/${id}/resume`, { reason: 'looked at' });
     await drain(id);
     await rule('POST', `nodes/${id}/quarantine`, { reason: 'more complaints' });
     const response = await resume(id);
-    expect(said(response)).toEqual(refused);
+    expect(outcome(response)).toEqual(refused);
     expect(response.json.message).toContain('more complaints');
-    expect((await ask('GET', `machines/${id}`)).json.status).toBe('node_quarantined');
+    expect((await send('GET', `machines/${id}`)).json.status).toBe('node_quarantined');
   });
 });
 
@@ -349,20 +352,20 @@ describe('withdrawing a machine', () => {
   it('waits until nobody is on it, and is done once', async () => {
     const id = await machine();
     await rentOn(id);
-    const refused = await ask('DELETE', `machines/${id}`);
-    expect(said(refused)).toEqual([409, 'NODE_HAS_WORK']);
-    expect((await ask('GET', `machines/${id}`)).json).toMatchObject({ status: 'node_ready', listed: true });
+    const refused = await send('DELETE', `machines/${id}`);
+    expect(outcome(refused)).toEqual([409, 'NODE_HAS_WORK']);
+    expect((await send('GET', `machines/${id}`)).json).toMatchObject({ status: 'node_ready', listed: true });
     const empty = await machine();
-    expect((await ask('DELETE', `machines/${empty}`)).status).toBe(204);
-    expect((await ask('DELETE', `machines/${empty}`)).status).toBe(204);
-    expect((await ask('GET', `machines/${empty}`)).json).toMatchObject({
+    expect((await send('DELETE', `machines/${empty}`)).status).toBe(204);
+    expect((await send('DELETE', `machines/${empty}`)).status).toBe(204);
+    expect((await send('GET', `machines/${empty}`)).json).toMatchObject({
       status: 'node_removed',
       listed: false,
       notShownBecause: 'It was withdrawn.',
     });
-    const left = (await ask('GET', 'machines')).json.items.map((item: { id: string }) => item.id);
+    const left = (await send('GET', 'machines')).json.items.map((item: { id: string }) => item.id);
     expect(left).toEqual([id]);
-    expect(said(await ask('PATCH', `machines/${empty}`, { body: { listed: true } }))).toEqual([
+    expect(outcome(await send('PATCH', `machines/${empty}`, { body: { listed: true } }))).toEqual([
       404,
       'MACHINE_NOT_FOUND',
     ]);
@@ -372,7 +375,7 @@ describe('withdrawing a machine', () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await machine();
       const [withdrawn, rented] = await Promise.all([
-        ask('DELETE', `machines/${id}`).then(({ status }) => status === 204),
+        send('DELETE', `machines/${id}`).then(({ status }) => status === 204),
         rentOn(id).then(
           () => true,
           () => false,
@@ -384,7 +387,7 @@ describe('withdrawing a machine', () => {
 
   it('is refused while it is being tested', async () => {
     const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
-    expect(said(await ask('DELETE', `machines/${id}`))).toEqual([409, 'INVALID_STATE_TRANSITION']);
+    expect(outcome(await send('DELETE', `machines/${id}`))).toEqual([409, 'INVALID_STATE_TRANSITION']);
   });
 });
 
@@ -392,20 +395,20 @@ describe('acts on one machine at the same time', () => {
   it('are all answered, and leave it in a state that its record and the marketplace agree about', async () => {
     const id = await machine();
     const supplierId = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
-    const acts = [
-      () => ask('PATCH', `machines/${id}`, { body: { listed: true, pricePerGpuHourNanoUsd: '2000000000' } }),
-      () => ask('PATCH', `machines/${id}`, { body: { listed: false } }),
-      () => ask('POST', `machines/${id}/drain`),
-      () => ask('POST', `machines/${id}/resume`),
+    const actions = [
+      () => send('PATCH', `machines/${id}`, { body: { listed: true, pricePerGpuHourNanoUsd: '2000000000' } }),
+      () => send('PATCH', `machines/${id}`, { body: { listed: false } }),
+      () => send('POST', `machines/${id}/drain`),
+      () => send('POST', `machines/${id}/resume`),
       () => rule('POST', `machines/${id}/approve`, { reason: 'looks well' }),
       () => rule('POST', `machines/${id}/reject`, { reason: 'looks odd' }),
       () => rule('POST', `suppliers/${supplierId}/approve`, { reason: 'cleared', feePercentage: 5 }),
       () => rule('POST', `suppliers/${supplierId}/reject`, { reason: 'complaints' }),
     ];
     for (let round = 0; round < 4; round += 1) {
-      const responses = await Promise.all(acts.map((act) => act()));
+      const responses = await Promise.all(actions.map((action) => action()));
       expect(responses.filter(({ status }) => status >= 500)).toEqual([]);
-      const { json } = await ask('GET', `machines/${id}`);
+      const { json } = await send('GET', `machines/${id}`);
       const listed = await readListedMachines(fixture.db, [id]);
       expect(listed.has(id)).toBe(json.shown);
       expect(json.status === 'node_draining').toBe(json.drainedAt !== null);

@@ -35,9 +35,9 @@ beforeAll(async () => {
     log,
     connect: (node) => connectVolumeBackend(node, { clock, credentials: {} }),
   });
-  const parts = { db, clock, log, backends, policy: defaultVolumePolicy };
-  await checkDueNodes(parts, never);
-  const converger = createVolumeReconciler(parts, { atOnce: 8, atOncePerNode: 8 });
+  const deps = { db, clock, log, backends, policy: defaultVolumePolicy };
+  await checkDueNodes(deps, never);
+  const converger = createVolumeReconciler(deps, { atOnce: 8, atOncePerNode: 8 });
   work = async () => {
     await converger.step(never);
     await converger.ended();
@@ -120,12 +120,12 @@ describe('a volume on the wire', () => {
   });
 
   it('has a price before it is made, and none at a size that there is not', async () => {
-    const ask = (query: string) => fixture.call({ method: 'GET', path: `${volumes}/quote?${query}`, key });
+    const quote = (query: string) => fixture.call({ method: 'GET', path: `${volumes}/quote?${query}`, key });
     const nothing = { costPerHourNanoUsd: '0', costPer30DaysNanoUsd: '0', holdNanoUsd: '0' };
-    const quoted = await ask('region=mock-region&sizeInGb=512');
+    const quoted = await quote('region=mock-region&sizeInGb=512');
     expect(quoted).toMatchObject({ status: 200, json: { costPerHour: 0, ...nothing } });
     for (const wrong of ['region=mock-region&sizeInGb=300', 'region=nowhere&sizeInGb=256', 'sizeInGb=256']) {
-      expect(await ask(wrong)).toMatchObject({ status: 400, json: { reason: 'VALIDATION_FAILED' } });
+      expect(await quote(wrong)).toMatchObject({ status: 400, json: { reason: 'VALIDATION_FAILED' } });
     }
   });
 
@@ -227,14 +227,14 @@ describe('a volume on the wire', () => {
   it('is nobody else’s, in whatever is asked', async () => {
     const id = await active();
     const theirs = (await (await seedOrganisation(fixture.db)).ownerKey('test')).key;
-    const ask = (storageVolumeId: number) =>
+    const attach = (storageVolumeId: number) =>
       fixture.call({
         method: 'POST',
         path: `${volumes}/attach`,
         key: theirs,
         body: { storageVolumeId, rentalIds: [-1] },
       });
-    const [foreign, absent] = [await ask(id), await ask(2_000_000_000)];
+    const [foreign, absent] = [await attach(id), await attach(2_000_000_000)];
     expect(foreign).toMatchObject({ status: 400, json: { reason: 'VOLUME_NOT_FOUND' } });
     const { requestId: _one, ...one } = foreign.json;
     const { requestId: _other, ...other } = absent.json;

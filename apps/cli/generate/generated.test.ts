@@ -71,7 +71,7 @@ it('with --json a command prints the fields of its operation as the contract has
   for (const { name, json, operations } of commands) {
     if (json.kind === 'any' || json.kind === 'none') continue;
     // Where nothing is answered, that it was done is all there is to say.
-    if (operations.length > 0 && operations.every((id) => rows[id]?.answers === 'nothing')) continue;
+    if (operations.length > 0 && operations.every((id) => rows[id]?.responseKind === 'nothing')) continue;
     const responses = operations.map((id) => rows[id]?.json.toSorted() ?? []);
     const isContract = responses.some((fields) => fields.join(' ') === json.fields.toSorted().join(' '));
     expect(isContract, `millrace ${name}`).toBe(!ownShapes.has(name));

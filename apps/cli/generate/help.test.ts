@@ -48,6 +48,6 @@ it.each(nouns)('millrace %s', async (noun) => {
 });
 
 it('no text is kept of a command that is gone', async () => {
-  const kept = (await readdir(directory)).map((name) => name.replace('.txt', ''));
-  expect(kept.filter((name) => !['millrace', 'topics', ...nouns].includes(name))).toEqual([]);
+  const stored = (await readdir(directory)).map((name) => name.replace('.txt', ''));
+  expect(stored.filter((name) => !['millrace', 'topics', ...nouns].includes(name))).toEqual([]);
 });

@@ -26,12 +26,12 @@ export async function handWrittenCommands(): Promise<readonly HandWrittenCommand
       if (module.command === undefined) {
         throw new Error(`${path} exports no command. What commands share stands beside the folder commands.`);
       }
-      const spoken = relative(directory, path)
+      const expected = relative(directory, path)
         .replace(/[.]ts$/, '')
         .split(sep)
         .join(' ');
-      if (module.command.name !== spoken) {
-        throw new Error(`${path} defines "${module.command.name}"; its place says "${spoken}".`);
+      if (module.command.name !== expected) {
+        throw new Error(`${path} defines "${module.command.name}"; its place says "${expected}".`);
       }
       return { command: module.command, path: `./${relative(source, path).split(sep).join('/')}` };
     }),

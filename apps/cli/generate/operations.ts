@@ -65,12 +65,12 @@ function propertiesOf(
   if (forms === undefined) {
     return { all: new Map(Object.entries(whole.properties ?? {})), required: new Set(whole.required ?? []) };
   }
-  const parts = forms.map((form) => propertiesOf(form, root));
-  const all = new Map(parts.flatMap((part) => [...part.all]));
+  const variants = forms.map((form) => propertiesOf(form, root));
+  const all = new Map(variants.flatMap((part) => [...part.all]));
   const isNeeded = (key: string): boolean =>
     whole.allOf === undefined
-      ? parts.every((part) => part.required.has(key))
-      : parts.some((part) => part.required.has(key));
+      ? variants.every((part) => part.required.has(key))
+      : variants.some((part) => part.required.has(key));
   return { all, required: new Set([...all.keys()].filter(isNeeded)) };
 }
 
@@ -85,7 +85,7 @@ function describeField(key: string, description: string | undefined): string {
   // What everybody is asked for is explained in the same words everywhere, and amounts are typed in dollars.
   if (description === undefined || key === 'reason' || /nano-usd/i.test(description)) return known;
   const [first = ''] = description.split(/(?<=[.])\s/);
-  return first.replace(/[.]$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
+  return first.replace(/[.]$/, '').replace(/^[A-Z](?=[a-z ])/, (initial) => initial.toLowerCase());
 }
 
 function fieldOf(key: string, schema: Schema, root: Schema, isRequired: boolean): GeneratedField {
@@ -155,13 +155,13 @@ function paramsOf(operation: Operation): readonly GeneratedParam[] {
   });
 }
 
-type ResponseShape = Pick<GeneratedOperation, 'answers' | 'json' | 'optional' | 'columns'>;
+type ResponseShape = Pick<GeneratedOperation, 'responseKind' | 'json' | 'optional' | 'columns'>;
 
 function responseShape(operation: Operation): ResponseShape {
   const entry = entries[operation.id as keyof typeof entries] as
-    | { readonly answer?: 'nothing' | 'bytes' | 'text'; readonly list?: { readonly items?: string } }
+    | { readonly responseKind?: 'nothing' | 'bytes' | 'text'; readonly list?: { readonly items?: string } }
     | undefined;
-  if (entry?.answer !== undefined) return { answers: entry.answer, json: [], columns: [] };
+  if (entry?.responseKind !== undefined) return { responseKind: entry.responseKind, json: [], columns: [] };
   const root = schemaOf(operation.response.schema, 'output');
   const list = entry?.list;
   const top = resolved(root, root);
@@ -171,7 +171,7 @@ function responseShape(operation: Operation): ResponseShape {
   const json = [...all.keys()];
   const optional = json.filter((key) => !required.has(key));
   return {
-    answers: list === undefined ? 'record' : 'list',
+    responseKind: list === undefined ? 'record' : 'list',
     json,
     ...(optional.length === 0 ? {} : { optional }),
     columns: columnsOf(all, root),
@@ -189,8 +189,8 @@ function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly str
       return values !== undefined || ['string', 'number', 'integer', 'boolean'].includes(String(type));
     })
     .map(([key]) => key);
-  const telling = firstColumns.filter((key) => simple.includes(key));
-  return [...telling, ...simple.filter((key) => !telling.includes(key))].slice(0, MAX_COLUMNS);
+  const preferred = firstColumns.filter((key) => simple.includes(key));
+  return [...preferred, ...simple.filter((key) => !preferred.includes(key))].slice(0, MAX_COLUMNS);
 }
 
 /**
@@ -239,7 +239,7 @@ function toGeneratedOperation(operation: Operation, name: string): GeneratedOper
     fields,
     ...(operation.body === undefined ? {} : { hasBody: true as const }),
     ...responseShape(operation),
-    ...(requiresConfirmation(operation) ? { asks: true as const } : {}),
+    ...(requiresConfirmation(operation) ? { confirms: true as const } : {}),
     ...(hidden.has(operation.id) ? { hidden: true as const } : {}),
   };
 }

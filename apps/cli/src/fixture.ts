@@ -277,7 +277,7 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
     const request = new Request(input, init);
     const url = new URL(request.url);
     const text = await request.text();
-    const asked: FakeRequest = {
+    const recorded: FakeRequest = {
       method: request.method,
       path: url.pathname,
       query: Object.fromEntries(url.searchParams),
@@ -285,13 +285,13 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
       signal: init?.signal ?? request.signal,
       body: text === '' ? undefined : JSON.parse(text),
     };
-    requests.push(asked);
-    const route = Object.entries(routes).find(([pattern]) => matches(pattern, asked));
+    requests.push(recorded);
+    const route = Object.entries(routes).find(([pattern]) => matches(pattern, recorded));
     if (route === undefined)
-      return errorResponse(404, 'ROUTE_NOT_FOUND', `Nothing answers ${asked.method} ${asked.path}`);
+      return errorResponse(404, 'ROUTE_NOT_FOUND', `Nothing answers ${recorded.method} ${recorded.path}`);
     const made: unknown =
       typeof route[1] === 'function'
-        ? await (route[1] as (request: FakeRequest) => unknown)(asked)
+        ? await (route[1] as (request: FakeRequest) => unknown)(recorded)
         : route[1];
     if (made instanceof Response) return made;
     return made === undefined ? new Response(null, { status: 204 }) : Response.json(made, { headers: ids });
@@ -325,9 +325,9 @@ function matches(pattern: string, { method, path }: FakeRequest): boolean {
   const [wantedMethod = '', wantedPath = ''] = pattern.split(' ');
   if (wantedMethod !== method) return false;
   const wanted = wantedPath.split('/');
-  const asked = path.split('/');
+  const actual = path.split('/');
   return (
-    wanted.length === asked.length && wanted.every((part, index) => part === '*' || part === asked[index])
+    wanted.length === actual.length && wanted.every((part, index) => part === '*' || part === actual[index])
   );
 }
 

@@ -9,10 +9,10 @@ export interface Interrupts {
 }
 
 export function createInterrupts(): Interrupts {
-  const asked = new AbortController();
+  const controller = new AbortController();
   const handlers: (() => void)[] = [];
   return {
-    signal: asked.signal,
+    signal: controller.signal,
     listen: (handler) => {
       const own = (): void => handler();
       handlers.push(own);
@@ -27,8 +27,8 @@ export function createInterrupts(): Interrupts {
         handler();
         return true;
       }
-      const isFirst = !asked.signal.aborted;
-      asked.abort();
+      const isFirst = !controller.signal.aborted;
+      controller.abort();
       return isFirst;
     },
   };

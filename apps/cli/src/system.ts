@@ -104,7 +104,7 @@ function isMissing(error: unknown): boolean {
 /** Questions go to standard error, so that data can be piped while somebody is asked. */
 function createPrompt(interrupts: Interrupts): Prompt {
   const { signal } = interrupts;
-  const ask = (question: string, output: Writable): Promise<string | null> =>
+  const prompt = (question: string, output: Writable): Promise<string | null> =>
     new Promise((resolve, reject) => {
       const reader = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
       let isAnswered = false;
@@ -131,7 +131,7 @@ function createPrompt(interrupts: Interrupts): Prompt {
       });
     });
   return {
-    line: (question) => ask(question, process.stderr),
+    line: (question) => prompt(question, process.stderr),
     secret: async (question) => {
       process.stderr.write(question);
       const nowhere = new Writable({
@@ -139,7 +139,7 @@ function createPrompt(interrupts: Interrupts): Prompt {
           callback();
         },
       });
-      const response = await ask('', nowhere);
+      const response = await prompt('', nowhere);
       process.stderr.write('\n');
       return response;
     },

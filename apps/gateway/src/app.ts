@@ -77,7 +77,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   });
   const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-gateway', log, clock });
   const valkey = await connectValkey({
-    url: config.gateway.potValkeyUrl,
+    url: config.gateway.leaseValkeyUrl,
     name: 'millrace-gateway',
     log,
     clock,
@@ -93,8 +93,8 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     schemaVersion: payloadSchemaVersion,
     traceparent: null,
   };
-  const book = await openKeyFeed({ nats, clock, log, prefix });
-  const pots = createCreditLeaseClient({
+  const keyFeed = await openKeyFeed({ nats, clock, log, prefix });
+  const leaseClient = createCreditLeaseClient({
     valkey,
     requestLease: createLeaseRequester(nats, {
       ...{ prefix, envelope, homeCell: cell, timeoutMs: LEASE_TIMEOUT_MS },
@@ -119,8 +119,8 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     clock,
     ids: createIdSource({ clock, cell }),
     log,
-    book,
-    pots,
+    keyFeed,
+    leaseClient,
     router,
     reporter,
     limiter: createLimiter({ valkey, log, clock }),
@@ -145,17 +145,17 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     required: true,
     timeoutMs: CHECK_TIMEOUT_MS,
     check: async () => {
-      if (book.isStale()) throw new Error('The gateway book is stale or was never filled.');
+      if (keyFeed.isStale()) throw new Error('The gateway book is stale or was never filled.');
     },
   });
   watchClock(reference, lifecycle, log);
   lifecycle.onDrain('requests', 'streams', () => gateway.drain(config.gateway.drainMs));
   lifecycle.onDrain('consumers', 'usage', () => reporter.close());
-  lifecycle.onDrain('consumers', 'leases', () => pots.close());
+  lifecycle.onDrain('consumers', 'leases', () => leaseClient.close());
   lifecycle.onDrain('consumers', 'router', async () => router.close());
   lifecycle.onDrain('pools', 'engines', () => gateway.close());
   lifecycle.onDrain('pools', 'engine slots', async () => slots?.close());
-  lifecycle.onDrain('pools', 'book', () => book.close());
+  lifecycle.onDrain('pools', 'book', () => keyFeed.close());
   lifecycle.onDrain('pools', 'valkey', () => valkey.close());
   lifecycle.onDrain('pools', 'nats', () => nats.close());
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());

@@ -13,7 +13,7 @@ import {
 } from '@millrace/platform/config';
 
 const gatewayConfig = fragment('gateway', {
-  potValkeyUrl: {
+  leaseValkeyUrl: {
     env: 'MILLRACE_POT_VALKEY_URL',
     schema: values.url('redis', 'rediss'),
     expected: 'the URL of the Valkey that gateways spend from, without persistence and replicas',

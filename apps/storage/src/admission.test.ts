@@ -48,12 +48,12 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true }));
 
-function wish(externalId: string, sizeGb: number, last: number): VolumeSpec {
+function specFor(externalId: string, sizeGb: number, last: number): VolumeSpec {
   return { externalId, orgId: testIds.next('org'), sizeGb, vip: `10.8.0.${last}`, clients: [] };
 }
 
 test('copying holds up no order for another volume, and its room is kept until it has come to nothing', async () => {
-  await admission.admit(wish('one', 2, 1));
+  await admission.admit(specFor('one', 2, 1));
   const folder = pool.volume('one');
   await writeFile(folder.image, Buffer.alloc(1_048_576, 1));
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ test('copying holds up no order for another volume, and its room is kept until i
     throw new Error('no');
   });
   await started;
-  const other = wish('two', 6, 2);
+  const other = specFor('two', 6, 2);
   expect(await admission.admit(other)).toMatchObject({ sizeGb: 6 });
   await expect(admission.admit({ ...other, sizeGb: 7 })).rejects.toMatchObject({ kind: 'no_capacity' });
   openGate();
@@ -73,13 +73,13 @@ test('copying holds up no order for another volume, and its room is kept until i
 });
 
 test('a snapshot that is there has the room that it takes', async () => {
-  await admission.admit(wish('one', 2, 1));
+  await admission.admit(specFor('one', 2, 1));
   const folder = pool.volume('one');
   const target = pool.snapshot('one', 'a');
   await writeFile(folder.image, Buffer.alloc(1_048_576, 1));
   await mkdir(folder.snapshots);
   await admission.snapshot(folder, target, () => copyFile(folder.image, target));
-  const other = wish('two', 7, 2);
+  const other = specFor('two', 7, 2);
   await expect(admission.admit(other)).rejects.toMatchObject({ kind: 'no_capacity' });
   await rm(target);
   expect(await admission.admit(other)).toMatchObject({ sizeGb: 7 });
@@ -91,6 +91,6 @@ test('a volume whose record cannot be read still has its room', async () => {
   await writeFile(record, '{"externalId":');
   await writeFile(image, '');
   await truncate(image, bytesOfGb(6));
-  await expect(admission.admit(wish('two', 4, 2))).rejects.toMatchObject({ kind: 'no_capacity' });
-  expect(await admission.admit(wish('two', 3, 2))).toMatchObject({ sizeGb: 3 });
+  await expect(admission.admit(specFor('two', 4, 2))).rejects.toMatchObject({ kind: 'no_capacity' });
+  expect(await admission.admit(specFor('two', 3, 2))).toMatchObject({ sizeGb: 3 });
 });

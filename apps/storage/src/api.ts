@@ -41,7 +41,7 @@ export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
     lists: new Slots({ clock, what: 'lists', most: maxConcurrentLists, timeoutMs: listTimeoutMs }),
   };
 
-  async function answer(request: IncomingMessage): Promise<ApiResponse> {
+  async function respond(request: IncomingMessage): Promise<ApiResponse> {
     // Having been signed by one of them is not being one of them.
     if (!trusted.has((request.socket as TLSSocket).getPeerCertificate().fingerprint256))
       throw new DriverError('refused', 'The certificate is not one of those that may give orders.');
@@ -63,7 +63,7 @@ export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
       requestTimeout: 30_000,
     },
     (request, response) => {
-      answer(request).then(
+      respond(request).then(
         ({ status, body }) => send(response, status, body),
         (error: unknown) => sendError(response, error, log),
       );
@@ -83,9 +83,9 @@ async function handleRequest(request: IncomingMessage, volumes: Volumes): Promis
   if (isList(request)) return { status: 200, body: { volumes: await volumes.list() } };
   const [, volumeId] = volumePath.exec(url) ?? [];
   if (volumeId !== undefined && method === 'PUT') {
-    const wish = volumeSpecBody.safeParse(await readJson(request));
-    if (!wish.success) throw new DriverError('refused', 'The wish has not the shape that was agreed.');
-    return { status: 200, body: await volumes.ensure({ externalId: volumeId, ...wish.data }) };
+    const parsed = volumeSpecBody.safeParse(await readJson(request));
+    if (!parsed.success) throw new DriverError('refused', 'The wish has not the shape that was agreed.');
+    return { status: 200, body: await volumes.ensure({ externalId: volumeId, ...parsed.data }) };
   }
   if (volumeId !== undefined && method === 'DELETE') {
     await volumes.remove(volumeId);
@@ -133,7 +133,7 @@ function sendError(response: ServerResponse, error: unknown, log: Logger): void 
 }
 
 function readCertificates(text: string): ReadonlySet<string> {
-  const parts = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (parts.length === 0) throw new Error('MILLRACE_STORAGE_CLIENT_CERTS_FILE has no certificate in it.');
-  return new Set(parts.map((part) => new X509Certificate(part).fingerprint256));
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw new Error('MILLRACE_STORAGE_CLIENT_CERTS_FILE has no certificate in it.');
+  return new Set(blocks.map((part) => new X509Certificate(part).fingerprint256));
 }

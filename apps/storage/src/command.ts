@@ -24,8 +24,8 @@ export function runCommand(file: string, args: readonly string[], timeoutMs: num
         resolve(stdout);
         return;
       }
-      const said = stderr.trim() === '' ? error.message : stderr.trim();
-      reject(new DriverError('failed', `${file} failed: ${said}`, { cause: error }));
+      const reason = stderr.trim() === '' ? error.message : stderr.trim();
+      reject(new DriverError('failed', `${file} failed: ${reason}`, { cause: error }));
     });
   });
 }

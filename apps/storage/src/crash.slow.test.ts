@@ -34,7 +34,7 @@ const pidOf = ({ externalId }: VolumeSpec): number => {
 
 test('kill -9 of a server loses nothing, and what was open is claimed back', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0), node.client(1)] });
+  const spec = stage.spec({ clients: [node.client(0), node.client(1)] });
   await stage.ensure(spec);
   const identity = { owner: 'machine-1', verifier: Buffer.from('boot0001') };
   const before = await stage.machine(spec.vip, node.client(0), identity);
@@ -64,14 +64,14 @@ test('kill -9 of a server loses nothing, and what was open is claimed back', asy
 
 test('what a server said that it has written is there, however often it is killed', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const identity = { owner: 'writer', verifier: Buffer.from('boot0001') };
   const record = (at: number): string => `record ${at}`.padEnd(512, '.');
   const first = await stage.machine(spec.vip, node.client(0), identity);
   const opened = await openIn(first, 'log');
   let [client, file, written] = [first, opened, 0];
-  for (let life = 0; life < 3; life += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const killed = pidOf(spec);
     // It dies somewhere within the writing.
     const until = written + 20;
@@ -94,7 +94,7 @@ test('what a server said that it has written is there, however often it is kille
 
 test('kill -9 of the agent disturbs nobody, and the next one takes over what runs', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const pid = pidOf(spec);
   const client = await stage.machine(spec.vip, node.client(0));
@@ -118,34 +118,34 @@ test('kill -9 of the agent disturbs nobody, and the next one takes over what run
 
 test('after a loss of power everything is back, with the same handles', async () => {
   const { node } = stage;
-  const requests = [stage.wish({ clients: [node.client(0)] }), stage.wish({ clients: [node.client(0)] })];
+  const requests = [stage.spec({ clients: [node.client(0)] }), stage.spec({ clients: [node.client(0)] })];
   for (const spec of requests) await stage.ensure(spec);
-  const kept = await Promise.all(
-    requests.map(async (wish) => {
-      const client = await stage.machine(wish.vip, node.client(0));
+  const stored = await Promise.all(
+    requests.map(async (spec) => {
+      const client = await stage.machine(spec.vip, node.client(0));
       const file = await openIn(client, 'file');
-      await client.write(file, 0, wish.externalId);
-      return { wish, file };
+      await client.write(file, 0, spec.externalId);
+      return { spec: spec, file };
     }),
   );
   await node.losePower();
   expect(node.serverPid(requests[0]?.externalId ?? '')).toBeNull();
   await node.restart();
   // In the other order, so that a volume gets another device than it had.
-  for (const { wish, file } of kept.toReversed()) {
-    await stage.ensure(wish);
-    const client = await stage.machine(wish.vip, node.client(0));
-    expect(String(await client.read(await openIn(client, 'file'), 0, 100))).toBe(wish.externalId);
+  for (const { spec, file } of stored.toReversed()) {
+    await stage.ensure(spec);
+    const client = await stage.machine(spec.vip, node.client(0));
+    expect(String(await client.read(await openIn(client, 'file'), 0, 100))).toBe(spec.externalId);
     expect((await client.lookup(`${exportPath}/file`)).equals(file.handle)).toBe(true);
   }
 });
 
 test('handles are of the file system, also on a device that was of another a moment ago', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   await backend.remove(spec.externalId, neverAborted);
-  const next = stage.wish({ clients: [node.client(0)] });
+  const next = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(next);
   const { stdout } = await run('xfs_admin', [
     '-u',
@@ -158,7 +158,7 @@ test('handles are of the file system, also on a device that was of another a mom
 
 test('a snapshot is the volume at one instant, is taken once, and goes with the volume', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'file');
@@ -195,7 +195,7 @@ async function readSnapshot(volumeId: string, snapshotId: string): Promise<strin
 
 test('an agent that died during a snapshot leaves no volume frozen and no half a snapshot', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'file');
@@ -212,7 +212,7 @@ test('an agent that died during a snapshot leaves no volume frozen and no half a
 
 test('a configuration that somebody destroyed is written again, and the server follows it', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   await writeFile(path.join(node.pool, 'volumes', spec.externalId, 'ganesha.conf'), 'EXPORT { Export_Id = ');
   process.kill(pidOf(spec), 'SIGHUP');
@@ -225,7 +225,7 @@ test('a configuration that somebody destroyed is written again, and the server f
 
 test('what a server says has an end, however much it is made to say, and it goes on', async () => {
   const { node } = stage;
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure(spec);
   const log = path.join(node.pool, 'volumes', spec.externalId, 'ganesha.log');
   await appendFile(log, 'noise\n'.repeat(1_500_000));
@@ -239,7 +239,7 @@ test('what a server says has an end, however much it is made to say, and it goes
 
 test('a volume that is removed is gone with its data, address and devices, and can be removed again', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   await backend.snapshot(spec.externalId, 'last', neverAborted);
   const client = await stage.machine(spec.vip, node.client(0));
@@ -252,11 +252,11 @@ test('a volume that is removed is gone with its data, address and devices, and c
   expect(node.serverPid(spec.externalId)).toBeNull();
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'AUTOCLEAR,BACK-FILE']);
   // One that was told to go may wait for somebody who looks at it in a namespace of its own.
-  const kept = stdout.split('\n').filter((line) => line.trim().startsWith('0'));
-  expect(kept.join('\n')).not.toContain(spec.externalId);
+  const devices = stdout.split('\n').filter((line) => line.trim().startsWith('0'));
+  expect(devices.join('\n')).not.toContain(spec.externalId);
   await expect(stage.machine(spec.vip, node.client(0))).rejects.toThrow();
   // Its address is free, and what is made there is empty.
-  const next = { ...stage.wish({ clients: [node.client(0)] }), vip: spec.vip };
+  const next = { ...stage.spec({ clients: [node.client(0)] }), vip: spec.vip };
   await stage.ensure(next);
   const newcomer = await stage.machine(next.vip, node.client(0));
   expect(await outcomeOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
@@ -264,7 +264,7 @@ test('a volume that is removed is gone with its data, address and devices, and c
 
 test('a removal that was cut short goes on with the next agent', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure(spec);
   await node.agent().crash();
   const file = path.join(node.pool, 'volumes', spec.externalId, 'volume.json');

@@ -17,7 +17,7 @@ const record: VolumeRecord = {
 };
 const host = fc
   .tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255))
-  .map((parts) => parts.join('.'));
+  .map((octets) => octets.join('.'));
 
 test('a configuration says what it was made from, and passes its own check', () => {
   fc.assert(

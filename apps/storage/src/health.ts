@@ -40,7 +40,7 @@ export class HealthTracker {
       this.#log.info({ volume: id }, 'a volume is served again');
   }
 
-  forget(id: string): void {
+  remove(id: string): void {
     this.#seen.delete(id);
   }
 

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 test('what one attached machine writes another reads, each from its own address', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0), node.client(1)] });
+  const spec = stage.spec({ clients: [node.client(0), node.client(1)] });
   const { externalId, sizeGb, vip, clients } = spec;
   expect(await stage.ensure(spec)).toEqual({
     ...{ externalId, sizeGb, vip, clients },
@@ -49,15 +49,15 @@ test('what one attached machine writes another reads, each from its own address'
 test('a machine that is not attached, or no longer, is refused by the server itself, and others go on', async () => {
   const { node } = stage;
   const [first, second] = [node.client(0), node.client(1)];
-  const spec = stage.wish({ clients: [first] });
+  const spec = stage.spec({ clients: [first] });
   await stage.ensure(spec);
   const inside = await stage.machine(spec.vip, first);
-  const kept = await openIn(inside, 'kept');
+  const file = await openIn(inside, 'kept');
   const outside = await stage.machine(spec.vip, second);
   expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
   // The very handle and stateid of the open file help nobody who comes from elsewhere.
-  expect(await outcomeOf(outside.read(kept, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
-  expect(await outcomeOf(outside.write({ ...kept, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
+  expect(await outcomeOf(outside.read(file, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
+  expect(await outcomeOf(outside.write({ ...file, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
 
   await stage.ensure({ ...spec, clients: [first, second] });
   const held = await openIn(outside, 'held');
@@ -68,30 +68,30 @@ test('a machine that is not attached, or no longer, is refused by the server its
   expect(await outcomeOf(outside.write(held, 0, 'after'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
   expect(await outcomeOf(outside.read(held, 0, 5))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
   // Nobody else noticed.
-  expect(await inside.write(kept, 0, 'undisturbed')).toBe(11);
+  expect(await inside.write(file, 0, 'undisturbed')).toBe(11);
   expect(String(await inside.read(await openIn(inside, 'held'), 0, 50))).toBe('while attached');
 
   await stage.ensure({ ...spec, clients: [] });
-  expect(await outcomeOf(inside.write(kept, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+  expect(await outcomeOf(inside.write(file, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
 });
 
 test('no handle of another volume opens anything: whole, in parts, or at its own server', async () => {
   const { node } = stage;
   const [victim, attacker] = [node.client(2), node.client(3)];
-  const theirs = stage.wish({ clients: [victim] });
-  const own = stage.wish({ clients: [attacker] });
+  const theirs = stage.spec({ clients: [victim] });
+  const own = stage.spec({ clients: [attacker] });
   await Promise.all([stage.ensure(theirs), stage.ensure(own)]);
   const owner = await stage.machine(theirs.vip, victim);
   const secret = await openIn(owner, 'secret');
   await owner.write(secret, 0, 'the secret of another tenant');
 
-  const thief = await stage.machine(own.vip, attacker);
-  const mine = await openIn(thief, 'secret');
-  await thief.write(mine, 0, 'my own');
+  const client = await stage.machine(own.vip, attacker);
+  const mine = await openIn(client, 'secret');
+  await client.write(mine, 0, 'my own');
   expect(mine.handle.length).toBe(secret.handle.length);
   const responses = new Map<string, number>();
   const forge = async (handle: Buffer): Promise<void> => {
-    const response = await thief.read({ handle, stateid: anonymousStateid }, 0, 100).then(
+    const response = await client.read({ handle, stateid: anonymousStateid }, 0, 100).then(
       (data) => `read ${String(data)}`,
       (error: Error) => (error.name === 'NfsError' ? 'refused' : `broke: ${error.message}`),
     );
@@ -123,7 +123,7 @@ test('a machine that has two volumes does not take their servers for one with tw
   const { node } = stage;
   const names = await Promise.all(
     [0, 1].map(async () => {
-      const spec = stage.wish({ clients: [node.client(0)] });
+      const spec = stage.spec({ clients: [node.client(0)] });
       await stage.ensure(spec);
       return (await stage.machine(spec.vip, node.client(0))).serverName;
     }),
@@ -132,7 +132,7 @@ test('a machine that has two volumes does not take their servers for one with tw
 });
 
 test('nothing above the volume can be written to or wandered through', async () => {
-  const spec = stage.wish({ clients: [stage.node.client(0)] });
+  const spec = stage.spec({ clients: [stage.node.client(0)] });
   await stage.ensure(spec);
   const client = await stage.machine(spec.vip, stage.node.client(0));
   await client.reclaimComplete();
@@ -143,27 +143,27 @@ test('nothing above the volume can be written to or wandered through', async () 
 
 test('writing past the size fails, growing helps while files are open, and shrinking is refused', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const client = await stage.machine(spec.vip, node.client(0));
   const file = await openIn(client, 'big');
   const block = Buffer.alloc(1_048_576, 7);
-  const fill = async (from: number, to: number): Promise<{ at: number; answer: string }> => {
+  const fill = async (from: number, to: number): Promise<{ at: number; outcome: string }> => {
     for (let at = from; at < to; at += 1) {
-      const answer = await outcomeOf(client.write(file, at * block.length, block));
-      if (answer !== 'ok') return { at, answer };
+      const outcome = await outcomeOf(client.write(file, at * block.length, block));
+      if (outcome !== 'ok') return { at, outcome };
     }
-    return { at: to, answer: 'ok' };
+    return { at: to, outcome: 'ok' };
   };
   // Most of it is taken at once; the rest is written by the machine, until there is no more.
   const taken = path.join(node.pool, 'volumes', spec.externalId, 'mount', 'taken');
   await run('fallocate', ['--length', '850MiB', taken]);
   const full = await fill(0, 1_024 - 850);
-  expect(full.answer).toBe('NOSPC');
+  expect(full.outcome).toBe('NOSPC');
   expect(full.at).toBeGreaterThan(10);
 
   expect(await stage.ensure({ ...spec, sizeGb: 2 })).toMatchObject({ sizeGb: 2, isServed: true });
-  expect(await fill(full.at, full.at + 64)).toEqual({ at: full.at + 64, answer: 'ok' });
+  expect(await fill(full.at, full.at + 64)).toEqual({ at: full.at + 64, outcome: 'ok' });
   expect((await client.read(file, 0, 16)).equals(block.subarray(0, 16))).toBe(true);
   await expect(stage.ensure(spec)).rejects.toMatchObject({ kind: 'refused' });
   // Growing is repeatable, and so is asking for what is there.
@@ -173,21 +173,21 @@ test('writing past the size fails, growing helps while files are open, and shrin
 test('whatever is thrown at a server, its volume is served and whole, and other volumes notice nothing', async () => {
   const { node } = stage;
   const [spec, other] = [
-    stage.wish({ clients: [node.client(0)] }),
-    stage.wish({ clients: [node.client(1)] }),
+    stage.spec({ clients: [node.client(0)] }),
+    stage.spec({ clients: [node.client(1)] }),
   ];
   await Promise.all([stage.ensure(spec), stage.ensure(other)]);
   const writer = await stage.machine(spec.vip, node.client(0));
   await writer.write(await openIn(writer, 'file'), 0, 'whole');
-  const bystander = await stage.machine(other.vip, node.client(1));
-  const watched = await openIn(bystander, 'file');
+  const otherClient = await stage.machine(other.vip, node.client(1));
+  const watched = await openIn(otherClient, 'file');
   const random = createRandom(8);
   // From a machine that is attached, and from one that is not.
   for (let round = 0; round < 60; round += 1) {
     const from = node.client(round % 2 === 0 ? 0 : 5);
     await throwAt({ host: spec.vip, port: node.nfsPort, localAddress: from }, nonsense(random));
   }
-  expect(await bystander.write(watched, 0, 'undisturbed')).toBe(11);
+  expect(await otherClient.write(watched, 0, 'undisturbed')).toBe(11);
   await stage.ensure(spec);
   const reader = await stage.machine(spec.vip, node.client(0));
   expect(String(await reader.read(await openIn(reader, 'file'), 0, 10))).toBe('whole');
@@ -199,7 +199,7 @@ test('what a machine calls itself is written nowhere but among what its server r
   // The test has its own node, since on a shared node the servers of other volumes may write files at any time.
   await using own = await openStorageHarness();
   const { node } = own;
-  const spec = own.wish({ clients: [node.client(0)] });
+  const spec = own.spec({ clients: [node.client(0)] });
   await own.ensure(spec);
   const folder = path.join(node.pool, 'volumes', spec.externalId);
   const beside = async (): Promise<readonly string[]> => {
@@ -220,7 +220,7 @@ test('what a machine calls itself is written nowhere but among what its server r
 
 test('what is not NFSv4.1 or later is not spoken, nor anything beside it', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const target = { host: spec.vip, port: node.nfsPort, localAddress: node.client(0) };
   const [accepted, noProgram, noVersion, otherMinorVersion] = [0, 1, 2, 10_021];
@@ -259,8 +259,8 @@ async function callAt(
       if (response.length >= 4 && response.length >= 4 + (response.readUInt32BE() & 0x7fff_ffff)) break;
     }
     // Behind the mark: the number of the call, that it is an answer, that it was taken, and an empty proof.
-    const told = response.subarray(4 + 5 * 4);
-    return Array.from({ length: told.length >> 2 }, (_none, at) => told.readUInt32BE(4 * at));
+    const payload = response.subarray(4 + 5 * 4);
+    return Array.from({ length: payload.length >> 2 }, (_none, at) => payload.readUInt32BE(4 * at));
   } finally {
     socket.destroy();
   }
@@ -319,7 +319,7 @@ async function throwAt(target: TcpNetConnectOpts, bytes: Buffer): Promise<void> 
 }
 
 test('a server can do no more on its machine than serve files', async () => {
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure(spec);
   const pid = stage.node.serverPid(spec.externalId);
   if (pid === null) throw new Error('Nobody serves the volume.');

@@ -20,7 +20,7 @@ export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, number>();
   /** When the work that has the turn began. */
-  readonly #beganMs = new Map<string, number>();
+  readonly #startedMs = new Map<string, number>();
 
   constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
@@ -32,14 +32,14 @@ export class KeyedQueue {
   }
 
   async take<T>(name: string, work: () => Promise<T>): Promise<T> {
-    this.#refuseHopeless(name);
+    this.#rejectBlocked(name);
     this.#waiting.set(name, (this.#waiting.get(name) ?? 0) + 1);
     const before = this.#last.get(name) ?? Promise.resolve();
     let isGivenUp = false;
     const begin = async (): Promise<T> => {
       // Its caller was refused meanwhile; the turn goes on to the next.
       if (isGivenUp) throw queueTimeoutError(name);
-      this.#beganMs.set(name, this.#clock.monotonicMs());
+      this.#startedMs.set(name, this.#clock.monotonicMs());
       return work();
     };
     const turn = before.then(begin, begin);
@@ -66,17 +66,17 @@ export class KeyedQueue {
     while (this.#last.size > 0) await Promise.all(this.#last.values());
   }
 
-  #refuseHopeless(name: string): void {
+  #rejectBlocked(name: string): void {
     const waiting = this.#waiting.get(name) ?? 0;
     if (waiting > this.#mostWaiting)
       throw new DriverError('busy', `Orders of this volume wait for one that is under way: ${waiting}.`);
-    const startedMs = this.#beganMs.get(name);
+    const startedMs = this.#startedMs.get(name);
     if (startedMs !== undefined && this.#clock.monotonicMs() - startedMs >= hangsAfterMs)
       throw new DriverError('busy', 'An order of this volume hangs. A person must look at the storage node.');
   }
 
   #end(name: string, settled: Promise<unknown>): void {
-    this.#beganMs.delete(name);
+    this.#startedMs.delete(name);
     const left = (this.#waiting.get(name) ?? 1) - 1;
     if (left > 0) this.#waiting.set(name, left);
     else this.#waiting.delete(name);

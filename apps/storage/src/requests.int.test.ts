@@ -95,16 +95,16 @@ async function signedByWorker(): Promise<Required<Pick<Raw, 'cert' | 'key'>>> {
 test('a pool has one agent, and is on a file system that can share blocks', async () => {
   await expect(openPool(stage.node.pool)).rejects.toThrow('Another agent has the pool');
   // Memory cannot.
-  const elsewhere = await mkdtemp('/dev/shm/millrace-');
+  const folder = await mkdtemp('/dev/shm/millrace-');
   try {
-    await expect(openPool(elsewhere)).rejects.toThrow('cannot share blocks between files');
+    await expect(openPool(folder)).rejects.toThrow('cannot share blocks between files');
   } finally {
-    await rm(elsewhere, { recursive: true });
+    await rm(folder, { recursive: true });
   }
 });
 
 test('malformed orders are refused, and the agent goes on', async () => {
-  const spec = stage.wish({ clients: [stage.node.client(0)] });
+  const spec = stage.spec({ clients: [stage.node.client(0)] });
   await stage.ensure(spec);
   const { externalId: _id, ...body } = spec;
   const put = (changes: object, id = 'fine'): Promise<string> =>
@@ -162,22 +162,22 @@ test('malformed orders are refused, and the agent goes on', async () => {
 });
 
 test('a volume keeps its organisation, its address and its place among the others', async () => {
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure(spec);
-  const other = stage.wish();
+  const other = stage.spec();
   await expect(stage.ensure({ ...spec, orgId: other.orgId })).rejects.toMatchObject({ kind: 'conflict' });
   await expect(stage.ensure({ ...other, vip: spec.vip })).rejects.toMatchObject({ kind: 'conflict' });
   // Of two that want the same address at once one gets it.
-  const both = [stage.wish({ vip: other.vip }), stage.wish({ vip: other.vip })];
+  const both = [stage.spec({ vip: other.vip }), stage.spec({ vip: other.vip })];
   const outcomes = await Promise.allSettled(both.map((one) => stage.ensure(one)));
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-  await expect(stage.ensure({ ...stage.wish(), sizeGb: 100 })).rejects.toMatchObject({ kind: 'no_capacity' });
+  await expect(stage.ensure({ ...stage.spec(), sizeGb: 100 })).rejects.toMatchObject({ kind: 'no_capacity' });
   await expect(stage.ensure({ ...spec, sizeGb: 100 })).rejects.toMatchObject({ kind: 'no_capacity' });
 });
 
 test('a volume moves to another address with its data', async () => {
   const { node } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
+  const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
   const moved = { ...spec, vip: node.vip(100) };
   expect(await stage.ensure(moved)).toMatchObject({ vip: moved.vip, isServed: true });
@@ -187,7 +187,7 @@ test('a volume moves to another address with its data', async () => {
 
 test('of many changes at once the last one holds, whatever order they arrive in', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure(spec);
   const lists = Array.from({ length: 12 }, (_, at) => [node.client(at % 8)]);
   await Promise.all(lists.map((clients) => stage.ensure({ ...spec, clients })));
@@ -204,7 +204,7 @@ test('of many changes at once the last one holds, whatever order they arrive in'
 
 test('an order that was overtaken by a newer one brings nobody back', async () => {
   const { node } = stage;
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure({ ...spec, clients: [node.client(0)], sequence: 7 });
   await stage.ensure({ ...spec, clients: [], sequence: 8 });
   await expect(stage.ensure({ ...spec, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
@@ -224,10 +224,10 @@ test('an order that was overtaken by a newer one brings nobody back', async () =
 
 test('a volume whose address somebody else has is not served, says why, and is as soon as it can be', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish({ clients: [node.client(0)] });
-  const squatter = createServer();
+  const spec = stage.spec({ clients: [node.client(0)] });
+  const portHolder = createServer();
   await new Promise<void>((resolve) => {
-    squatter.listen(node.nfsPort, spec.vip, resolve);
+    portHolder.listen(node.nfsPort, spec.vip, resolve);
   });
   const viewed = async () =>
     (await backend.list(neverAborted)).find(({ externalId }) => externalId === spec.externalId);
@@ -239,7 +239,7 @@ test('a volume whose address somebody else has is not served, says why, and is a
       detail: expect.stringContaining('Error binding'),
     });
   } finally {
-    squatter.close();
+    portHolder.close();
   }
   await eventually(
     { what: 'the volume to be served', timeoutMs: 300_000 },
@@ -251,7 +251,7 @@ test('a volume whose address somebody else has is not served, says why, and is a
 
 test('a volume whose image or record is gone is shown as what it is, and never made anew', async () => {
   const { node, backend } = stage;
-  const spec = stage.wish();
+  const spec = stage.spec();
   await stage.ensure(spec);
   await node.losePower();
   const folder = path.join(node.pool, 'volumes', spec.externalId);

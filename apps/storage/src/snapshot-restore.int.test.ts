@@ -40,11 +40,11 @@ async function write(client: Nfs41Client, data: Buffer): Promise<void> {
 
 async function read(client: Nfs41Client): Promise<Buffer> {
   const file = await openIn(client, 'data');
-  const parts: Buffer[] = [];
+  const buffers: Buffer[] = [];
   for (let at = 0; at < chunks * chunkBytes; at += chunkBytes)
-    parts.push(await client.read(file, at, chunkBytes));
+    buffers.push(await client.read(file, at, chunkBytes));
   await client.close(file);
-  return Buffer.concat(parts);
+  return Buffer.concat(buffers);
 }
 
 async function contentOf(spec: VolumeSpec): Promise<Buffer> {
@@ -64,17 +64,17 @@ async function asMachine<T>({ vip }: VolumeSpec, work: (client: Nfs41Client) => 
 }
 
 /** A volume whose snapshot holds `old`, and that holds `fresh` itself. No client may mount it. */
-async function keptVolume(changes: Partial<VolumeSpec> = {}) {
-  const wish = stage.wish(changes);
+async function makeVolume(changes: Partial<VolumeSpec> = {}) {
+  const spec = stage.spec(changes);
   const [old, fresh] = [randomBytes(chunks * chunkBytes), randomBytes(chunks * chunkBytes)];
-  await stage.ensure({ ...wish, clients: [stage.node.client(0)] });
-  await asMachine(wish, (client) => write(client, old));
+  await stage.ensure({ ...spec, clients: [stage.node.client(0)] });
+  await asMachine(spec, (client) => write(client, old));
   const snapshotId = randomUUID();
-  await stage.backend.snapshot(wish.externalId, snapshotId, neverAborted);
-  await asMachine(wish, (client) => write(client, fresh));
-  await stage.ensure(wish);
-  const order = () => ({ id: randomUUID(), volumeId: wish.externalId, snapshotId });
-  return { wish, old, fresh, snapshotId, order };
+  await stage.backend.snapshot(spec.externalId, snapshotId, neverAborted);
+  await asMachine(spec, (client) => write(client, fresh));
+  await stage.ensure(spec);
+  const order = () => ({ id: randomUUID(), volumeId: spec.externalId, snapshotId });
+  return { spec: spec, old, fresh, snapshotId, order };
 }
 
 const folderOf = ({ externalId }: VolumeSpec): string => path.join(stage.node.pool, 'volumes', externalId);
@@ -82,53 +82,53 @@ const recordOf = async (spec: VolumeSpec): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(path.join(folderOf(spec), 'volume.json'), 'utf8'));
 
 test('a volume of which snapshots were taken is mounted again after a loss of power, also one with small sectors', async () => {
-  const { wish, fresh } = await keptVolume();
+  const { spec, fresh } = await makeVolume();
   await stage.node.losePower();
   await stage.node.restart();
-  expect((await contentOf(wish)).equals(fresh)).toBe(true);
+  expect((await contentOf(spec)).equals(fresh)).toBe(true);
   // As volumes were made before: the snapshot shares its blocks, and their sectors are larger than those of the file system.
   await stage.node.losePower();
-  const image = path.join(folderOf(wish), 'volume.img');
+  const image = path.join(folderOf(spec), 'volume.img');
   await run('rm', [image]);
   await run('truncate', ['-s', '1G', image]);
   await run('mkfs.xfs', ['-q', '-K', '-s', 'size=512', image]);
   await run('cp', ['--reflink=always', image, `${image}.shared`]);
   await stage.node.restart();
-  expect(await stage.ensure(wish)).toMatchObject({ isServed: true });
+  expect(await stage.ensure(spec)).toMatchObject({ isServed: true });
 });
 
 test('a snapshot is restored into a new volume byte for byte, and the volume that it is of stays as it is', async () => {
-  const { wish, old, fresh, order } = await keptVolume();
+  const { spec, old, fresh, order } = await makeVolume();
   const restore = order();
-  const copy = stage.wish({ orgId: wish.orgId, sizeGb: 2, restore });
+  const copy = stage.spec({ orgId: spec.orgId, sizeGb: 2, restore });
   expect(await stage.ensure(copy)).toMatchObject({ sizeGb: 2, isServed: true, restored: [restore.id] });
   expect((await contentOf(copy)).equals(old)).toBe(true);
-  expect((await contentOf(wish)).equals(fresh)).toBe(true);
+  expect((await contentOf(spec)).equals(fresh)).toBe(true);
   // It was grown to its own size.
   expect((await stat(path.join(folderOf(copy), 'volume.img'))).size).toBe(2 * 1_073_741_824);
 });
 
 test('a file handle of the snapshotted volume is refused by the volume that was restored from it', async () => {
-  const { wish, order } = await keptVolume();
-  const copy = stage.wish({ orgId: wish.orgId, restore: order() });
+  const { spec, order } = await makeVolume();
+  const copy = stage.spec({ orgId: spec.orgId, restore: order() });
   const clients = [stage.node.client(0)];
   await stage.ensure({ ...copy, clients });
-  await stage.ensure({ ...wish, clients });
-  const original = await openIn(await stage.machine(wish.vip, stage.node.client(0)), 'data');
+  await stage.ensure({ ...spec, clients });
+  const original = await openIn(await stage.machine(spec.vip, stage.node.client(0)), 'data');
   const client = await stage.machine(copy.vip, stage.node.client(0));
   expect(await outcomeOf(client.size(original.handle))).toMatch(/^(?:STALE|BADHANDLE)$/);
 });
 
 test('a snapshot is restored into its own volume byte for byte, once, and with the size that it has grown to', async () => {
-  const { wish, old, order } = await keptVolume();
-  const grown = { ...wish, sizeGb: 2 };
+  const { spec, old, order } = await makeVolume();
+  const grown = { ...spec, sizeGb: 2 };
   await stage.ensure(grown);
   const restore = order();
   expect(await stage.ensure({ ...grown, restore })).toMatchObject({ sizeGb: 2, restored: [restore.id] });
   expect((await contentOf(grown)).equals(old)).toBe(true);
   // The same order again, as after a lost answer, does not undo what was written since.
   const later = randomBytes(chunks * chunkBytes);
-  await asMachine(wish, (client) => write(client, later));
+  await asMachine(spec, (client) => write(client, later));
   expect(await stage.ensure({ ...grown, restore })).toMatchObject({ restored: [restore.id] });
   expect((await contentOf(grown)).equals(later)).toBe(true);
   expect((await stat(path.join(folderOf(grown), 'volume.img'))).size).toBe(2 * 1_073_741_824);
@@ -138,14 +138,14 @@ test('a snapshot is restored into its own volume byte for byte, once, and with t
 });
 
 test('a volume is restored in place while a program in another mount namespace still has the old file system', async () => {
-  const { wish, old, order } = await keptVolume();
+  const { spec, old, order } = await makeVolume();
   const program = spawn('unshare', ['--mount', '--propagation', 'private', 'sleep', 'infinity']);
   const ended = new Promise((resolve) => program.once('exit', resolve));
   onTestFinished(async () => {
     program.kill('SIGKILL');
     await ended;
   });
-  const mount = path.join(folderOf(wish), 'mount');
+  const mount = path.join(folderOf(spec), 'mount');
   await eventually({ what: 'the mounts of the program' }, async () => {
     // Until `unshare` has run, the program is in the mount namespace of this process.
     const [here, there] = await Promise.all(
@@ -154,70 +154,70 @@ test('a volume is restored in place while a program in another mount namespace s
     return here !== there;
   });
   const restore = order();
-  expect(await stage.ensure({ ...wish, restore })).toMatchObject({ isServed: true, restored: [restore.id] });
+  expect(await stage.ensure({ ...spec, restore })).toMatchObject({ isServed: true, restored: [restore.id] });
   expect(await readFile(`/proc/${program.pid}/mountinfo`, 'utf8')).toContain(mount);
-  expect((await contentOf(wish)).equals(old)).toBe(true);
+  expect((await contentOf(spec)).equals(old)).toBe(true);
 });
 
 test('clients that were attached before are refused while and after a volume is restored in place', async () => {
-  const { wish, order } = await keptVolume();
+  const { spec, order } = await makeVolume();
   const clients = [stage.node.client(0)];
-  await stage.ensure({ ...wish, clients });
-  const before = await stage.machine(wish.vip, stage.node.client(0));
+  await stage.ensure({ ...spec, clients });
+  const before = await stage.machine(spec.vip, stage.node.client(0));
   await openIn(before, 'data');
-  await stage.ensure({ ...wish, restore: order() });
-  const after = await stage.machine(wish.vip, stage.node.client(0));
+  await stage.ensure({ ...spec, restore: order() });
+  const after = await stage.machine(spec.vip, stage.node.client(0));
   expect(await outcomeOf(after.lookup(exportPath))).toBe('NOENT');
 });
 
 test('an order without the restore cancels one that was not done, and the content stays', async () => {
-  const { wish, fresh, snapshotId } = await keptVolume();
-  const snapshot = path.join(folderOf(wish), 'snapshots', `${snapshotId}.img`);
+  const { spec, fresh, snapshotId } = await makeVolume();
+  const snapshot = path.join(folderOf(spec), 'snapshots', `${snapshotId}.img`);
   // A copy fails: the snapshot is a folder.
   await run('mv', [snapshot, `${snapshot}.aside`]);
   await mkdir(path.join(snapshot, 'x'), { recursive: true });
-  const restore = { id: randomUUID(), volumeId: wish.externalId, snapshotId };
-  await expect(stage.ensure({ ...wish, restore })).rejects.toMatchObject({ kind: 'failed' });
-  expect(await recordOf(wish)).toMatchObject({ restore });
+  const restore = { id: randomUUID(), volumeId: spec.externalId, snapshotId };
+  await expect(stage.ensure({ ...spec, restore })).rejects.toMatchObject({ kind: 'failed' });
+  expect(await recordOf(spec)).toMatchObject({ restore });
   const [view] = (await stage.backend.list(neverAborted)).filter(
-    ({ externalId }) => externalId === wish.externalId,
+    ({ externalId }) => externalId === spec.externalId,
   );
   expect(view).toMatchObject({ restored: [] });
   await run('rm', ['-r', snapshot]);
   await run('mv', [`${snapshot}.aside`, snapshot]);
-  expect(await stage.ensure(wish)).toMatchObject({ isServed: true, restored: [] });
-  expect((await contentOf(wish)).equals(fresh)).toBe(true);
+  expect(await stage.ensure(spec)).toMatchObject({ isServed: true, restored: [] });
+  expect((await contentOf(spec)).equals(fresh)).toBe(true);
 });
 
 test('a restore that was decided is put in place after a crash, and one that was not is dropped', async () => {
-  const decided = await keptVolume();
-  const undecided = await keptVolume();
+  const decided = await makeVolume();
+  const undecided = await makeVolume();
   await stage.node.agent().crash();
   const id = randomUUID();
-  for (const { wish, snapshotId } of [decided, undecided]) {
-    const folder = folderOf(wish);
+  for (const { spec, snapshotId } of [decided, undecided]) {
+    const folder = folderOf(spec);
     await mkdir(path.join(folder, 'restores'), { mode: 0o700 });
     const snapshot = path.join(folder, 'snapshots', `${snapshotId}.img`);
     await run('cp', ['--reflink=always', snapshot, path.join(folder, 'restores', `${id}.img`)]);
   }
-  const record = { ...(await recordOf(decided.wish)), restored: [id] };
-  await writeFile(path.join(folderOf(decided.wish), 'volume.json'), JSON.stringify(record));
+  const record = { ...(await recordOf(decided.spec)), restored: [id] };
+  await writeFile(path.join(folderOf(decided.spec), 'volume.json'), JSON.stringify(record));
   await stage.node.restart();
-  expect((await contentOf(decided.wish)).equals(decided.old)).toBe(true);
-  expect((await contentOf(undecided.wish)).equals(undecided.fresh)).toBe(true);
+  expect((await contentOf(decided.spec)).equals(decided.old)).toBe(true);
+  expect((await contentOf(undecided.spec)).equals(undecided.fresh)).toBe(true);
 });
 
 test('an agent that is killed anywhere in a restore leaves the old content or the new one, and the order ends it', async () => {
-  const { wish, old, order } = await keptVolume();
+  const { spec, old, order } = await makeVolume();
   for (const afterMs of [5, 60, 200]) {
-    const [restore, copy] = [order(), stage.wish({ orgId: wish.orgId, restore: order() })];
-    const orders = [stage.ensure({ ...wish, restore }), stage.ensure(copy)];
+    const [restore, copy] = [order(), stage.spec({ orgId: spec.orgId, restore: order() })];
+    const orders = [stage.ensure({ ...spec, restore }), stage.ensure(copy)];
     const settled = Promise.allSettled(orders);
     await new Promise((resolve) => setTimeout(resolve, afterMs));
     await stage.node.agent().crash();
     await settled;
     await stage.node.restart();
-    for (const one of [{ ...wish, restore }, copy]) {
+    for (const one of [{ ...spec, restore }, copy]) {
       const again = () => stage.ensure(one).catch(() => undefined);
       await eventually({ what: 'the order to be carried out', timeoutMs: 300_000 }, again);
       expect((await contentOf(one)).equals(old), `killed after ${afterMs} ms`).toBe(true);
@@ -231,8 +231,8 @@ test('an agent that is killed anywhere in a restore leaves the old content or th
 });
 
 test('a snapshot that is absent, of another organisation or too large is refused, and nothing is made', async () => {
-  const { wish, order } = await keptVolume({ sizeGb: 2 });
-  const copy = stage.wish({ orgId: wish.orgId, sizeGb: 2 });
+  const { spec, order } = await makeVolume({ sizeGb: 2 });
+  const copy = stage.spec({ orgId: spec.orgId, sizeGb: 2 });
   const refused = { kind: 'refused', isFinal: true };
   const absent = { ...order(), snapshotId: randomUUID() };
   await expect(stage.ensure({ ...copy, restore: absent })).rejects.toMatchObject(refused);

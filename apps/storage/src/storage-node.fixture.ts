@@ -10,7 +10,7 @@ export interface StorageHarness extends AsyncDisposable {
   readonly node: StorageNode;
   readonly backend: VolumeBackend;
   /** The wish for a volume that nobody else has, on the next address of the node. */
-  wish(changes?: Partial<VolumeSpec>): VolumeSpec;
+  spec(changes?: Partial<VolumeSpec>): VolumeSpec;
   ensure(spec: VolumeSpec): ReturnType<VolumeBackend['ensure']>;
   /** A machine that comes from the address. */
   machine(vip: string, from: string, options?: Partial<Nfs41Options>): Promise<Nfs41Client>;
@@ -33,7 +33,7 @@ export async function openStorageHarness(
   return {
     node,
     backend,
-    wish: (changes = {}) => {
+    spec: (changes = {}) => {
       const vip = node.vip(count);
       count += 1;
       const externalId = `vol-${randomBytes(6).toString('hex')}`;
@@ -75,9 +75,9 @@ export async function openIn(client: Nfs41Client, name: string): Promise<OpenFil
 }
 
 /** `ok`, or the code that the server answered with; a connection that ended is an error. */
-export async function outcomeOf(asked: Promise<unknown>): Promise<string> {
+export async function outcomeOf(call: Promise<unknown>): Promise<string> {
   try {
-    await asked;
+    await call;
     return 'ok';
   } catch (error) {
     if (isNfsError(error)) return error.code;

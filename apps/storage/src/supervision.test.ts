@@ -56,7 +56,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-async function plant(id: string): Promise<VolumeFolder> {
+async function addFolder(id: string): Promise<VolumeFolder> {
   const folder = folderOf(id);
   await mkdir(folder.path);
   ids.push(id);
@@ -64,8 +64,8 @@ async function plant(id: string): Promise<VolumeFolder> {
 }
 
 /** Plants a volume that its next check removes. */
-async function plantHealthy(id: string): Promise<VolumeFolder> {
-  const folder = await plant(id);
+async function addHealthy(id: string): Promise<VolumeFolder> {
+  const folder = await addFolder(id);
   const record: VolumeRecord = {
     ...{ externalId: id, orgId: testIds.next('org'), sizeGb: 1, madeGb: 0, vip: '10.8.0.1', clients: [] },
     ...{ generation: 1, sequence: 1, restore: null, restored: [], isLeaving: true },
@@ -75,14 +75,14 @@ async function plantHealthy(id: string): Promise<VolumeFolder> {
 }
 
 /** Plants a volume whose record cannot be parsed, or hangs every reader as a disk that does not answer would. */
-async function plantPoisoned(id: string, how: ItemPoison): Promise<void> {
-  const { record } = await plant(id);
+async function addFailing(id: string, how: ItemPoison): Promise<void> {
+  const { record } = await addFolder(id);
   if (how === 'throws') return writeFile(record, 'no record');
   execFileSync('mkfifo', [record]);
   pipes.push(record);
 }
 
-const isGone = ({ path: folder }: VolumeFolder): Promise<boolean> =>
+const isDeleted = ({ path: folder }: VolumeFolder): Promise<boolean> =>
   access(folder).then(
     () => false,
     () => true,
@@ -92,7 +92,7 @@ const isGone = ({ path: folder }: VolumeFolder): Promise<boolean> =>
 async function supervise(healthy: readonly VolumeFolder[]): Promise<void> {
   let isOver = false;
   const round = volumes.supervise().finally(() => (isOver = true));
-  await expect.poll(async () => (await Promise.all(healthy.map(isGone))).every(Boolean)).toBe(true);
+  await expect.poll(async () => (await Promise.all(healthy.map(isDeleted))).every(Boolean)).toBe(true);
   for (const { id } of healthy) ids.splice(ids.indexOf(id), 1);
   while (!isOver) {
     await clock.advance(1_000);
@@ -105,24 +105,24 @@ describe(poisonedLoop('supervise volumes'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'that %s delays no check of another volume, in this round and in the next ones',
     async (how) => {
-      await plantPoisoned('a-poisoned', how);
-      for (const id of ['b-one', 'c-two', 'd-three']) await supervise([await plantHealthy(id)]);
+      await addFailing('a-poisoned', how);
+      for (const id of ['b-one', 'c-two', 'd-three']) await supervise([await addHealthy(id)]);
     },
   );
 
   it('that hangs, beside one that throws, delays no check of the volumes behind them', async () => {
-    await plantPoisoned('a-hangs', 'hangs');
-    await plantPoisoned('b-throws', 'throws');
+    await addFailing('a-hangs', 'hangs');
+    await addFailing('b-throws', 'throws');
     const healthy = [];
-    for (const id of ['c', 'd', 'e', 'f', 'g', 'h']) healthy.push(await plantHealthy(id));
+    for (const id of ['c', 'd', 'e', 'f', 'g', 'h']) healthy.push(await addHealthy(id));
     await supervise(healthy);
   });
 
   it('that hangs refuses other work, and other volumes are checked after its deadline', async () => {
-    await plantPoisoned('a-hangs', 'hangs');
-    await supervise([await plantHealthy('b')]);
+    await addFailing('a-hangs', 'hangs');
+    await supervise([await addHealthy('b')]);
     await clock.advance(600_000);
     await expect(volumes.remove('a-hangs')).rejects.toThrow('hangs');
-    await supervise([await plantHealthy('c')]);
+    await supervise([await addHealthy('c')]);
   });
 });

@@ -78,9 +78,9 @@ export function createVolumes(deps: VolumesDeps): Volumes {
     return { externalId, sizeGb, vip, clients, isServed, detail, snapshots, restored: record.restored };
   }
 
-  async function convergeAndRecord(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
+  async function reconcileAndRecord(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
     try {
-      const brought = await converge(folder, record, deps);
+      const brought = await reconcile(folder, record, deps);
       health.note(folder.id, null);
       return brought;
     } catch (error) {
@@ -97,7 +97,7 @@ export function createVolumes(deps: VolumesDeps): Volumes {
     const out = pool.leaving(`${folder.id}-${randomUUID()}`);
     await rename(folder.path, out);
     await rm(out, { recursive: true, force: true });
-    health.forget(folder.id);
+    health.remove(folder.id);
   }
 
   async function superviseVolume(folder: VolumeFolder, isRunning: boolean): Promise<void> {
@@ -112,7 +112,7 @@ export function createVolumes(deps: VolumesDeps): Volumes {
     const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
     if (record === null || due === 'nothing') return;
     if (due === 'ask' && (await probeVolume(record, settings, clock)) === null) health.note(folder.id, null);
-    else await convergeAndRecord(folder, record);
+    else await reconcileAndRecord(folder, record);
   }
 
   async function takeSnapshot(id: string, target: string): Promise<void> {
@@ -131,7 +131,7 @@ export function createVolumes(deps: VolumesDeps): Volumes {
       return turns.take(spec.externalId, async () => {
         const record = await admission.admit(spec);
         const folder = pool.volume(spec.externalId);
-        return view(folder, await convergeAndRecord(folder, record));
+        return view(folder, await reconcileAndRecord(folder, record));
       });
     },
 
@@ -191,7 +191,7 @@ export function createVolumes(deps: VolumesDeps): Volumes {
               if (!isDriverError(error)) throw error;
             });
         },
-        patienceMs: superviseMaxWaitMs,
+        maxWaitMs: superviseMaxWaitMs,
       });
     },
 
@@ -200,7 +200,7 @@ export function createVolumes(deps: VolumesDeps): Volumes {
 }
 
 /** From whatever is there to what the record says, and seen to be so. */
-async function converge(
+async function reconcile(
   folder: VolumeFolder,
   wanted: VolumeRecord,
   deps: VolumesDeps,

@@ -167,8 +167,8 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
   const { issuer } = config.invoices;
   const recallMoney = createCreditRecall(config, nats);
-  const sweepParts = { db, clock, log, ...gated, keys, payments, recallMoney, eventRetentionMs, issuer };
-  for (const sweep of startSweeps(sweepParts)) {
+  const sweepDeps = { db, clock, log, ...gated, keys, payments, recallMoney, eventRetentionMs, issuer };
+  for (const sweep of startSweeps(sweepDeps)) {
     lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
   }
 }

@@ -10,9 +10,9 @@ import type { WorkerConfig } from './config.ts';
 /** Only a worker that is told of a Caddy looks after one. */
 export function startCaddySync(
   config: WorkerConfig,
-  parts: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+  deps: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
 ): void {
-  const { db, lifecycle, log } = parts;
+  const { db, lifecycle, log } = deps;
   const { domain } = config.names;
   const { admin, listen, certificateFile, keyFile } = config.caddy;
   const address = admin === null ? null : caddyAddress(admin);

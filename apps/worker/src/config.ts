@@ -72,7 +72,7 @@ const workerConfig = fragment('worker', {
     expected: 'how much the usage stream may hold before gateways admit no more requests, in MiB',
     example: '1024',
   },
-  bookMaxMebibytes: {
+  keyFeedMaxMebibytes: {
     env: 'MILLRACE_GATEWAY_BOOK_MAX_MIB',
     schema: values.wholeNumber(1, 1_048_576).default(512),
     expected:
@@ -116,20 +116,20 @@ const workerConfig = fragment('worker', {
     expected: 'the longest one statement of an audit may run, in milliseconds, 1000 to 86400000',
     example: '600000',
   },
-  potValkeyUrl: {
+  leaseValkeyUrl: {
     env: 'MILLRACE_POT_VALKEY_URL',
     schema: values.url('redis', 'rediss').nullable().default(null),
     expected: 'the URL of the Valkey that gateways spend from, without persistence and replicas',
     example: 'redis://127.0.0.1:6379',
     secret: true,
   },
-  potOutageMs: {
+  leaseOutageMs: {
     env: 'MILLRACE_POT_OUTAGE_MS',
     schema: values.wholeNumber(1_000, 86_400_000).default(300_000),
     expected: 'how long inference shall go on while the ledger is away, in milliseconds, 1000 to 86400000',
     example: '300000',
   },
-  potLongestRequestMs: {
+  leaseLongestRequestMs: {
     env: 'MILLRACE_POT_LONGEST_REQUEST_MS',
     schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
     expected: 'the longest an inference request may take, in milliseconds, 1000 to 86400000',

@@ -18,7 +18,7 @@ export async function connectLeaseValkey(
   config: WorkerConfig,
   { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Logger },
 ): Promise<ValkeyClient | null> {
-  const { potValkeyUrl: url } = config.worker;
+  const { leaseValkeyUrl: url } = config.worker;
   if (url === null) {
     log.info({}, 'without a pot Valkey this worker lends no credit for inference');
     return null;
@@ -38,7 +38,7 @@ export async function connectLeaseValkey(
 /** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
 export function startCreditLeases(
   config: WorkerConfig,
-  parts: {
+  deps: {
     readonly db: Db;
     readonly nats: BackgroundNatsClient;
     readonly valkey: ValkeyClient | null;
@@ -47,10 +47,10 @@ export function startCreditLeases(
     readonly log: Logger;
   },
 ): void {
-  const { db, nats, valkey, guard, lifecycle, log } = parts;
-  const { potOutageMs, potLongestRequestMs } = config.worker;
+  const { db, nats, valkey, guard, lifecycle, log } = deps;
+  const { leaseOutageMs: outageMs, leaseLongestRequestMs: longestRequestMs } = config.worker;
   if (valkey === null) return;
-  const pots = serveCreditLeases({
+  const leaseServer = serveCreditLeases({
     db,
     valkey,
     nats,
@@ -58,12 +58,12 @@ export function startCreditLeases(
     cell: config.cell.id,
     clock: systemClock,
     log,
-    outageMs: potOutageMs,
-    longestRequestMs: potLongestRequestMs,
+    outageMs,
+    longestRequestMs,
     chargeUnfinished: chargeCheckpoints,
-    mayLend: (reader) => guard.mayLend(reader),
+    mayGrant: (reader) => guard.mayGrant(reader),
   });
-  lifecycle.onDrain('consumers', 'pots', () => pots.stop());
+  lifecycle.onDrain('consumers', 'pots', () => leaseServer.stop());
 }
 
 const RECALL_TIMEOUT_MS = 2_000;

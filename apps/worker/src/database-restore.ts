@@ -134,10 +134,10 @@ function sourcesOf(
       const run = await dryRun({ db, clock: systemClock, drivers: (id) => drivers.of(id) });
       const clusters = run?.clusters ?? [];
       return {
-        machines: clusters.flatMap(({ cluster, clusterId, strays }) =>
-          strays.map(({ nodeName, externalId, orgId }) => ({
-            cluster,
-            clusterId,
+        machines: clusters.flatMap((plan) =>
+          plan.strays.map(({ nodeName, externalId, orgId }) => ({
+            cluster: plan.cluster,
+            clusterId: plan.clusterId,
             nodeName,
             externalId,
             orgId,
@@ -160,7 +160,7 @@ function sourcesOf(
 
 async function confirm(config: WorkerConfig, { db, nats, log }: RestoreDeps): Promise<void> {
   const cell = config.cell.id;
-  const { potOutageMs: outageMs, potLongestRequestMs: longestRequestMs } = config.worker;
+  const { leaseOutageMs: outageMs, leaseLongestRequestMs: longestRequestMs } = config.worker;
   const done = await confirmRestore(db, {
     storeEvents: () => storeLostEvents({ db, nats, channels: eventChannels(config.nats.prefix) }),
     endLeases: (epochFloor) =>
@@ -193,17 +193,17 @@ export function guardDrivers(pool: DriverPool, guard: RestoreGuard): DriverPool 
 
 function guardDriver(driver: ComputeDriver, guard: RestoreGuard): ComputeDriver {
   const guarded: Pick<ComputeDriver, 'create' | 'cutAccess' | 'terminate'> = {
-    create: async (...asked) => {
+    create: async (...args) => {
       if (!guard.isOpen()) throw restoreHeldError(guard);
-      return driver.create(...asked);
+      return driver.create(...args);
     },
-    cutAccess: async (...asked) => {
+    cutAccess: async (...args) => {
       if (!guard.isOpen()) throw restoreHeldError(guard);
-      return driver.cutAccess(...asked);
+      return driver.cutAccess(...args);
     },
-    terminate: async (...asked) => {
+    terminate: async (...args) => {
       if (!guard.isOpen()) throw restoreHeldError(guard);
-      return driver.terminate(...asked);
+      return driver.terminate(...args);
     },
   };
   return new Proxy(driver, {

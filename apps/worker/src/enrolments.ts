@@ -14,7 +14,7 @@ const POLL_MS = 1_000;
 /** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export function startEnrolments(
   config: WorkerConfig,
-  parts: {
+  deps: {
     readonly db: Db;
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
@@ -22,7 +22,7 @@ export function startEnrolments(
     readonly startLoop: StartLoop;
   },
 ): void {
-  const { db, lifecycle, log, drivers, startLoop } = parts;
+  const { db, lifecycle, log, drivers, startLoop } = deps;
   const clock = systemClock;
   const { credentials } = config.fleet;
   const { provider: providerId, credential: credentialRef } = config.marketplace;

@@ -24,9 +24,9 @@ const METRICS_EVERY_MS = 30_000;
  */
 export function openDrivers(
   config: WorkerConfig,
-  parts: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+  deps: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
 ): DriverPool {
-  const { db, lifecycle, log } = parts;
+  const { db, lifecycle, log } = deps;
   const { credentials } = config.fleet;
   const guard = createNetGuard(config.marketplace);
   const drivers = createDriverPool({
@@ -34,7 +34,7 @@ export function openDrivers(
     log,
     // Machines of mock engines are logged into for real: this process listens for them at the addresses of their nodes.
     connect: (cluster) =>
-      connectDriver(cluster, { db, clock: systemClock, log, credentials, guard, opensDoors: true }),
+      connectDriver(cluster, { db, clock: systemClock, log, credentials, guard, opensPorts: true }),
     markOf: (cluster) => credentialVersion(cluster, credentials),
   });
   lifecycle.onDrain('pools', 'drivers', () => drivers.close());

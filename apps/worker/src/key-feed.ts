@@ -13,14 +13,14 @@ const MEBIBYTE = 1_048_576;
 /** Keeps what gateways know of keys, organisations and models, and looks whether deployments answer. */
 export function startKeyFeed(
   config: WorkerConfig,
-  parts: {
+  deps: {
     readonly db: Db;
     readonly nats: BackgroundNatsClient;
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
   },
 ): void {
-  const { db, nats, lifecycle, log } = parts;
+  const { db, nats, lifecycle, log } = deps;
   const { sealingKeys, activeSealingKey } = config.secrets;
   const { defaultRpm, fundedRpm } = config.rateLimits;
   const options = {
@@ -36,7 +36,7 @@ export function startKeyFeed(
   const keeping = maintainKeyFeed({
     ...options,
     replicas: config.nats.replicas,
-    maxBytes: config.worker.bookMaxMebibytes * MEBIBYTE,
+    maxBytes: config.worker.keyFeedMaxMebibytes * MEBIBYTE,
   });
   const { probe, close } = createEngineProbe(systemClock);
   const watching = monitorDeployments({ ...options, probe });

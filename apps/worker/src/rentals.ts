@@ -75,7 +75,7 @@ export function startRentals(config: WorkerConfig, deps: RentalDeps): Rentals {
   );
   const hold = { isHeld: () => !guard.isOpen(), heldUntil: () => guard.heldUntil() };
   const recallMoney = createCreditRecall(config, nats);
-  const drive = {
+  const reconcileDeps = {
     db,
     clock,
     log,
@@ -84,9 +84,9 @@ export function startRentals(config: WorkerConfig, deps: RentalDeps): Rentals {
     policy: defaultRentalPolicy,
     hold,
     recallMoney,
-    lackingSince: new Map(),
+    unfundedSince: new Map(),
   };
-  const recovery = createRentalRecovery(drive);
+  const recovery = createRentalRecovery(reconcileDeps);
   loop('recover stuck rentals', RECOVERY_EVERY_MS, async (signal) => {
     await recovery.recover(signal);
     return 'idle';
@@ -113,7 +113,7 @@ export function startRentals(config: WorkerConfig, deps: RentalDeps): Rentals {
   const consoles = serveConsoles({ db, clock, log, drivers, nats, subject });
   lifecycle.onDrain('consumers', 'consoles', () => consoles.stop());
   return {
-    workflow: createRentalWorkflow(drive),
+    workflow: createRentalWorkflow(reconcileDeps),
     onMachine: (clusterId) => reconciler.hint(clusterId),
   };
 }

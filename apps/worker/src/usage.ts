@@ -23,7 +23,7 @@ const TABLES_EVERY_MS = 3_600_000;
 /** Keeps the usage stream of this cell, charges and records what stands in it, and keeps the tables it goes to. */
 export function startUsage(
   config: WorkerConfig,
-  parts: {
+  deps: {
     readonly db: Db;
     readonly nats: BackgroundNatsClient;
     readonly lifecycle: Lifecycle;
@@ -31,7 +31,7 @@ export function startUsage(
     readonly holder: string;
   },
 ): void {
-  const { db, nats, lifecycle, log, holder } = parts;
+  const { db, nats, lifecycle, log, holder } = deps;
   const { prefix, replicas } = config.nats;
   const cell = config.cell.id;
   const deferred = createDeferredUsageCharger({ db, log });

@@ -16,7 +16,7 @@ import type { WorkerConfig } from './config.ts';
 import { retryAtStart } from './retry-at-start.ts';
 
 /** What was attached or detached waits no longer than this before the storage server is told. */
-const CONVERGE_EVERY_MS = 500;
+const RECONCILE_EVERY_MS = 500;
 const CONCURRENCY = { atOnce: 64, atOncePerNode: 16 };
 /** How late a look at a storage node is at most; how often there is one is the policy's. */
 const POLL_MS = 1_000;
@@ -27,14 +27,14 @@ const REQUIRED_BATCH = 100;
 /** Keeps what storage nodes serve as tenants want it and pay for it. */
 export async function startVolumes(
   config: WorkerConfig,
-  parts: {
+  deps: {
     readonly db: Db;
     readonly startLoop: StartLoop;
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
   },
 ): Promise<void> {
-  const { db, startLoop, lifecycle, log } = parts;
+  const { db, startLoop, lifecycle, log } = deps;
   const clock = systemClock;
   const { credentials } = config.fleet;
   const nodes = config.storage.list ?? config.storage.file ?? defaultStorage;
@@ -63,7 +63,7 @@ export async function startVolumes(
   });
   lifecycle.onDrain('consumers', 'looks at storage nodes', () => watch.ended());
   const converger = createVolumeReconciler(volumes, CONCURRENCY);
-  loop('bring volumes about', CONVERGE_EVERY_MS, (signal) => converger.step(signal));
+  loop('bring volumes about', RECONCILE_EVERY_MS, (signal) => converger.step(signal));
   lifecycle.onDrain('consumers', 'volumes under way', () => converger.ended());
   loop('freeze unpaid volumes', REQUIRED_EVERY_MS, async () =>
     (await freezeUnpaid(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',

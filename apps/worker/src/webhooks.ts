@@ -22,7 +22,7 @@ const RESEAL_EVERY_MS = 3_600_000;
 /** Sends events to the webhooks that want them. */
 export function startWebhooks(
   config: WorkerConfig,
-  parts: {
+  deps: {
     readonly db: Db;
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
@@ -30,7 +30,7 @@ export function startWebhooks(
     readonly startLoop: StartLoop;
   },
 ): void {
-  const { db, lifecycle, log, holder, startLoop } = parts;
+  const { db, lifecycle, log, holder, startLoop } = deps;
   const clock = systemClock;
   const { sealingKeys, activeSealingKey } = config.secrets;
   const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });

@@ -124,14 +124,14 @@ describe('the worker process', () => {
   });
 
   test('is replaced by another within its lease when it is killed', async () => {
-    await using doomed = await startWorkerProcess({ database, names, env, name: 'doomed' });
-    await using heir = await startWorkerProcess({ database, names, env, name: 'heir' });
-    await doomed.crash();
+    await using killed = await startWorkerProcess({ database, names, env, name: 'doomed' });
+    await using successor = await startWorkerProcess({ database, names, env, name: 'heir' });
+    await killed.crash();
     const orgId = testIds.next('org');
     const before = await published();
     await write(orgId, 5);
     await eventually({ what: 'five published by the heir' }, async () => (await published()) === before + 5);
-    expect(await heir.stop()).toBe(0);
+    expect(await successor.stop()).toBe(0);
   });
 
   test('that was frozen past its lease writes nothing on waking that its heir has written', async () => {
@@ -142,7 +142,7 @@ describe('the worker process', () => {
     await eventually({ what: 'twenty published' }, async () => (await published()) === before + 20);
     const holder = `%:${frozen.pid}:%`;
     frozen.freeze();
-    await using heir = await startWorkerProcess({ database, names, env, name: 'heir' });
+    await using successor = await startWorkerProcess({ database, names, env, name: 'heir' });
     await eventually({ what: 'every shard with the heir' }, async () => {
       const held = await rows(
         `select holder from relay_leases where expires_at > now() and holder not like '${holder}'`,
@@ -167,7 +167,7 @@ describe('the worker process', () => {
     const names20 = [...Array(20).keys()];
     expect(feed.map((event) => event['seq'])).toEqual([...Array(100).keys()].map((index) => index + 1));
     expect(feed.map((event) => event['name'])).toEqual([...names20, ...names20, ...Array(60).keys()]);
-    expect(await heir.stop()).toBe(0);
+    expect(await successor.stop()).toBe(0);
   });
 
   test('that starts while NATS is away numbers no event before it has compared the database with the mark there', async () => {

@@ -21,7 +21,7 @@ const cluster: ClusterConnectionOptions = {
   settings: { images: { ubuntu: image }, defaultImage: 'ubuntu' },
 };
 
-function partsWith(credentials: Readonly<Record<string, CredentialSetting>>): ConnectDeps {
+function depsWith(credentials: Readonly<Record<string, CredentialSetting>>): ConnectDeps {
   return {
     // Neither is asked for by this engine.
     db: undefined as never,
@@ -29,7 +29,7 @@ function partsWith(credentials: Readonly<Record<string, CredentialSetting>>): Co
     clock: systemClock,
     log: testLog('connect'),
     credentials,
-    opensDoors: false,
+    opensPorts: false,
   };
 }
 
@@ -43,7 +43,7 @@ async function secretFile(): Promise<string> {
 
 it('an Ironic is connected with a password from a file, and nothing is asked of it yet', async () => {
   const metal = { username: 'millrace', passwordFile: await secretFile(), serverCertificateFile: null };
-  const driver = await connectDriver(cluster, partsWith({ metal }));
+  const driver = await connectDriver(cluster, depsWith({ metal }));
   expect(driver).toMatchObject({ kind: 'ironic', can: { mapsPorts: false, sharesNodes: false } });
   await driver.close();
 });
@@ -61,7 +61,7 @@ it.each<[string, Readonly<Record<string, CredentialSetting>>, string]>([
     'cannot be read',
   ],
 ])('an Ironic with %s is refused with a reason', async (_title, credentials, reason) => {
-  await expect(connectDriver(cluster, partsWith(credentials))).rejects.toThrow(reason);
+  await expect(connectDriver(cluster, depsWith(credentials))).rejects.toThrow(reason);
 });
 
 it('an Incus whose credential is a password is refused with a reason', async () => {
@@ -71,7 +71,7 @@ it('an Incus whose credential is a password is refused with a reason', async () 
     driver: 'incus',
     settings: { network: 'n', storagePool: 'p' },
   };
-  await expect(connectDriver(incus, partsWith({ metal }))).rejects.toThrow('certificate');
+  await expect(connectDriver(incus, depsWith({ metal }))).rejects.toThrow('certificate');
 });
 
 it('a password that was changed is noticed by its file, and the name of its user is none', async () => {

@@ -39,7 +39,7 @@ export interface ConnectDeps {
   /** What may be connected to of what somebody else named. */
   readonly guard: NetGuard;
   /** Whether this process listens for the machines of mock engines, so that they can be logged into. */
-  readonly opensDoors: boolean;
+  readonly opensPorts: boolean;
 }
 
 /** The driver that a cluster asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
@@ -51,12 +51,12 @@ export async function connectDriver(
   switch (cluster.driver) {
     case 'mock': {
       const layout = readMockLayout(cluster.settings);
-      const doors = deps.opensDoors ? { bind: null } : null;
+      const listen = deps.opensPorts ? { bind: null } : null;
       const { name } = cluster;
       const own = openMockDatabase(cluster, deps);
       const memory = createPostgresStore(own ?? db, { cluster: name, clock });
       const onClose = async (): Promise<void> => own?.close();
-      return createMockDriver({ cluster: name, clock, memory, layout, doors, onClose });
+      return createMockDriver({ cluster: name, clock, memory, layout, listen, onClose });
     }
     case 'incus': {
       const settings = readIncusSettings(cluster.settings);
@@ -148,11 +148,11 @@ function credentialOf(
 /** How a daemon that somebody else named, with the certificate that it is to show, comes to trust us. */
 export async function connectTrust(
   daemon: { readonly endpoint: string; readonly serverCertificate: string },
-  parts: Pick<ConnectDeps, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
+  deps: Pick<ConnectDeps, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
 ): Promise<IncusTrust> {
-  const named = parts.credentials[parts.credentialRef];
+  const named = deps.credentials[deps.credentialRef];
   if (named === undefined) {
-    throw new DriverError('unavailable', `This process has no credential ${parts.credentialRef}.`);
+    throw new DriverError('unavailable', `This process has no credential ${deps.credentialRef}.`);
   }
   const credential = requireCertificate(named);
   const tls = {
@@ -160,7 +160,7 @@ export async function connectTrust(
     clientKey: await readSecret(credential.keyFile),
     serverCertificate: daemon.serverCertificate,
   };
-  return openIncusTrust({ endpoints: [daemon.endpoint], tls, guard: parts.guard }, parts.clock);
+  return openIncusTrust({ endpoints: [daemon.endpoint], tls, guard: deps.guard }, deps.clock);
 }
 
 /** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */

@@ -255,7 +255,7 @@ export interface MachineView extends MachineRef {
 export interface OwnedMachines {
   readonly machines: readonly MachineView[];
   /** Nodes whose machines could not be asked for: what they hold is unknown, not gone. */
-  readonly unseen: readonly string[];
+  readonly unreachableNodes: readonly string[];
 }
 
 export interface Inventory {

@@ -47,7 +47,7 @@ export interface Balance {
   readonly available: bigint;
 }
 
-interface KeyWish {
+interface KeySpec {
   readonly mode?: Mode;
   readonly scopes: readonly Scope[];
   readonly limits: Partial<ApiKeyLimits>;
@@ -56,7 +56,7 @@ interface KeyWish {
 export interface Customers {
   customer(balanceUsd: number): Promise<Customer>;
   /** Another key of the customer's, with limits of its own. */
-  addKey(who: Customer, request: KeyWish): Promise<KeyId>;
+  addKey(who: Customer, request: KeySpec): Promise<KeyId>;
   rotate(who: Customer, mode: Mode, keyId: KeyId): Promise<KeyId>;
   topUp(orgId: OrgId, amountUsd: number): Promise<void>;
   sweepMeters(): Promise<void>;

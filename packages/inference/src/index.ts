@@ -33,7 +33,7 @@ export {
   capableDeployments,
   defaultModel,
   mediaCost,
-  type MediaAnswerContext,
+  type MediaResponseContext as MediaAnswerContext,
   type MediaOperation,
   type MediaUnits,
   type RenderedMedia,

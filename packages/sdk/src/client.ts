@@ -152,7 +152,7 @@ function listOf(
     const { items, nextCursor } = readList(shape, outcome.data, outcome.response.headers);
     const page = new Page({
       items,
-      answer: outcome.data,
+      response: outcome.data,
       nextCursor,
       fetchPage: async (cursor) =>
         (await fetchPage({ ...call.input, [shape.sends ?? 'cursor']: cursor })).data,

@@ -80,18 +80,18 @@ export class ApiError extends MillraceError {
   readonly headers: Headers;
   readonly body: unknown;
 
-  constructor(refusal: ErrorDetails) {
-    super(refusal.message);
-    this.status = refusal.status;
-    this.reason = refusal.reason;
-    this.suggestion = refusal.suggestion;
-    this.requestId = refusal.requestId;
-    this.docUrl = refusal.docUrl;
-    this.issues = refusal.issues;
-    const retryAfter = Number(refusal.headers.get('retry-after') ?? Number.NaN);
+  constructor(details: ErrorDetails) {
+    super(details.message);
+    this.status = details.status;
+    this.reason = details.reason;
+    this.suggestion = details.suggestion;
+    this.requestId = details.requestId;
+    this.docUrl = details.docUrl;
+    this.issues = details.issues;
+    const retryAfter = Number(details.headers.get('retry-after') ?? Number.NaN);
     this.retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : null;
-    this.headers = refusal.headers;
-    this.body = refusal.body;
+    this.headers = details.headers;
+    this.body = details.body;
   }
 }
 
@@ -160,11 +160,11 @@ const stateReasons: ReadonlySet<string> = new Set<Reason>([
  * The error of a refusal. Operations differ in the statuses they may answer, so that the same reason comes as 402 from one
  * and as 400 from another: the reason decides, and the status only where there is none that this version knows.
  */
-export function toApiError(refusal: ErrorDetails): ApiError {
-  const reason = refusal.reason ?? '';
-  if (capacityReasons.has(reason)) return new InsufficientCapacityError(refusal);
-  if (stateReasons.has(reason)) return new ConflictError(refusal);
-  return byStatus(statusOf(reason) ?? refusal.status, refusal);
+export function toApiError(details: ErrorDetails): ApiError {
+  const reason = details.reason ?? '';
+  if (capacityReasons.has(reason)) return new InsufficientCapacityError(details);
+  if (stateReasons.has(reason)) return new ConflictError(details);
+  return byStatus(statusOf(reason) ?? details.status, details);
 }
 
 function statusOf(reason: string): number | undefined {
@@ -172,28 +172,28 @@ function statusOf(reason: string): number | undefined {
   return Object.hasOwn(statuses, reason) ? statuses[reason] : undefined;
 }
 
-function byStatus(status: number, refusal: ErrorDetails): ApiError {
+function byStatus(status: number, details: ErrorDetails): ApiError {
   switch (status) {
     case 400:
     case 408:
     case 413:
     case 415:
     case 422:
-      return new ValidationError(refusal);
+      return new ValidationError(details);
     case 401:
-      return new AuthenticationError(refusal);
+      return new AuthenticationError(details);
     case 402:
-      return new InsufficientBalanceError(refusal);
+      return new InsufficientBalanceError(details);
     case 403:
-      return new PermissionDeniedError(refusal);
+      return new PermissionDeniedError(details);
     case 404:
     case 410:
-      return new NotFoundError(refusal);
+      return new NotFoundError(details);
     case 409:
-      return new ConflictError(refusal);
+      return new ConflictError(details);
     case 429:
-      return new RateLimitError(refusal);
+      return new RateLimitError(details);
     default:
-      return status >= 500 ? new ServerError(refusal) : new ApiError(refusal);
+      return status >= 500 ? new ServerError(details) : new ApiError(details);
   }
 }

@@ -19,7 +19,7 @@ export interface OperationEntry {
   /** Where the items of a list stand in its answer and how its next page is asked for. */
   readonly list?: ListShape;
   /** What the plain answer is; JSON unless told. */
-  readonly answer?: 'nothing' | 'bytes' | 'text';
+  readonly responseKind?: 'nothing' | 'bytes' | 'text';
 }
 
 export interface ListShape {

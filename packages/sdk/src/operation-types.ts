@@ -45,7 +45,7 @@ type EventOf<Op> = Op extends {
 export type OperationTypes = {
   [Id in OperationId]: {
     readonly input: Simplify<ParamsOf<Operations[Id]> & QueryOf<Operations[Id]> & BodyOf<Operations[Id]>>;
-    readonly answer: contract.ResponseBody<Operations[Id]>;
+    readonly output: contract.ResponseBody<Operations[Id]>;
     readonly event: EventOf<Operations[Id]>;
   };
 };

@@ -4,28 +4,28 @@ import { MillraceError } from './errors.ts';
 import type { ListShape } from './operation-entry.ts';
 
 /** One page of a list; iterating over it goes on through all later ones. */
-export class Page<Item, Answer = unknown> implements AsyncIterable<Item> {
+export class Page<Item, Output = unknown> implements AsyncIterable<Item> {
   readonly items: readonly Item[];
   /** The answer as it came, with whatever else it says. */
-  readonly answer: Answer;
+  readonly response: Output;
   /** What asks for the next page; null on the last one. */
   readonly nextCursor: string | null;
-  readonly #fetchPage: (cursor: string) => Promise<Page<Item, Answer>>;
+  readonly #fetchPage: (cursor: string) => Promise<Page<Item, Output>>;
 
   constructor(options: {
     readonly items: readonly Item[];
-    readonly answer: Answer;
+    readonly response: Output;
     readonly nextCursor: string | null;
-    readonly fetchPage: (cursor: string) => Promise<Page<Item, Answer>>;
+    readonly fetchPage: (cursor: string) => Promise<Page<Item, Output>>;
   }) {
     this.items = options.items;
-    this.answer = options.answer;
+    this.response = options.response;
     this.nextCursor = options.nextCursor;
     this.#fetchPage = options.fetchPage;
   }
 
   /** The next page, or null after the last. */
-  async nextPage(): Promise<Page<Item, Answer> | null> {
+  async nextPage(): Promise<Page<Item, Output> | null> {
     if (this.nextCursor === null) return null;
     const next = await this.#fetchPage(this.nextCursor);
     if (next.nextCursor === this.nextCursor) {
@@ -35,7 +35,7 @@ export class Page<Item, Answer = unknown> implements AsyncIterable<Item> {
   }
 
   /** This page and every later one. */
-  async *pages(): AsyncGenerator<Page<Item, Answer>, void, undefined> {
+  async *pages(): AsyncGenerator<Page<Item, Output>, void, undefined> {
     yield this;
     for (let page = await this.nextPage(); page !== null; page = await page.nextPage()) yield page;
   }
@@ -46,15 +46,15 @@ export class Page<Item, Answer = unknown> implements AsyncIterable<Item> {
 }
 
 /** A list to come: await it for its first page, or iterate over all of its items. */
-export class PagePromise<Item, Answer = unknown>
-  extends ApiPromise<Page<Item, Answer>>
+export class PagePromise<Item, Output = unknown>
+  extends ApiPromise<Page<Item, Output>>
   implements AsyncIterable<Item>
 {
-  constructor(sending: PendingRequest<Page<Item, Answer>>) {
+  constructor(sending: PendingRequest<Page<Item, Output>>) {
     super(sending);
   }
 
-  async *pages(): AsyncGenerator<Page<Item, Answer>, void, undefined> {
+  async *pages(): AsyncGenerator<Page<Item, Output>, void, undefined> {
     yield* (await this).pages();
   }
 

@@ -4,7 +4,7 @@ import type { ResponseReader } from './transport.ts';
 
 /** How the plain answer of an operation is read. */
 export function readerOf(entry: OperationEntry): ResponseReader<unknown> {
-  switch (entry.answer) {
+  switch (entry.responseKind) {
     case 'nothing':
       return async (response) => void (await response.arrayBuffer());
     case 'bytes':

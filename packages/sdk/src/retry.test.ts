@@ -42,24 +42,24 @@ test('whoever waits for ever is not told at once that the time is up', async () 
 function ledgerOf(fates: readonly ('lost before' | 'lost after' | 'busy' | 'half' | 'fine')[]) {
   const made = new Map<string, number>();
   const happenings = fates.map(
-    (fate) =>
+    (outcome) =>
       async (request: RecordedRequest, signal: AbortSignal): Promise<Response> => {
-        if (fate === 'lost before') return connectionReset()(request, signal);
-        if (fate === 'busy') return busy(request, signal);
+        if (outcome === 'lost before') return connectionReset()(request, signal);
+        if (outcome === 'busy') return busy(request, signal);
         const key = request.headers['idempotency-key'] ?? '';
         if (!made.has(key)) made.set(key, made.size + 1);
-        if (fate === 'lost after') return connectionReset()(request, signal);
+        if (outcome === 'lost after') return connectionReset()(request, signal);
         const response = JSON.stringify({ id: made.get(key) });
-        return new Response(fate === 'half' ? response.slice(0, 4) : response, { status: 200 });
+        return new Response(outcome === 'half' ? response.slice(0, 4) : response, { status: 200 });
       },
   );
   return { made, happenings };
 }
 
 test('however answers are lost, what is created is created once, and told as soon as it can be', async () => {
-  const fate = fc.constantFrom('lost before', 'lost after', 'busy', 'half', 'fine');
+  const outcome = fc.constantFrom('lost before', 'lost after', 'busy', 'half', 'fine');
   await fc.assert(
-    fc.asyncProperty(fc.array(fate, { minLength: 6, maxLength: 6 }), async (fates) => {
+    fc.asyncProperty(fc.array(outcome, { minLength: 6, maxLength: 6 }), async (fates) => {
       const { made, happenings } = ledgerOf(fates);
       const service = fakeService(happenings, { maxRetries: 5 });
       const response = service.client.rentals.createVirtualMachine(create).catch((error: unknown) => error);
@@ -169,12 +169,12 @@ test('an attempt has a deadline, and the next attempt has its own', async () => 
 test('a caller who gives up is told so at once, in a call and between calls', async () => {
   const never = (_: unknown, signal: AbortSignal): Promise<Response> =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
-  for (const happening of [never, busy]) {
-    const giving = new AbortController();
-    const service = fakeService([happening]);
-    const response = service.client.me.get({}, { signal: giving.signal }).catch((error: unknown) => error);
+  for (const fakeResponse of [never, busy]) {
+    const aborter = new AbortController();
+    const service = fakeService([fakeResponse]);
+    const response = service.client.me.get({}, { signal: aborter.signal }).catch((error: unknown) => error);
     await service.idle();
-    giving.abort();
+    aborter.abort();
     expect(await response).toBeInstanceOf(errors.AbortedError);
     expect(service.requests).toHaveLength(1);
   }
@@ -210,8 +210,8 @@ test('every family of errors has its class by reason, whichever status the opera
     [json(404, { reason: 'SOMETHING_NEW', message: 'm' }), errors.NotFoundError],
     [json(200, {}), null],
   ] as const;
-  for (const [happening, expected] of cases) {
-    const service = fakeService([happening], { maxRetries: 0 });
+  for (const [fakeResponse, expected] of cases) {
+    const service = fakeService([fakeResponse], { maxRetries: 0 });
     const response = await service.client.me.get().catch((error: unknown) => error);
     if (expected === null) expect(response).toEqual({});
     else expect(response).toBeInstanceOf(expected);

@@ -43,8 +43,9 @@ export function retryDelayMs(
     nowMs,
   }: { readonly attempt: number; readonly random: () => number; readonly nowMs: number },
 ): number | null {
-  const asked = error instanceof ApiError ? retryAfterMs(error.headers, nowMs) : null;
-  if (asked !== null) return asked > maxRetryAfterMs ? null : asked + random() * firstDelayMs * 0.5;
+  const requestedMs = error instanceof ApiError ? retryAfterMs(error.headers, nowMs) : null;
+  if (requestedMs !== null)
+    return requestedMs > maxRetryAfterMs ? null : requestedMs + random() * firstDelayMs * 0.5;
   const most = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1));
   return most * 0.5 + random() * most * 0.5;
 }

@@ -224,11 +224,11 @@ test('close ends a loop that waits, a signal breaks it', async () => {
   stream.close();
   expect(await all).toEqual([{ seq: 1 }]);
 
-  const giving = new AbortController();
+  const aborter = new AbortController();
   const aborting = fakeService([streamed([event(1)], 'silence')]);
-  const broken = taken(aborting.client.events.stream({}, { signal: giving.signal }));
+  const broken = taken(aborting.client.events.stream({}, { signal: aborter.signal }));
   await aborting.idle();
-  giving.abort();
+  aborter.abort();
   await expect(broken).rejects.toBeInstanceOf(AbortedError);
 });
 

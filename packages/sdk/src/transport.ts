@@ -47,8 +47,8 @@ const defaultInferenceTimeoutMs = 600_000;
 
 /** How long one attempt may take. */
 export function timeoutOf(transport: Transport, { options, entry }: Call): number {
-  const unlessTold = entry.gateway === true ? defaultInferenceTimeoutMs : defaultTimeoutMs;
-  return options.timeoutMs ?? transport.timeoutMs ?? unlessTold;
+  const defaultMs = entry.gateway === true ? defaultInferenceTimeoutMs : defaultTimeoutMs;
+  return options.timeoutMs ?? transport.timeoutMs ?? defaultMs;
 }
 
 /** Sends a call until it is answered, refused for good, or sent often enough. */
@@ -117,7 +117,7 @@ function prepare(transport: Transport, { entry, input, options, stream }: Call):
 
 function acceptOf(entry: OperationEntry, asStream: boolean): string {
   if (asStream) return 'text/event-stream';
-  return entry.answer === 'bytes' || entry.answer === 'text' ? '*/*' : 'application/json';
+  return entry.responseKind === 'bytes' || entry.responseKind === 'text' ? '*/*' : 'application/json';
 }
 
 async function attemptOnce<T>(
@@ -166,8 +166,8 @@ function toMillraceError(
   const { host } = new URL(about.url);
   if (about.signal?.aborted === true) return new AbortedError('The call was aborted.', { cause: error });
   if (about.late.aborted) {
-    const said = `${host} did not answer within ${about.timeoutMs} ms.`;
-    return new TimeoutError(said, { cause: error });
+    const message = `${host} did not answer within ${about.timeoutMs} ms.`;
+    return new TimeoutError(message, { cause: error });
   }
   const why = error instanceof Error ? rootMessage(error) : String(error);
   return new ConnectionError(`No whole answer came from ${host}: ${why}`, { cause: error });

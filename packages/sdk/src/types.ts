@@ -4,7 +4,7 @@ import type { OperationId, OperationTypes } from './operation-types.ts';
 export type Input<Id extends OperationId> = OperationTypes[Id]['input'];
 
 /** What a call answers. */
-export type Output<Id extends OperationId> = OperationTypes[Id]['answer'];
+export type Output<Id extends OperationId> = OperationTypes[Id]['output'];
 
 /** One event of the stream that a call can answer with. */
 export type StreamItem<Id extends OperationId> = OperationTypes[Id]['event'];

@@ -20,13 +20,13 @@ test('each step of a rental is told once when it begins and once when it ends', 
     rental('Pending', [step('place', 'done'), step('boot', 'done'), step('prove', 'running')]),
     rental('Running', [step('place', 'done'), step('boot', 'done'), step('prove', 'done')]),
   ]);
-  const told: string[] = [];
+  const reported: string[] = [];
   const waited = service.client.rentals.waitUntil({ rentalId: 7 }, 'running', {
-    onStep: ({ name, status }) => told.push(`${name} ${status}`),
+    onStep: ({ name, status }) => reported.push(`${name} ${status}`),
   });
   await service.clock.advance(60_000);
   expect(await waited).toMatchObject({ id: 7, status: 'Running' });
-  expect(told).toEqual(['place done', 'boot running', 'boot done', 'prove running', 'prove done']);
+  expect(reported).toEqual(['place done', 'boot running', 'boot done', 'prove running', 'prove done']);
 });
 
 test('a rental that failed is told with its reason instead of waited for', async () => {
@@ -45,9 +45,9 @@ test('switched off and ended are states to wait for', async () => {
   expect(await waited).toMatchObject({ power: 'off' });
 
   const ended = fakeService([rental('Failed'), rental('Terminated')]);
-  const gone = ended.client.rentals.waitUntil({ rentalId: 7 }, 'terminated');
+  const ending = ended.client.rentals.waitUntil({ rentalId: 7 }, 'terminated');
   await ended.clock.advance(10_000);
-  expect(await gone).toMatchObject({ status: 'Terminated' });
+  expect(await ending).toMatchObject({ status: 'Terminated' });
 });
 
 test('a wait survives a service that is away for a while, and not one that stays away', async () => {
@@ -57,9 +57,11 @@ test('a wait survives a service that is away for a while, and not one that stays
   await back.clock.advance(60_000);
   expect(await waited).toMatchObject({ status: 'Running' });
 
-  const gone = fakeService(Array.from({ length: 500 }, () => connectionReset()));
-  const gaveUp = gone.client.rentals.waitUntil({ rentalId: 7 }, 'running').catch((caught: unknown) => caught);
-  await gone.clock.advance(5 * 60_000);
+  const unreachable = fakeService(Array.from({ length: 500 }, () => connectionReset()));
+  const gaveUp = unreachable.client.rentals
+    .waitUntil({ rentalId: 7 }, 'running')
+    .catch((caught: unknown) => caught);
+  await unreachable.clock.advance(5 * 60_000);
   expect(await gaveUp).toBeInstanceOf(ConnectionError);
 
   const refused = fakeService([json(404, { reason: 'RENTAL_NOT_FOUND', message: 'no such rental' })]);
@@ -78,13 +80,13 @@ test('a wait has an end, and can be given up', async () => {
   expect(await waited).toBeInstanceOf(TimeoutError);
   expect(late.requests.length).toBeLessThan(8);
 
-  const giving = new AbortController();
+  const aborter = new AbortController();
   const given = fakeService(pending);
   const broken = given.client.rentals
-    .waitUntil({ rentalId: 7 }, 'running', { signal: giving.signal })
+    .waitUntil({ rentalId: 7 }, 'running', { signal: aborter.signal })
     .catch((caught: unknown) => caught);
   await given.idle();
-  giving.abort();
+  aborter.abort();
   expect(await broken).toBeInstanceOf(AbortedError);
 });
 

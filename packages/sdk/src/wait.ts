@@ -13,9 +13,9 @@ export type RentalStep = Rental['steps'][number];
 export type Instance = Item<'listMarketplaceInstances'>;
 export type Volume = Item<'listStorageVolumes'>;
 
-export interface WaitOptions<Thing> {
+export interface WaitOptions<Item> {
   /** Told of each step as it begins, ends or fails. */
-  readonly onStep?: ((step: WaitStep, thing: Thing) => void) | undefined;
+  readonly onStep?: ((step: WaitStep, item: Item) => void) | undefined;
   /** How long to wait altogether; 30 minutes unless told. Bare metal may take longer. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -65,8 +65,8 @@ type WaitResult<Result> =
   | { readonly kind: 'reached'; readonly result: Result }
   | { readonly kind: 'lost'; readonly state: string; readonly why: string | null };
 
-interface PollResult<Thing, Result> {
-  readonly thing: Thing | null;
+interface PollResult<Item, Result> {
+  readonly resource: Item | null;
   readonly steps: readonly WaitStep[];
   readonly finding: WaitResult<Result>;
 }
@@ -80,20 +80,20 @@ const slowPollIntervalMs = 5_000;
 /** How long a wait goes on while the service does not answer: what is waited for goes on too. */
 const maxUnansweredMs = 120_000;
 
-const emptyPollResult = { thing: null, steps: [], finding: { kind: 'waiting' } } as const;
+const emptyPollResult = { resource: null, steps: [], finding: { kind: 'waiting' } } as const;
 
 interface WaitDeps {
   readonly clock: Clock;
 }
 
-async function pollUntil<Thing, Result>(
+async function pollUntil<Item, Result>(
   { clock }: WaitDeps,
   what: string,
-  look: (options: RequestOptions) => Promise<PollResult<Thing, Result>>,
-  { onStep, timeoutMs = defaultTimeoutMs, signal }: WaitOptions<Thing>,
+  look: (options: RequestOptions) => Promise<PollResult<Item, Result>>,
+  { onStep, timeoutMs = defaultTimeoutMs, signal }: WaitOptions<Item>,
 ): Promise<Result> {
   const startedMs = clock.nowMs();
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   let lastSeenMs = startedMs;
   for (;;) {
     const seen = await look({ signal }).catch((error: unknown) => {
@@ -102,12 +102,12 @@ async function pollUntil<Thing, Result>(
       return null;
     });
     if (seen !== null) lastSeenMs = clock.nowMs();
-    const { thing, steps, finding } = seen ?? emptyPollResult;
+    const { resource, steps, finding } = seen ?? emptyPollResult;
     for (const [index, step] of steps.entries()) {
       const key = `${index} ${step.name} ${step.startedAt ?? ''}`;
-      if (step.status === 'waiting' || told.get(key) === step.status) continue;
-      told.set(key, step.status);
-      if (thing !== null) onStep?.(step, thing);
+      if (step.status === 'waiting' || reported.get(key) === step.status) continue;
+      reported.set(key, step.status);
+      if (resource !== null) onStep?.(step, resource);
     }
     if (finding.kind === 'reached') return finding.result;
     if (finding.kind === 'lost') {
@@ -143,7 +143,7 @@ export function createWaiters(
           `Rental ${rentalId}`,
           async (request) => {
             const rental = await resources.rentals.get({ rentalId }, request);
-            return { thing: rental, steps: rental.steps, finding: findRental(rental, state) };
+            return { resource: rental, steps: rental.steps, finding: findRental(rental, state) };
           },
           options,
         ),
@@ -218,20 +218,17 @@ function findInstance(
 }
 
 /** For things that have no steps of their own: each state that they come into is one. */
-function toPollResult<Thing, Result>(
-  thing: Thing | null,
+function toPollResult<Item, Result>(
+  resource: Item | null,
   state: string | null,
   finding: WaitResult<Result>,
-): PollResult<Thing, Result> {
+): PollResult<Item, Result> {
   const steps: readonly WaitStep[] =
     state === null ? [] : [{ name: state, status: 'running', startedAt: null, endedAt: null, message: null }];
-  return { thing, steps, finding };
+  return { resource, steps, finding };
 }
 
-async function findIn<Thing>(
-  list: AsyncIterable<Thing>,
-  isIt: (thing: Thing) => boolean,
-): Promise<Thing | null> {
-  for await (const thing of list) if (isIt(thing)) return thing;
+async function findIn<Item>(list: AsyncIterable<Item>, isIt: (item: Item) => boolean): Promise<Item | null> {
+  for await (const item of list) if (isIt(item)) return item;
   return null;
 }

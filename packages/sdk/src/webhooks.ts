@@ -50,8 +50,8 @@ export async function verifyWebhook(webhook: WebhookToVerify): Promise<MillraceE
   const secrets = typeof secret === 'string' ? [secret] : (secret ?? []);
   // Nobody's mistake must let everything through.
   if (secrets.length === 0) throw new MillraceError('The secret of the webhook is missing.');
-  const verdicts = await Promise.all(secrets.map((one) => isSignedWith(one, signed, signatures)));
-  if (!verdicts.includes(true)) {
+  const results = await Promise.all(secrets.map((one) => isSignedWith(one, signed, signatures)));
+  if (!results.includes(true)) {
     throw new WebhookVerificationError('No signature of the webhook was made with the secret.');
   }
   return JSON.parse(new TextDecoder().decode(content)) as MillraceEvent;
@@ -96,8 +96,8 @@ async function isSignedWith(
     return bytes === null ? [] : [bytes];
   });
   // `verify` compares in constant time.
-  const verdicts = await Promise.all(candidates.map((bytes) => subtle.verify('HMAC', key, bytes, signed)));
-  return verdicts.includes(true);
+  const results = await Promise.all(candidates.map((bytes) => subtle.verify('HMAC', key, bytes, signed)));
+  return results.includes(true);
 }
 
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {

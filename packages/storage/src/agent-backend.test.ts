@@ -13,10 +13,10 @@ import { connectVolumeBackend } from './connect.ts';
 let agent: TestCertificate;
 let worker: TestCertificate;
 let server: Server;
-let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let respond: (request: IncomingMessage, response: ServerResponse) => void;
 const opened: VolumeBackend[] = [];
 const never = new AbortController().signal;
-const wish = {
+const spec = {
   externalId: 'vol-1',
   orgId: testIds.next('org'),
   sizeGb: 1,
@@ -24,7 +24,7 @@ const wish = {
   clients: ['10.9.0.1'],
 };
 const view = {
-  ...{ externalId: 'vol-1', sizeGb: 1, vip: wish.vip, clients: wish.clients },
+  ...{ externalId: 'vol-1', sizeGb: 1, vip: spec.vip, clients: spec.clients },
   ...{ isServed: true, detail: null, snapshots: [], restored: [] },
 };
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   [agent, worker] = await Promise.all([makeCertificate('agent'), makeCertificate('worker')]);
   server = createServer(
     { cert: agent.certificate, key: agent.key, ca: worker.certificate, requestCert: true },
-    (request, response) => answer(request, response),
+    (request, response) => respond(request, response),
   );
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -59,14 +59,14 @@ function open(
   return backend;
 }
 
-const says = (status: number, body: string): void => {
-  answer = (_request, response) => response.writeHead(status).end(body);
+const respondWith = (status: number, body: string): void => {
+  respond = (_request, response) => response.writeHead(status).end(body);
 };
 
 test('an answer that has the agreed shape is given on', async () => {
-  says(200, JSON.stringify(view));
-  expect(await open().ensure(wish, never)).toEqual(view);
-  says(200, JSON.stringify({ volumes: [view] }));
+  respondWith(200, JSON.stringify(view));
+  expect(await open().ensure(spec, never)).toEqual(view);
+  respondWith(200, JSON.stringify({ volumes: [view] }));
   expect(await open().list(never)).toEqual([view]);
 });
 
@@ -80,20 +80,20 @@ it.each([
   ['too much', 200, JSON.stringify({ ...view, detail: 'x'.repeat(2_000_000) })],
   ['another volume', 200, JSON.stringify({ ...view, externalId: 'vol-2' })],
 ])('%s is no answer, so that the question is asked again', async (_name, status, body) => {
-  says(status, body);
-  await expect(open().ensure(wish, never)).rejects.toMatchObject({ kind: 'unavailable', isFinal: false });
+  respondWith(status, body);
+  await expect(open().ensure(spec, never)).rejects.toMatchObject({ kind: 'unavailable', isFinal: false });
 });
 
 test('a refusal is given on by its kind, and its words cannot do harm', async () => {
-  says(409, JSON.stringify({ error: { kind: 'conflict', message: 'taken\u001b[2J\nby another' } }));
-  await expect(open().ensure(wish, never)).rejects.toMatchObject({
+  respondWith(409, JSON.stringify({ error: { kind: 'conflict', message: 'taken\u001b[2J\nby another' } }));
+  await expect(open().ensure(spec, never)).rejects.toMatchObject({
     kind: 'conflict',
     message: 'taken [2J by another',
   });
 });
 
 test('silence ends by our own clock, by the caller, and by closing', async () => {
-  answer = () => {};
+  respond = () => {};
   const clock = new SimulatedClock();
   const late = open(agent.certificate, clock)
     .list(never)
@@ -110,12 +110,12 @@ test('silence ends by our own clock, by the caller, and by closing', async () =>
 });
 
 test('a node that shows another certificate than the pinned one is not spoken to', async () => {
-  says(200, JSON.stringify({ volumes: [] }));
+  respondWith(200, JSON.stringify({ volumes: [] }));
   await expect(open(worker.certificate).list(never)).rejects.toMatchObject({ kind: 'unavailable' });
 });
 
 test('ids that could be paths never leave this process', async () => {
-  answer = () => {
+  respond = () => {
     throw new Error('asked');
   };
   for (const id of ['..', 'a/b', '', 'A', 'a?b']) {
@@ -125,13 +125,13 @@ test('ids that could be paths never leave this process', async () => {
 });
 
 test('a node that was not told how to be reached is refused with what is missing', async () => {
-  const parts = { clock: systemClock, credentials: {} };
+  const deps = { clock: systemClock, credentials: {} };
   const reach = { kind: 'nfs', endpoint: 'https://10.0.0.1:8650', credentialRef: 'x', settings: {} } as const;
-  await expect(connectVolumeBackend(reach, parts)).rejects.toThrow('no credential x');
-  await expect(connectVolumeBackend({ ...reach, credentialRef: null }, parts)).rejects.toThrow(
+  await expect(connectVolumeBackend(reach, deps)).rejects.toThrow('no credential x');
+  await expect(connectVolumeBackend({ ...reach, credentialRef: null }, deps)).rejects.toThrow(
     'names no credential',
   );
-  await expect(connectVolumeBackend({ ...reach, endpoint: 'http://10.0.0.1' }, parts)).rejects.toThrow(
+  await expect(connectVolumeBackend({ ...reach, endpoint: 'http://10.0.0.1' }, deps)).rejects.toThrow(
     'https://',
   );
 });
@@ -141,13 +141,13 @@ test('the mock says yes, refuses what every backend refuses, and forgets what is
     { kind: 'mock', endpoint: 'mock:', credentialRef: null, settings: {} },
     { clock: systemClock, credentials: {} },
   );
-  expect(await mock.ensure(wish, never)).toEqual(view);
+  expect(await mock.ensure(spec, never)).toEqual(view);
   const restore = { id: 'restore-1', volumeId: 'vol-2', snapshotId: 'snap-2' };
-  expect(await mock.ensure({ ...wish, restore }, never)).toMatchObject({ restored: ['restore-1'] });
-  expect(await mock.ensure(wish, never)).toMatchObject({ restored: ['restore-1'] });
+  expect(await mock.ensure({ ...spec, restore }, never)).toMatchObject({ restored: ['restore-1'] });
+  expect(await mock.ensure(spec, never)).toMatchObject({ restored: ['restore-1'] });
   await mock.snapshot('vol-1', 'snap-1', never);
   expect(await mock.list(never)).toEqual([{ ...view, snapshots: ['snap-1'], restored: ['restore-1'] }]);
-  await expect(mock.ensure({ ...wish, clients: ['*'] }, never)).rejects.toMatchObject({ kind: 'refused' });
+  await expect(mock.ensure({ ...spec, clients: ['*'] }, never)).rejects.toMatchObject({ kind: 'refused' });
   await mock.removeSnapshot('vol-1', 'snap-1', never);
   await mock.remove('vol-1', never);
   expect(await mock.list(never)).toEqual([]);

@@ -77,7 +77,7 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
     }
   }
 
-  async function ask<T>(request: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+  async function send<T>(request: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const body = await exchange(request, signal);
     const parsed = schema.safeParse(jsonOf(body));
     if (parsed.success) return parsed.data;
@@ -89,7 +89,7 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
       checkVolumeSpec(spec);
       const { externalId, ...body } = spec;
       const what = 'bring a volume about';
-      const view = await ask(
+      const view = await send(
         { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body },
         volumeViewBody,
         signal,
@@ -100,18 +100,18 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
     },
 
     async list(signal) {
-      const asked = {
+      const request = {
         ...bounds.list,
         what: 'list its volumes',
         method: 'GET',
         path: '/v1/volumes',
       } as const;
-      return (await ask(asked, volumeListBody, signal)).volumes;
+      return (await send(request, volumeListBody, signal)).volumes;
     },
 
     async snapshot(volumeId, snapshotId, signal) {
       const path = pathOf(volumeId, snapshotId);
-      return ask(
+      return send(
         { ...bounds.write, what: 'take a snapshot', method: 'PUT', path, body: {} },
         snapshotBody,
         signal,

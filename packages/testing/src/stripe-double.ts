@@ -64,7 +64,7 @@ export async function startStripeDouble(options: { readonly live?: boolean } = {
   };
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS },
-    (request, response) => void answer(state, request, response),
+    (request, response) => void respond(state, request, response),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -108,7 +108,7 @@ export async function startStripeDouble(options: { readonly live?: boolean } = {
   };
 }
 
-async function answer(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   state.calls += 1;
   const body = await textOf(request);
   const failure = state.failures.shift();
@@ -117,16 +117,16 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
     return;
   }
   if (failure === 'unavailable') {
-    send(response, 503, refusal('api_error', 'The double was told to be unavailable.'));
+    send(response, 503, errorBody('api_error', 'The double was told to be unavailable.'));
     return;
   }
   if (failure === 'in use') {
     // What Stripe says while a request under the same key is under way.
-    send(response, 409, refusal('idempotency_error', 'The key is in use.'));
+    send(response, 409, errorBody('idempotency_error', 'The key is in use.'));
     return;
   }
   if (failure === 'refused') {
-    send(response, 400, refusal('invalid_request_error', 'The double was told to refuse.'));
+    send(response, 400, errorBody('invalid_request_error', 'The double was told to refuse.'));
     return;
   }
   const [status, result] = handleCall(state, request, body);
@@ -136,13 +136,13 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
 
 function handleCall(state: State, request: IncomingMessage, body: string): readonly [number, unknown] {
   if (request.headers.authorization !== `Bearer ${state.secretKey}`) {
-    return [401, refusal('invalid_request_error', 'Invalid API key.')];
+    return [401, errorBody('invalid_request_error', 'Invalid API key.')];
   }
   const { pathname } = new URL(request.url ?? '/', 'http://double');
   const [, sessionId] = /^\/v1\/checkout\/sessions\/(\w+)$/.exec(pathname) ?? [];
   if (request.method === 'GET' && sessionId !== undefined) {
     const session = state.sessions.get(sessionId);
-    if (session === undefined) return [404, refusal('invalid_request_error', 'No such session.')];
+    if (session === undefined) return [404, errorBody('invalid_request_error', 'No such session.')];
     return [200, withIntent(session)];
   }
   if (request.method === 'GET' && pathname === '/v1/checkout/sessions') {
@@ -152,7 +152,7 @@ function handleCall(state: State, request: IncomingMessage, body: string): reado
   if (request.method === 'POST' && pathname === '/v1/checkout/sessions') {
     return createSession(state, request, body);
   }
-  return [404, refusal('invalid_request_error', `The double does not know ${request.method} ${pathname}.`)];
+  return [404, errorBody('invalid_request_error', `The double does not know ${request.method} ${pathname}.`)];
 }
 
 /** The first request under a key decides; the same again is answered the same, and another is refused. */
@@ -162,7 +162,7 @@ function createSession(state: State, request: IncomingMessage, body: string): re
   const known = state.answers.get(key);
   if (known !== undefined) {
     if (known.parameters === parameters) return [200, requireSession(state, known.sessionId)];
-    return [400, refusal('idempotency_error', 'The key was used with other parameters.')];
+    return [400, errorBody('idempotency_error', 'The key was used with other parameters.')];
   }
   const form = new URLSearchParams(body);
   const session = newSession(state, form);
@@ -210,7 +210,7 @@ function requireSession(state: State, id: string): DoubleSession {
   return session;
 }
 
-function refusal(type: string, message: string): unknown {
+function errorBody(type: string, message: string): unknown {
   return { error: { type, message } };
 }
 

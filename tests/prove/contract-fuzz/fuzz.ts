@@ -95,7 +95,7 @@ export async function fuzz(
   const { random } = options;
   const served = new Set(harness.fixture.api.server.served());
   const targets = operationsOf(contract).filter(({ id }) => served.has(id));
-  const judge = createResponseChecker();
+  const check = createResponseChecker();
   const charges: string[] = [];
   for (let made = 0; made < CHARGE_COUNT; made += 1) charges.push(await insertCharge(harness, harness.acme));
   const readied = await insertSwitchableRentals(harness);
@@ -120,7 +120,7 @@ export async function fuzz(
   const snapshot = { volumeId: restorable?.storageVolumeId ?? '', snapshotId: restorable?.snapshotId ?? '' };
   const lost = await insertUnreachable(harness);
   const { db } = harness.fixture;
-  const books = {
+  const billingDocuments = {
     invoices: [await insertInvoice(db, harness.acme.organisation.id)],
     reports: [await insertAuditReport(db, harness.acme.organisation.id)],
   };
@@ -131,7 +131,7 @@ export async function fuzz(
     requests,
     batches,
     storage,
-    books,
+    billingDocuments,
     sent,
     snapshot,
     lost,
@@ -160,7 +160,7 @@ export async function fuzz(
     if (input.body !== undefined) tally.bodies += 1;
     if (response.status === operation.response.status) tally.succeeded += 1;
     if (!beforeHandler.has(String(response.json?.reason))) tally.reached += 1;
-    const wrong = judge(operation, response);
+    const wrong = check(operation, response);
     if (wrong !== null && failures.length < MAX_FAILURES) {
       failures.push(`${operation.id} ${JSON.stringify(input).slice(0, 500)}: ${wrong}`);
     }

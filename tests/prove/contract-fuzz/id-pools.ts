@@ -91,7 +91,7 @@ export interface InitialIds {
   /** A snapshot that is ready, and its volume. */
   readonly snapshot: { readonly volumeId: string; readonly snapshotId: string };
   /** What workers make of the books: invoices of the caller's, and audits. */
-  readonly books: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
+  readonly billingDocuments: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
   /** A webhook that stays as it is, and something that was sent to it: nobody sends anything here. */
   readonly sent: { readonly webhookId: string; readonly deliveryId: string };
 }
@@ -112,7 +112,7 @@ const reportedMs = 10 * 86_400_000;
 export function createPools(harness: Harness, random: Random, given: InitialIds): Pools {
   const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent, lost, snapshot } =
     given;
-  const { invoices, reports } = given.books;
+  const { invoices, reports } = given.billingDocuments;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
   const windows: string[] = [];

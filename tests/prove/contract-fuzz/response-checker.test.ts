@@ -5,7 +5,7 @@ import { createResponseChecker } from './response-checker.ts';
 // A fuzz run that finds nothing proves something only if its judge would have found it. Fields that no schema knows
 // are not its business: our own records may grow, and the http kit itself answers 500 to them in tests.
 
-const judge = createResponseChecker();
+const check = createResponseChecker();
 const { getApiKey, revokeApiKey, deleteSshPublicKey } = contract.operations;
 const response = (status: number, json: unknown) => ({ status, json, text: JSON.stringify(json) });
 
@@ -37,8 +37,8 @@ const key = {
 };
 
 test('an answer as promised passes', () => {
-  expect(judge(getApiKey, response(200, key))).toBeNull();
-  expect(judge(deleteSshPublicKey, { status: 204, json: undefined, text: '' })).toBeNull();
+  expect(check(getApiKey, response(200, key))).toBeNull();
+  expect(check(deleteSshPublicKey, { status: 204, json: undefined, text: '' })).toBeNull();
 });
 
 test.each([
@@ -51,11 +51,11 @@ test.each([
     response(404, { message: 'no', code: 'NOT_FOUND' }),
     /outside its schema/,
   ],
-])('%s is found', (_, given, complaint) => {
-  expect(judge(getApiKey, given)).toMatch(complaint);
-  expect(judge(revokeApiKey, given)).toMatch(complaint);
+])('%s is found', (_, given, expected) => {
+  expect(check(getApiKey, given)).toMatch(expected);
+  expect(check(revokeApiKey, given)).toMatch(expected);
 });
 
 test('a body where none belongs is found', () => {
-  expect(judge(deleteSshPublicKey, response(204, {}))).toMatch(/204 with a body/);
+  expect(check(deleteSshPublicKey, response(204, {}))).toMatch(/204 with a body/);
 });

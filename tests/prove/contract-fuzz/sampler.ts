@@ -73,8 +73,8 @@ function resolve(ref: string, root: JsonSchema): JsonSchema {
   return found;
 }
 
-function allOf(parts: readonly JsonSchema[], root: JsonSchema): fc.Arbitrary<unknown> {
-  return fc.tuple(...parts.map((part) => valuesOf(part, root))).map((values) => {
+function allOf(schemas: readonly JsonSchema[], root: JsonSchema): fc.Arbitrary<unknown> {
+  return fc.tuple(...schemas.map((part) => valuesOf(part, root))).map((values) => {
     const plain = values.every((value) => typeof value === 'object' && value !== null);
     return plain ? Object.assign({}, ...(values as object[])) : values[0];
   });

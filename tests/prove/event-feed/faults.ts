@@ -36,11 +36,11 @@ export interface FaultOptions {
  */
 export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
   const counts: FaultCounts = { killed: 0, frozen: 0, stopped: 0, natsOutages: 0 };
-  let born = 0;
+  let started = 0;
   const start = (): Promise<WorkerProcess> =>
     startWorkerProcess({
       ...options,
-      name: `worker-${(born += 1)}`,
+      name: `worker-${(started += 1)}`,
       env: {
         MILLRACE_LOG_LEVEL: 'error',
         MILLRACE_NATS_URLS: options.natsUrl,
@@ -70,14 +70,14 @@ export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
 const faults = ['kill', 'freeze', 'stop', 'cut NATS'] as const;
 type Fault = (typeof faults)[number];
 
-interface FaultScene {
+interface FaultContext {
   readonly options: FaultOptions;
   readonly workers: WorkerProcess[];
   readonly counts: FaultCounts;
   readonly start: () => Promise<WorkerProcess>;
 }
 
-async function injectFault(fault: Fault, { options, workers, counts, start }: FaultScene): Promise<void> {
+async function injectFault(fault: Fault, { options, workers, counts, start }: FaultContext): Promise<void> {
   const { random, leaseMs, proxy } = options;
   const victim = random.int(0, workers.length - 1);
   const worker = workers[victim];

@@ -72,39 +72,39 @@ export async function waitForUsageQuiescence(
 export async function checkRequests(
   stack: InferenceStack,
   tenants: readonly { readonly tenant: InferenceTenant; readonly givenNanoUsd: bigint }[],
-  told: readonly RequestResult[],
-  happened: Pick<RunConditions, 'strikes' | 'stalls'>,
+  results: readonly RequestResult[],
+  happened: Pick<RunConditions, 'injected' | 'stalls'>,
 ): Promise<RequestCheckReport> {
   const rows = await stack.rows<RequestRow>(
     'select id, org_id, cost_nano_usd as cost, outcome, source, late_nano_usd as late from inference_requests',
   );
   const byId = new Map(rows.map((row) => [fromUuid('req', row.id) as string, row]));
   const circumstances = { ...happened, slowness: scaledLimitMs(1) };
-  const judged = told.map((one) =>
+  const checks = results.map((one) =>
     checkRequest(one, one.id === null ? undefined : byId.get(one.id), circumstances),
   );
   const failures = [
-    ...groupFailures(judged.flatMap(({ failure }) => (failure === null ? [] : [failure]))),
-    ...groupFailures(checkStalled(judged, circumstances.slowness)),
-    ...checkUnknownRequests(told, byId),
+    ...groupFailures(checks.flatMap(({ failure }) => (failure === null ? [] : [failure]))),
+    ...groupFailures(checkStalled(checks, circumstances.slowness)),
+    ...checkUnknownRequests(results, byId),
     ...(await checkBalances(tenants, rows)),
     ...(await checkLedger(stack)),
   ];
   const count = (outcome: RequestResult['outcome']): number =>
-    told.filter((one) => one.outcome === outcome).length;
+    results.filter((one) => one.outcome === outcome).length;
   return {
     failures,
     figures: {
-      'requests made': told.length,
+      'requests made': results.length,
       'answered whole': count('whole'),
       'left by their client': count('left'),
       'refused for a while': count('refused'),
-      'refused for a while with no death near': judged.filter(({ stalled }) => stalled !== null).length,
-      'refused for a while near a stall of the machine': judged.filter(({ isNearStall: is }) => is).length,
+      'refused for a while with no death near': checks.filter(({ stalled }) => stalled !== null).length,
+      'refused for a while near a stall of the machine': checks.filter(({ isNearStall: is }) => is).length,
       'stalls of the machine': happened.stalls.length,
       'broken in the middle': count('broken') + count('errored'),
-      'charged once, to the nano-USD that was told': judged.filter(({ isExact }) => isExact).length,
-      'free because their gateway died before it had reported them': judged.filter(({ isFree }) => isFree)
+      'charged once, to the nano-USD that was told': checks.filter(({ isExact }) => isExact).length,
+      'free because their gateway died before it had reported them': checks.filter(({ isFree }) => isFree)
         .length,
       'charged by a checkpoint of a gateway that died': rows.filter(({ source }) => source === 'checkpoint')
         .length,
@@ -144,9 +144,9 @@ const fine: RequestCheck = {
 };
 
 /** None of them on a machine of the promised speed; on a slower one all of them unless they are too many. */
-function checkStalled(judged: readonly RequestCheck[], slowness: number): readonly string[] {
-  const stalled = judged.flatMap((one) => (one.stalled === null ? [] : [one.stalled]));
-  return stalled.length <= judged.length * MAX_STALLED_SHARE * Math.min(1, slowness - 1) ? [] : stalled;
+function checkStalled(checks: readonly RequestCheck[], slowness: number): readonly string[] {
+  const stalled = checks.flatMap((one) => (one.stalled === null ? [] : [one.stalled]));
+  return stalled.length <= checks.length * MAX_STALLED_SHARE * Math.min(1, slowness - 1) ? [] : stalled;
 }
 
 function checkRequest(
@@ -154,8 +154,8 @@ function checkRequest(
   row: RequestRow | undefined,
   circumstances: RunConditions,
 ): RequestCheck {
-  const said = (what: string): string => `${one.id ?? 'a request'} (${one.outcome}): ${what}`;
-  const bad = (what: string): RequestCheck => ({ ...fine, failure: said(what) });
+  const describe = (what: string): string => `${one.id ?? 'a request'} (${one.outcome}): ${what}`;
+  const bad = (what: string): RequestCheck => ({ ...fine, failure: describe(what) });
   const cost = row === undefined ? 0 : Number(row.cost);
   if (one.outcome === 'whole') {
     if (one.costNanoUsd === null) return bad('was not told its cost');
@@ -173,7 +173,7 @@ function checkRequest(
   if (one.outcome === 'refused' && one.status === 503 && one.isToComeAgain) {
     return isNearStall(circumstances.stalls, one, AFTER_STALL_MS)
       ? { ...fine, isNearStall: true }
-      : { ...fine, stalled: said(unexplained) };
+      : { ...fine, stalled: describe(unexplained) };
   }
   return bad(unexplained);
 }
@@ -181,20 +181,20 @@ function checkRequest(
 /** Its gateway died before the stream had acknowledged it, or was given up before it could report it. */
 function isUnstored({ startedMs, endedMs }: RequestResult, circumstances: RunConditions): boolean {
   const unstoredMs = UNSTORED_USAGE_MS * circumstances.slowness;
-  return circumstances.strikes.some((strike) => {
-    const { target, struckMs, backMs } = strike;
+  return circumstances.injected.some((fault) => {
+    const { target, struckMs, backMs } = fault;
     /** How long the gateway had to store the request. It stores nothing during a stall. */
     const hadMs = (untilMs: number): number =>
       untilMs - endedMs - stalledMs(circumstances.stalls, endedMs, untilMs);
     if (target === 'frozen') return startedMs <= backMs && hadMs(struckMs) <= unstoredMs;
     if (target !== 'gateway' || endedMs > struckMs + unstoredMs) return false;
-    return hadMs(storedUntil(strike, circumstances)) <= unstoredMs;
+    return hadMs(storedUntil(fault, circumstances)) <= unstoredMs;
   });
 }
 
 /** Until when a gateway could store what it had to report: a stream without a leader takes nothing. */
-function storedUntil(gateway: InjectedFault, { strikes, slowness }: RunConditions): number {
-  const leaderless = strikes.filter(
+function storedUntil(gateway: InjectedFault, { injected, slowness }: RunConditions): number {
+  const leaderless = injected.filter(
     ({ target, struckMs, backMs }) =>
       affectsBroker(target) &&
       struckMs <= gateway.struckMs &&
@@ -214,15 +214,15 @@ function maxTokensOf({ question }: RequestResult): number {
 
 /** Rows of requests whose id nobody heard: as many as there are clients who heard none, at most. */
 function checkUnknownRequests(
-  told: readonly RequestResult[],
+  results: readonly RequestResult[],
   byId: ReadonlyMap<string, RequestRow>,
 ): string[] {
-  const received = new Set(told.flatMap(({ id }) => (id === null ? [] : [id])));
+  const received = new Set(results.flatMap(({ id }) => (id === null ? [] : [id])));
   const outsiders = [...byId.keys()].filter((id) => !received.has(id)).length;
-  const deaf = told.filter(({ id }) => id === null).length;
-  return outsiders <= deaf
+  const withoutId = results.filter(({ id }) => id === null).length;
+  return outsiders <= withoutId
     ? []
-    : [`${outsiders} requests are in the books, and only ${deaf} clients heard no id`];
+    : [`${outsiders} requests are in the books, and only ${withoutId} clients heard no id`];
 }
 
 /** Every balance lost exactly what its requests cost. */

@@ -41,12 +41,12 @@ export interface InjectedFault {
 
 interface Fault {
   /** Kills, and answers how to bring back. */
-  readonly strike: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
+  readonly inject: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
   readonly downMs: number;
   /** How long after it is back clients may still notice, on a machine of the promised speed. */
   readonly afterMs: number;
   /** Null: nothing may be noticed. Otherwise what of a request that did not go well is its doing. */
-  readonly excuses: ((told: RequestResult) => boolean) | null;
+  readonly explains: ((result: RequestResult) => boolean) | null;
 }
 
 /** Longer than it takes to give a gateway up, with the times of the proof that freezes one. */
@@ -58,14 +58,14 @@ const isUnavailable = ({ outcome, status }: RequestResult): boolean =>
 export const faults: Readonly<Record<FaultTarget, Fault>> = {
   // Only those who were with it: the others are none the wiser.
   gateway: {
-    strike: async ({ gateways }, random) => {
+    inject: async ({ gateways }, random) => {
       const victim = random.pick(gateways);
       await victim.kill();
       return () => victim.start();
     },
     downMs: 1_000,
     afterMs: 500,
-    excuses: ({ outcome }) => outcome === 'broken',
+    explains: ({ outcome }) => outcome === 'broken',
   },
   // Where the dead node led the bucket of the book, the others take four to nine seconds to choose another, and a gateway
   // that has heard nothing of revocations for five admits nobody. Streams that run are not concerned. Where it led the usage
@@ -74,21 +74,21 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     ...node((random) => `nats-${random.int(1, 3)}`),
     downMs: 1_500,
     afterMs: 10_000,
-    excuses: isUnavailable,
+    explains: isUnavailable,
   },
   // Pots are gone, and leases are made anew.
   valkey: {
-    strike: async ({ valkey }) => {
+    inject: async ({ valkey }) => {
       await valkey.restart();
       return async () => undefined;
     },
     downMs: 0,
     afterMs: 5_000,
-    excuses: isUnavailable,
+    explains: isUnavailable,
   },
-  postgres: { ...node(() => 'postgres'), downMs: 500, afterMs: 0, excuses: null },
+  postgres: { ...node(() => 'postgres'), downMs: 500, afterMs: 0, explains: null },
   sink: {
-    strike: async ({ workers }) => {
+    inject: async ({ workers }) => {
       await Promise.all(workers.map((worker) => worker.kill()));
       return async () => {
         await Promise.all(workers.map((worker) => worker.start()));
@@ -96,22 +96,22 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     },
     downMs: 500,
     afterMs: 0,
-    excuses: null,
+    explains: null,
   },
   // A stream that had begun there cannot go on elsewhere. Whoever had nothing yet notices nothing.
   upstream: {
-    strike: async ({ llamas }, random) => {
+    inject: async ({ llamas }, random) => {
       const victim = random.pick(llamas);
       await victim.crash();
       return () => victim.restart();
     },
     downMs: 1_500,
     afterMs: 500,
-    excuses: ({ outcome, hasBegun }) => outcome === 'errored' && hasBegun,
+    explains: ({ outcome, hasReceivedData }) => outcome === 'errored' && hasReceivedData,
   },
   // Usage cannot be stored and keys cannot be trusted, so nothing new is admitted after a while.
   quorum: {
-    strike: async (stack) => {
+    inject: async (stack) => {
       await Promise.all(['nats-1', 'nats-2'].map((name) => stack.killEngineNode(name)));
       return async () => {
         await Promise.all(['nats-1', 'nats-2'].map((name) => stack.startEngineNode(name)));
@@ -119,19 +119,19 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     },
     downMs: 60_000,
     afterMs: 15_000,
-    excuses: isUnavailable,
+    explains: isUnavailable,
   },
   full: fillStream(),
   // Whoever is with it waits. It comes back to find that others have spoken for it.
   frozen: {
-    strike: async ({ gateways }, random) => {
+    inject: async ({ gateways }, random) => {
       const victim = random.pick(gateways);
       victim.freeze();
       return async () => victim.thaw();
     },
     downMs: FROZEN_MS,
     afterMs: 5_000,
-    excuses: () => true,
+    explains: () => true,
   },
 };
 
@@ -142,20 +142,20 @@ export const affectsBroker = (target: FaultTarget): boolean =>
 /** A full stream refuses usage, which gateways keep and offer again: nobody notices until they keep too much. */
 function fillStream(): Fault {
   return {
-    strike: async ({ endpoints, natsPrefix }) => {
+    inject: async ({ endpoints, natsPrefix }) => {
       const { stream } = usageSubjects(natsPrefix, 1);
       await limitStream(endpoints.natsUrls, stream, 1);
       return () => limitStream(endpoints.natsUrls, stream, 64 * 1_048_576);
     },
     downMs: 10_000,
     afterMs: 0,
-    excuses: null,
+    explains: null,
   };
 }
 
-function node(name: (random: Random) => string): Pick<Fault, 'strike'> {
+function node(name: (random: Random) => string): Pick<Fault, 'inject'> {
   return {
-    strike: async (stack, random) => {
+    inject: async (stack, random) => {
       const victim = name(random);
       await stack.killEngineNode(victim);
       return () => stack.startEngineNode(victim);
@@ -168,9 +168,9 @@ export async function injectFault(
   target: FaultTarget,
   random: Random,
 ): Promise<InjectedFault> {
-  const { strike, downMs } = faults[target];
+  const { inject, downMs } = faults[target];
   const struckMs = systemClock.monotonicMs();
-  const bringBack = await strike(stack, random);
+  const bringBack = await inject(stack, random);
   await systemClock.sleep(downMs);
   await bringBack();
   return { target, struckMs, backMs: systemClock.monotonicMs() };
@@ -178,7 +178,7 @@ export async function injectFault(
 
 /** What happened during the requests. */
 export interface RunConditions {
-  readonly strikes: readonly InjectedFault[];
+  readonly injected: readonly InjectedFault[];
   /** How many times slower than promised the machine is. */
   readonly slowness: number;
   readonly stalls: readonly Stall[];
@@ -186,13 +186,13 @@ export interface RunConditions {
 
 /** Whether a strike explains the failure of this request. Stalls do not count towards the time since a strike. */
 export function isExplainedByFault(
-  told: RequestResult,
-  { strikes, slowness, stalls }: RunConditions,
+  result: RequestResult,
+  { injected, slowness, stalls }: RunConditions,
 ): boolean {
-  return strikes.some(({ target, struckMs, backMs }) => {
-    const { excuses, afterMs } = faults[target];
-    const sinceMs = told.startedMs - backMs - stalledMs(stalls, backMs, told.startedMs);
-    const overlaps = told.endedMs >= struckMs && sinceMs <= afterMs * slowness;
-    return excuses !== null && overlaps && excuses(told);
+  return injected.some(({ target, struckMs, backMs }) => {
+    const { explains, afterMs } = faults[target];
+    const sinceMs = result.startedMs - backMs - stalledMs(stalls, backMs, result.startedMs);
+    const overlaps = result.endedMs >= struckMs && sinceMs <= afterMs * slowness;
+    return explains !== null && overlaps && explains(result);
   });
 }

@@ -17,7 +17,7 @@ export interface RequestResult {
   /** The answer said when to come again. */
   isToComeAgain: boolean;
   /** Something of the answer arrived. */
-  hasBegun: boolean;
+  hasReceivedData: boolean;
   /**
    * `whole`: an answer with its end. `left`: we went away. `refused`: another status than 200. `errored`: a stream that ended
    * with an error event. `broken`: no answer, or half of one.
@@ -38,7 +38,7 @@ export interface Question {
 export interface LoadOptions {
   readonly gatewayUrl: string;
   readonly tenants: readonly InferenceTenant[];
-  readonly lanes: number;
+  readonly clients: number;
   readonly random: Random;
   readonly short: readonly Question[];
   /** Always streamed, and longer than most faults. */
@@ -46,7 +46,7 @@ export interface LoadOptions {
 }
 
 export interface Load {
-  readonly told: readonly RequestResult[];
+  readonly results: readonly RequestResult[];
   /** Ends each lane after what it is at. */
   stop(): Promise<void>;
 }
@@ -54,9 +54,9 @@ export interface Load {
 const REQUEST_PAUSE_MS = 100;
 
 export function startLoad(options: LoadOptions): Load {
-  const told: RequestResult[] = [];
+  const results: RequestResult[] = [];
   let isOver = false;
-  const lane = async (nth: number): Promise<void> => {
+  const runClient = async (nth: number): Promise<void> => {
     const random = options.random.fork(nth);
     // The first lanes are those of long answers.
     const isLong = nth < 2;
@@ -71,29 +71,29 @@ export function startLoad(options: LoadOptions): Load {
         id: null,
         status: null,
         isToComeAgain: false,
-        hasBegun: false,
+        hasReceivedData: false,
         outcome: 'broken',
         costNanoUsd: null,
         why: null,
       };
-      told.push(one);
+      results.push(one);
       const leaveAfter = one.streamed && random.int(0, 7) === 0 ? random.int(1, 12) : null;
-      await ask(options.gatewayUrl, one, leaveAfter);
+      await send(options.gatewayUrl, one, leaveAfter);
       one.endedMs = systemClock.monotonicMs();
       await systemClock.sleep(one.outcome === 'whole' ? random.int(0, 20) : REQUEST_PAUSE_MS);
     }
   };
-  const lanes = Array.from({ length: options.lanes }, (_, nth) => lane(nth));
+  const clients = Array.from({ length: options.clients }, (_, nth) => runClient(nth));
   return {
-    told,
+    results,
     stop: async () => {
       isOver = true;
-      await Promise.all(lanes);
+      await Promise.all(clients);
     },
   };
 }
 
-async function ask(url: string, one: RequestResult, leaveAfter: number | null): Promise<void> {
+async function send(url: string, one: RequestResult, leaveAfter: number | null): Promise<void> {
   const { model, content, maxTokens } = one.question;
   const leaving = new AbortController();
   try {
@@ -128,7 +128,7 @@ interface Usage {
 }
 
 function readWhole(text: string, one: RequestResult): void {
-  one.hasBegun = true;
+  one.hasReceivedData = true;
   one.costNanoUsd = (JSON.parse(text) as Usage).usage?.cost_nano_usd ?? null;
   one.outcome = 'whole';
 }
@@ -143,10 +143,10 @@ async function readStream(
   let rest = '';
   let events = 0;
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-    const parts = (rest + text).split('\n\n');
-    rest = parts.pop() ?? '';
-    for (const part of parts) {
-      one.hasBegun = true;
+    const blocks = (rest + text).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const part of blocks) {
+      one.hasReceivedData = true;
       events += 1;
       readEvent(part.slice('data: '.length), one);
     }

@@ -79,13 +79,13 @@ export async function openEmulatedHost(
   // Incus asks for a module of the kernel that it then only needs for an agent, which these machines have not.
   writeFileSync(at('bin/modprobe'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
 
-  const keeper = launchNamespaceHolder(at('keeper.log'));
+  const holder = launchNamespaceHolder(at('keeper.log'));
   const close = async (): Promise<void> => {
-    await endAll(keeper);
+    await endAll(holder);
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const pid = await firstProcess(keeper);
+    const pid = await firstProcess(holder);
     const { here, there } = await chooseAddresses();
     const inside = ['-t', pid, '-m', '-n', '-u', '-p', '--'];
     const env = {
@@ -149,9 +149,9 @@ function launch(
 }
 
 /** As this machine numbers it. `unshare` starts it, and it becomes `sleep` when its mounts are in place. */
-function firstProcess(keeper: ChildProcess): Promise<string> {
+function firstProcess(holder: ChildProcess): Promise<string> {
   return eventually({ what: '`unshare` to make namespaces, which takes a full root' }, () => {
-    const child = childOf(keeper);
+    const child = childOf(holder);
     return child !== '' && readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('sleep') && child;
   });
 }
@@ -197,11 +197,11 @@ async function engineOf(enter: EmulatedHost['enter'], log: string): Promise<stri
 }
 
 /** The first process cannot be waited for before all others are gone, and `unshare` waits for it. */
-async function endAll(keeper: ChildProcess): Promise<void> {
-  if (keeper.exitCode !== null || keeper.signalCode !== null) return;
-  const over = once(keeper, 'exit');
-  const child = childOf(keeper);
-  if (child === '') keeper.kill('SIGKILL');
+async function endAll(holder: ChildProcess): Promise<void> {
+  if (holder.exitCode !== null || holder.signalCode !== null) return;
+  const over = once(holder, 'exit');
+  const child = childOf(holder);
+  if (child === '') holder.kill('SIGKILL');
   else process.kill(Number(child), 'SIGKILL');
   await over;
 }

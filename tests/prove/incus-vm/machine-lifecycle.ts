@@ -36,16 +36,16 @@ interface LifecycleDeps {
 
 /** One machine, from its wish to its end. Each step says what it holds the driver to. */
 export class VmLifecycle extends Stages {
-  readonly #parts: LifecycleDeps;
+  readonly #deps: LifecycleDeps;
   /** Who gets in now: the platform first, and its tenant once it was handed over. */
   #key = newKeyPair();
-  readonly #wish: MachineSpec;
+  readonly #spec: MachineSpec;
   #hostKey = '';
 
   constructor(deps: LifecycleDeps) {
     super(deps.note);
-    this.#parts = deps;
-    this.#wish = {
+    this.#deps = deps;
+    this.#spec = {
       externalId: randomUUID(),
       orgId: testIds.next('org'),
       mode: 'test',
@@ -66,8 +66,8 @@ export class VmLifecycle extends Stages {
   async lead(): Promise<Readonly<Record<string, string>>> {
     await this.timed('what cannot be is refused', () => this.#refusesWhatCannotBe());
     const create = await this.timed('create', () => this.#isMadeOnce());
-    const boot = await this.timed('boot and log in', () => this.#bootsAsWished());
-    await this.timed('what is told of it', () => this.#isTold());
+    const boot = await this.timed('boot and log in', () => this.#bootsAsRequested());
+    await this.timed('what is told of it', () => this.#isReported());
     const handed = await this.timed('handing over', () => this.#isHandedOver());
     const ports = await this.timed('ports', () => this.#opensAndClosesPorts());
     const stop = await this.timed('orderly stop', () => this.#stops());
@@ -89,51 +89,57 @@ export class VmLifecycle extends Stages {
   }
 
   async #refusesWhatCannotBe(): Promise<void> {
-    const { driver, host } = this.#parts;
+    const { driver, host } = this.#deps;
     const { nodes } = await driver.readInventory(callTimeout());
     this.expect(nodes[0]?.reachable === true, `the host is not fit for VMs: ${nodes[0]?.detail}`);
     await this.#refuses('not_found', 'an image that is not there', () =>
-      driver.create({ ...this.#wish, image: 'no-such-image' }, callTimeout()),
+      driver.create({ ...this.#spec, image: 'no-such-image' }, callTimeout()),
     );
     await host.withoutIsoMaker(async () => {
       const error = await this.#refuses(
         'failed',
         'a VM on a host that cannot make the disk for its keys',
-        () => driver.create(this.#wish, callTimeout()),
+        () => driver.create(this.#spec, callTimeout()),
       );
       this.expect(/genisoimage/u.test(error), `the error does not say what to install: ${error}`);
     });
     this.expect(
-      (await driver.describe(this.#wish, callTimeout())) === null,
+      (await driver.describe(this.#spec, callTimeout())) === null,
       'a refused create left a machine',
     );
   }
 
   async #isMadeOnce(): Promise<void> {
-    const { driver, other } = this.#parts;
-    await Promise.all([driver.create(this.#wish, callTimeout()), other.create(this.#wish, callTimeout())]);
-    const view = await driver.describe(this.#wish, callTimeout());
+    const { driver, other } = this.#deps;
+    await Promise.all([driver.create(this.#spec, callTimeout()), other.create(this.#spec, callTimeout())]);
+    const view = await driver.describe(this.#spec, callTimeout());
     this.expect(view?.power === 'on', `it is ${view?.power} after create`);
     this.expect(view?.nodeName === hostName, `it is on the node ${view?.nodeName}`);
-    this.expect(view?.address === this.#parts.host.address, `its ports are at ${view?.address}`);
+    this.expect(view?.address === this.#deps.host.address, `its ports are at ${view?.address}`);
     this.expect(isSame(view?.ports, [ssh]), `its ports are ${JSON.stringify(view?.ports)}`);
     this.expect(view?.labels['purpose'] === 'proof', 'its label is not there');
-    const { machines, unseen } = await other.listOwned(callTimeout());
+    const { machines, unreachableNodes } = await other.listOwned(callTimeout());
     const ids = machines.map(({ externalId }) => externalId);
-    this.expect(isSame(ids, [this.#wish.externalId]) && unseen.length === 0, `there are ${ids.join(' ')}`);
+    this.expect(
+      isSame(ids, [this.#spec.externalId]) && unreachableNodes.length === 0,
+      `there are ${ids.join(' ')}`,
+    );
   }
 
-  async #bootsAsWished(): Promise<void> {
+  async #bootsAsRequested(): Promise<void> {
     const session = await this.#login();
     this.#hostKey = session.hostKey;
     await this.#expectInside(session, 'hostname', 'emulated-vm');
     await this.#expectInside(session, 'whoami', 'ubuntu');
     // The tenant's script is the last thing that cloud-init does, some time after SSH is up.
-    const told = await eventually({ what: 'user data', timeoutMs: bootMs, intervalMs: 2_000 }, async () => {
-      const text = await session.run('cat /var/tmp/user-data');
-      return text !== '' && text;
-    });
-    this.expect(told === 'user data ran on emulated-vm\n', `user data left ${JSON.stringify(told)}`);
+    const written = await eventually(
+      { what: 'user data', timeoutMs: bootMs, intervalMs: 2_000 },
+      async () => {
+        const text = await session.run('cat /var/tmp/user-data');
+        return text !== '' && text;
+      },
+    );
+    this.expect(written === 'user data ran on emulated-vm\n', `user data left ${JSON.stringify(written)}`);
     await session.run('echo kept >kept && sync');
     session.end();
     const outsider = await this.#tryLogin(newKeyPair()).then(
@@ -144,45 +150,45 @@ export class VmLifecycle extends Stages {
     this.expect(/authentication/iu.test(outsider ?? ''), `another key is refused, but for: ${outsider}`);
   }
 
-  async #isTold(): Promise<void> {
-    const { driver } = this.#parts;
-    await driver.create(this.#wish, callTimeout());
+  async #isReported(): Promise<void> {
+    const { driver } = this.#deps;
+    await driver.create(this.#spec, callTimeout());
     await this.#refuses('conflict', 'a machine of another size', () =>
-      driver.create({ ...this.#wish, ramMb: 1_024 }, callTimeout()),
+      driver.create({ ...this.#spec, ramMb: 1_024 }, callTimeout()),
     );
-    const view = await driver.describe(this.#wish, callTimeout());
+    const view = await driver.describe(this.#spec, callTimeout());
     this.expect(view?.privateIps.length === 1, `its addresses are ${view?.privateIps.join(' ')}`);
-    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, callTimeout());
+    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#spec, callTimeout());
     this.expect(cpuSeconds !== 0 && ramUsedBytes !== 0, 'a figure that nobody measured is 0, not null');
     const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 1_000 };
-    await this.#refuses('unsupported', 'exec', () => driver.exec(this.#wish, command, callTimeout()));
-    await this.#refuses('unsupported', 'setKeys', () => driver.setKeys(this.#wish, [], callTimeout()));
+    await this.#refuses('unsupported', 'exec', () => driver.exec(this.#spec, command, callTimeout()));
+    await this.#refuses('unsupported', 'setKeys', () => driver.setKeys(this.#spec, [], callTimeout()));
     await this.#refuses('unsupported', 'consoleLog', () =>
-      driver.consoleLog(this.#wish, { maxBytes: 1_000 }, callTimeout()),
+      driver.consoleLog(this.#spec, { maxBytes: 1_000 }, callTimeout()),
     );
   }
 
   /** As rentals hand a machine over into which no engine reaches: by the session of the key that it was made with. */
   async #isHandedOver(): Promise<void> {
     const [platform, tenant] = [this.#key, newKeyPair()];
-    const { address: host } = this.#parts.host;
+    const { address: host } = this.#deps.host;
     const session = await this.#login();
     session.end();
     const privateKey = platform.private;
     const target = { host, port: sshPort, user: 'ubuntu', privateKey, hostKey: null };
-    let refusal = '';
+    let rejection = '';
     const handed = await handOverOverSsh(
       target,
       {
         keys: [tenant.public],
         userData: '#!/bin/sh\necho "handed over by $(id -un)" >>/var/tmp/handed\n',
         first: async () => {
-          refusal = await isKeyRejected(target, callTimeout());
+          rejection = await isKeyRejected(target, callTimeout());
         },
       },
       callTimeout(),
     );
-    this.expect(refusal === 'refused', `the first key is ${refusal} when the tenant's is in`);
+    this.expect(rejection === 'refused', `the first key is ${rejection} when the tenant's is in`);
     this.expect(isSame(handed, { outcome: 'replaced', hasStarted: true }), `it is ${JSON.stringify(handed)}`);
     this.#key = tenant;
     const after = await this.#login();
@@ -194,48 +200,48 @@ export class VmLifecycle extends Stages {
   }
 
   async #opensAndClosesPorts(): Promise<void> {
-    const { driver, other, host } = this.#parts;
+    const { driver, other, host } = this.#deps;
     const session = await this.#login();
     await session.run('cd /var/tmp && setsid -f python3 -m http.server 8000 </dev/null >/dev/null 2>&1');
-    await driver.setPorts(this.#wish, [ssh, web], callTimeout());
+    await driver.setPorts(this.#spec, [ssh, web], callTimeout());
     const page = await eventually({ what: 'a page through the new port', timeoutMs: loginMs }, async () => {
       const response = await fetch(`http://${host.address}:${webPort}/user-data`);
       return response.text();
     });
     this.expect(page.startsWith('user data ran'), `the new port answers ${JSON.stringify(page)}`);
-    await other.setPorts(this.#wish, [ssh], callTimeout());
+    await other.setPorts(this.#spec, [ssh], callTimeout());
     await this.#isClosed(webPort);
     await this.#expectInside(session, 'echo still here', 'still here');
     session.end();
-    await driver.setPorts(this.#wish, [], callTimeout());
+    await driver.setPorts(this.#spec, [], callTimeout());
     await this.#isClosed(sshPort);
-    await driver.setPorts(this.#wish, [ssh], callTimeout());
+    await driver.setPorts(this.#spec, [ssh], callTimeout());
     (await this.#login()).end();
   }
 
   async #stops(): Promise<void> {
-    const { driver, other } = this.#parts;
+    const { driver, other } = this.#deps;
     const startedMs = systemClock.monotonicMs();
-    await driver.stop(this.#wish, { graceMs }, callTimeout());
+    await driver.stop(this.#spec, { graceMs }, callTimeout());
     const tookMs = systemClock.monotonicMs() - startedMs;
     this.expect(tookMs < graceMs, 'it did not end by itself when it was asked to');
-    await other.stop(this.#wish, { graceMs }, callTimeout());
-    const view = await driver.describe(this.#wish, callTimeout());
+    await other.stop(this.#spec, { graceMs }, callTimeout());
+    const view = await driver.describe(this.#spec, callTimeout());
     this.expect(view?.power === 'off', `it is ${view?.power} after stop`);
     this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that is off');
-    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, callTimeout());
+    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#spec, callTimeout());
     this.expect(cpuSeconds === null && ramUsedBytes === null, 'figures are told of a machine that is off');
   }
 
   async #isTheSameAfterStart(): Promise<void> {
-    await this.#parts.other.start(this.#wish, callTimeout());
+    await this.#deps.other.start(this.#spec, callTimeout());
     await this.#isTheSame();
   }
 
   async #isTheSameAfterReboot(): Promise<void> {
     const before = await this.#login();
     const boot = await before.run('cat /proc/sys/kernel/random/boot_id');
-    await this.#parts.driver.reboot(this.#wish, { graceMs }, callTimeout());
+    await this.#deps.driver.reboot(this.#spec, { graceMs }, callTimeout());
     await eventually({ what: 'the session to end', timeoutMs: callMs }, () => isOver(before));
     const after = await this.#isTheSame();
     this.expect(boot !== '' && after !== boot, 'it did not boot anew');
@@ -254,11 +260,11 @@ export class VmLifecycle extends Stages {
   }
 
   async #isCutForGood(): Promise<void> {
-    const { driver, other } = this.#parts;
+    const { driver, other } = this.#deps;
     const session = await this.#login();
-    await other.cutAccess(this.#wish, callTimeout());
+    await other.cutAccess(this.#spec, callTimeout());
     await this.#isClosed(sshPort);
-    const view = await driver.describe(this.#wish, callTimeout());
+    const view = await driver.describe(this.#spec, callTimeout());
     this.expect(view?.power === 'off', `it is ${view?.power} after it was cut`);
     this.expect(view?.ports.length === 0, 'it has ports after it was cut');
     this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that was cut');
@@ -266,12 +272,12 @@ export class VmLifecycle extends Stages {
     const silence = await session.run('echo still here').catch(() => 'silence');
     this.expect(silence === 'silence', 'an open session goes on after the cut');
     session.end();
-    await driver.cutAccess(this.#wish, callTimeout());
+    await driver.cutAccess(this.#spec, callTimeout());
     const refused: Readonly<Record<string, () => Promise<unknown>>> = {
-      create: () => driver.create(this.#wish, callTimeout()),
-      start: () => driver.start(this.#wish, callTimeout()),
-      reboot: () => driver.reboot(this.#wish, { graceMs: 0 }, callTimeout()),
-      'new ports': () => driver.setPorts(this.#wish, [ssh], callTimeout()),
+      create: () => driver.create(this.#spec, callTimeout()),
+      start: () => driver.start(this.#spec, callTimeout()),
+      reboot: () => driver.reboot(this.#spec, { graceMs: 0 }, callTimeout()),
+      'new ports': () => driver.setPorts(this.#spec, [ssh], callTimeout()),
     };
     for (const [what, call] of Object.entries(refused)) {
       await this.#refuses('conflict', `${what} after a cut`, call);
@@ -279,13 +285,13 @@ export class VmLifecycle extends Stages {
   }
 
   async #ends(): Promise<void> {
-    const { driver, other, host } = this.#parts;
+    const { driver, other, host } = this.#deps;
     await Promise.all([
-      driver.terminate(this.#wish, callTimeout()),
-      other.terminate(this.#wish, callTimeout()),
+      driver.terminate(this.#spec, callTimeout()),
+      other.terminate(this.#spec, callTimeout()),
     ]);
-    await driver.terminate(this.#wish, callTimeout());
-    this.expect((await driver.describe(this.#wish, callTimeout())) === null, 'it is there after terminate');
+    await driver.terminate(this.#spec, callTimeout());
+    this.expect((await driver.describe(this.#spec, callTimeout())) === null, 'it is there after terminate');
     const { machines } = await driver.listOwned(callTimeout());
     this.expect(machines.length === 0, 'it is listed after terminate');
     const disks = await host.enter('ls', '/mnt/storage-pools/default/virtual-machines');
@@ -299,13 +305,13 @@ export class VmLifecycle extends Stages {
   }
 
   #tryLogin(key: KeyPair): Promise<SshSession> {
-    const { address: host } = this.#parts.host;
-    const patience = { readyTimeout: loginMs, keepaliveInterval: 1_000, keepaliveCountMax: 20 };
-    return openSsh({ ...patience, host, port: sshPort, username: 'ubuntu', privateKey: key.private });
+    const { address: host } = this.#deps.host;
+    const timeouts = { readyTimeout: loginMs, keepaliveInterval: 1_000, keepaliveCountMax: 20 };
+    return openSsh({ ...timeouts, host, port: sshPort, username: 'ubuntu', privateKey: key.private });
   }
 
   async #isClosed(port: number): Promise<void> {
-    const { address: host } = this.#parts.host;
+    const { address: host } = this.#deps.host;
     const options = { what: `port ${port} to be closed`, timeoutMs: closedMs, intervalMs: 200 };
     const isClosed = await eventually(options, async () => !(await acceptsTcp({ host, port }))).catch(
       () => false,
@@ -314,7 +320,7 @@ export class VmLifecycle extends Stages {
   }
 
   async #isRunning(): Promise<boolean> {
-    const processes = await this.#parts.host.enter('ps', '-eo', 'stat=,comm=');
+    const processes = await this.#deps.host.enter('ps', '-eo', 'stat=,comm=');
     // What has ended is listed, as Z, for as long as nobody asks how.
     return processes.split('\n').some((line) => line.includes('qemu') && !line.startsWith('Z'));
   }
@@ -325,8 +331,8 @@ export class VmLifecycle extends Stages {
   }
 
   /** Gives the words of the refusal. */
-  async #refuses(kind: DriverErrorKind, what: string, act: () => Promise<unknown>): Promise<string> {
-    const error = await act().then(
+  async #refuses(kind: DriverErrorKind, what: string, work: () => Promise<unknown>): Promise<string> {
+    const error = await work().then(
       () => null,
       (thrown: unknown) => thrown,
     );

@@ -35,18 +35,18 @@ interface LifecycleDeps {
 
 /** One machine on bare metal, from its wish until its disk is wiped. Each step says what it holds the driver and Ironic to. */
 export class BareMetalLifecycle extends Stages {
-  readonly #parts: LifecycleDeps;
+  readonly #deps: LifecycleDeps;
   readonly #key = newKeyPair();
   /** What the tenant leaves on the disk. */
   readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
 
   constructor(deps: LifecycleDeps) {
     super(deps.note);
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   async lead(): Promise<Readonly<Record<string, string>>> {
-    const spec = await this.#wish();
+    const spec = await this.#spec();
     const deploy = await this.timed('deploy', () => this.#isDeployed(spec));
     const login = await this.timed('boot and log in', () => this.#letsItsTenantIn());
     await this.timed('what is on the disk', () => this.#hasTheTenantsDisk());
@@ -61,8 +61,8 @@ export class BareMetalLifecycle extends Stages {
     };
   }
 
-  async #wish(): Promise<MachineSpec> {
-    const { driver, nodeUuid } = this.#parts;
+  async #spec(): Promise<MachineSpec> {
+    const { driver, nodeUuid } = this.#deps;
     const { nodes } = await driver.readInventory(within(callMs));
     const hardware = nodes.find(({ name }) => name === nodeUuid)?.hardware;
     if (hardware == null) throw new Error('The node is not in the inventory.');
@@ -85,7 +85,7 @@ export class BareMetalLifecycle extends Stages {
   }
 
   async #isDeployed(spec: MachineSpec): Promise<void> {
-    const { driver, other, machine } = this.#parts;
+    const { driver, other, machine } = this.#deps;
     await Promise.all([driver.create(spec, within(callMs)), other.create(spec, within(callMs))]);
     const options = { what: 'the deploy to end', timeoutMs: deployMs, intervalMs: 2_000 };
     const view = await eventually(options, async (): Promise<MachineView | undefined> => {
@@ -98,7 +98,7 @@ export class BareMetalLifecycle extends Stages {
   }
 
   async #letsItsTenantIn(): Promise<void> {
-    const { machine } = this.#parts;
+    const { machine } = this.#deps;
     const options = { what: 'a login over SSH', timeoutMs: bootMs, intervalMs: 2_000 };
     const session = await eventually(options, () => this.#login(this.#key));
     const name = (await session.run('hostname')).trim();
@@ -112,14 +112,14 @@ export class BareMetalLifecycle extends Stages {
 
   /** Before anyone may say that it is gone, it must have been there, and where we look. */
   async #hasTheTenantsDisk(): Promise<void> {
-    const { hasTable, found } = await this.#parts.body.searchDisk(this.#traces());
+    const { hasTable, found } = await this.#deps.body.searchDisk(this.#traces());
     this.expect(hasTable, 'the deployed disk has no partitions');
-    const unseen = this.#traces().filter((trace) => !found.includes(trace));
-    this.expect(unseen.length === 0, `the deployed disk does not hold ${unseen.join(', ')}`);
+    const missing = this.#traces().filter((trace) => !found.includes(trace));
+    this.expect(missing.length === 0, `the deployed disk does not hold ${missing.join(', ')}`);
   }
 
   async #isCut(spec: MachineSpec): Promise<void> {
-    const { other, machine } = this.#parts;
+    const { other, machine } = this.#deps;
     const session = await this.#login(this.#key);
     await other.cutAccess(spec, within(callMs));
     this.expect(machine.power === 'Off', 'it has power after it was cut');
@@ -131,7 +131,7 @@ export class BareMetalLifecycle extends Stages {
   }
 
   async #ends(spec: MachineSpec): Promise<void> {
-    const { driver, other, ironic, nodeUuid } = this.#parts;
+    const { driver, other, ironic, nodeUuid } = this.#deps;
     await driver.terminate(spec, within(wipeMs));
     this.expect((await other.describe(spec, within(callMs))) === null, 'it is there after terminate');
     const { machines } = await other.listOwned(within(callMs));
@@ -144,7 +144,7 @@ export class BareMetalLifecycle extends Stages {
   }
 
   async #isWiped(): Promise<void> {
-    const { hasTable, firstByteAt, found } = await this.#parts.body.searchDisk(this.#traces());
+    const { hasTable, firstByteAt, found } = await this.#deps.body.searchDisk(this.#traces());
     this.expect(!hasTable, 'the table of partitions is left');
     this.expect(found.length === 0, `the wiped disk holds ${found.join(', ')}`);
     this.expect(firstByteAt === null, `byte ${firstByteAt} of the wiped disk is not zero`);
@@ -157,7 +157,7 @@ export class BareMetalLifecycle extends Stages {
   }
 
   #login(key: KeyPair): Promise<SshSession> {
-    const { address: host } = this.#parts.machine;
+    const { address: host } = this.#deps.machine;
     return openSsh({ host, port: 22, username: 'root', privateKey: key.private, readyTimeout: loginMs });
   }
 }

@@ -11,11 +11,11 @@ export interface SeedRun {
   readonly happened: SimResult['happened'];
   readonly tally: Readonly<Record<string, number>>;
   /** How many rows the auditor judged, and what it complained of. */
-  readonly audit: { readonly judged: number; readonly complaints: readonly string[] };
+  readonly audit: { readonly checked: number; readonly complaints: readonly string[] };
 }
 
 export async function playAudited(seed: number, events: number): Promise<SeedRun> {
-  let audit: SeedRun['audit'] = { judged: 0, complaints: ['The auditor did not answer.'] };
+  let audit: SeedRun['audit'] = { checked: 0, complaints: ['The auditor did not answer.'] };
   const audited = {
     ...sim,
     async close(state: unknown): Promise<void> {
@@ -41,7 +41,7 @@ async function auditLedger({ database }: LedgerHarness): Promise<SeedRun['audit'
   const report = await runAudit(database.db, { kind: 'full' });
   if (report === null) throw new Error('Another audit of the same database is running.');
   return {
-    judged: report.outcomes.reduce((sum, { lookedAt }) => sum + lookedAt, 0),
+    checked: report.outcomes.reduce((sum, { lookedAt }) => sum + lookedAt, 0),
     complaints: findingsOf(report, 'error')
       .filter(({ check }) => !needsOtherTables.has(check))
       .map(({ check, sentence }) => `${check}: ${sentence}`),

@@ -51,18 +51,18 @@ export function batchItems({ seed, poster, orgIds }: BatchScope, batch: number):
     });
 }
 
-export function buildBatch(scene: BatchScope, batch: number): PostingBatch {
-  const deals = batchItems(scene, batch);
-  const base = (deal: BatchItem, act: string) =>
+export function buildBatch(scope: BatchScope, batch: number): PostingBatch {
+  const items = batchItems(scope, batch);
+  const base = (deal: BatchItem, action: string) =>
     ({
       orgId: deal.orgId,
       mode: 'live',
-      cause: { kind: 'load', id: `${scene.poster}-${batch}` },
-      step: `${deal.step}-${act}`,
+      cause: { kind: 'load', id: `${scope.poster}-${batch}` },
+      step: `${deal.step}-${action}`,
       description: 'Load',
     }) as const;
   return {
-    first: deals.flatMap((deal): LedgerCommand[] => [
+    first: items.flatMap((deal): LedgerCommand[] => [
       {
         ...base(deal, 'in'),
         do: 'credit',
@@ -81,7 +81,7 @@ export function buildBatch(scene: BatchScope, batch: number): PostingBatch {
       { ...base(deal, 'hold'), do: 'hold', amount: deal.held, demand: 'new' },
     ]),
     afterwards: (holdIds) =>
-      deals.flatMap((deal, index): LedgerCommand[] => {
+      items.flatMap((deal, index): LedgerCommand[] => {
         const holdId = holdIds[index];
         if (holdId === undefined) throw new Error('A hold was not answered.');
         return [
@@ -99,10 +99,10 @@ export function buildBatch(scene: BatchScope, batch: number): PostingBatch {
 }
 
 /** The idempotency keys of the transfers that a batch leaves behind. A charge of nothing leaves none. */
-export function batchIdempotencyKeys(scene: BatchScope, batch: number): string[] {
-  return batchItems(scene, batch).flatMap((deal) =>
+export function batchIdempotencyKeys(scope: BatchScope, batch: number): string[] {
+  return batchItems(scope, batch).flatMap((deal) =>
     ['in', 'out', ...(deal.posted > 0n ? ['post'] : [])].map(
-      (act) => `${deal.orgId} load:${scene.poster}-${batch}:${deal.step}-${act}`,
+      (action) => `${deal.orgId} load:${scope.poster}-${batch}:${deal.step}-${action}`,
     ),
   );
 }

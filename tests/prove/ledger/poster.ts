@@ -29,7 +29,7 @@ const db = createDb({
 });
 
 /** Straight into the pipe: what the kernel has taken outlives the process. */
-const say = (line: string): void => void writeSync(1, `${line}\n`);
+const print = (line: string): void => void writeSync(1, `${line}\n`);
 
 const apply = (commands: readonly LedgerCommand[]) =>
   db.transaction({ name: 'post', isolation: 'read committed' }, (tx) => applyLedger(tx, commands));
@@ -47,7 +47,7 @@ async function postUntilKnown(batch: number): Promise<void> {
       return await postOne(batch);
     } catch (error) {
       // A connection may be cut under it. Whether the commit arrived is not known, so all of it is done again.
-      say(`again ${batch} ${error instanceof Error ? error.message.replaceAll('\n', ' ') : 'unknown'}`);
+      print(`again ${batch} ${error instanceof Error ? error.message.replaceAll('\n', ' ') : 'unknown'}`);
       await systemClock.sleep(5);
     }
   }
@@ -60,12 +60,12 @@ async function work(): Promise<void> {
     const batch = next;
     next += 1;
     if (skipped.has(batch)) continue;
-    say(`begun ${batch}`);
+    print(`begun ${batch}`);
     await postUntilKnown(batch);
-    say(`done ${batch}`);
+    print(`done ${batch}`);
   }
 }
 
-say('ready');
+print('ready');
 await Promise.all(Array.from({ length: config.atOnce }, work));
 await db.close();

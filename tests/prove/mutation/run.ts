@@ -89,6 +89,6 @@ function vitestConfig(include: readonly string[]): string {
  */
 function copied(folder: string): readonly string[] {
   const copy = /^(?:apps|packages|tools)\/[^/]+/.exec(folder)?.[0] ?? folder;
-  const parents = copy.split('/').map((_, index, parts) => `!${parts.slice(0, index + 1).join('/')}`);
+  const parents = copy.split('/').map((_, index, segments) => `!${segments.slice(0, index + 1).join('/')}`);
   return [...parents, `!${copy}/**`];
 }

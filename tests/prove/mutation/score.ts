@@ -4,7 +4,7 @@ import type { MutantResult } from '@stryker-mutator/api/core';
 export const requiredShare = 0.8;
 
 // A sample may be unlucky. It condemns a file only when one that deserves the bar would do so badly once in 200 draws.
-const doubtBelow = 0.005;
+const failBelow = 0.005;
 
 export type TriedMutant = Pick<
   MutantResult,
@@ -53,7 +53,7 @@ export function scoreProblem(score: FileScore, form: 'whole' | 'sample'): string
   const doubtful =
     form === 'whole'
       ? share < requiredShare
-      : chanceOfAtMost(detectedCount(score), triedCount(score), requiredShare) < doubtBelow;
+      : chanceOfAtMost(detectedCount(score), triedCount(score), requiredShare) < failBelow;
   if (!doubtful) return null;
   return `${score.file}: the tests beside it kill ${percent(share)} of its mutants, not ${percent(requiredShare)}`;
 }
@@ -72,14 +72,14 @@ export function chanceOfAtMost(most: number, count: number, probability: number)
 export function describeScore(score: FileScore): string {
   const { killed, timedOut, survivors, broken } = score;
   const uncovered = survivors.filter(({ status }) => status === 'NoCoverage').length;
-  const parts = [
+  const counts = [
     `${killed} killed`,
     `${timedOut} timed out`,
     `${survivors.length - uncovered} survived`,
     `${uncovered} not covered`,
     ...(broken > 0 ? [`${broken} could not be loaded`] : []),
   ];
-  return `${percent(shareOf(score))} of ${triedCount(score)} (${parts.join(', ')})`;
+  return `${percent(shareOf(score))} of ${triedCount(score)} (${counts.join(', ')})`;
 }
 
 /** Where a survivor is and what it does, on one line: enough to write the test that is missing. */

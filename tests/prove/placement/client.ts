@@ -48,11 +48,11 @@ const driver = createMockDriver({
   clock: systemClock,
   memory: createPostgresStore(db, { cluster: CLUSTER, clock: systemClock }),
   layout,
-  doors: null,
+  listen: null,
 });
 
 /** Straight into the pipe: what the kernel has taken outlives the process. */
-const say = (line: string): void => void writeSync(1, `${line}\n`);
+const print = (line: string): void => void writeSync(1, `${line}\n`);
 const soon = (): AbortSignal => AbortSignal.timeout(120_000);
 const committed = { name: 'place', isolation: 'read committed' } as const;
 
@@ -187,7 +187,7 @@ async function retryUntilKnown<T>(sequence: number, work: () => Promise<T>): Pro
     try {
       return await work();
     } catch (error) {
-      say(`again ${sequence} ${error instanceof Error ? error.message.replaceAll('\n', ' ') : 'unknown'}`);
+      print(`again ${sequence} ${error instanceof Error ? error.message.replaceAll('\n', ' ') : 'unknown'}`);
       await systemClock.sleep(10);
     }
   }
@@ -195,30 +195,30 @@ async function retryUntilKnown<T>(sequence: number, work: () => Promise<T>): Pro
 
 const left = [...config.sequences];
 async function work(): Promise<void> {
-  const kept: LiveSequence[] = [];
+  const retained: LiveSequence[] = [];
   const endOldest = async (): Promise<void> => {
-    const oldest = kept.shift();
+    const oldest = retained.shift();
     if (oldest === undefined) return;
     await retryUntilKnown(oldest.sequence, () => endSequence(oldest));
-    say(`done ${oldest.sequence}`);
+    print(`done ${oldest.sequence}`);
   };
   for (let sequence = left.shift(); sequence !== undefined; sequence = left.shift()) {
     const plan = planOf(config.seed, sequence);
     const live = { sequence, plan, orgId: orgOf(plan) };
     const number = sequence;
-    say(`begun ${number}`);
+    print(`begun ${number}`);
     const outcome = await retryUntilKnown(number, () => startSequence(live));
-    say(`${outcome} ${number}`);
-    if (outcome === 'live') kept.push(live);
+    print(`${outcome} ${number}`);
+    if (outcome === 'live') retained.push(live);
     if (outcome === 'refused') await endOldest();
-    while (kept.length > plan.keeps) await endOldest();
+    while (retained.length > plan.keeps) await endOldest();
   }
-  while (kept.length > 0) await endOldest();
+  while (retained.length > 0) await endOldest();
 }
 
-say('ready');
+print('ready');
 await Promise.all(Array.from({ length: config.clients }, work));
 await driver.close();
 await pool.end();
 await db.close();
-say('finished');
+print('finished');

@@ -24,24 +24,24 @@ const REPAIR_INTERVAL_MS = 1_000;
 
 /** The same struggle for every kind of rental: they are made, proven, billed and removed by one mechanism. */
 export async function proveRentalKind(run: ProofRun, kind: RentalKind, size: Size): Promise<ProofReport> {
-  const premises = await kind.open();
-  const { stack } = premises;
-  const rounds = keepRepairing(premises);
+  const environment = await kind.open();
+  const { stack } = environment;
+  const rounds = keepRepairing(environment);
   try {
     const tenants: StackTenant[] = [];
     for (let nth = 0; nth < size.tenants; nth += 1) tenants.push(await seedTenant(stack, 10_000));
     const struggled = await runChaos(run, stack, tenants, { ...size, kind }).catch(async (error: Error) => {
-      throw new Error(`${error.message}\n${await describeHostsSafely(premises)}`, { cause: error });
+      throw new Error(`${error.message}\n${await describeHostsSafely(environment)}`, { cause: error });
     });
     const restMs = await waitForRentalQuiescence(stack, STUCK_AFTER_MS);
-    const unrest = restMs === null ? await describeHostsSafely(premises) : null;
-    const judgement = await checkFinalState(stack, tenants, struggled.stories, kind);
-    const left = judgement.failures.length > 0 ? await describeHostsSafely(premises) : null;
-    const mended = await rounds.end();
-    const { engineName } = premises;
+    const unsettled = restMs === null ? await describeHostsSafely(environment) : null;
+    const checkReport = await checkFinalState(stack, tenants, struggled.scenarios, kind);
+    const left = checkReport.failures.length > 0 ? await describeHostsSafely(environment) : null;
+    const repaired = await rounds.end();
+    const { engineName } = environment;
     return report(size, {
       ...struggled,
-      ...{ restMs, unrest, judgement, left, mended, engineName },
+      ...{ restMs, unsettled, checkReport, left, repaired, engineName },
     });
   } finally {
     await rounds.end();
@@ -54,12 +54,12 @@ const describeHostsSafely = ({ explain }: ProofEnvironment): Promise<string> =>
   explain().catch((error: unknown) => `The hosts cannot be asked: ${String(error)}`);
 
 /** Somebody goes round all the time; what cannot be done in one round, as while the engine is dead, is done in another. */
-function keepRepairing({ mend }: ProofEnvironment): { end(): Promise<number> } {
+function keepRepairing({ repairHosts }: ProofEnvironment): { end(): Promise<number> } {
   const over = new AbortController();
-  let mended = 0;
+  let repaired = 0;
   const rounds = (async () => {
     while (!over.signal.aborted) {
-      mended += await mend().catch(() => 0);
+      repaired += await repairHosts().catch(() => 0);
       await systemClock.sleep(REPAIR_INTERVAL_MS, over.signal).catch(() => undefined);
     }
   })();
@@ -67,7 +67,7 @@ function keepRepairing({ mend }: ProofEnvironment): { end(): Promise<number> } {
     end: async () => {
       over.abort();
       await rounds;
-      return mended;
+      return repaired;
     },
   };
 }
@@ -77,21 +77,21 @@ async function runChaos(
   stack: CoreStack,
   tenants: readonly StackTenant[],
   size: Size & { readonly kind: RentalKind },
-): Promise<Pick<ChaosResult, 'stories' | 'kills' | 'waitedInLine'>> {
-  const stories: RentalScenario[] = [];
+): Promise<Pick<ChaosResult, 'scenarios' | 'kills' | 'waitedInLine'>> {
+  const scenarios: RentalScenario[] = [];
   const room = new CapacityQueue();
   const random: Random = run.random.fork(1);
   const over = new AbortController();
   const kills = killAtRandom(stack, run.random.fork(2), {
     ...size,
     // Spread over the run by what was done, not by time: a busy machine has as many kills as an idle one.
-    progress: () => stories.length,
+    progress: () => scenarios.length,
     signal: over.signal,
     note: run.note,
   });
   const lines = tenants.map(async (tenant, line) => {
     for (let nth = line; nth < size.rentals; nth += tenants.length) {
-      const story: RentalScenario = {
+      const scenario: RentalScenario = {
         tenant,
         nth,
         kind: size.kind,
@@ -99,44 +99,45 @@ async function runChaos(
         refusals: 0,
         outcome: 'unknown',
       };
-      stories.push(story);
-      await rentAtRandom(story, room, random.fork(nth));
+      scenarios.push(scenario);
+      await rentAtRandom(scenario, room, random.fork(nth));
       await systemClock.sleep(random.int(0, 400));
     }
   });
-  const told = Promise.all(lines).finally(() => over.abort());
-  const [, made] = await Promise.all([told, kills]);
-  return { stories, kills: made, waitedInLine: room.total };
+  const finished = Promise.all(lines).finally(() => over.abort());
+  const [, made] = await Promise.all([finished, kills]);
+  return { scenarios, kills: made, waitedInLine: room.total };
 }
 
 interface ChaosResult {
-  readonly stories: readonly RentalScenario[];
+  readonly scenarios: readonly RentalScenario[];
   readonly kills: Kills;
   readonly waitedInLine: number;
   /** How long it took until everything was at rest; null: it never was. */
   readonly restMs: number | null;
   /** How the hosts were while there was no rest; null if there was. */
-  readonly unrest: string | null;
-  readonly judgement: RentalCheckReport;
+  readonly unsettled: string | null;
+  readonly checkReport: RentalCheckReport;
   /** How they were in the end; null if all is as it should be. */
   readonly left: string | null;
-  readonly mended: number;
+  readonly repaired: number;
   readonly engineName: string;
 }
 
 function report(size: Size, happened: ChaosResult): ProofReport {
-  const { stories, kills, waitedInLine, restMs, unrest, judgement, left, mended, engineName } = happened;
+  const { scenarios, kills, waitedInLine, restMs, unsettled, checkReport, left, repaired, engineName } =
+    happened;
   const count = (outcome: RentalScenario['outcome']): number =>
-    stories.filter((story) => story.outcome === outcome).length;
-  const failures = [...judgement.failures, ...(left === null ? [] : [left])];
-  if (unrest !== null) failures.push(`never at rest after the last kill: ${unrest}`);
+    scenarios.filter((scenario) => scenario.outcome === outcome).length;
+  const failures = [...checkReport.failures, ...(left === null ? [] : [left])];
+  if (unsettled !== null) failures.push(`never at rest after the last kill: ${unsettled}`);
   if (kills.total < size.kills) failures.push(`only ${kills.total} of ${size.kills} kills were made`);
   return {
     figures: {
-      'rentals accepted': stories.length,
+      'rentals accepted': scenarios.length,
       'left running': count('left running'),
       'ended by their tenant': count('ended'),
-      'refused for want of room before': stories.reduce((sum, { refusals }) => sum + refusals, 0),
+      'refused for want of room before': scenarios.reduce((sum, { refusals }) => sum + refusals, 0),
       ...(waitedInLine === 0 ? {} : { 'waited in line for room': waitedInLine }),
       'kill -9 of an api': kills.api,
       'kill -9 of a worker': kills.worker,
@@ -144,8 +145,8 @@ function report(size: Size, happened: ChaosResult): ProofReport {
       [`kill -9 of ${engineName}`]: kills.engine,
       'Restate wiped': kills.wipes,
       'at rest after the last kill': restMs === null ? 'never' : `${Math.round(restMs / 100) / 10} s`,
-      ...(mended === 0 ? {} : { 'hosts put back by a person': mended }),
-      ...judgement.figures,
+      ...(repaired === 0 ? {} : { 'hosts put back by a person': repaired }),
+      ...checkReport.figures,
     },
     failures,
   };

@@ -69,7 +69,7 @@ async function killTarget(stack: CoreStack, victim: KillTarget, random: Random):
       await systemClock.sleep(pauseMs);
       return stack.startEngineNode('restate');
     case 'engine': {
-      const name = random.pick(stack.mortals);
+      const name = random.pick(stack.killableNodes);
       await stack.killEngineNode(name);
       await systemClock.sleep(pauseMs);
       return stack.startEngineNode(name);

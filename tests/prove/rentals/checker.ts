@@ -51,16 +51,16 @@ interface MachineRow {
 export async function checkFinalState(
   stack: CoreStack,
   tenants: readonly StackTenant[],
-  stories: readonly RentalScenario[],
+  scenarios: readonly RentalScenario[],
   kind: RentalKind,
 ): Promise<RentalCheckReport> {
   const rentals = await stack.rows<RentalRow>(
     `select ${tenantIdColumn}, status, status_reason, started_at from rentals`,
   );
   const failures = [
-    ...checkScenarios(stories, rentals),
+    ...checkScenarios(scenarios, rentals),
     ...(await checkHosts(stack)),
-    ...(await checkLogins(stories, rentals)),
+    ...(await checkLogins(scenarios, rentals)),
     ...(await checkLedger(stack, kind)),
   ];
   const running = rentals.filter(({ status }) => status === 'Running').length;
@@ -79,9 +79,9 @@ export async function checkFinalState(
   };
 }
 
-function checkScenarios(stories: readonly RentalScenario[], rentals: readonly RentalRow[]): string[] {
+function checkScenarios(scenarios: readonly RentalScenario[], rentals: readonly RentalRow[]): string[] {
   const byId = new Map(rentals.map((rental) => [rental.id, rental]));
-  const accepted = stories.filter(({ id }) => id !== null);
+  const accepted = scenarios.filter(({ id }) => id !== null);
   const failures = accepted.flatMap(({ nth, id, outcome }) => {
     const rental = byId.get(id ?? '');
     if (rental === undefined) return [`rental ${nth} was accepted and is not there`];
@@ -103,7 +103,7 @@ async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['list
   const untilMs = systemClock.monotonicMs() + HOSTS_KNOWN_WITHIN_MS;
   for (;;) {
     const seen = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
-    const isKnown = seen.unseen.length === 0 && seen.machines.every(({ power }) => power === 'on');
+    const isKnown = seen.unreachableNodes.length === 0 && seen.machines.every(({ power }) => power === 'on');
     if (isKnown || systemClock.monotonicMs() >= untilMs) return seen;
     await systemClock.sleep(500);
   }
@@ -111,11 +111,11 @@ async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['list
 
 /** What the hosts have is what the rows say, and no device is in two machines. */
 async function checkHosts(stack: CoreStack): Promise<string[]> {
-  const { machines, unseen } = await readHosts(stack);
+  const { machines, unreachableNodes } = await readHosts(stack);
   const rows = await stack.rows<MachineRow>(
     "select external_id, gpu_addresses from rental_machines where state = 'open'",
   );
-  const failures = unseen.map((name) => `host ${name} cannot be asked`);
+  const failures = unreachableNodes.map((name) => `host ${name} cannot be asked`);
   const known = new Map(rows.map((row) => [row.external_id, row]));
   const devices = new Set<string>();
   for (const { externalId, nodeName, gpuPciAddresses, power, detail } of machines) {
@@ -149,21 +149,21 @@ async function logIn(target: Parameters<typeof loginAndCountGpus>[0]): ReturnTyp
 
 /** Everyone who is told that their machine runs can get in. */
 async function checkLogins(
-  stories: readonly RentalScenario[],
+  scenarios: readonly RentalScenario[],
   rentals: readonly RentalRow[],
 ): Promise<string[]> {
   const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ id }) => id));
   const failures: string[] = [];
-  for (const { tenant, id, kind } of stories) {
+  for (const { tenant, id, kind } of scenarios) {
     if (id === null || !running.has(id)) continue;
     const seen = await kind.read(tenant, id);
-    if (seen === null || seen.entrances.length === 0) {
+    if (seen === null || seen.endpoints.length === 0) {
       failures.push(`rental ${id} runs and nobody is told where to log in`);
       continue;
     }
     let gpuCount = 0;
-    for (const entrance of seen.entrances) {
-      const target = { ...entrance, privateKey: tenant.privateKey };
+    for (const endpoint of seen.endpoints) {
+      const target = { ...endpoint, privateKey: tenant.privateKey };
       const look = await logIn(target);
       if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
       else gpuCount += look.gpuCount;
@@ -175,7 +175,7 @@ async function checkLogins(
 
 async function checkLedger(stack: CoreStack, kind: RentalKind): Promise<string[]> {
   const client = await stack.database.connect();
-  const breaks = await fleetInvariantViolations(client);
+  const violations = await fleetInvariantViolations(client);
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   const findings =
@@ -192,7 +192,7 @@ async function checkLedger(stack: CoreStack, kind: RentalKind): Promise<string[]
                     'instance.stopping', 'instance.terminated', 'instance.failed')
      group by resource_id, type having count(*) > 1`);
   return [
-    ...breaks,
+    ...violations,
     ...findings,
     ...endedTwice.map(({ resource_id, type }) => `rental ${resource_id} was told ${type} more than once`),
     ...paidForNothing.map(({ id }) => `rental ${id} never ran and was metered`),

@@ -56,8 +56,8 @@ function describeTenant({
   last_error: error,
 }: TenantRow) {
   const end = left === null ? '' : `, ends by itself in ${left} s`;
-  const trouble = error === null ? '' : `: ${error}`;
-  return `  rental ${id} is ${rental} for ${seconds} s${end}, its task ${task ?? 'none'}, its machine ${state}${trouble}`;
+  const reason = error === null ? '' : `: ${error}`;
+  return `  rental ${id} is ${rental} for ${seconds} s${end}, its task ${task ?? 'none'}, its machine ${state}${reason}`;
 }
 
 interface PoolNode {
@@ -104,6 +104,6 @@ export async function describeIronicPool({
 }
 
 function describePoolNode(node: PoolNode): string {
-  const said = poolFields.filter((name) => name !== 'uuid' && node[name] !== null && node[name] !== false);
-  return `${node.uuid}: ${said.map((name) => `${name} ${node[name]}`).join(', ')}`;
+  const fields = poolFields.filter((name) => name !== 'uuid' && node[name] !== null && node[name] !== false);
+  return `${node.uuid}: ${fields.map((name) => `${name} ${node[name]}`).join(', ')}`;
 }

@@ -25,7 +25,7 @@ export interface ProofEnvironment {
   /** What dies beside our own processes, in words. */
   readonly engineName: string;
   /** Puts back into use what only a person may; answers how many hosts that were. */
-  mend(): Promise<number>;
+  repairHosts(): Promise<number>;
   /** How all hosts are, as we and their engine know them: for a failure. */
   explain(): Promise<string>;
 }
@@ -45,7 +45,7 @@ export interface RentalState {
   readonly isPending: boolean;
   readonly gpuCount: number;
   /** One for each machine; none while nobody is told. */
-  readonly entrances: readonly SshEndpoint[];
+  readonly endpoints: readonly SshEndpoint[];
 }
 
 export interface SshEndpoint {
@@ -62,21 +62,26 @@ export const tenantIdColumn = `coalesce(told_as ->> 'instanceId', wire_id::text)
 /** Two rentals stay for good, perhaps both as gangs; two more nodes are for those that come and go. */
 const METAL_NODES = 6;
 
-const refusalOf = (reason: unknown, noRoom: string, json: unknown): RentOutcome =>
+const rejectionOf = (reason: unknown, noRoom: string, json: unknown): RentOutcome =>
   reason === noRoom ? { outcome: 'no room' } : { outcome: 'refused', why: JSON.stringify(json) };
 
 async function openIncus(offer: NonNullable<StackOptions['offer']>): Promise<ProofEnvironment> {
   const stack = await openRentalStack({ workers: 2, offer });
   await insertPrice(stack);
-  return { stack, engineName: 'an Incus host', mend: async () => 0, explain: () => describeFleet(stack) };
+  return {
+    stack,
+    engineName: 'an Incus host',
+    repairHosts: async () => 0,
+    explain: () => describeFleet(stack),
+  };
 }
 
 /** Both kinds of rentals differ in where they are ordered and what by. */
 function rentalsAt(
   path: string,
-  parts: Pick<RentalKind, 'open' | 'staying'> & { readonly bodyOf: (units: number) => object },
+  deps: Pick<RentalKind, 'open' | 'staying'> & { readonly bodyOf: (units: number) => object },
 ): RentalKind {
-  const { open, staying, bodyOf } = parts;
+  const { open, staying, bodyOf } = deps;
   return {
     name: 'rental',
     open,
@@ -86,7 +91,7 @@ function rentalsAt(
       const body = { gpuType: GPU_TYPE, ...bodyOf(units), ...limit };
       const { status, json } = await callUntilAnswered(tenant, 'POST', path, { body, idempotencyKey });
       if (status === 200) return { outcome: 'accepted', id: String(json.id) };
-      return refusalOf(json?.reason, 'INSUFFICIENT_CAPACITY', json);
+      return rejectionOf(json?.reason, 'INSUFFICIENT_CAPACITY', json);
     },
     async read(tenant, id) {
       const { json } = await callUntilAnswered(tenant, 'GET', rentalPath(Number(id)));
@@ -94,7 +99,7 @@ function rentalsAt(
       return {
         isPending: json.status === 'Pending',
         gpuCount: json.gpuCount as number,
-        entrances: ssh.map((each) => ({ ...each, hostKey: each.hostKeyFingerprint })),
+        endpoints: ssh.map((each) => ({ ...each, hostKey: each.hostKeyFingerprint })),
       };
     },
     async end(tenant, id, idempotencyKey) {
@@ -125,7 +130,7 @@ export const bareMetal: RentalKind = rentalsAt('/v2/on-demand/bare-metal-rentals
     const stack = await openMetalStack(METAL_NODES, { workers: 2 });
     const explain = async (): Promise<string> =>
       `${await describeFleet(stack)}\n${await describeIronicPool(stack)}`;
-    return { stack, engineName: 'Ironic', mend: await createHostRepair(stack), explain };
+    return { stack, engineName: 'Ironic', repairHosts: await createHostRepair(stack), explain };
   },
   bodyOf: (units) => ({ gpuCount: units * NODE_GPUS, region: METAL_REGION, networkType: 'ethernet' }),
 });
@@ -168,7 +173,7 @@ export const instances: RentalKind = {
     if (status === 200) return { outcome: 'accepted', id: json.instance_id as string };
     // A host may have gone since it was listed; another one is chosen then.
     const reason = json?.reason === 'MACHINE_NOT_READY' ? 'GPU_COUNT_EXCEEDS_AVAILABLE' : json?.reason;
-    return refusalOf(reason, 'GPU_COUNT_EXCEEDS_AVAILABLE', json);
+    return rejectionOf(reason, 'GPU_COUNT_EXCEEDS_AVAILABLE', json);
   },
   async read(tenant, id) {
     const found = (await instancesOf(tenant)).find((each) => each.id === id);
@@ -177,7 +182,7 @@ export const instances: RentalKind = {
     return {
       isPending: status === 'creating' || status === 'starting',
       gpuCount,
-      entrances: parseSshCommand(found.sshCommand),
+      endpoints: parseSshCommand(found.sshCommand),
     };
   },
   async end(tenant, id, idempotencyKey) {

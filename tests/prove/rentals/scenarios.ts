@@ -28,79 +28,83 @@ export class CapacityQueue {
   /** How many ever stood here. */
   total = 0;
 
-  join(story: RentalScenario): void {
-    if (this.#standing.has(story)) return;
-    this.#standing.add(story);
+  join(scenario: RentalScenario): void {
+    if (this.#standing.has(scenario)) return;
+    this.#standing.add(scenario);
     this.total += 1;
   }
 
-  leave(story: RentalScenario): void {
-    this.#standing.delete(story);
+  leave(scenario: RentalScenario): void {
+    this.#standing.delete(scenario);
   }
 
-  mayAsk(story: RentalScenario): boolean {
-    const [first = story] = this.#standing;
-    return first === story;
+  isNext(scenario: RentalScenario): boolean {
+    const [first = scenario] = this.#standing;
+    return first === scenario;
   }
 }
 
 /** Rents, perhaps waits, perhaps ends it at any moment of its life. Every request is made until it is answered. */
 export async function rentAtRandom(
-  story: RentalScenario,
+  scenario: RentalScenario,
   line: CapacityQueue,
   random: Random,
 ): Promise<void> {
-  const { tenant, nth, kind } = story;
+  const { tenant, nth, kind } = scenario;
   const stays = nth < kind.staying;
   const endsByItself = !stays && random.chance(0.4);
-  const made = await rentWhenCapacity(story, line, {
+  const made = await rentWhenCapacity(scenario, line, {
     // However few there are, one of them is of two.
     units: nth === 0 ? 2 : random.pick([1, 1, 1, 2]),
     // The shortest there is: some come to their end by themselves, before or after the end of the proof.
     ttlSeconds: endsByItself ? 60 : null,
   });
-  story.id = made;
+  scenario.id = made;
   // Some are ended while they are made, some once they run, and a few are left running.
-  const fate = stays ? 'left' : random.pick(['at once', 'soon', 'running', 'running', 'left'] as const);
-  if (fate === 'soon') await systemClock.sleep(random.int(100, 2_500));
-  if (fate === 'running' || fate === 'left') await waitUntilSettled(story);
-  if (fate === 'left' && (endsByItself || stays)) {
-    story.outcome = 'left running';
+  const ending = stays ? 'left' : random.pick(['at once', 'soon', 'running', 'running', 'left'] as const);
+  if (ending === 'soon') await systemClock.sleep(random.int(100, 2_500));
+  if (ending === 'running' || ending === 'left') await waitUntilSettled(scenario);
+  if (ending === 'left' && (endsByItself || stays)) {
+    scenario.outcome = 'left running';
     return;
   }
   await kind.end(tenant, made, `end-${nth}`);
-  story.outcome = 'ended';
+  scenario.outcome = 'ended';
 }
 
 /** Hosts that die and machines on their way out take room; a tenant who is refused for that asks again. */
 async function rentWhenCapacity(
-  story: RentalScenario,
+  scenario: RentalScenario,
   line: CapacityQueue,
   request: RentRequest,
 ): Promise<string> {
   const startedMs = systemClock.monotonicMs();
   try {
     for (;;) {
-      const id = line.mayAsk(story) ? await rentNow(story, request) : null;
+      const id = line.isNext(scenario) ? await rentNow(scenario, request) : null;
       if (id !== null) return id;
       const waitedMs = systemClock.monotonicMs() - startedMs;
       if (waitedMs >= CAPACITY_TIMEOUT_MS) {
-        throw new Error(`There was never room for rental ${story.nth}, which is of ${request.units}.`);
+        throw new Error(`There was never room for rental ${scenario.nth}, which is of ${request.units}.`);
       }
-      if (waitedMs >= QUEUE_AFTER_MS) line.join(story);
+      if (waitedMs >= QUEUE_AFTER_MS) line.join(scenario);
       await systemClock.sleep(1_000);
     }
   } finally {
-    line.leave(story);
+    line.leave(scenario);
   }
 }
 
 /** Null: there is no room. */
-async function rentNow(story: RentalScenario, request: RentRequest): Promise<string | null> {
-  const made = await story.kind.rent(story.tenant, request, `rent-${story.nth}-${story.refusals}`);
+async function rentNow(scenario: RentalScenario, request: RentRequest): Promise<string | null> {
+  const made = await scenario.kind.rent(
+    scenario.tenant,
+    request,
+    `rent-${scenario.nth}-${scenario.refusals}`,
+  );
   if (made.outcome === 'accepted') return made.id;
-  if (made.outcome === 'refused') throw new Error(`Rental ${story.nth} was refused: ${made.why}`);
-  story.refusals += 1;
+  if (made.outcome === 'refused') throw new Error(`Rental ${scenario.nth} was refused: ${made.why}`);
+  scenario.refusals += 1;
   return null;
 }
 

@@ -33,7 +33,7 @@ interface ValkeyLease {
   readonly epoch: string;
   readonly isClosed: boolean;
   /** Granted and not recalled. */
-  readonly lent: bigint;
+  readonly leased: bigint;
   /** What can still be reserved. */
   readonly left: bigint;
 }
@@ -46,9 +46,9 @@ async function readValkeyLeases(stack: DrillStack): Promise<readonly ValkeyLease
       ...['HMGET', key, 'epoch', 'granted', 'recalled', 'reserved', 'spent', 'closed'],
     ])) as readonly (string | null)[];
     const [epoch, granted, recalled, reserved, spent] = fields;
-    const lent = BigInt(granted ?? 0) - BigInt(recalled ?? 0);
-    const left = lent - BigInt(reserved ?? 0) - BigInt(spent ?? 0);
-    found.push({ key, epoch: epoch ?? '', isClosed: fields[5] === '1', lent, left });
+    const leased = BigInt(granted ?? 0) - BigInt(recalled ?? 0);
+    const left = leased - BigInt(reserved ?? 0) - BigInt(spent ?? 0);
+    found.push({ key, epoch: epoch ?? '', isClosed: fields[5] === '1', leased, left });
   }
   return found;
 }
@@ -63,14 +63,14 @@ export async function spendableCredit(stack: DrillStack): Promise<bigint> {
 
 interface Lease {
   readonly epoch: string;
-  readonly lent: string;
+  readonly granted: string;
   readonly held: string;
   readonly settled: string;
 }
 
 const openLeases = (stack: DrillStack): Promise<readonly Lease[]> =>
   stack.rows<Lease>(`
-    select lease.epoch::text as epoch, (granted_nano_usd - recalled_nano_usd)::text as lent,
+    select lease.epoch::text as epoch, (granted_nano_usd - recalled_nano_usd)::text as granted,
            hold.held_nano_usd::text as held, settled_nano_usd::text as settled
       from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id where lease.state = 'open'`);
 
@@ -81,13 +81,13 @@ export async function leasesExceedingHolds(stack: DrillStack): Promise<readonly 
   const found = await readValkeyLeases(stack);
   const leases = [...before, ...(await openLeases(stack))];
   const wrong = leases
-    .filter(({ lent, held, settled }) => BigInt(held) + BigInt(settled) < BigInt(lent))
+    .filter(({ granted, held, settled }) => BigInt(held) + BigInt(settled) < BigInt(granted))
     .map(({ epoch }) => `the lease of epoch ${epoch} holds less than it has lent`);
   for (const lease of found.filter(({ isClosed }) => !isClosed)) {
     const most = leases
       .filter(({ epoch }) => epoch === lease.epoch)
-      .reduce((sum, { lent }) => (BigInt(lent) > sum ? BigInt(lent) : sum), 0n);
-    if (lease.lent > most) wrong.push(`${lease.key} has ${lease.lent}, the ledger has lent ${most}`);
+      .reduce((sum, { granted }) => (BigInt(granted) > sum ? BigInt(granted) : sum), 0n);
+    if (lease.leased > most) wrong.push(`${lease.key} has ${lease.leased}, the ledger has lent ${most}`);
   }
   return [...new Set(wrong)];
 }

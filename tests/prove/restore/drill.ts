@@ -33,7 +33,7 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
   await stack.gateway.start();
   // The others get their first lease after the point.
   await Promise.all(tenants.slice(0, 1).map((tenant) => sendChatRequests(stack, tenant, 1)));
-  const kept = await rentMachine(stack, tenants[0]);
+  const retained = await rentMachine(stack, tenants[0]);
   await stack.postgres.backUp();
   const figures: Record<string, number> = {};
   for (let nth = 1; nth <= size.restores; nth += 1) {
@@ -58,7 +58,7 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
       again.code === 0 && again.out.includes('nothing to confirm'),
       `a second confirm said ${again.out}${again.err}`,
     );
-    await afterwards(stack, { tenants, seqs, kept, lostMachine: lost.machine, expect });
+    await afterwards(stack, { tenants, seqs, retained, lostMachine: lost.machine, expect });
     figures[`restore ${nth}: leases newer than the database`] = report.leases.length;
     figures[`restore ${nth}: machines without rows`] = report.machines.length;
     figures[`restore ${nth}: payments not credited`] = report.payments.length;
@@ -128,8 +128,8 @@ async function watchBlocked(
     const response = await tenants[0]?.chat();
     expect(response === 503, `a request was answered ${response} while the restore is not confirmed`);
     const now = new Set(await stack.machines());
-    const gone = machines.filter((id) => !now.has(id));
-    expect(gone.length === 0, `machines were removed before the confirmation: ${gone.join(', ')}`);
+    const deleted = machines.filter((id) => !now.has(id));
+    expect(deleted.length === 0, `machines were removed before the confirmation: ${deleted.join(', ')}`);
     await systemClock.sleep(500);
   } while (systemClock.monotonicMs() < untilMs);
   await eventually({ what: 'the readiness of the worker to show the restore' }, async () => {
@@ -156,12 +156,12 @@ async function afterwards(
   options: {
     readonly tenants: readonly DrillTenant[];
     readonly seqs: ReadonlyMap<string, number>;
-    readonly kept: number;
+    readonly retained: number;
     readonly lostMachine: string;
     readonly expect: Expect;
   },
 ): Promise<void> {
-  const { tenants, seqs, kept, lostMachine, expect } = options;
+  const { tenants, seqs, retained, lostMachine, expect } = options;
   for (const tenant of tenants) await sendChatRequests(stack, tenant, 1);
   await rentMachine(stack, tenants[0]);
   const beyond = await leasesExceedingHolds(stack);
@@ -175,7 +175,7 @@ async function afterwards(
   }
   expect((await stack.machines()).includes(lostMachine), 'the machine without a row was removed unasked');
   expect(
-    (await tenants[0]?.rental(kept)) === 'Running',
+    (await tenants[0]?.rental(retained)) === 'Running',
     'the rental of before the point does not run any more',
   );
   const audit = await admin(stack, ['audit', '--full']);

@@ -57,8 +57,8 @@ function problemWith(
     const expected = new Webhook(secret).sign(String(headers['webhook-id']), signedAt, payload);
     if (!String(headers['webhook-signature']).split(' ').includes(expected))
       return [`${event.id} is not signed by its secret`];
-    const told = JSON.parse(payload) as { readonly orgId: string };
-    return told.orgId === orgId ? [] : [`${event.id} is of another organisation`];
+    const body = JSON.parse(payload) as { readonly orgId: string };
+    return body.orgId === orgId ? [] : [`${event.id} is of another organisation`];
   } catch (error) {
     return [`${event.id} does not verify: ${String(error)}`];
   }

@@ -25,9 +25,9 @@ export async function databaseDigest(database: TestDatabase): Promise<ReadonlyMa
     const figures = new Map<string, string>();
     for (const [table, itsColumns] of Map.groupBy(columns, ({ table_name }) => table_name)) {
       if (UNSTABLE_TABLES.has(table)) continue;
-      const parts = ['count(*)::text as "rows"', ...itsColumns.flatMap(figureOf)];
+      const selected = ['count(*)::text as "rows"', ...itsColumns.flatMap(figureOf)];
       const { rows } = await client.query<Record<string, string | null>>(
-        `select ${parts.join(', ')} from "${table}"`,
+        `select ${selected.join(', ')} from "${table}"`,
       );
       for (const [name, value] of Object.entries(rows[0] ?? {})) {
         figures.set(`${table}.${name}`, value ?? 'none');

@@ -34,8 +34,8 @@ import { databaseWithClock, startValkeyServer, testIds, uniqueId, type TestValke
 export interface ClockHarness {
   readonly rentals: RentalHarness;
   readonly volumes: VolumeHarness;
-  readonly potService: CreditLeaseService;
-  readonly potRules: LeaseRules;
+  readonly leaseService: CreditLeaseService;
+  readonly leaseRules: LeaseRules;
   liveRentals(): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]>;
   /** A database whose transactions go by the wall clock of the process: the defect that this simulation is to find. */
   atProcessTime(db: Db): Db;
@@ -64,21 +64,21 @@ const leaseRules: LeaseRules = {
   outageMs: MINUTE_MS,
   least: 100n,
   sharePercent: 50,
-  calmMs: 5_000,
+  growthPauseMs: 5_000,
 };
 
 export async function createClockHarness(): Promise<ClockHarness> {
   const rentals = await createRentalHarness();
   const volumes = await createVolumeHarness();
   const valkey = await startValkeyServer();
-  const potService = createCreditLeaseService({
+  const leaseService = createCreditLeaseService({
     ...{ db: rentals.db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules: leaseRules },
   });
   const harness: ClockHarness = {
     rentals,
     volumes,
-    potService,
-    potRules: leaseRules,
+    leaseService,
+    leaseRules: leaseRules,
     liveRentals: async () => {
       const rows = await rentals.rows<{ org_id: string; id: string }>(
         `select org_id, id from rentals where status not in ('Terminated', 'Failed') order by id`,
@@ -137,13 +137,13 @@ async function insertRentals(rentals: RentalHarness): Promise<void> {
 }
 
 /** Promotional credit and keys that expire, payments that were begun, and credit lent to gateways. */
-async function insertMoney({ rentals, potService }: ClockHarness): Promise<void> {
+async function insertMoney({ rentals, leaseService }: ClockHarness): Promise<void> {
   const tenant = await rentals.tenant({ balanceUsd: 1_000 });
   for (const dueMs of DUE_MS) {
     const expiresAt = new Date(rentals.clock.nowMs() + dueMs);
     await rentals.run((tx) =>
       grantCredit(tx, cause, tenant.orgId, {
-        ...{ amount: usd(1), reason: 'welcome', actId: uniqueId(), burnOf: readBurnRate },
+        ...{ amount: usd(1), reason: 'welcome', causeId: uniqueId(), burnOf: readBurnRate },
         promo: { priority: 1, expiresAt },
       }),
     );
@@ -162,7 +162,7 @@ async function insertMoney({ rentals, potService }: ClockHarness): Promise<void>
   }
   await insertPayment(rentals, tenant.orgId);
   for (const gateway of ['one', 'two']) {
-    await potService.lease({
+    await leaseService.lease({
       ...{ orgId: tenant.orgId, mode: 'live', cell: 1, gatewayId: `gw-${gateway}`, seen: null },
       ...{ shortage: 1_000_000_000n, wanted: 1_000_000_000n, budgets: [] },
     });

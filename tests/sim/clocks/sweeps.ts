@@ -50,12 +50,12 @@ const inTransaction = (db: Db, name: string, work: Parameters<Db['transaction']>
   db.transaction({ name, isolation: 'read committed' }, work);
 const leaseSweepsOf = (harness: ClockHarness, db: Db): CreditLeaseSweeps =>
   createCreditLeaseSweeps({
-    ...{ db, log, cell: 1, service: harness.potService, rules: harness.potRules },
+    ...{ db, log, cell: 1, service: harness.leaseService, rules: harness.leaseRules },
     publishEnd: async () => undefined,
   });
 /** The rows of volumes are in a database of their own: with the clock that the other one has. */
 const volumesOf = (harness: ClockHarness, db: Db) => ({
-  ...harness.volumes.parts,
+  ...harness.volumes.deps,
   ...(db === harness.rentals.db ? {} : { db: harness.atProcessTime(harness.volumes.db) }),
 });
 
@@ -90,12 +90,12 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
     inTransaction(db, 'forget expired sign-ins', (tx) => deleteExpiredAuthRows(tx, LIMIT)),
   'call for due rentals': (_, db) => enqueueDueRentals(db, LIMIT, { log }),
   'recover stuck rentals': async (harness, db) => {
-    const parts = { ...reconcileDepsOf(harness.rentals), db };
-    await createRentalRecovery(parts).recover(never);
+    const deps = { ...reconcileDepsOf(harness.rentals), db };
+    await createRentalRecovery(deps).recover(never);
     // The workflow calls this; here nothing else does.
     for (const { orgId, id } of await harness.liveRentals()) {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        if ((await reconcileRental(parts, orgId, id, never)).kind !== 'again') break;
+        if ((await reconcileRental(deps, orgId, id, never)).kind !== 'again') break;
       }
     }
   },
@@ -121,7 +121,7 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
   'freeze unpaid volumes': (harness, db) => freezeUnpaid(volumesOf(harness, db).db, { log, limit: LIMIT }),
   'call in leases of pots': (harness, db) => leaseSweepsOf(harness, db).callIn(),
   'close leases of pots': (harness, db) => leaseSweepsOf(harness, db).closePassed(),
-  'give up silent gateways': (harness, db) => leaseSweepsOf(harness, db).buryDead(),
+  'give up silent gateways': (harness, db) => leaseSweepsOf(harness, db).endDead(),
   'settle ended gateways': (harness, db) => leaseSweepsOf(harness, db).settleDead(),
   'tidy webhooks': (_, db) => cleanUpWebhooks(db, LIMIT),
   'measure machines of suppliers': (_, db) => measureMachines({ db, clock: systemClock, log }, LIMIT),

@@ -52,7 +52,7 @@ export interface Hold {
   readonly onlyBudget: Budget | null;
   /** Of what its tenant earned as a supplier. */
   readonly ofEarnings: boolean;
-  readonly parts: Map<Account, bigint>;
+  readonly amounts: Map<Account, bigint>;
   held: bigint;
   posted: bigint;
   closed: boolean;

@@ -129,9 +129,9 @@ const commandMakers = {
   },
   /** Pays out what was asked for, or rejects it. */
   settle(known: KnownState, random: Random): LedgerCommand | null {
-    const asked = known.holds.filter(({ ofEarnings }) => ofEarnings).slice(-20);
-    if (asked.length === 0) return null;
-    const hold = random.pick(asked);
+    const requested = known.holds.filter(({ ofEarnings }) => ofEarnings).slice(-20);
+    if (requested.length === 0) return null;
+    const hold = random.pick(requested);
     const command = { ...base(known, random, hold.tenant, 'payout'), holdId: hold.id as HoldId };
     return random.chance(0.6)
       ? { ...command, do: 'pay_out', description: 'Payout' }

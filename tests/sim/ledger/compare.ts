@@ -120,8 +120,8 @@ export async function compareTransfers(client: Client, oracle: Oracle): Promise<
       where kind <> 'budget' and cause_kind <> 'clawback_debt' and org_id = any($1)`,
     [organisationsOf(oracle)],
   );
-  if (rows.length !== oracle.entered) {
-    return `there are ${rows.length} transfers and must be ${oracle.entered}`;
+  if (rows.length !== oracle.recorded) {
+    return `there are ${rows.length} transfers and must be ${oracle.recorded}`;
   }
   for (const row of rows) {
     const transfer = oracle.transfersById.get(fromUuid('trf', row.id));
@@ -176,10 +176,12 @@ export async function compareBudgetNotices(client: Client, oracle: Oracle): Prom
       where type like 'budget.%' and org_id = any($1) group by 1`,
     [organisationsOf(oracle)],
   );
-  const told = new Map(rows.map(({ event, times }) => [event, times]));
-  for (const [event, times] of oracle.told) {
-    if (told.get(event) !== times)
-      return `${event} was told ${told.get(event) ?? 0} times and must be ${times}`;
+  const emitted = new Map(rows.map(({ event, times }) => [event, times]));
+  for (const [event, times] of oracle.emitted) {
+    if (emitted.get(event) !== times)
+      return `${event} was told ${emitted.get(event) ?? 0} times and must be ${times}`;
   }
-  return told.size === oracle.told.size ? undefined : 'something was told of a budget that did not happen';
+  return emitted.size === oracle.emitted.size
+    ? undefined
+    : 'something was told of a budget that did not happen';
 }

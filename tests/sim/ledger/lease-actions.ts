@@ -13,7 +13,7 @@ import { amountFrom } from './commands.ts';
 import {
   applyFor,
   ProcessDied,
-  forgetSnapshot,
+  deleteSnapshot,
   isPaid,
   payIn,
   waitForPending,
@@ -65,7 +65,7 @@ export const reserve: LeaseAction = async (harness, leases, random) => {
   const spender = random.pick(leases.spenders);
   const amount = worstCaseFrom(random);
   const { orgId, mode, budget } = spender;
-  const trouble = leases.fault !== null;
+  const hadFault = leases.fault !== null;
   const got = await gateway.client.reserve({
     orgId,
     mode,
@@ -82,7 +82,7 @@ export const reserve: LeaseAction = async (harness, leases, random) => {
     return;
   }
   countOutcome(harness, `requests turned away: ${got.refused}`);
-  if (trouble) return;
+  if (hadFault) return;
   if (got.refused === 'LEDGER_UNAVAILABLE') {
     if (!leases.ledgerIsUp || (await isMoneyReturning(harness, spender))) return;
     throw new Error(
@@ -92,12 +92,12 @@ export const reserve: LeaseAction = async (harness, leases, random) => {
   if (!leases.ledgerIsUp) throw new Error(`The ledger was away and a request was told ${got.refused}.`);
   if (got.refused === 'INSUFFICIENT_BALANCE') {
     const { available } = await balanceOf(harness, spender);
-    const pot = await readLease(harness, leases, spender);
+    const lease = await readLease(harness, leases, spender);
     // A Valkey that went back in time may show a pot whose lease is closed: its money has long been given back.
-    const inPot = pot !== null && (await isOpenIn(harness, spender, pot.epoch)) ? pot.remaining : 0n;
-    if (available + inPot >= amount) {
+    const inLease = lease !== null && (await isOpenIn(harness, spender, lease.epoch)) ? lease.remaining : 0n;
+    if (available + inLease >= amount) {
       throw new Error(
-        `A request for ${amount} was told there is no money, with ${available} in the book and ${inPot} in the pot.`,
+        `A request for ${amount} was told there is no money, with ${available} in the book and ${inLease} in the pot.`,
       );
     }
   }
@@ -206,14 +206,14 @@ export const sink: LeaseAction = async (harness, leases, random) => {
         tx,
         items.map(({ usage }) => usage),
       );
-      for (const [index, { verdict, transferId }] of posted.entries()) {
+      for (const [index, { outcome, transferId }] of posted.entries()) {
         const item = items[index];
-        if (item === undefined || verdict === 'duplicate') continue;
+        if (item === undefined || outcome === 'duplicate') continue;
         const { requestId: id, orgId, mode, leaseId, reserved, amount, priced } = item.usage;
         const cost = amount > reserved ? reserved : amount;
         const { keyId } = item.spender;
         const request = { id, orgId, mode, keyId, leaseId, reserved, cost, priced, transferId };
-        await insertRequest(tx, { ...request, outcome: verdict });
+        await insertRequest(tx, { ...request, outcome: outcome });
       }
       await advanceUsageWatermark(tx, streamName, BigInt(until));
       if (dies) throw new SinkCrash('The sink dies before it commits.');
@@ -235,10 +235,10 @@ function recordSinkResults(
   harness: LedgerHarness,
   leases: LeaseHarness,
   items: readonly { readonly usage: UsageItem; readonly spender: LeaseTenant }[],
-  posted: readonly { readonly requestId: string; readonly verdict: string }[],
+  posted: readonly { readonly requestId: string; readonly outcome: string }[],
 ): void {
   items.forEach(({ usage, spender }, index) => {
-    const result = posted[index]?.verdict ?? 'none';
+    const result = posted[index]?.outcome ?? 'none';
     countOutcome(harness, `usage ${result}`);
     const isKnown = leases.known.has(usage.requestId);
     leases.known.add(usage.requestId);
@@ -255,8 +255,8 @@ const wrong: string[] = [];
 
 /** Usage may come too late only from gateways that were given up: nobody else's work is given away. */
 async function requireAllKnown(harness: LedgerHarness, leases: LeaseHarness): Promise<void> {
-  const complaint = wrong.splice(0)[0];
-  if (complaint !== undefined) throw new Error(complaint);
+  const violation = wrong.splice(0)[0];
+  if (violation !== undefined) throw new Error(violation);
   for (const { usage } of late.splice(0)) {
     const { rows } = await harness.client.query<{ dead: boolean }>(
       `select declared_dead_at is not null as dead from pot_lease_gateways where lease_id = $1 and gateway_id = $2`,
@@ -277,24 +277,24 @@ export const killGateway: LeaseAction = async (harness, leases, random) => {
   for (const flight of lost) {
     leases.flights.splice(leases.flights.indexOf(flight), 1);
     if (random.chance(0.4)) publish(leases, flight, actualOf(random, flight));
-    else leases.ghosts.push(flight);
+    else leases.deadRequests.push(flight);
   }
   countOutcome(harness, 'gateways that died');
 };
 
 /** A message of the dead arrives after all: soon, or long after its lease. */
-export const deliverLateMessage: LeaseAction = async (_world, leases, random) => {
-  const [ghost] = leases.ghosts.splice(random.int(0, leases.ghosts.length - 1), 1);
-  if (ghost !== undefined) publish(leases, ghost, actualOf(random, ghost));
+export const deliverLateMessage: LeaseAction = async (_harness, leases, random) => {
+  const [deadRequest] = leases.deadRequests.splice(random.int(0, leases.deadRequests.length - 1), 1);
+  if (deadRequest !== undefined) publish(leases, deadRequest, actualOf(random, deadRequest));
 };
 
-export const maintain: LeaseAction = async (_world, leases, random) => {
-  await random.pick(leases.gateways).client.tend();
+export const maintain: LeaseAction = async (_harness, leases, random) => {
+  await random.pick(leases.gateways).client.maintain();
   await waitForPending(leases);
 };
 
-export const sweep: LeaseAction = async (_world, leases, random) => {
-  const name = random.pick(['callIn', 'closePassed', 'buryDead', 'settleDead'] as const);
+export const sweep: LeaseAction = async (_harness, leases, random) => {
+  const name = random.pick(['callIn', 'closePassed', 'endDead', 'settleDead'] as const);
   await leases.sweeps[name]().catch((error: unknown) => {
     if (!(error instanceof ProcessDied)) throw error;
   });
@@ -344,7 +344,7 @@ export const fund: LeaseAction = async (harness, leases, random) => {
 
 async function markTampered(harness: LedgerHarness, leases: LeaseHarness, what: string): Promise<void> {
   const { rows } = await harness.client.query<{ generation: string }>('select generation from pot_servers');
-  leases.meddled = BigInt(rows[0]?.generation ?? 0);
+  leases.tamperedIn = BigInt(rows[0]?.generation ?? 0);
   countOutcome(harness, what);
 }
 
@@ -354,13 +354,13 @@ export const wipe: LeaseAction = async (harness, leases) => {
 };
 
 export const restartEmpty: LeaseAction = async (harness, leases) => {
-  await forgetSnapshot(leases);
+  await deleteSnapshot(leases);
   await leases.valkey.restart();
   await markTampered(harness, leases, 'Valkeys restarted empty');
 };
 
 /** The snapshot to go back to. */
-export const snapshot: LeaseAction = async (_world, leases) => {
+export const snapshot: LeaseAction = async (_harness, leases) => {
   // A replica that took a copy may have left one being written.
   await eventually({ what: 'a snapshot', intervalMs: 5 }, async () => {
     await leases.valkey.client.command(['SAVE']);
@@ -377,7 +377,7 @@ const isSynced = async (client: { command(words: readonly string[]): Promise<unk
   String(await client.command(['INFO', 'replication'])).includes('master_link_status:up');
 
 /** A replica takes a copy, and then hears no more of it. */
-export const copyToReplica: LeaseAction = async (_world, leases) => {
+export const copyToReplica: LeaseAction = async (_harness, leases) => {
   const { client } = leases.replica;
   await client.command(['REPLICAOF', '127.0.0.1', String(leases.valkey.port)]);
   await eventually({ what: 'the replica to have a copy', intervalMs: 5 }, () => isSynced(client));
@@ -404,7 +404,7 @@ export const closeEverything: LeaseAction = async (harness, leases, random) => {
   await harness.clock.advance(24 * 3_600_000);
   for (let round = 0; round < 3; round += 1) {
     await leases.sweeps.callIn();
-    await leases.sweeps.buryDead();
+    await leases.sweeps.endDead();
     while (leases.passed < leases.stream.length) await sink(harness, leases, random);
     await leases.sweeps.settleDead();
     while ((await leases.sweeps.closePassed()) > 0);

@@ -45,7 +45,7 @@ const rules: LeaseRules = {
   outageMs: 60_000,
   least: 500_000_000n,
   sharePercent: 40,
-  calmMs: 60_000,
+  growthPauseMs: 60_000,
 };
 
 /** An organisation that spends from pots. It has no other money than what is paid in here. */
@@ -91,7 +91,7 @@ export interface LeaseHarness {
   readonly gateways: Gateway[];
   readonly flights: InFlightRequest[];
   /** Requests of gateways that died; some of them are still heard of. */
-  readonly ghosts: InFlightRequest[];
+  readonly deadRequests: InFlightRequest[];
   readonly stream: Message[];
   readonly ends: Set<string>;
   /** Amounts by request, once its usage is in the books, charged or not. */
@@ -102,7 +102,7 @@ export interface LeaseHarness {
   /** The next step of the worker that fails, and whether it fails before or after it is done. */
   fault: 'before' | 'after' | null;
   /** Someone meddled with Valkey since a generation began: what it holds counts for nothing until the next. */
-  meddled: bigint | null;
+  tamperedIn: bigint | null;
   replicaHas: boolean;
   /** Questions to the ledger that are under way. */
   readonly pending: Set<Promise<unknown>>;
@@ -122,11 +122,11 @@ export async function createLeaseHarness(harness: LedgerHarness): Promise<LeaseH
   const [valkey, replica] = await Promise.all([startValkeyServer(), startValkeyServer()]);
   const log = createLogger({ name: 'pots', level: 'silent' });
   const clock = leaseClock(harness);
-  const guard = async <T>(act: () => Promise<T>): Promise<T> => {
+  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
     const { fault } = leases;
     leases.fault = null;
     if (fault === 'before') throw new ProcessDied('The worker died before it did this.');
-    const result = await act();
+    const result = await work();
     if (fault === 'after') throw new ProcessDied('The worker died after it had done this.');
     return result;
   };
@@ -156,14 +156,14 @@ export async function createLeaseHarness(harness: LedgerHarness): Promise<LeaseH
     spenders: await createSpenders(harness),
     gateways: [],
     flights: [],
-    ghosts: [],
+    deadRequests: [],
     stream: [],
     ends: new Set(),
     known: new Set(),
     passed: 0,
     ledgerIsUp: true,
     fault: null,
-    meddled: null,
+    tamperedIn: null,
     replicaHas: false,
     pending: new Set(),
     made: 0,
@@ -270,7 +270,7 @@ export async function payIn(harness: LedgerHarness, spender: LeaseTenant, amount
 }
 
 /** Removes what an earlier snapshot has left, so that the next start is an empty one. */
-export async function forgetSnapshot(leases: LeaseHarness): Promise<void> {
+export async function deleteSnapshot(leases: LeaseHarness): Promise<void> {
   const response = await leases.valkey.client.command(['CONFIG', 'GET', 'dir']);
   const folder = Array.isArray(response) ? response[1] : (response as Record<string, unknown>)['dir'];
   await rm(join(String(folder), 'dump.rdb'), { force: true });

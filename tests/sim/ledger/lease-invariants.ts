@@ -56,7 +56,7 @@ export async function checkLeaseCoverage(
   const owe = (leaseId: LeaseId, gatewayId: string, amount: bigint): void => {
     if (!settled.has(`${leaseId} ${gatewayId}`)) owed.set(leaseId, (owed.get(leaseId) ?? 0n) + amount);
   };
-  for (const { reservation } of [...leases.flights, ...leases.ghosts]) {
+  for (const { reservation } of [...leases.flights, ...leases.deadRequests]) {
     owe(reservation.leaseId, reservation.gatewayId, reservation.amount);
   }
   const waiting = new Map(
@@ -79,15 +79,15 @@ export async function checkLeaseCoverage(
         where lease.org_id = $1 and lease.mode = $2 and state <> 'closed'`,
       [toUuid(spender.orgId), spender.mode],
     );
-    const pot = await readLease(harness, leases, spender);
+    const lease = await readLease(harness, leases, spender);
     for (const row of rows) {
       if (row.hold !== row.held) return `lease ${row.id} holds ${row.hold} and must hold ${row.held}`;
       const spendable =
-        pot !== null &&
-        leases.meddled !== generation &&
+        lease !== null &&
+        leases.tamperedIn !== generation &&
         row.generation === String(generation) &&
-        pot.epoch === BigInt(row.epoch)
-          ? pot.remaining
+        lease.epoch === BigInt(row.epoch)
+          ? lease.remaining
           : 0n;
       const due = (owed.get(fromUuid('lse', row.id)) ?? 0n) + (spendable > 0n ? spendable : 0n);
       if (due > BigInt(row.held)) return `lease ${row.id} holds ${row.held} and ${due} can be charged to it`;

@@ -53,13 +53,13 @@ const refusedPrediction = (
   budgetId,
 });
 
-const bump = (parts: AmountsByAccount, account: Account, by: bigint): void => {
-  parts.set(account, (parts.get(account) ?? 0n) + by);
+const bump = (amounts: AmountsByAccount, account: Account, by: bigint): void => {
+  amounts.set(account, (amounts.get(account) ?? 0n) + by);
 };
 
-const sum = (parts: Iterable<bigint>): bigint => {
+const sum = (amounts: Iterable<bigint>): bigint => {
   let total = 0n;
-  for (const part of parts) total += part;
+  for (const part of amounts) total += part;
   return total;
 };
 
@@ -71,10 +71,10 @@ export class Oracle {
   readonly holds = new Map<string, Hold>();
   readonly transfersById = new Map<string, Transfer>();
   /** Events of budgets that must have been told. */
-  readonly told = new Map<string, number>();
+  readonly emitted = new Map<string, number>();
   nowMs = 0;
   /** Transfers that budgets bring about by themselves are entered when someone looks, so they are not counted. */
-  entered = 0;
+  recorded = 0;
 
   addTenant(orgId: OrgId, mode: Mode, keyIds: readonly string[]): Tenant {
     // What is earned has no floor of its own: it is had as far as it is above zero, and may sink below when given back.
@@ -251,7 +251,7 @@ export class Oracle {
       reversed: false,
     };
     this.transfers.set(this.#key(command), transfer);
-    this.entered += 1;
+    this.recorded += 1;
     return transfer;
   }
 
@@ -272,7 +272,7 @@ export class Oracle {
         what: 'promo',
         name: `promo ${tenant.money.length} of ${tenant.orgId} ${tenant.mode}`,
         // Until it is told: behind every account there is, as a new one is.
-        id: `z${String(this.entered).padStart(12, '0')}`,
+        id: `z${String(this.recorded).padStart(12, '0')}`,
         balance: 0n,
         held: 0n,
         floor: 0n,
@@ -291,15 +291,15 @@ export class Oracle {
 
   /** Up to `amount`, account by account, in the order of spending. */
   #draw(accounts: readonly Account[], amount: bigint): AmountsByAccount {
-    const parts: AmountsByAccount = new Map();
+    const amounts: AmountsByAccount = new Map();
     let missing = amount;
     for (const account of inSpendingOrder(accounts)) {
       if (account.expiresAtMs !== null && account.expiresAtMs <= this.nowMs) continue;
       const taken = minBigint(missing, freeIn(account));
-      if (taken > 0n) parts.set(account, taken);
+      if (taken > 0n) amounts.set(account, taken);
       missing -= taken;
     }
-    return parts;
+    return amounts;
   }
 
   /** Paid money first, whatever the order of spending. */
@@ -343,7 +343,7 @@ export class Oracle {
     }
   }
 
-  #tell(budgets: readonly Budget[]): void {
+  #notify(budgets: readonly Budget[]): void {
     for (const budget of budgets) {
       const used = maxBigint(0n, budget.limit - budget.balance);
       const reached = [...new Set([...budget.thresholds, 100])].filter(
@@ -358,7 +358,7 @@ export class Oracle {
   }
 
   #note(event: string): void {
-    this.told.set(event, (this.told.get(event) ?? 0) + 1);
+    this.emitted.set(event, (this.emitted.get(event) ?? 0) + 1);
   }
 
   #debit(tenant: Tenant, command: Of<'debit'>): Prediction {
@@ -375,26 +375,26 @@ export class Oracle {
       return refusedPrediction('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     }
     const wanted = minBigint(command.amount, affordable);
-    const parts =
+    const amounts =
       command.kind === 'clawback'
         ? this.#takeBackFrom(tenant, wanted)
         : this.#draw(payout ? [tenant.earned] : tenant.money, wanted);
-    const paid = sum(parts.values());
+    const paid = sum(amounts.values());
     const shortfall = command.amount - paid;
     const legs: AmountsByAccount = new Map();
-    for (const [account, part] of parts) bump(legs, account, -part);
+    for (const [account, part] of amounts) bump(legs, account, -part);
     bump(legs, this.systemAccount('shortfall', null, tenant.mode), -shortfall);
     for (const share of command.to) bump(legs, this.#account(share, tenant.mode), share.amount);
     this.#count(legs, budgets, paid);
     const transfer = this.#enter(tenant, command, command.kind, legs, -paid, shortfall);
     if (command.kind === 'clawback') tenant.owed += shortfall;
-    this.#tell(budgets);
+    this.#notify(budgets);
     return this.#done(tenant, transfer);
   }
 
-  #setAside(hold: Hold, account: Account, by: bigint): void {
+  #reserved(hold: Hold, account: Account, by: bigint): void {
     account.held += by;
-    bump(hold.parts, account, by);
+    bump(hold.amounts, account, by);
   }
 
   /** Sets more aside: up to `more`, at least `atLeast`, or the reason why not. */
@@ -414,10 +414,10 @@ export class Oracle {
       return refusedPrediction('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     if (hold.onlyBudget === null) {
       const payers = hold.ofEarnings ? [earned] : hold.tenant.money;
-      for (const [account, part] of this.#draw(payers, amount)) this.#setAside(hold, account, part);
+      for (const [account, part] of this.#draw(payers, amount)) this.#reserved(hold, account, part);
     }
     for (const budget of budgets) {
-      if (!budget.removed && budget.onExceeded !== 'notify') this.#setAside(hold, budget, amount);
+      if (!budget.removed && budget.onExceeded !== 'notify') this.#reserved(hold, budget, amount);
     }
     hold.held += amount;
     return null;
@@ -425,18 +425,18 @@ export class Oracle {
 
   /** Lets go of an amount; what is charged is taken in the order of spending, what is given back in the reverse. */
   #letGo(hold: Hold, amount: bigint, order: 'charge' | 'give back'): AmountsByAccount {
-    const money = inSpendingOrder([...hold.parts.keys()].filter((account) => account.what !== 'budget'));
+    const money = inSpendingOrder([...hold.amounts.keys()].filter((account) => account.what !== 'budget'));
     if (order === 'give back') money.reverse();
     const taken: AmountsByAccount = new Map();
     let missing = amount;
     for (const account of money) {
-      const part = minBigint(missing, hold.parts.get(account) ?? 0n);
+      const part = minBigint(missing, hold.amounts.get(account) ?? 0n);
       missing -= part;
       if (part > 0n) taken.set(account, part);
-      this.#setAside(hold, account, -part);
+      this.#reserved(hold, account, -part);
     }
-    for (const [account, part] of hold.parts) {
-      if (account.what === 'budget') this.#setAside(hold, account, -minBigint(part, amount));
+    for (const [account, part] of hold.amounts) {
+      if (account.what === 'budget') this.#reserved(hold, account, -minBigint(part, amount));
     }
     hold.held -= amount;
     return taken;
@@ -460,17 +460,17 @@ export class Oracle {
       onlyBudget,
       // One that sets nothing aside sets nothing of the earnings aside.
       ofEarnings: command.of === 'earnings' && command.amount > 0n,
-      parts: new Map(),
+      amounts: new Map(),
       held: 0n,
       posted: 0n,
       closed: false,
     };
-    const refusal = this.#grow(hold, command.of === 'earnings' ? [] : this.#budgetsOfHold(hold), {
+    const rejected = this.#grow(hold, command.of === 'earnings' ? [] : this.#budgetsOfHold(hold), {
       more: command.amount,
       atLeast: command.atLeast ?? command.amount,
       demand: command.demand,
     });
-    if (refusal !== null) return refusal;
+    if (rejected !== null) return rejected;
     this.holdsByKey.set(this.#key(command), hold);
     return this.#done(tenant, null, hold);
   }
@@ -498,8 +498,8 @@ export class Oracle {
     if (hold.closed) return refusedPrediction('HOLD_CLOSED');
     if (command.target > hold.held && command.demand === 'new' && tenant.frozen)
       return refusedPrediction('ACCOUNT_FROZEN');
-    const refusal = this.#bringTo(hold, command.target, command.atLeast ?? command.target, command.demand);
-    return refusal ?? this.#done(tenant, null, hold);
+    const rejected = this.#bringTo(hold, command.target, command.atLeast ?? command.target, command.demand);
+    return rejected ?? this.#done(tenant, null, hold);
   }
 
   #close(tenant: Tenant, command: Of<'close'>): Prediction {
@@ -556,8 +556,8 @@ export class Oracle {
     const allowed = command.beyondHold === 'operator' ? 0n : beyond;
     const more = this.#draw(tenant.money, tight === null ? allowed : minBigint(allowed, tight.left));
     const legs: AmountsByAccount = new Map();
-    for (const parts of [this.#letGo(hold, fromHold, 'charge'), more]) {
-      for (const [account, part] of parts) bump(legs, account, -part);
+    for (const amounts of [this.#letGo(hold, fromHold, 'charge'), more]) {
+      for (const [account, part] of amounts) bump(legs, account, -part);
     }
     const paid = fromHold + sum(more.values());
     const shortfall = command.amount - paid;
@@ -566,7 +566,7 @@ export class Oracle {
     this.#count(legs, budgets, paid);
     hold.posted += paid;
     const transfer = this.#enter(tenant, command, 'charge', legs, -paid, shortfall);
-    this.#tell(budgets);
+    this.#notify(budgets);
     return transfer;
   }
 
@@ -662,7 +662,7 @@ export class Oracle {
     account.balance -= amount;
     const grants = this.systemAccount('grants', null, tenant.mode);
     grants.balance += amount;
-    this.entered += 1;
+    this.recorded += 1;
     const transfer: Transfer = {
       id: null,
       tenant,

@@ -41,9 +41,9 @@ export function renderIndex(readme: string, pages: readonly Page[]): string {
 /** Dependencies that no page speaks of. `@scope/*` speaks of a whole scope; types belong to what they describe. */
 export function undocumentedDependencies(dependencies: readonly string[], pages: readonly Page[]): string[] {
   const words = pages.map(({ text }) => text).join('\n');
-  const spokenOf = (name: string): boolean =>
+  const isMentioned = (name: string): boolean =>
     name.startsWith('@types/') || words.includes(name) || words.includes(`\`${name.split('/')[0]}/*\``);
   return dependencies
-    .filter((name) => !spokenOf(name))
+    .filter((name) => !isMentioned(name))
     .map((name) => `${name}: no page in docs/decisions says why it is here`);
 }

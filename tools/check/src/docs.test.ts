@@ -53,8 +53,8 @@ test('the guide to running an installation has every setting there is, and no ot
     'apps/worker/src/config.ts',
   ];
   const declared = sources.flatMap((file) => settingsIn(file, /\benv: '(MILLRACE_\w+)'/g));
-  const told = settingsIn('docs/guides/running.md', /(MILLRACE_\w+)/g);
-  expect([...new Set(told)].toSorted()).toEqual([...new Set(declared)].toSorted());
+  const documented = settingsIn('docs/guides/running.md', /(MILLRACE_\w+)/g);
+  expect([...new Set(documented)].toSorted()).toEqual([...new Set(declared)].toSorted());
 });
 
 function settingsIn(file: string, pattern: RegExp): string[] {

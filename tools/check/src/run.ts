@@ -39,7 +39,7 @@ export async function runSteps(
 ): Promise<readonly Outcome[]> {
   const waiting = [...steps];
   const outcomes: Outcome[] = [];
-  const lane = async (): Promise<void> => {
+  const runWaiting = async (): Promise<void> => {
     for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
       const startedMs = performance.now();
       const { code, output } = await run(step.command);
@@ -48,7 +48,7 @@ export async function runSteps(
       onOutcome(outcome);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, steps.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(width, steps.length) }, runWaiting));
   return outcomes;
 }
 
@@ -60,10 +60,10 @@ export function outcomeLine({ step, ok, elapsedMs }: Outcome): string {
 /** The failing output alone, each under its step, with the way to repeat just that. */
 export function failureReport(outcomes: readonly Outcome[]): string {
   const failed = outcomes.filter((outcome) => !outcome.ok);
-  const parts = failed.map(({ step, output }) => {
+  const reports = failed.map(({ step, output }) => {
     const again = `npm run check -- --only ${step.name}${step.fix ? ' [--fix]' : ''}`;
     return `\n--- ${step.name}: ${step.finds} (again: ${again})\n${output.trim()}\n`;
   });
   const passed = outcomes.length - failed.length;
-  return [...parts, `${passed} passed, ${failed.length} failed`].join('\n');
+  return [...reports, `${passed} passed, ${failed.length} failed`].join('\n');
 }

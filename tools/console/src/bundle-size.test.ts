@@ -18,7 +18,7 @@ const manifest = {
 it('weighs what the entry imports outright, and what each part adds to it', () => {
   expect(computeBundleSize(manifest, (file) => sizes[file] ?? Number.NaN)).toEqual({
     firstLoadBytes: 150,
-    parts: [
+    lazyChunks: [
       { name: 'chart.ts', bytes: 20 },
       { name: 'page.tsx', bytes: 7 },
     ],

@@ -22,7 +22,7 @@ export interface BundleSize {
   /** The entry with everything that it imports outright. */
   readonly firstLoadBytes: number;
   /** What each further part adds to that when it is first needed, the heaviest first. */
-  readonly parts: readonly { readonly name: string; readonly bytes: number }[];
+  readonly lazyChunks: readonly { readonly name: string; readonly bytes: number }[];
 }
 
 export function readBundleSize(folder: string): BundleSize {
@@ -40,24 +40,24 @@ export function computeBundleSize(manifest: Manifest, bytesOf: (file: string) =>
   const lazy = new Set(Object.values(manifest).flatMap((chunk) => chunk.dynamicImports ?? []));
   const sum = (files: Iterable<string>): number =>
     [...files].filter((file) => file.endsWith('.js')).reduce((total, file) => total + bytesOf(file), 0);
-  const parts = [...lazy].map((name) => {
+  const lazyChunks = [...lazy].map((name) => {
     const added = [...reachableChunks(manifest, [name])].filter((file) => !first.has(file));
     return { name, bytes: sum(added) };
   });
-  return { firstLoadBytes: sum(first), parts: parts.toSorted((a, b) => b.bytes - a.bytes) };
+  return { firstLoadBytes: sum(first), lazyChunks: lazyChunks.toSorted((a, b) => b.bytes - a.bytes) };
 }
 
 /** The files of these chunks and of all that they import outright. */
 function reachableChunks(manifest: Manifest, names: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const files = new Set<string>();
-  const visit = (name: string): void => {
+  const addChunk = (name: string): void => {
     const chunk = manifest[name];
     if (seen.has(name) || chunk === undefined) return;
     seen.add(name);
     files.add(chunk.file);
-    (chunk.imports ?? []).forEach(visit);
+    (chunk.imports ?? []).forEach(addChunk);
   };
-  names.forEach(visit);
+  names.forEach(addChunk);
   return files;
 }

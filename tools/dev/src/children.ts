@@ -103,15 +103,15 @@ function superviseChild(spec: ChildSpec, options: ChildrenOptions, stopping: Abo
       isReady = false;
       if (stopping.aborted) break;
       failedStarts += cameUp ? 0 : 1;
-      const hopeless = exit.code === EXIT_CONFIG || failedStarts >= MAX_STARTS;
+      const isUnrecoverable = exit.code === EXIT_CONFIG || failedStarts >= MAX_STARTS;
       const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** failedStarts);
-      const next = hopeless
+      const next = isUnrecoverable
         ? 'It is not started again.'
         : `Starting it again in ${String(waitMs / 1_000)} s.`;
       options.print(
         `\n${spec.name} ended with ${exitText(exit)}. ${next} Its last lines:\n${running.tail()}\n`,
       );
-      if (hopeless) {
+      if (isUnrecoverable) {
         first.reject(new Error(`${spec.name} cannot be started.`));
         break;
       }

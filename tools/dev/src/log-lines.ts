@@ -14,8 +14,8 @@ function requestText(entry: Readonly<Record<string, unknown>>): string[] {
   const { clientIp: _clientIp, orgId: _orgId, keyId: _keyId, ...others } = rest;
   const what = operation === 'none' ? url : operation;
   const why = reason === undefined ? [] : [valueText(reason)];
-  const told = [status, ...why, method, what].map(valueText);
-  return [...told, `${valueText(tookMs)} ms`, ...fieldsOf(others), valueText(requestId)];
+  const texts = [status, ...why, method, what].map(valueText);
+  return [...texts, `${valueText(tookMs)} ms`, ...fieldsOf(others), valueText(requestId)];
 }
 
 function fieldsOf(entry: Readonly<Record<string, unknown>>): string[] {

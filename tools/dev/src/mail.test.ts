@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { emailSummary, emailFileName } from './mail.ts';
 
-const letter = {
+const email = {
   from: 'notices@example.com',
   to: ['demo@example.com'],
   headers: { subject: 'Confirm your mailbox: ../../etc' },
@@ -10,13 +10,13 @@ const letter = {
 };
 
 it('says for whom a letter is, and each link of it once', () => {
-  expect(emailSummary(letter)).toBe(
+  expect(emailSummary(email)).toBe(
     'mail    | to demo@example.com: Confirm your mailbox: ../../etc\n' +
       'mail    | http://127.0.0.1:8080/console/verify?token=a&x=1\n',
   );
 });
 
 it('keeps a letter under a name that leads nowhere else', () => {
-  const name = emailFileName(letter, new Date('2026-01-02T03:04:05.006Z'));
+  const name = emailFileName(email, new Date('2026-01-02T03:04:05.006Z'));
   expect(name).toBe('2026-01-02T030405.006Z-demo@example.com-Confirm-your-mailbox-..-..-etc.eml');
 });

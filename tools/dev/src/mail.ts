@@ -11,7 +11,7 @@ export async function collectEmails(options: {
   // Links that sign people in lie there.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const smtp = await startSmtpServer();
-  smtp.onLetter = (email) => {
+  smtp.onEmail = (email) => {
     const file = path.join(folder, emailFileName(email, new Date()));
     writeFileSync(file, email.raw, { mode: 0o600 });
     print(emailSummary(email));

@@ -25,9 +25,9 @@ export async function seedModel({ apiUrl, key, llama }: ModelSeed): Promise<void
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     });
-    const told = (await response.json()) as { readonly message?: string };
-    if (!response.ok) throw new Error(`${method} ${path}: ${String(told.message)}`);
-    return told;
+    const reply = (await response.json()) as { readonly message?: string };
+    if (!response.ok) throw new Error(`${method} ${path}: ${String(reply.message)}`);
+    return reply;
   };
   const models = (await call('GET', '/v2/admin/models?limit=100')) as { items: { name: string }[] };
   if (!models.items.some(({ name }) => name === DEMO_MODEL)) await addModel(call);

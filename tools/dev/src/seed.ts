@@ -106,7 +106,7 @@ async function grantDemoCredit(db: Db): Promise<void> {
     const owner = await ensureUser(tx, { email: EMAIL });
     await grantCredit(tx, { ...cause, actor: { kind: 'operator', id: owner.id } }, organisation.id, {
       amount: nanoUsd(BigInt(DEMO_CREDIT_USD) * nanoPerUsd),
-      actId: 'demo-play-money',
+      causeId: 'demo-play-money',
       reason: 'Play money for the demo',
       burnOf: zeroBurnRate,
     });

@@ -3,16 +3,16 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { boundaries } from './boundaries.ts';
 import { filesBelow, fixturesRoot, markedLines, runTool, isSameLocation } from './fixtures.ts';
 
-interface Judged {
+interface Checked {
   readonly source?: string;
   readonly name?: string;
   readonly rules?: readonly { readonly name: string }[];
-  readonly dependencies?: readonly Judged[];
+  readonly dependencies?: readonly Checked[];
 }
 
 interface Cruise {
-  readonly modules: readonly Judged[];
-  readonly folders?: readonly Judged[];
+  readonly modules: readonly Checked[];
+  readonly folders?: readonly Checked[];
 }
 
 const root = `${fixturesRoot}/boundaries`;
@@ -23,9 +23,9 @@ const fixtureOf = (path: string): string => path.slice(root.length + 1).split('/
 
 /** Everything the cruise reported, as the rule's name and the file or folder it was found in. */
 function findingsOf(cruise: Cruise): { rule: string; spot: string }[] {
-  return [...cruise.modules, ...(cruise.folders ?? [])].flatMap((judged) => {
-    const rules = [judged, ...(judged.dependencies ?? [])].flatMap((edge) => edge.rules ?? []);
-    return rules.map((rule) => ({ rule: rule.name, spot: judged.source ?? judged.name ?? '' }));
+  return [...cruise.modules, ...(cruise.folders ?? [])].flatMap((checked) => {
+    const rules = [checked, ...(checked.dependencies ?? [])].flatMap((edge) => edge.rules ?? []);
+    return rules.map((rule) => ({ rule: rule.name, spot: checked.source ?? checked.name ?? '' }));
   });
 }
 

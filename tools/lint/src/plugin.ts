@@ -14,9 +14,9 @@ const rules: Readonly<Record<string, Rule>> = {
   'env-only-in-config': envOnlyInConfig,
   'glossary-words': glossaryWords,
   'linear-regexp': linearRegexp,
-  'no-loose-ends': noTodoComments,
+  'no-todo-comments': noTodoComments,
   'no-unfinished-tests': noUnfinishedTests,
-  'random-from-outside': injectedRandom,
+  'injected-random': injectedRandom,
   'store-handle-first': storeHandleFirst,
   'time-only-from-clock': timeOnlyFromClock,
 };

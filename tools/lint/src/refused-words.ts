@@ -1,3 +1,6 @@
+/** Terms of the field that contain a refused word. A config drive is OpenStack's. */
+export const fieldTerms: ReadonlySet<string> = new Set(['config drive']);
+
 /**
  * Words that names must not contain, and what to write instead. Each is a metaphor or a word with several meanings;
  * docs/glossary.md has the terms of the field.

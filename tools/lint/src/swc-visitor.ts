@@ -17,13 +17,13 @@ function usingDeclarators(statement: Statement): Declarators | undefined {
  * the declarators, as for `const`. The clean fixture has such a statement and so tells when this can go.
  */
 export function addUsingSupport(): void {
-  const { visitStatement } = Visitor.prototype;
-  Visitor.prototype.visitStatement = function visit(
+  const { visitStatement: original } = Visitor.prototype;
+  Visitor.prototype.visitStatement = function handleStatement(
     this: InstanceType<typeof Visitor>,
     statement: Statement,
   ) {
     const declarators = usingDeclarators(statement);
-    if (!declarators) return visitStatement.call(this, statement);
+    if (!declarators) return original.call(this, statement);
     this.visitVariableDeclarators(declarators);
     return statement;
   };

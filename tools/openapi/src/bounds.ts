@@ -27,18 +27,18 @@ export function unboundedIn(document: JsonObject): readonly Unbounded[] {
       for (const raw of listAt(operation, 'parameters')) {
         const parameter = resolve(document, raw);
         const name = `${textAt(parameter, 'in') ?? ''} ${textAt(parameter, 'name') ?? ''}`;
-        visit(walk, parameter['schema'], `${where} ${name}`);
+        checkSchema(walk, parameter['schema'], `${where} ${name}`);
       }
       const body = resolve(document, operation['requestBody'] ?? {});
       for (const content of Object.values(objectAt(body, 'content'))) {
-        if (isObject(content)) visit(walk, content['schema'], `${where} request body`);
+        if (isObject(content)) checkSchema(walk, content['schema'], `${where} request body`);
       }
     }
   }
   return found;
 }
 
-function visit(walk: Walk, raw: unknown, at: string): void {
+function checkSchema(walk: Walk, raw: unknown, at: string): void {
   const reference = isObject(raw) ? textAt(raw, '$ref') : undefined;
   if (reference !== undefined && walk.inside.has(reference)) return;
   const inner = reference === undefined ? walk : { ...walk, inside: new Set([...walk.inside, reference]) };
@@ -46,12 +46,12 @@ function visit(walk: Walk, raw: unknown, at: string): void {
   const fault = boundProblem(schema);
   if (fault !== null) walk.found.push({ at, what: fault });
   for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
-    visit(inner, property, `${at}.${name}`);
-  if (isObject(schema['additionalProperties'])) visit(inner, schema['additionalProperties'], `${at}.*`);
-  if ('propertyNames' in schema) visit(inner, schema['propertyNames'], `${at} names`);
-  if ('items' in schema) visit(inner, schema['items'], `${at}[]`);
+    checkSchema(inner, property, `${at}.${name}`);
+  if (isObject(schema['additionalProperties'])) checkSchema(inner, schema['additionalProperties'], `${at}.*`);
+  if ('propertyNames' in schema) checkSchema(inner, schema['propertyNames'], `${at} names`);
+  if ('items' in schema) checkSchema(inner, schema['items'], `${at}[]`);
   for (const keyword of ['oneOf', 'anyOf', 'allOf', 'prefixItems'])
-    for (const branch of listAt(schema, keyword)) visit(inner, branch, at);
+    for (const branch of listAt(schema, keyword)) checkSchema(inner, branch, at);
 }
 
 function boundProblem(schema: JsonObject): string | null {

@@ -11,69 +11,71 @@ import { lint } from './lint.ts';
 type PrintLine = (line: string) => void;
 
 /** Each answers whether all is well. */
-export const commands: Readonly<Record<Mode, (say: PrintLine) => boolean>> = {
+export const commands: Readonly<Record<Mode, (print: PrintLine) => boolean>> = {
   write,
   check,
   lint: () => lint() === 0,
   bounds,
   diff,
   release,
-  help: (say) => {
-    say(help);
+  help: (print) => {
+    print(help);
     return true;
   },
 };
 
-function write(say: PrintLine): boolean {
+function write(print: PrintLine): boolean {
   for (const name of documentNames) writeCommitted(name, render(name));
-  say(`Wrote ${documentNames.map((name) => `openapi/${name}.json`).join(', ')}.`);
+  print(`Wrote ${documentNames.map((name) => `openapi/${name}.json`).join(', ')}.`);
   return true;
 }
 
-function check(say: PrintLine): boolean {
+function check(print: PrintLine): boolean {
   const stale = documentNames.filter((name) => readCommitted(name) !== render(name));
   if (stale.length === 0) return true;
-  say(`${stale.map((name) => `openapi/${name}.json`).join(', ')} differ from the contract.`);
-  say('Run `npm run openapi` and commit the result: the difference is the review of the interface.');
+  print(`${stale.map((name) => `openapi/${name}.json`).join(', ')} differ from the contract.`);
+  print('Run `npm run openapi` and commit the result: the difference is the review of the interface.');
   return false;
 }
 
-function bounds(say: PrintLine): boolean {
+function bounds(print: PrintLine): boolean {
   const found = documentNames.flatMap((name) =>
     unboundedIn(JSON.parse(render(name)) as JsonObject).map(({ at, what }) => `  ${name}: ${at}: ${what}`),
   );
   if (found.length === 0) return true;
-  say(`${found.length} places of requests have no bound on their size:`);
-  for (const line of found) say(line);
-  say('Give each a generous one in packages/contract: .max(…) for texts and lists, boundedRecord for maps.');
+  print(`${found.length} places of requests have no bound on their size:`);
+  for (const line of found) print(line);
+  print(
+    'Give each a generous one in packages/contract: .max(…) for texts and lists, boundedRecord for maps.',
+  );
   return false;
 }
 
-function diff(say: PrintLine): boolean {
+function diff(print: PrintLine): boolean {
   let well = true;
   for (const name of documentNames) {
     const released = readReleased(name);
     if (released === null) {
-      say(`openapi/released/${name}.json does not exist: nothing has been promised yet.`);
+      print(`openapi/released/${name}.json does not exist: nothing has been promised yet.`);
       continue;
     }
     const breakages = findBreakingChanges(released, JSON.parse(render(name)));
     if (breakages.length === 0) continue;
     well = false;
-    say(`${name}: ${breakages.length} breaking changes since the last release`);
-    for (const { rule, at, what } of breakages) say(`  ${rule}: ${at}: ${what}. ${rules[rule]}`);
+    print(`${name}: ${breakages.length} breaking changes since the last release`);
+    for (const { rule, at, what } of breakages) print(`  ${rule}: ${at}: ${what}. ${rules[rule]}`);
   }
   if (!well)
-    say('Add instead of changing, or begin a new major version. See docs/decisions/023-compatibility.md.');
+    print('Add instead of changing, or begin a new major version. See docs/decisions/023-compatibility.md.');
   return well;
 }
 
-function release(say: PrintLine): boolean {
+function release(print: PrintLine): boolean {
   for (const name of documentNames) {
     const text = render(name);
     writeCommitted(name, text);
     writeReleased(name, text);
   }
-  say('openapi/released now holds the documents as they are. Commit it with the release.');
+  print('openapi/released now holds the documents as they are. Commit it with the release.');
   return true;
 }

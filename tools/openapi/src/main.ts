@@ -1,12 +1,12 @@
 import { parseModes } from './args.ts';
 import { commands } from './commands.ts';
 
-const say = (line: string): void => {
+const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
 try {
-  const results = parseModes(process.argv.slice(2)).map((mode) => commands[mode](say));
+  const results = parseModes(process.argv.slice(2)).map((mode) => commands[mode](print));
   process.exitCode = results.every(Boolean) ? 0 : 1;
 } catch (error) {
   // Node goes on to explain its own escapes; only the first sentence is about what was typed.

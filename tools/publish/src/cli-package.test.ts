@@ -107,14 +107,14 @@ test('it ends with the code that tells what happened', async () => {
   const each = nodes.map(async (node) => {
     expect(await millrace(node, ['rental', 'lst'])).toMatchObject({ code: 3, stdout: '' });
     expect(await millrace(node, ['whoami'])).toMatchObject({ code: 4, stdout: '' });
-    const nobody = await millrace(node, ['whoami'], {
+    const unreachable = await millrace(node, ['whoami'], {
       MILLRACE_API_KEY: 'mr_test_x',
       // Nothing listens on the port that is reserved for nothing.
       MILLRACE_API_URL: 'http://127.0.0.1:1',
     });
-    expect(nobody).toMatchObject({ code: 1, stdout: '' });
-    expect(nobody.stderr).toContain('cannot be reached');
-    expect(nobody.stderr).not.toMatch(/^ +at /m);
+    expect(unreachable).toMatchObject({ code: 1, stdout: '' });
+    expect(unreachable.stderr).toContain('cannot be reached');
+    expect(unreachable.stderr).not.toMatch(/^ +at /m);
   });
   await Promise.all(each);
 });

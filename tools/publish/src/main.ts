@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { staleFiles, writeGenerated } from './generate.ts';
 import { sdkPackage, stagePackage } from './stage.ts';
 
-const say = (line: string): void => {
+const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
@@ -12,11 +12,12 @@ const { values } = parseArgs({
 
 if (values.stage !== undefined) {
   await stagePackage(sdkPackage, values.stage);
-  say(`${values.stage} is ready: npm publish ${values.stage}`);
+  print(`${values.stage} is ready: npm publish ${values.stage}`);
 } else if (values.check) {
   const stale = staleFiles();
-  for (const file of stale) say(`${file} differs from the contract. Run npm run sdk and commit the result.`);
+  for (const file of stale)
+    print(`${file} differs from the contract. Run npm run sdk and commit the result.`);
   process.exitCode = stale.length === 0 ? 0 : 1;
 } else {
-  say(`Wrote ${writeGenerated().join(', ')}.`);
+  print(`Wrote ${writeGenerated().join(', ')}.`);
 }

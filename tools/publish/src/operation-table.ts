@@ -18,7 +18,7 @@ export function entryOf(operation: Operation): OperationEntry {
   const input = operation.body === undefined ? operation.query && 'query' : 'body';
   const query = operation.body === undefined ? [] : Object.keys(operation.query?.shape ?? {});
   const list = listShapeOf(operation);
-  const answer = answerKindOf(operation);
+  const responseKind = responseKindOf(operation);
   return {
     method,
     path: stablePathOf(operation),
@@ -28,7 +28,7 @@ export function entryOf(operation: Operation): OperationEntry {
     ...(processOf(operation) === 'gateway' ? { gateway: true } : {}),
     ...(response.sse === true ? { sse: method === 'GET' ? 'accept' : 'body' } : {}),
     ...(list === null ? {} : { list }),
-    ...(answer === null ? {} : { answer }),
+    ...(responseKind === null ? {} : { responseKind }),
   };
 }
 
@@ -43,7 +43,7 @@ function retryOf(operation: Operation): OperationEntry['retry'] {
   return operation.method === 'POST' && operation.errorFamily === 'inference' ? 'refusal' : 'safe';
 }
 
-function answerKindOf({ response }: Operation): NonNullable<OperationEntry['answer']> | null {
+function responseKindOf({ response }: Operation): NonNullable<OperationEntry['responseKind']> | null {
   if (response.status === 204) return 'nothing';
   switch (kindOf(response.schema)) {
     case 'custom':
@@ -78,8 +78,8 @@ function kindOf(schema: z.ZodType): string {
 
 /** The fields of an input that must be given, from whichever part of the request they are. */
 export function requiredFieldsOf(operation: Operation): readonly string[] {
-  const parts = [operation.params, operation.query, operation.body];
-  return parts.flatMap((part) => (part === undefined ? [] : requiredOf(part)));
+  const schemas = [operation.params, operation.query, operation.body];
+  return schemas.flatMap((part) => (part === undefined ? [] : requiredOf(part)));
 }
 
 function requiredOf(schema: z.ZodType): readonly string[] {
@@ -91,8 +91,8 @@ function requiredOf(schema: z.ZodType): readonly string[] {
 
 /** The fields of each part of a request; two parts with the same field could not be told apart in one input. */
 export function inputFieldsOf(operation: Operation): readonly string[] {
-  const parts = [operation.params, operation.query, operation.body];
-  return parts.flatMap((part) => (part === undefined ? [] : fieldsOf(part)));
+  const schemas = [operation.params, operation.query, operation.body];
+  return schemas.flatMap((part) => (part === undefined ? [] : fieldsOf(part)));
 }
 
 function fieldsOf(schema: z.ZodType): readonly string[] {

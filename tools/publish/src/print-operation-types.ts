@@ -32,14 +32,14 @@ export {};
 }
 
 function entryText(printer: TypePrinter, { id, params, query, body, response }: Operation): string {
-  const parts = [params, query, body]
+  const inputs = [params, query, body]
     .filter((part) => part !== undefined)
     // What a path or a query holds is read from text, and sent as what it is read as.
     .map((part) => printer.print(part, 'input'));
-  const input = parts.length === 0 ? 'Record<never, never>' : parts.map((part) => `(${part})`).join(' & ');
-  const answer = printer.print(response.schema, 'output');
+  const input = inputs.length === 0 ? 'Record<never, never>' : inputs.map((part) => `(${part})`).join(' & ');
+  const output = printer.print(response.schema, 'output');
   const event = response.event === undefined ? 'never' : printer.print(response.event, 'output');
-  return `  ${id}: {\n    readonly input: ${input};\n    readonly answer: ${answer};\n    readonly event: ${event};\n  };`;
+  return `  ${id}: {\n    readonly input: ${input};\n    readonly output: ${output};\n    readonly event: ${event};\n  };`;
 }
 
 function quoted(names: readonly string[]): string {

@@ -157,12 +157,12 @@ import type * as printed from '${'STAGED'}/dist/operation-types.js';
 import type * as inferred from '${'ROOT'}/packages/sdk/src/operation-types.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-type Differing<Part extends 'input' | 'answer' | 'event'> = {
+type Differing<Part extends 'input' | 'output' | 'event'> = {
   [Id in inferred.OperationId]: Same<inferred.OperationTypes[Id][Part], printed.OperationTypes[Id][Part]> extends true ? never : Id;
 }[inferred.OperationId];
 type Expect<None extends never> = None;
 
-export type All = [Expect<Differing<'input'>>, Expect<Differing<'answer'>>, Expect<Differing<'event'>>];
+export type All = [Expect<Differing<'input'>>, Expect<Differing<'output'>>, Expect<Differing<'event'>>];
 true satisfies Same<printed.OperationId, inferred.OperationId>;
 true satisfies Same<printed.Reason, inferred.Reason>;
 true satisfies Same<printed.EventType, inferred.EventType>;
@@ -201,12 +201,12 @@ test('it is as small as its README says, and whoever takes a part gets that part
   const whole = await bundledBytes(`export * from '@millrace/sdk';`);
   const verify = await bundledBytes(`export { verifyWebhook } from '@millrace/sdk/webhooks';`);
   const oneError = await bundledBytes(`export { ConnectionError } from '@millrace/sdk';`);
-  const said = [Number(packed), Number(all), Number(webhooks)];
+  const documented = [Number(packed), Number(all), Number(webhooks)];
   const measured = [packedBytes, whole, verify].map((bytes) => bytes / 1000);
   for (const [at, size] of measured.entries()) {
-    expect(size).toBeLessThanOrEqual(said[at] ?? 0);
+    expect(size).toBeLessThanOrEqual(documented[at] ?? 0);
     // A bound that is far off tells nobody anything.
-    expect(size).toBeGreaterThan((said[at] ?? 0) * 0.6);
+    expect(size).toBeGreaterThan((documented[at] ?? 0) * 0.6);
   }
   expect(oneError).toBeLessThan(500);
 });

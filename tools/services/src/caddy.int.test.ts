@@ -23,15 +23,15 @@ test('Caddy is an engine like the others, and comes back from a crash with what 
   const place = await createPrivateSite();
   const { caddy } = await ensureUp(['caddy'], place);
   if (caddy === undefined) throw new Error('it has no address');
-  const said = async (): Promise<string> => (await fetch(`http://${caddy.listen}/`)).text();
+  const read = async (): Promise<string> => (await fetch(`http://${caddy.listen}/`)).text();
   await load(caddy, 'as it was');
-  expect(await said()).toBe('as it was');
+  expect(await read()).toBe('as it was');
 
   await killNode('caddy', place);
   expect(await states(place)).toMatchObject({ caddy: 'dead' });
   await ensureUp(['caddy'], place);
-  expect(await said()).toBe('as it was');
+  expect(await read()).toBe('as it was');
 
   expect(await down([], place)).toBe(1);
-  await expect(said()).rejects.toThrow('fetch failed');
+  await expect(read()).rejects.toThrow('fetch failed');
 });

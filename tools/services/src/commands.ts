@@ -99,8 +99,8 @@ export async function install(names: readonly string[], options: SiteCommandOpti
   const wanted = names.length === 0 ? engines : names.map(engineNamed);
   const site = openSite(options);
   const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
-  const [lacking] = (await missingRequirements(site, able, true, options.note ?? silent)).values();
-  if (lacking !== undefined) throw lacking;
+  const [missing] = (await missingRequirements(site, able, true, options.note ?? silent)).values();
+  if (missing !== undefined) throw missing;
 }
 
 type ActiveTopologies = Readonly<Record<string, Topology>>;
@@ -116,11 +116,15 @@ function activeTopologies(
   return Object.fromEntries(engines.map((engine) => [engine.name, chosen(engine)]));
 }
 
-function endpointsChange(site: Site, active: ActiveTopologies, asked: Topology | undefined): EndpointsChange {
-  const used = new Set([...Object.values(active), ...(asked === undefined ? [] : [asked])]);
-  const parts = [...used].map((topology) => [topology, collectEndpoints(site, () => topology)] as const);
+function endpointsChange(
+  site: Site,
+  active: ActiveTopologies,
+  requested: Topology | undefined,
+): EndpointsChange {
+  const used = new Set([...Object.values(active), ...(requested === undefined ? [] : [requested])]);
+  const byTopology = [...used].map((topology) => [topology, collectEndpoints(site, () => topology)] as const);
   const current = collectEndpoints(site, (engine) => active[engine.name]);
-  return { active, current, ...Object.fromEntries(parts) };
+  return { active, current, ...Object.fromEntries(byTopology) };
 }
 
 /** A new state folder gets a block of ports, the one chosen or any that is free; an old one keeps what it has. */
@@ -191,18 +195,18 @@ async function missingRequirements(
   install: boolean,
   note: EngineNote,
 ): Promise<Map<Engine, Failure>> {
-  const lacking = await enginesMissingRequirements(site, wanted);
-  if (lacking.length === 0) return new Map();
+  const incomplete = await enginesMissingRequirements(site, wanted);
+  if (incomplete.length === 0) return new Map();
   if (install) {
     const steps = prepareInstallation(
       site,
-      lacking.flatMap(({ needs }) => needs),
+      incomplete.flatMap(({ needs }) => needs),
     );
     await runInstallation(site, steps, (message) => note('install', message));
     const still = await enginesMissingRequirements(site, wanted);
     return new Map(still.map((item) => [item.engine, stillMissingError(item.needs)]));
   }
-  return new Map(lacking.map(({ engine, needs }) => [engine, installHint(site, needs)]));
+  return new Map(incomplete.map(({ engine, needs }) => [engine, installHint(site, needs)]));
 }
 
 async function enginesMissingRequirements(
@@ -235,8 +239,8 @@ function stillMissingError(needs: readonly Requirement[]): Failure {
 }
 
 function collectEndpoints(site: Site, topologyOf: (engine: Engine) => Topology | undefined): Endpoints {
-  const parts = engines.map((engine) => engine.endpoints(groupOf(site, engine, topologyOf(engine))));
-  const collected = Object.assign({}, ...parts) as Partial<Endpoints>;
+  const endpoints = engines.map((engine) => engine.endpoints(groupOf(site, engine, topologyOf(engine))));
+  const collected = Object.assign({}, ...endpoints) as Partial<Endpoints>;
   if (!isComplete(collected)) throw new Error('an engine gave no endpoint');
   return collected;
 }

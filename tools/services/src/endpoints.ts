@@ -157,10 +157,10 @@ function isEarlier(file: EndpointsFile | EarlierFile): file is EarlierFile {
 }
 
 function upgraded(file: EarlierFile): EndpointsFile {
-  const { active: topology, ...parts } = file;
+  const { active: topology, ...rest } = file;
   const current = file[topology];
   const active = { nats: topology, restate: topology };
-  return { ...parts, active, ...(current && { current }) };
+  return { ...rest, active, ...(current && { current }) };
 }
 
 /** The topology that a plain `up` continues with. */

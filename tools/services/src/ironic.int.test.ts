@@ -5,7 +5,7 @@ import { isPortFree } from './ports.ts';
 import { pidOf, createPrivateSite, states } from './private-site.ts';
 import { identify } from './processes.ts';
 
-async function ask(
+async function send(
   { url, username, password }: IronicEndpoints,
   method: string,
   target: string,
@@ -29,17 +29,17 @@ test('an Ironic takes nodes in, asks for its password, keeps what it knows over 
   if (ironic === undefined) throw new Error('it has no address');
   expect(await states(place)).toMatchObject({ ironic: 'ready', 'ironic-files': 'ready' });
 
-  expect((await ask({ ...ironic, password: 'wrong' }, 'GET', '/v1/nodes')).status).toBe(401);
-  const drivers = await ask(ironic, 'GET', '/v1/drivers');
+  expect((await send({ ...ironic, password: 'wrong' }, 'GET', '/v1/nodes')).status).toBe(401);
+  const drivers = await send(ironic, 'GET', '/v1/drivers');
   expect(drivers.json['drivers']).toMatchObject([{ name: 'fake-hardware' }, { name: 'redfish' }]);
-  const made = await ask(ironic, 'POST', '/v1/nodes', { name: 'kept', driver: 'fake-hardware' });
+  const made = await send(ironic, 'POST', '/v1/nodes', { name: 'kept', driver: 'fake-hardware' });
   expect(made.status).toBe(201);
 
   await killNode('ironic', place);
   expect(await states(place)).toMatchObject({ ironic: 'dead', 'ironic-files': 'ready' });
   // Whoever knows the password before a restart knows it afterwards.
   expect((await ensureUp(['ironic'], place)).ironic).toEqual(ironic);
-  expect((await ask(ironic, 'GET', '/v1/nodes/kept')).json['uuid']).toBe(made.json['uuid']);
+  expect((await send(ironic, 'GET', '/v1/nodes/kept')).json['uuid']).toBe(made.json['uuid']);
 
   const pids = await Promise.all(['ironic', 'ironic-files'].map((node) => pidOf(place, node)));
   expect(await down([], place)).toBe(2);

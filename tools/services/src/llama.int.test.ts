@@ -8,7 +8,7 @@ import { isPortFree } from './ports.ts';
 import { pidOf, createPrivateSite, states } from './private-site.ts';
 import { identify } from './processes.ts';
 
-async function ask(endpoints: Endpoints, question: string, key?: string): Promise<Response> {
+async function send(endpoints: Endpoints, question: string, key?: string): Promise<Response> {
   const { llama } = endpoints;
   if (llama === undefined) throw new Error('no address of llama-server');
   return fetch(`${llama.url}/v1/chat/completions`, {
@@ -18,8 +18,8 @@ async function ask(endpoints: Endpoints, question: string, key?: string): Promis
   });
 }
 
-async function answerTo(endpoints: Endpoints, question: string): Promise<string | undefined> {
-  const response = (await (await ask(endpoints, question)).json()) as {
+async function completionOf(endpoints: Endpoints, question: string): Promise<string | undefined> {
+  const response = (await (await send(endpoints, question)).json()) as {
     choices: { message: { content: string } }[];
   };
   return response.choices[0]?.message.content;
@@ -29,16 +29,16 @@ test('a llama-server answers from our model, is told truthfully when killed, hea
   const place = await createPrivateSite();
   const endpoints = await ensureUp(['llama'], place);
   expect(await states(place)).toMatchObject({ llama: 'ready' });
-  expect(await answerTo(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
+  expect(await completionOf(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
   const oneToHundred = Array.from({ length: 100 }, (_, index) => index + 1).join(', ');
-  expect(await answerTo(endpoints, 'Count from 1 to 100.')).toBe(`${oneToHundred}.`);
-  expect((await ask(endpoints, 'Hello!', 'wrong')).status).toBe(401);
+  expect(await completionOf(endpoints, 'Count from 1 to 100.')).toBe(`${oneToHundred}.`);
+  expect((await send(endpoints, 'Hello!', 'wrong')).status).toBe(401);
 
   await killNode('llama', place);
   expect(await states(place)).toMatchObject({ llama: 'dead' });
   // Whoever knows the key before a restart knows it afterwards.
   expect((await ensureUp(['llama'], place)).llama).toEqual(endpoints.llama);
-  expect(await answerTo(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
+  expect(await completionOf(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
 
   const pid = await pidOf(place, 'llama');
   expect(await down([], place)).toBe(1);

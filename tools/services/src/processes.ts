@@ -170,11 +170,11 @@ export async function runOrThrow(
 ): Promise<string> {
   const finished = await run(file, args, options);
   if (finished.code === 0) return finished.stdout;
-  const said = `${finished.stderr}${finished.stdout}`.trim().split('\n').slice(-20).join('\n');
+  const output = `${finished.stderr}${finished.stdout}`.trim().split('\n').slice(-20).join('\n');
   throw new Failure(
     `\`${[file, ...args].join(' ')}\` ended with ${finished.code}.`,
     'Its output is below.',
-    said,
+    output,
   );
 }
 

@@ -35,10 +35,10 @@ export async function startGroup(group: Group, note: Note): Promise<'already' | 
 }
 
 async function unreadyNodes(group: Group): Promise<NodeSpec[]> {
-  const verdicts = await Promise.all(
+  const unready = await Promise.all(
     group.nodes.map(async (node) => (await whyUnready(group, node)) !== null),
   );
-  return group.nodes.filter((_, index) => verdicts[index] === true);
+  return group.nodes.filter((_, index) => unready[index] === true);
 }
 
 /**

@@ -31,13 +31,13 @@ const key = {
   ...{ expiresAt: null, lastUsedAt: null, revokedAt: null, rotatedFrom: null },
 };
 const typedKey = 'mr_test_abcdefghijkl_secret';
-const nobody = { apiKey: null, env: { MILLRACE_API_URL: '' } } as const;
+const loggedOut = { apiKey: null, env: { MILLRACE_API_URL: '' } } as const;
 
 describe('logging in', () => {
   it('asks for address and key, checks them, and keeps them for this person alone', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const run = await runCli(['login', '--with-key'], {
-      ...{ ...nobody, ...api, tty: true, answers: [API_URL, typedKey] },
+      ...{ ...loggedOut, ...api, tty: true, answers: [API_URL, typedKey] },
     });
     expect(run.code).toBe(0);
     expect(run.stdout).toBe('Logged in as ada@example.com of Lab, with a test key.\n');
@@ -45,7 +45,7 @@ describe('logging in', () => {
     expect(api.requests[0]?.headers.get('authorization')).toBe(`Bearer ${typedKey}`);
     expect(run.modes[PROFILES_PATH]).toBe(0o600);
 
-    const later = await runCli(['whoami', '--json'], { ...nobody, ...api, files: run.files });
+    const later = await runCli(['whoami', '--json'], { ...loggedOut, ...api, files: run.files });
     expect(later.json().user.email).toBe('ada@example.com');
   });
 
@@ -56,7 +56,7 @@ describe('logging in', () => {
       [API_URL, 'http://models.example.com'],
     ] as const) {
       const args = ['login', '--api-url', apiUrl, '--inference-url', inferenceUrl, '--key-stdin'];
-      const run = await runCli(args, { ...nobody, ...api, stdin: typedKey });
+      const run = await runCli(args, { ...loggedOut, ...api, stdin: typedKey });
       expect([run.code, run.stderr.includes('http://')], apiUrl).toEqual([3, true]);
     }
     expect(api.requests).toEqual([]);
@@ -65,9 +65,9 @@ describe('logging in', () => {
   it('takes the key from standard input, into a profile of its own', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const args = ['login', '--profile', 'ci', '--api-url', API_URL, '--key-stdin', '--json'];
-    const run = await runCli(args, { ...nobody, ...api, stdin: `${typedKey}\n` });
+    const run = await runCli(args, { ...loggedOut, ...api, stdin: `${typedKey}\n` });
     expect(run.json()).toMatchObject({ profile: 'ci', apiUrl: API_URL, mode: 'test' });
-    const list = await runCli(['profile', 'list', '--json'], { ...nobody, files: run.files });
+    const list = await runCli(['profile', 'list', '--json'], { ...loggedOut, files: run.files });
     expect(list.json()).toEqual([
       { name: 'ci', apiUrl: API_URL, inferenceUrl: API_URL, mode: 'test', current: true },
     ]);
@@ -78,7 +78,7 @@ describe('logging in', () => {
       'GET /v2/me': () => errorResponse(401, 'INVALID_API_KEY', 'There is no such key.'),
     });
     const run = await runCli(['login', '--key-stdin', '--api-url', API_URL], {
-      ...{ ...nobody, ...api, stdin: typedKey },
+      ...{ ...loggedOut, ...api, stdin: typedKey },
     });
     expect(run.code).toBe(4);
     expect(run.stderr).toContain('Could not log in (INVALID_API_KEY).');
@@ -88,22 +88,22 @@ describe('logging in', () => {
   it('sends no key over a wire that others can read, unless told to', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const args = ['login', '--key-stdin', '--api-url', 'http://api.example.com'];
-    const refused = await runCli(args, { ...nobody, ...api, stdin: typedKey });
+    const refused = await runCli(args, { ...loggedOut, ...api, stdin: typedKey });
     expect([refused.code, api.requests.length]).toEqual([3, 0]);
-    expect((await runCli([...args, '--yes'], { ...nobody, ...api, stdin: typedKey })).code).toBe(0);
+    expect((await runCli([...args, '--yes'], { ...loggedOut, ...api, stdin: typedKey })).code).toBe(0);
   });
 
   it('refuses what is no key without sending it', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const run = await runCli(['login', '--key-stdin', '--api-url', API_URL], {
-      ...{ ...nobody, ...api, stdin: 'hunter2' },
+      ...{ ...loggedOut, ...api, stdin: 'hunter2' },
     });
     expect([run.code, api.requests.length]).toEqual([3, 0]);
     expect(run.stderr).not.toContain('hunter2');
   });
 
   it('is what is said to do when nobody is', async () => {
-    const run = await runCli(['whoami'], nobody);
+    const run = await runCli(['whoami'], loggedOut);
     expect(run.code).toBe(4);
     expect(run.stderr).toContain('Try: millrace login');
   });
@@ -122,36 +122,36 @@ describe('profiles', () => {
 
   it('are chosen for good or for one command', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
-    const used = await runCli(['profile', 'use', 'two'], { ...nobody, files });
-    await runCli(['whoami'], { ...nobody, ...api, files: used.files });
-    await runCli(['whoami', '--profile', 'one'], { ...nobody, ...api, files: used.files });
+    const used = await runCli(['profile', 'use', 'two'], { ...loggedOut, files });
+    await runCli(['whoami'], { ...loggedOut, ...api, files: used.files });
+    await runCli(['whoami', '--profile', 'one'], { ...loggedOut, ...api, files: used.files });
     expect(api.requests.map(({ headers }) => headers.get('authorization'))).toEqual([
       'Bearer mr_live_two',
       'Bearer mr_live_one',
     ]);
-    expect((await runCli(['profile', 'use', 'three'], { ...nobody, files })).code).toBe(5);
+    expect((await runCli(['profile', 'use', 'three'], { ...loggedOut, files })).code).toBe(5);
   });
 
   it('are forgotten one by one or all at once', async () => {
-    const one = await runCli(['logout', '--json'], { ...nobody, files });
+    const one = await runCli(['logout', '--json'], { ...loggedOut, files });
     expect(one.json()).toEqual({ forgotten: ['one'], current: 'one' });
     expect(one.stderr).toContain('(two): millrace profile use NAME');
     const left = { [PROFILES_PATH]: String(one.files[PROFILES_PATH]) };
-    expect((await runCli(['rental', 'list'], { ...nobody, files: left })).code).toBe(4);
+    expect((await runCli(['rental', 'list'], { ...loggedOut, files: left })).code).toBe(4);
     expect(String(one.files[PROFILES_PATH])).not.toContain('mr_live_one');
-    const all = await runCli(['logout', '--all', '--json'], { ...nobody, files });
+    const all = await runCli(['logout', '--all', '--json'], { ...loggedOut, files });
     expect(all.json()).toEqual({ forgotten: ['one', 'two'], current: 'default' });
   });
 
   it('that cannot be read are an error with a way out, never a crash', async () => {
-    const run = await runCli(['whoami'], { ...nobody, files: { [PROFILES_PATH]: '{"current":1}' } });
+    const run = await runCli(['whoami'], { ...loggedOut, files: { [PROFILES_PATH]: '{"current":1}' } });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('millrace login');
   });
 });
 
 describe('without a key that works', () => {
-  const kept = JSON.stringify({
+  const saved = JSON.stringify({
     current: 'default',
     profiles: { default: { apiUrl: API_URL, apiKey: typedKey } },
   });
@@ -160,14 +160,14 @@ describe('without a key that works', () => {
     ['nothing was kept', {}, [], 'Profile "default" keeps no key', 'Try: millrace login\n'],
     [
       'the profile is misspelt',
-      { [PROFILES_PATH]: kept },
+      { [PROFILES_PATH]: saved },
       ['--profile', 'wrok'],
       'no profile "wrok"',
       'list',
     ],
-    ['the address is another', { [PROFILES_PATH]: kept }, ['--api-url', 'http://127.0.0.1:9'], ':9', 'NAME'],
+    ['the address is another', { [PROFILES_PATH]: saved }, ['--api-url', 'http://127.0.0.1:9'], ':9', 'NAME'],
   ])('it is said why, when %s', async (_when, files, words, why, fix) => {
-    const run = await runCli(['rental', 'list', ...words], { ...nobody, files });
+    const run = await runCli(['rental', 'list', ...words], { ...loggedOut, files });
     expect(run.code).toBe(4);
     expect(run.stderr).toContain(why);
     expect(run.stderr).toContain(fix);
@@ -176,8 +176,8 @@ describe('without a key that works', () => {
   it('a key of the environment is not mended by logging in', async () => {
     const refusing = () => fakeApi({ 'GET /v2/me': errorResponse(401, 'INVALID_API_KEY', 'No such key.') });
     expect((await runCli(['whoami'], refusing())).stderr).toContain('unset');
-    const files = { [PROFILES_PATH]: kept };
-    expect((await runCli(['whoami'], { ...nobody, ...refusing(), files })).stderr).toContain(
+    const files = { [PROFILES_PATH]: saved };
+    expect((await runCli(['whoami'], { ...loggedOut, ...refusing(), files })).stderr).toContain(
       'millrace login',
     );
   });

@@ -24,12 +24,12 @@ interface DeviceCode {
 
 /** Asks for a code, says where to enter it, and waits. Answers the token of the session that the person allowed. */
 export async function signInWithDeviceCode(context: Context, apiUrl: string): Promise<string> {
-  const asked = await requestDeviceCode(context, apiUrl);
+  const code = await requestDeviceCode(context, apiUrl);
   context.note('To sign in, open this address in a browser:');
-  context.note(`  ${asked.address}`);
-  context.note(`and type this code there: ${asked.userCode}`);
+  context.note(`  ${code.address}`);
+  context.note(`and type this code there: ${code.userCode}`);
   context.note('Waiting for you … (Ctrl-C to stop)');
-  return pollForToken(context, apiUrl, asked);
+  return pollForToken(context, apiUrl, code);
 }
 
 async function requestDeviceCode(context: Context, apiUrl: string): Promise<DeviceCode> {
@@ -63,11 +63,11 @@ async function requestDeviceCode(context: Context, apiUrl: string): Promise<Devi
  * Never sooner than the service says. Asked to be slower, or not answered at all, it waits longer each time: a service that
  * has just come back should not find everybody at its door.
  */
-async function pollForToken(context: Context, apiUrl: string, asked: DeviceCode): Promise<string> {
+async function pollForToken(context: Context, apiUrl: string, code: DeviceCode): Promise<string> {
   const { clock, signal } = context;
-  const endMs = clock.monotonicMs() + asked.expiresMs;
-  const request = { grant_type: GRANT_TYPE, device_code: asked.deviceCode, client_id: CLIENT_ID };
-  for (let intervalMs = asked.intervalMs; ;) {
+  const endMs = clock.monotonicMs() + code.expiresMs;
+  const request = { grant_type: GRANT_TYPE, device_code: code.deviceCode, client_id: CLIENT_ID };
+  for (let intervalMs = code.intervalMs; ;) {
     if (clock.monotonicMs() + intervalMs > endMs) throw codeExpiredError();
     await clock.sleep(intervalMs, signal);
     const response = await postJson(context, `${apiUrl}/auth/device/token`, request).catch(
@@ -110,9 +110,9 @@ function codeExpiredError(): CliError {
 }
 
 function unexpectedResponseError(status: number, body: PostResponse['body']): CliError {
-  const said = typeof body['error_description'] === 'string' ? ` ${body['error_description']}` : '';
+  const detail = typeof body['error_description'] === 'string' ? ` ${body['error_description']}` : '';
   return new CliError('The sign-in did not answer as it should.', {
-    why: `It answered ${String(status)}.${said}`,
+    why: `It answered ${String(status)}.${detail}`,
     fix: 'Try again, or log in with a key: millrace login --with-key',
   });
 }

@@ -5,13 +5,13 @@ import { DEFAULT_PROFILE, type ProfileStore } from '../framework/profiles.ts';
  * spends money, is used when somebody says so and not because this one went.
  */
 export function removeProfiles(
-  book: ProfileStore,
+  store: ProfileStore,
   names: readonly string[],
-): { readonly forgotten: readonly string[]; readonly rest: ProfileStore } {
-  const kept = Object.entries(book.profiles).filter(([name]) => !names.includes(name));
-  const current = kept.length === 0 ? DEFAULT_PROFILE : book.current;
+): { readonly removed: readonly string[]; readonly rest: ProfileStore } {
+  const remaining = Object.entries(store.profiles).filter(([name]) => !names.includes(name));
+  const current = remaining.length === 0 ? DEFAULT_PROFILE : store.current;
   return {
-    forgotten: Object.keys(book.profiles).filter((name) => names.includes(name)),
-    rest: { current, profiles: Object.fromEntries(kept) },
+    removed: Object.keys(store.profiles).filter((name) => names.includes(name)),
+    rest: { current, profiles: Object.fromEntries(remaining) },
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { API_URL, fakeApi, PROFILES_PATH, errorResponse, runCli, type FakeRequest } from '../fixture.ts';
 
-const nobody = { apiKey: null, tty: true } as const;
+const loggedOut = { apiKey: null, tty: true } as const;
 const madeKey = 'mr_live_abcdefghijkl_secret';
 const token = 'A'.repeat(32);
 
@@ -58,28 +58,28 @@ function service(
 
 const paths = (api: { readonly requests: readonly FakeRequest[] }) =>
   api.requests.map(({ method, path }) => `${method} ${path}`);
-const asked = (api: { readonly requests: readonly FakeRequest[] }, path: string) =>
+const requestsTo = (api: { readonly requests: readonly FakeRequest[] }, path: string) =>
   api.requests.filter((request) => request.path === path);
 
 describe('signing in from a terminal', () => {
   it('shows address and code, waits, makes a key of all that the person may do, keeps it and signs out', async () => {
     const api = service([pending, pending, allowed]);
-    const run = await runCli(['login'], { ...nobody, ...api });
+    const run = await runCli(['login'], { ...loggedOut, ...api });
     expect([run.code, run.stderr]).toEqual([0, run.stderr]);
     expect(run.stdout).toBe('Logged in as ada@example.com of LAB, with a live key.\n');
     expect(run.stderr).toContain(
       '  https://cloud.example.com/console/device\nand type this code there: ABCD-EFGH',
     );
     expect(run.spawned).toEqual([]);
-    expect(asked(api, '/auth/device/token')).toHaveLength(3);
-    expect(asked(api, '/v2/api-keys')[0]?.body).toMatchObject({
+    expect(requestsTo(api, '/auth/device/token')).toHaveLength(3);
+    expect(requestsTo(api, '/v2/api-keys')[0]?.body).toMatchObject({
       name: 'millrace on laptop',
       mode: 'live',
       scopes: me.scopes,
     });
-    const { expiresAt } = asked(api, '/v2/api-keys')[0]?.body ?? {};
+    const { expiresAt } = requestsTo(api, '/v2/api-keys')[0]?.body ?? {};
     expect(Date.parse(String(expiresAt)) - Date.now()).toBeLessThanOrEqual(90 * 86_400_000);
-    expect(asked(api, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_lab');
+    expect(requestsTo(api, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_lab');
     expect(paths(api).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
     expect(String(run.files[PROFILES_PATH])).toContain(madeKey);
     expect(run.modes[PROFILES_PATH]).toBe(0o600);
@@ -107,7 +107,7 @@ describe('signing in from a terminal', () => {
       if (new Request(input).url.endsWith('/auth/device/token')) atMs.push(nowMs);
       return api.fetch(input, init);
     };
-    const run = await runCli(['login'], { ...nobody, fetch, clock });
+    const run = await runCli(['login'], { ...loggedOut, fetch, clock });
     expect(run.code).toBe(0);
     expect(atMs).toEqual([5_000, 10_000, 20_000, 30_000, 45_000]);
   });
@@ -116,7 +116,7 @@ describe('signing in from a terminal', () => {
     const fails = (): Response => {
       throw new TypeError('fetch failed');
     };
-    const run = await runCli(['login'], { ...nobody, ...service([pending, fails, allowed]) });
+    const run = await runCli(['login'], { ...loggedOut, ...service([pending, fails, allowed]) });
     expect(run.code).toBe(0);
   });
 
@@ -124,17 +124,17 @@ describe('signing in from a terminal', () => {
     const late = () => Response.json({ error: 'expired_token' }, { status: 400 });
     for (const polls of [[late], [pending]]) {
       const api = service(polls);
-      const run = await runCli(['login'], { ...nobody, ...api });
+      const run = await runCli(['login'], { ...loggedOut, ...api });
       expect(run.code).toBe(4);
       expect(run.stderr).toContain('The code has expired.');
-      expect(asked(api, '/auth/device/token').length).toBeLessThanOrEqual(120);
+      expect(requestsTo(api, '/auth/device/token').length).toBeLessThanOrEqual(120);
       expect(run.files).toEqual({});
     }
   });
 
   it('ends when the person says no', async () => {
     const denied = () => Response.json({ error: 'access_denied' }, { status: 400 });
-    const run = await runCli(['login'], { ...nobody, ...service([denied]) });
+    const run = await runCli(['login'], { ...loggedOut, ...service([denied]) });
     expect([run.code, run.stderr.includes('You said no in the browser.')]).toEqual([4, true]);
   });
 
@@ -145,17 +145,17 @@ describe('signing in from a terminal', () => {
         nextCursor: null,
       }),
     };
-    const asking = service([allowed], several);
-    expect((await runCli(['login'], { ...nobody, ...asking, answers: ['shop'] })).code).toBe(0);
-    expect(asked(asking, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_shop');
+    const prompting = service([allowed], several);
+    expect((await runCli(['login'], { ...loggedOut, ...prompting, answers: ['shop'] })).code).toBe(0);
+    expect(requestsTo(prompting, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_shop');
     const naming = service([allowed], several);
     const args = ['login', '--organisation', 'shop', '--mode', 'test'];
-    const run = await runCli(args, { ...nobody, ...naming });
+    const run = await runCli(args, { ...loggedOut, ...naming });
     expect([run.code, run.questions]).toEqual([0, []]);
-    expect(asked(naming, '/v2/api-keys')[0]?.headers.get('millrace-mode')).toBe('test');
+    expect(requestsTo(naming, '/v2/api-keys')[0]?.headers.get('millrace-mode')).toBe('test');
     const unknown = service([allowed], several);
-    expect((await runCli(['login', '--organisation', 'none'], { ...nobody, ...unknown })).code).toBe(3);
-    expect(asked(unknown, '/v2/api-keys')).toEqual([]);
+    expect((await runCli(['login', '--organisation', 'none'], { ...loggedOut, ...unknown })).code).toBe(3);
+    expect(requestsTo(unknown, '/v2/api-keys')).toEqual([]);
     expect(paths(unknown).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
   });
 
@@ -168,11 +168,11 @@ describe('signing in from a terminal', () => {
         headers.get('authorization') === 'Bearer mr_live_old' ? { ...me, key: { id: 'key_0', name } } : me,
       'DELETE /v2/api-keys/*': () => ({ id: 'key_0' }),
     });
-    const book = { current: 'default', profiles: { default: { apiUrl: API_URL, apiKey: 'mr_live_old' } } };
+    const store = { current: 'default', profiles: { default: { apiUrl: API_URL, apiKey: 'mr_live_old' } } };
     const run = await runCli(['login'], {
-      ...nobody,
+      ...loggedOut,
       ...api,
-      files: { [PROFILES_PATH]: JSON.stringify(book) },
+      files: { [PROFILES_PATH]: JSON.stringify(store) },
     });
     expect([run.code, run.stderr]).toEqual([0, run.stderr]);
     expect(paths(api).includes('DELETE /v2/api-keys/key_0')).toBe(isRevoked);
@@ -181,10 +181,10 @@ describe('signing in from a terminal', () => {
   });
 
   it('into another profile says which profile was in use, and how to go back to it', async () => {
-    const book = { current: 'try', profiles: { try: { apiUrl: API_URL, apiKey: 'mr_test_old' } } };
-    const files = { [PROFILES_PATH]: JSON.stringify(book) };
+    const store = { current: 'try', profiles: { try: { apiUrl: API_URL, apiKey: 'mr_test_old' } } };
+    const files = { [PROFILES_PATH]: JSON.stringify(store) };
     const run = await runCli(['login', '--profile', 'live', '--api-url', API_URL], {
-      ...nobody,
+      ...loggedOut,
       ...service([allowed]),
       files,
     });
@@ -194,7 +194,7 @@ describe('signing in from a terminal', () => {
 
   it('says what to do when the person belongs to no organisation', async () => {
     const none = { 'GET /v2/me/organisations': () => ({ items: [], nextCursor: null }) };
-    const run = await runCli(['login'], { ...nobody, ...service([allowed], none) });
+    const run = await runCli(['login'], { ...loggedOut, ...service([allowed], none) });
     expect([run.code, run.stderr.includes('You belong to no organisation yet.')]).toEqual([1, true]);
   });
 
@@ -207,17 +207,17 @@ describe('signing in from a terminal', () => {
       },
       'DELETE /v2/api-keys/*': () => undefined,
     });
-    const run = await runCli(['login'], { ...nobody, ...api });
+    const run = await runCli(['login'], { ...loggedOut, ...api });
     expect([run.code, run.files]).toEqual([4, {}]);
     expect(paths(api)).toContain('DELETE /v2/api-keys/key_1');
     expect(paths(api).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
   });
 
   it('says how to log in where nobody can sign in, or nobody sits there', async () => {
-    const closed = await runCli(['login'], { ...nobody, ...fakeApi({}) });
+    const closed = await runCli(['login'], { ...loggedOut, ...fakeApi({}) });
     expect([closed.code, closed.stderr.includes('millrace login --with-key')]).toEqual([1, true]);
     const api = service([allowed]);
-    const piped = await runCli(['login', '--api-url', API_URL], { ...nobody, tty: false, ...api });
+    const piped = await runCli(['login', '--api-url', API_URL], { ...loggedOut, tty: false, ...api });
     expect([piped.code, api.requests.length]).toEqual([3, 0]);
     expect(piped.stderr).toContain('--key-stdin');
   });

@@ -93,13 +93,13 @@ export async function revokeReplacedKey(context: Context, replaced: StoredProfil
   try {
     const { key } = await client.me.get({}, { signal: context.signal });
     if (key === null) return;
-    const said = `Key "${key.name}" (${key.id}), which this profile held before,`;
+    const subject = `Key "${key.name}" (${key.id}), which this profile held before,`;
     if (!key.name.startsWith(KEY_NAME_PREFIX)) {
-      context.note(`${said} stays valid. To end it: millrace key revoke ${key.id}`);
+      context.note(`${subject} stays valid. To end it: millrace key revoke ${key.id}`);
       return;
     }
     await client.keys.revoke({ keyId: key.id }, { signal: context.signal });
-    context.note(`${said} was revoked.`);
+    context.note(`${subject} was revoked.`);
   } catch (error) {
     // A key that is refused is at its end already.
     if (error instanceof Error && 'status' in error && error.status === 401) return;

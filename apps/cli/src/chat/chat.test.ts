@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { startConversation, messagesFor, parseLine, appendAnswer } from './conversation.ts';
-import { addAnswer, formatFooter, noTotals, totalsText } from './footer.ts';
+import { startConversation, messagesFor, parseLine, appendExchange } from './conversation.ts';
+import { addUsage, formatFooter, noTotals, totalsText } from './footer.ts';
 
 describe('a conversation', () => {
   const started = startConversation('tiny', 'Be brief.');
 
   test('sends all that was said, after what the model was told first', () => {
-    const after = appendAnswer(started, 'Hello!', 'Hi.');
+    const after = appendExchange(started, 'Hello!', 'Hi.');
     expect(messagesFor(after, 'And now?')).toEqual([
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Hello!' },
@@ -19,7 +19,7 @@ describe('a conversation', () => {
   });
 
   test('a question without an answer is not part of it', () => {
-    expect(appendAnswer(started, 'Hello!', '')).toBe(started);
+    expect(appendExchange(started, 'Hello!', '')).toBe(started);
   });
 });
 
@@ -60,10 +60,10 @@ describe('what it came to', () => {
   });
 
   test('a sum says when something is missing from it', () => {
-    const two = addAnswer(addAnswer(noTotals, usage), usage);
+    const two = addUsage(addUsage(noTotals, usage), usage);
     expect(totalsText(two)).toBe('2 answers · 24 tokens in, 82 out · $0.00002469');
-    expect(totalsText(addAnswer(noTotals, usage))).toMatch(/^1 answer ·/);
-    expect(totalsText(addAnswer(two, null))).toBe(
+    expect(totalsText(addUsage(noTotals, usage))).toMatch(/^1 answer ·/);
+    expect(totalsText(addUsage(two, null))).toBe(
       '3 answers · 24 tokens in, 82 out · $0.00002469, and what 1 stopped one cost',
     );
   });

@@ -15,8 +15,8 @@ const chunkOf = (delta: object, finish: string | null = null, more: object = {})
     ...more,
   })}\n\n`;
 
-const sse = (...parts: readonly string[]): Response =>
-  new Response(parts.join(''), { headers: { 'content-type': 'text/event-stream' } });
+const sse = (...chunks: readonly string[]): Response =>
+  new Response(chunks.join(''), { headers: { 'content-type': 'text/event-stream' } });
 
 const answering = (...words: readonly string[]): Response =>
   sse(...words.map((content) => chunkOf({ content })), chunkOf({}, 'stop', { usage }), 'data: [DONE]\n\n');
@@ -170,13 +170,13 @@ function endless(content: string, signal: AbortSignal, afterwards: () => void): 
 }
 
 describe('a conversation', () => {
-  const talk = (answers: readonly string[], api: ReturnType<typeof fakeApi>, more: object = {}) =>
+  const chat = (answers: readonly string[], api: ReturnType<typeof fakeApi>, more: object = {}) =>
     runCli(['chat', '--model', 'tiny'], { fetch: api.fetch, tty: true, answers, ...more });
 
   test('each question is sent with what was said before, and the end says what it came to', async () => {
     let nth = 0;
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering(`Answer ${(nth += 1)}.`) });
-    const result = await talk(['First?', '', 'Second\\', 'part?', '/exit', 'never asked'], api);
+    const result = await chat(['First?', '', 'Second\\', 'part?', '/exit', 'never asked'], api);
     expect(result).toMatchObject({ code: 0, stdout: 'Answer 1.\nAnswer 2.\n' });
     expect(
       api.requests.map(({ body }: FakeRequest) =>
@@ -188,7 +188,7 @@ describe('a conversation', () => {
 
   test('/model, /system and /clear change what is sent next; a typing error is told', async () => {
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Yes.') });
-    const result = await talk(
+    const result = await chat(
       ['One?', '/clear', '/model large', '/system Be brief.', '/modle', '/help', 'Two?'],
       api,
     );
@@ -212,7 +212,7 @@ describe('a conversation', () => {
           ? errorResponse(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.')
           : answering('Yes.'),
     });
-    const result = await talk(['Hello?', 'Hello?'], api);
+    const result = await chat(['Hello?', 'Hello?'], api);
     expect(result).toMatchObject({ code: 0, stdout: 'Yes.\n' });
     expect(result.stderr).toContain('The balance does not cover this.');
     expect(api.requests[1]?.body.messages).toHaveLength(1);
@@ -226,7 +226,7 @@ describe('a conversation', () => {
         (nth += 1) === 1 ? endless('Hel', signal, () => interrupts.raise()) : answering('Yes.'),
       'GET /v2/usage/requests/*': requestUsage,
     });
-    const result = await talk(['Long story?', 'And now?'], api, { interrupts });
+    const result = await chat(['Long story?', 'And now?'], api, { interrupts });
     expect(result).toMatchObject({ code: 0, stdout: 'Hel\nYes.\n' });
     expect(result.stderr).toContain('stopped · 6 tokens in, 2 out · $0.000001');
     expect(result.stderr).toContain('2 answers · 12 tokens in, 5 out · $0.0000025');

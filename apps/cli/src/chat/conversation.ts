@@ -33,7 +33,7 @@ export function messagesFor(conversation: Conversation, question: string): Turn[
  * With a question and its answer. An answer that was stopped counts with what there is of it, for that is what the person
  * saw; one that never began leaves the conversation as it was, so that the same can be asked again.
  */
-export function appendAnswer(conversation: Conversation, question: string, response: string): Conversation {
+export function appendExchange(conversation: Conversation, question: string, response: string): Conversation {
   if (response === '') return conversation;
   return {
     ...conversation,

@@ -38,7 +38,7 @@ export interface Totals {
 
 export const noTotals: Totals = { answers: 0, tokensIn: 0, tokensOut: 0, costNanoUsd: 0n, uncounted: 0 };
 
-export function addAnswer(totals: Totals, usage: CompletionUsage | null): Totals {
+export function addUsage(totals: Totals, usage: CompletionUsage | null): Totals {
   if (usage?.cost_nano_usd === undefined) {
     return { ...totals, answers: totals.answers + 1, uncounted: totals.uncounted + 1 };
   }

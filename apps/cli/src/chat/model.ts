@@ -17,7 +17,7 @@ export async function chooseModel(
   modalities: readonly Modality[],
 ): Promise<string> {
   if (named !== undefined) return named;
-  const { data } = (await client.models.list()).answer;
+  const { data } = (await client.models.list()).response;
   const fitting = data.filter(({ modality }) => modalities.includes(modality)).map(({ id }) => id);
   const [only, ...others] = fitting;
   if (only !== undefined && others.length === 0) return only;

@@ -63,15 +63,15 @@ export async function writeOutputFiles(
   place: string | null,
   made: readonly Uint8Array[],
 ): Promise<OutputFile[]> {
-  const kept: OutputFile[] = [];
+  const written: OutputFile[] = [];
   for (const [nth, data] of made.entries()) {
     const { type, ending } = detectFileType(data);
     if (place === null) context.io.outBytes(data);
     const file = place === null ? null : numberedFileName(place, nth, ending);
     if (file !== null) await context.files.write(file, data);
-    kept.push({ file, type, bytes: data.length });
+    written.push({ file, type, bytes: data.length });
   }
-  return kept;
+  return written;
 }
 
 /** `2.1 s · $0.01 · req_…` */
@@ -80,12 +80,12 @@ export async function costSummary(
   client: Millrace,
   made: { readonly requestId: string | null; readonly totalMs: number },
 ): Promise<{ readonly text: string; readonly costNanoUsd: string | null }> {
-  const booked = await waitForLedgerUsage(client, made.requestId, context);
-  const costNanoUsd = booked === null ? null : String(booked.cost_nano_usd);
-  const parts = [
+  const usage = await waitForLedgerUsage(client, made.requestId, context);
+  const costNanoUsd = usage === null ? null : String(usage.cost_nano_usd);
+  const fields = [
     elapsedText(made.totalMs),
     costNanoUsd === null ? null : usdText(costNanoUsd),
     made.requestId,
   ];
-  return { text: parts.filter((part) => part !== null).join(' · '), costNanoUsd };
+  return { text: fields.filter((part) => part !== null).join(' · '), costNanoUsd };
 }

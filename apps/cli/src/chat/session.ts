@@ -8,31 +8,31 @@ import {
 import type { Millrace } from '../sdk.ts';
 import type { Context } from '../framework/context.ts';
 import { closestMatch } from '../framework/parse.ts';
-import { safeAnswer } from './answer.ts';
+import { safeReply } from './completion.ts';
 import {
   chatHelp,
   messagesFor,
   parseLine,
-  appendAnswer,
+  appendExchange,
   type Conversation,
   type PromptLine,
 } from './conversation.ts';
-import { addAnswer, formatFooter, noTotals, totalsText, type Totals } from './footer.ts';
+import { addUsage, formatFooter, noTotals, totalsText, type Totals } from './footer.ts';
 
 /** How a model is asked, whatever is asked. */
-export interface AskOptions {
+export interface ModelOptions {
   readonly max_tokens?: number;
   readonly temperature?: number;
 }
 
 /** Asks one question and shows the answer as it comes. */
-export async function askModel(
+export async function sendQuestion(
   context: Context,
   client: Millrace,
-  asked: { readonly conversation: Conversation; readonly question: string; readonly options: AskOptions },
+  request: { readonly conversation: Conversation; readonly question: string; readonly options: ModelOptions },
   { signal, show }: { readonly signal: AbortSignal; readonly show: (part: CompletionDelta) => void },
 ): Promise<CompletionResult> {
-  const { conversation, question, options } = asked;
+  const { conversation, question, options } = request;
   const chunks = client.chat.create(
     { model: conversation.model, messages: messagesFor(conversation, question), ...options, stream: true },
     { signal },
@@ -41,8 +41,8 @@ export async function askModel(
 }
 
 /** Shows an answer to a person: the answer itself on standard output, thoughts dimmed before it. */
-export function answerPrinter({ io }: Pick<Context, 'io'>): (part: CompletionDelta) => void {
-  const safe = io.isTty ? safeAnswer : (text: string): string => text;
+export function replyPrinter({ io }: Pick<Context, 'io'>): (part: CompletionDelta) => void {
+  const safe = io.isTty ? safeReply : (text: string): string => text;
   let thinking = false;
   return ({ text, thought }) => {
     if (thought !== '' && io.isTty) {
@@ -63,7 +63,7 @@ export function truncationNotice({ finishReason, stopped }: CompletionResult): s
 }
 
 /** Under an answer; what a stopped one came to is asked of the books. */
-export async function answerFooter(
+export async function replyFooter(
   context: Context,
   client: Millrace,
   end: CompletionResult,
@@ -71,8 +71,8 @@ export async function answerFooter(
   const usage = end.stopped
     ? toCompletionUsage(await waitForLedgerUsage(client, end.requestId, { clock: context.clock }))
     : end.usage;
-  const said = [truncationNotice(end), formatFooter(usage, end.timing)].filter((part) => part !== null);
-  return { text: said.join(' · '), usage };
+  const notes = [truncationNotice(end), formatFooter(usage, end.timing)].filter((part) => part !== null);
+  return { text: notes.join(' · '), usage };
 }
 
 interface State {
@@ -81,7 +81,7 @@ interface State {
 }
 
 export interface ChatOptions {
-  readonly options: AskOptions;
+  readonly options: ModelOptions;
   /** An error in the words of the command line. */
   readonly describe: (error: unknown) => string;
 }
@@ -105,8 +105,8 @@ export async function runChat(context: Context, started: Conversation, settings:
     try {
       const { signal } = answering;
       const { conversation } = state;
-      const show = answerPrinter(context);
-      const end = await askModel(
+      const show = replyPrinter(context);
+      const end = await sendQuestion(
         context,
         client,
         { conversation, question, options: settings.options },
@@ -114,11 +114,11 @@ export async function runChat(context: Context, started: Conversation, settings:
       );
       context.io.out('\n');
       answering = null;
-      const { text, usage } = await answerFooter(context, client, end);
+      const { text, usage } = await replyFooter(context, client, end);
       dim(text);
       state = {
-        conversation: appendAnswer(conversation, question, end.text),
-        totals: addAnswer(state.totals, usage),
+        conversation: appendExchange(conversation, question, end.text),
+        totals: addUsage(state.totals, usage),
       };
     } catch (error) {
       context.io.err(`\n${settings.describe(error)}`);
@@ -158,7 +158,7 @@ async function readContinuedLine(next: (question: string) => Promise<string | nu
 function runChatCommand(
   state: State,
   line: Exclude<PromptLine, { readonly kind: 'question' }>,
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): State {
   const { conversation } = state;
   switch (line.kind) {
@@ -166,17 +166,17 @@ function runChatCommand(
     case 'exit':
       return state;
     case 'help':
-      say(chatHelp.join('\n'));
+      print(chatHelp.join('\n'));
       return state;
     case 'clear':
-      say('Forgotten.');
+      print('Forgotten.');
       return { ...state, conversation: { ...conversation, turns: [] } };
     case 'model':
-      if (line.text !== null) say(`Now ${line.text} answers.`);
-      else say(conversation.model);
+      if (line.text !== null) print(`Now ${line.text} answers.`);
+      else print(conversation.model);
       return line.text === null ? state : { ...state, conversation: { ...conversation, model: line.text } };
     case 'system':
-      say(
+      print(
         line.text === null
           ? 'The model is told nothing first.'
           : 'The model is told that first, from now on.',
@@ -184,7 +184,7 @@ function runChatCommand(
       return { ...state, conversation: { ...conversation, system: line.text } };
     case 'unknown': {
       const near = closestMatch(line.command.slice(1), ['help', 'model', 'system', 'clear', 'exit']);
-      say(`There is no ${line.command}. ${near === undefined ? 'Try /help.' : `Did you mean /${near}?`}`);
+      print(`There is no ${line.command}. ${near === undefined ? 'Try /help.' : `Did you mean /${near}?`}`);
       return state;
     }
   }

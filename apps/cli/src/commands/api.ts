@@ -46,7 +46,7 @@ export const command = defineCommand({
       return;
     }
     const response: unknown = await context.openClient().call(id, fields, options);
-    printAnswer(context, response);
+    printResponse(context, response);
   },
 });
 
@@ -85,12 +85,12 @@ function fieldOf(typed: string): readonly [string, unknown] {
   }
 }
 
-function printAnswer(context: Context, response: unknown): void {
+function printResponse(context: Context, response: unknown): void {
   if (response === undefined || response === null) return;
   if (response instanceof Uint8Array) printBytes(context, response);
   // A page of a list: what the API answered, with its cursor.
-  else if (typeof response === 'object' && 'answer' in response && 'nextPage' in response)
-    printJson(context, response.answer);
+  else if (typeof response === 'object' && 'response' in response && 'nextPage' in response)
+    printJson(context, response.response);
   else if (typeof response === 'string') printText(context, response);
   else printJson(context, response);
 }

@@ -1,6 +1,6 @@
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { startConversation } from '../chat/conversation.ts';
-import { answerPrinter, askModel, runChat, answerFooter, type AskOptions } from '../chat/session.ts';
+import { replyPrinter, sendQuestion, runChat, replyFooter, type ModelOptions } from '../chat/session.ts';
 import { defineCommand, type Command } from '../framework/command.ts';
 import type { Context } from '../framework/context.ts';
 import { describeError, renderError } from '../framework/describe-error.ts';
@@ -55,11 +55,11 @@ export const command: Command = defineCommand({
     const question = isConversation ? '' : await readQuestion(context, args.question);
     const model = await chooseModel(context.client(), flags.model, ['chat']);
     const conversation = startConversation(model, flags.system ?? null);
-    const options: AskOptions = {
+    const options: ModelOptions = {
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
       ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
     };
-    if (!isConversation) return askOnce(context, { conversation, question, options });
+    if (!isConversation) return sendOnce(context, { conversation, question, options });
     return runChat(context, conversation, { options, describe: (error) => errorText(context, error) });
   },
 });
@@ -78,17 +78,17 @@ async function readQuestion(context: Context, words: readonly string[]): Promise
   });
 }
 
-async function askOnce(context: Context, asked: Parameters<typeof askModel>[2]): Promise<void> {
+async function sendOnce(context: Context, request: Parameters<typeof sendQuestion>[2]): Promise<void> {
   const { io, signal } = context;
   const client = context.client();
   const isJson = context.output.format === 'json';
-  const end = await askModel(context, client, asked, {
+  const end = await sendQuestion(context, client, request, {
     signal,
-    show: isJson ? () => undefined : answerPrinter(context),
+    show: isJson ? () => undefined : replyPrinter(context),
   });
   if (isJson) {
     printJson(context, {
-      model: asked.conversation.model,
+      model: request.conversation.model,
       answer: end.text,
       finishReason: end.finishReason,
       usage: end.usage,
@@ -99,7 +99,7 @@ async function askOnce(context: Context, asked: Parameters<typeof askModel>[2]):
   } else if (!end.text.endsWith('\n')) io.out('\n');
   // Whoever reads by program asks for --json; a person sees what it came to.
   if (io.errIsTty && !isJson)
-    context.note(io.paintErr('dim', (await answerFooter(context, client, end)).text));
+    context.note(io.paintErr('dim', (await replyFooter(context, client, end)).text));
   // An answer that the person ended is no whole answer to a script.
   signal.throwIfAborted();
 }

@@ -1,5 +1,5 @@
 import { readCompletion } from '@millrace/sdk/text';
-import { safeAnswer } from '../chat/answer.ts';
+import { safeReply } from '../chat/completion.ts';
 import { formatFooter } from '../chat/footer.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { truncationNotice } from '../chat/session.ts';
@@ -58,7 +58,7 @@ export const command = defineCommand({
       },
       { signal },
     );
-    const show = ({ text }: { readonly text: string }): void => io.out(io.isTty ? safeAnswer(text) : text);
+    const show = ({ text }: { readonly text: string }): void => io.out(io.isTty ? safeReply(text) : text);
     const end = await readCompletion(chunks, { clock, signal, show: isJson ? () => undefined : show });
     if (isJson) {
       printJson(context, {
@@ -72,10 +72,10 @@ export const command = defineCommand({
       });
     } else if (!end.text.endsWith('\n')) io.out('\n');
     if (io.errIsTty && !isJson) {
-      const said = [truncationNotice(end), formatFooter(end.usage, end.timing)].filter(
+      const notes = [truncationNotice(end), formatFooter(end.usage, end.timing)].filter(
         (part) => part !== null,
       );
-      context.note(io.paintErr('dim', said.join(' · ')));
+      context.note(io.paintErr('dim', notes.join(' · ')));
     }
     signal.throwIfAborted();
   },

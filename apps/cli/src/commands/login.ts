@@ -75,12 +75,12 @@ async function verifyAndStoreKey(
   const client = context.clientFor({ apiUrl, inferenceUrl: inferenceUrl ?? apiUrl, apiKey });
   const me = await client.me.get({}, { signal: context.signal });
   const { name } = context.profile;
-  const book = await readProfiles(context.files, context);
-  const replaced = Object.hasOwn(book.profiles, name) ? book.profiles[name] : undefined;
+  const store = await readProfiles(context.files, context);
+  const replaced = Object.hasOwn(store.profiles, name) ? store.profiles[name] : undefined;
   const profile = { apiUrl, apiKey, ...(inferenceUrl === undefined ? {} : { inferenceUrl }) };
   await writeProfiles(context.files, context, {
     current: name,
-    profiles: { ...book.profiles, [name]: profile },
+    profiles: { ...store.profiles, [name]: profile },
   });
   printResult(
     context,
@@ -95,9 +95,9 @@ async function verifyAndStoreKey(
     },
   );
   if (replaced !== undefined && replaced.apiKey !== apiKey) await revokeReplacedKey(context, replaced);
-  if (book.current !== name && book.profiles[book.current] !== undefined)
+  if (store.current !== name && store.profiles[store.current] !== undefined)
     context.note(
-      `The profile in use was "${book.current}". To go back: millrace profile use ${book.current}`,
+      `The profile in use was "${store.current}". To go back: millrace profile use ${store.current}`,
     );
   context.note(`Profile "${name}" is in use, and kept in ${profilesPath(context)}.`);
   if (context.profile.keyFrom === 'environment') {

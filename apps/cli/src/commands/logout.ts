@@ -18,13 +18,12 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['forgotten', 'current'] },
   failure: 'Could not log out',
   async run(context, { flags }) {
-    const book = await readProfiles(context.files, context);
-    const names = flags.all === true ? Object.keys(book.profiles) : [context.profile.name];
-    const { forgotten, rest } = removeProfiles(book, names);
-    if (forgotten.length > 0) await writeProfiles(context.files, context, rest);
-    const said =
-      forgotten.length === 0 ? 'There was no key to forget.' : `Forgotten: ${forgotten.join(', ')}.`;
-    printResult(context, said, { forgotten, current: rest.current });
+    const store = await readProfiles(context.files, context);
+    const names = flags.all === true ? Object.keys(store.profiles) : [context.profile.name];
+    const { removed, rest } = removeProfiles(store, names);
+    if (removed.length > 0) await writeProfiles(context.files, context, rest);
+    const text = removed.length === 0 ? 'There was no key to forget.' : `Forgotten: ${removed.join(', ')}.`;
+    printResult(context, text, { forgotten: removed, current: rest.current });
     const others = Object.keys(rest.profiles);
     if (others.length > 0 && !others.includes(rest.current)) {
       context.note(

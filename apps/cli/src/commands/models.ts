@@ -41,7 +41,7 @@ export const command = defineCommand({
   failure: 'Could not list the models',
   run: async (context, { args, flags }) => {
     const client = context.client();
-    const all = (await client.models.list()).answer.data;
+    const all = (await client.models.list()).response.data;
     const unknown = args.name.filter((name) => !all.some(({ id }) => id === name));
     if (unknown.length > 0) {
       throw new CliError(`There is no model ${unknown.join(', ')} for this key.`, {

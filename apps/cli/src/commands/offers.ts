@@ -85,8 +85,8 @@ export const command = defineCommand({
     const found: Option[] = [];
     for await (const option of context.client().options.list(query, { signal: context.signal })) {
       const isFree = option.enabled && option.totalAvailable > 0;
-      const isAsked = flags.count === undefined || option.gpuCount === flags.count;
-      if (isAsked && (isFree || flags.all === true)) found.push(option);
+      const isMatch = flags.count === undefined || option.gpuCount === flags.count;
+      if (isMatch && (isFree || flags.all === true)) found.push(option);
     }
     const sorted = found.toSorted((a, b) => a.costPerHour - b.costPerHour);
     // Scripts that take JSON get what they asked for and no table to fit on a screen.

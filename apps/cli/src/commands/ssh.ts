@@ -42,14 +42,14 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['host', 'port', 'user', 'hostKeyFingerprint', 'command'] },
   failure: 'Could not log in.',
   async run(context, { args, flags, rest }) {
-    const entrance = await resolveSshEndpoint(context, args.rental, flags.node);
-    const { host, port, user, fingerprint } = entrance;
+    const endpoint = await resolveSshEndpoint(context, args.rental, flags.node);
+    const { host, port, user, fingerprint } = endpoint;
     if (context.output.format === 'json') {
       const shown = `ssh -p ${port} ${user}@${host}`;
       printJson(context, { host, port, user, hostKeyFingerprint: fingerprint, command: shown });
       return;
     }
-    await openSshSession(context, entrance, {
+    await openSshSession(context, endpoint, {
       identityFile: flags.identity,
       forwards: flags.forward,
       command: rest,

@@ -294,13 +294,13 @@ describe('webhooks', () => {
           { status: 202 },
         ),
     });
-  const run = (asked: ReturnType<typeof fakeApi>, ...words: readonly string[]) =>
-    runCli(['webhook', ...words], { fetch: asked.fetch });
+  const run = (fake: ReturnType<typeof fakeApi>, ...words: readonly string[]) =>
+    runCli(['webhook', ...words], { fetch: fake.fetch });
 
   test('the secret is shown when one is made, and said to be shown this once', async () => {
-    const asked = api();
+    const fake = api();
     const made = await run(
-      asked,
+      fake,
       'create',
       'https://example.com/hooks',
       '--type',
@@ -308,25 +308,25 @@ describe('webhooks', () => {
     );
     expect(made.stdout).toContain('whsec_new');
     expect(made.stderr).toContain('not shown again');
-    expect(asked.requests[0]?.body).toEqual({
+    expect(fake.requests[0]?.body).toEqual({
       url: 'https://example.com/hooks',
       eventTypes: ['rental.running', 'balance.low'],
     });
-    const rotated = await run(asked, 'rotate-secret', 'whk_1', '--overlap', '30m');
+    const rotated = await run(fake, 'rotate-secret', 'whk_1', '--overlap', '30m');
     expect(rotated.stdout).toBe('whsec_next\n');
-    expect(asked.requests[1]?.body).toEqual({ overlapSeconds: 1_800 });
-    expect((await run(asked, 'create', 'https://example.com', '--json')).json().secret).toBe('whsec_new');
+    expect(fake.requests[1]?.body).toEqual({ overlapSeconds: 1_800 });
+    expect((await run(fake, 'create', 'https://example.com', '--json')).json().secret).toBe('whsec_new');
   });
 
   test('a secret that was lost on its way is no success', async () => {
     const lost = () => Response.json({ ...webhook, secret: null }, { status: 201 });
-    const asked = fakeApi({ 'POST /v2/webhooks': lost, 'POST /v2/webhooks/*/rotate-secret': lost });
+    const fake = fakeApi({ 'POST /v2/webhooks': lost, 'POST /v2/webhooks/*/rotate-secret': lost });
     for (const words of [
       ['create', 'https://example.com/hooks'],
       ['rotate-secret', 'whk_1'],
       ['create', 'https://example.com', '--json'],
     ]) {
-      const { code, stderr } = await run(asked, ...words);
+      const { code, stderr } = await run(fake, ...words);
       expect([code, stderr.includes('millrace webhook rotate-secret whk_1')], words.join(' ')).toEqual([
         1,
         true,
@@ -335,26 +335,24 @@ describe('webhooks', () => {
   });
 
   test('are listed, changed, switched off and deleted', async () => {
-    const asked = api();
-    expect((await run(asked, 'list', '--json')).json()).toEqual([webhook]);
-    expect((await run(asked, 'get', 'whk_1', '--json')).json()).toEqual(webhook);
-    expect((await run(asked, 'update', 'whk_1', '--disable', '--json')).json().status).toBe('disabled');
-    expect((await run(asked, 'update', 'whk_1', '--enable', '--disable')).code).toBe(3);
-    expect((await run(asked, 'delete', 'whk_1')).code).toBe(3);
-    expect((await run(asked, 'delete', 'whk_1', '--yes')).stdout).toBe('Deleted whk_1.\n');
+    const fake = api();
+    expect((await run(fake, 'list', '--json')).json()).toEqual([webhook]);
+    expect((await run(fake, 'get', 'whk_1', '--json')).json()).toEqual(webhook);
+    expect((await run(fake, 'update', 'whk_1', '--disable', '--json')).json().status).toBe('disabled');
+    expect((await run(fake, 'update', 'whk_1', '--enable', '--disable')).code).toBe(3);
+    expect((await run(fake, 'delete', 'whk_1')).code).toBe(3);
+    expect((await run(fake, 'delete', 'whk_1', '--yes')).stdout).toBe('Deleted whk_1.\n');
   });
 
   test('deliveries say what was answered; a range is sent again to its end', async () => {
-    const asked = api();
-    expect((await run(asked, 'deliveries', 'whk_1', '--status', 'failed')).stdout).toMatch(
+    const fake = api();
+    expect((await run(fake, 'deliveries', 'whk_1', '--status', 'failed')).stdout).toMatch(
       /failed +1 +closed/,
     );
-    expect((await run(asked, 'replay', 'whk_1', '--delivery', 'dlv_1')).stdout).toBe(
-      'Sending evt_1 again.\n',
-    );
-    const all = await run(asked, 'replay', 'whk_1', '--after', '10', '--json');
+    expect((await run(fake, 'replay', 'whk_1', '--delivery', 'dlv_1')).stdout).toBe('Sending evt_1 again.\n');
+    const all = await run(fake, 'replay', 'whk_1', '--after', '10', '--json');
     expect(all.json()).toEqual({ webhookId: 'whk_1', eventCount: 200 });
-    expect(asked.requests.at(-1)?.body).toEqual({ after: 110 });
-    expect((await run(asked, 'replay', 'whk_1')).code).toBe(3);
+    expect(fake.requests.at(-1)?.body).toEqual({ after: 110 });
+    expect((await run(fake, 'replay', 'whk_1')).code).toBe(3);
   });
 });

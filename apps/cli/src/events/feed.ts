@@ -36,9 +36,9 @@ export interface FeedHead {
 }
 
 export async function readFeedHead(client: Millrace): Promise<FeedHead> {
-  const { items, answer } = await client.events.list({ limit: 1 });
+  const { items, response } = await client.events.list({ limit: 1 });
   const first = items[0];
-  return { beforeFirst: first === undefined ? answer.lastSeq : first.seq - 1, last: answer.lastSeq };
+  return { beforeFirst: first === undefined ? response.lastSeq : first.seq - 1, last: response.lastSeq };
 }
 
 const pageSize = 200;

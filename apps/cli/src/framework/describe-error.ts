@@ -70,11 +70,11 @@ export interface DescribeOptions {
   readonly profile: Pick<Profile, 'apiUrl' | 'keyFrom'> | undefined;
   readonly interrupted: boolean;
   /** Something else than a question was sent to the API. */
-  readonly askedForChange?: boolean;
+  readonly hasSentChange?: boolean;
 }
 
 export function describeError(error: unknown, options: DescribeOptions): ErrorDescription {
-  const { command, profile, interrupted, askedForChange = false } = options;
+  const { command, profile, interrupted, hasSentChange = false } = options;
   const apiUrl = profile?.apiUrl;
   const failed = ensureFullStop(
     command?.failure ?? (command === undefined ? 'That failed' : `millrace ${command.name} failed`),
@@ -92,17 +92,17 @@ export function describeError(error: unknown, options: DescribeOptions): ErrorDe
     const fix = error.fix ?? (error instanceof UsageError ? helpCommand : undefined);
     return { what: error.message, why: error.why, fix, exitCode: error.exitCode };
   }
-  if (isApiError(error)) return describeRefusal(error, failed, { command, profile, helpCommand });
+  if (isApiError(error)) return describeApiError(error, failed, { command, profile, helpCommand });
   if (hasErrorName(error, 'TimeoutError')) {
     return {
       what: failed,
       why: `The API at ${apiUrl ?? 'its address'} did not answer in time.`,
-      fix: askedForChange ? checkFirstAdvice : 'Run the same command again; see what is asked with --debug.',
+      fix: hasSentChange ? checkFirstAdvice : 'Run the same command again; see what is asked with --debug.',
       exitCode: exitCodes.failure,
     };
   }
   if (hasErrorName(error, 'ConnectionError')) {
-    const mayHaveHappened = askedForChange && !neverSentCodes.has(causeCodeOf(error));
+    const mayHaveHappened = hasSentChange && !neverSentCodes.has(causeCodeOf(error));
     return {
       what: failed,
       why: `The API at ${apiUrl ?? 'its address'} cannot be reached${causeOf(error)}.`,
@@ -146,7 +146,7 @@ function ensureFullStop(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function describeRefusal(
+function describeApiError(
   error: ApiErrorShape,
   failed: string,
   {
@@ -186,8 +186,8 @@ function ownProperty(advice: Readonly<Record<string, string>> = {}, reason: stri
 }
 
 /** Which fields were wrong, for as many as fit a line; not what the message says already. */
-function issuesOf({ issues, message: said }: ApiErrorShape): readonly string[] {
-  const news = (issues ?? []).filter(({ message }) => typeof message !== 'string' || !said.includes(message));
+function issuesOf({ issues, message: text }: ApiErrorShape): readonly string[] {
+  const news = (issues ?? []).filter(({ message }) => typeof message !== 'string' || !text.includes(message));
   return news.slice(0, 3).map(({ path, message }) => {
     const where = Array.isArray(path) ? path.join('.') : typeof path === 'string' ? path : '';
     return ensureFullStop(

@@ -59,7 +59,7 @@ export class SilentExit extends Error {
 export class NotLoggedInError extends CliError {
   override readonly name = 'NotLoggedInError';
 
-  constructor(profile: { readonly name: string; readonly apiUrl: string; readonly isKept: boolean }) {
+  constructor(profile: { readonly name: string; readonly apiUrl: string; readonly isStored: boolean }) {
     super('You are not logged in.', { ...whyNotLoggedIn(profile), exitCode: exitCodes.auth });
   }
 }
@@ -67,14 +67,14 @@ export class NotLoggedInError extends CliError {
 function whyNotLoggedIn({
   name,
   apiUrl,
-  isKept,
+  isStored,
 }: {
   readonly name: string;
   readonly apiUrl: string;
-  readonly isKept: boolean;
+  readonly isStored: boolean;
 }): { readonly why: string; readonly fix: string } {
   const unset = 'and MILLRACE_API_KEY is not set.';
-  if (isKept) {
+  if (isStored) {
     return {
       why: `Profile "${name}" keeps a key for another address than ${apiUrl}, ${unset}`,
       fix: `Keep one for it beside that: millrace login --profile NAME --api-url ${apiUrl}`,

@@ -24,9 +24,9 @@ export function findCommand(manifest: Manifest, words: readonly string[]): Found
   for (let length = Math.min(4, words.length); length > 0; length -= 1) {
     const typed = words.slice(0, length);
     const last = typed.at(-1) ?? '';
-    const spoken = [...typed.slice(0, -1), aliases[last] ?? last].join(' ');
+    const fullName = [...typed.slice(0, -1), aliases[last] ?? last].join(' ');
     const entry =
-      manifest.find(({ name }) => name === typed.join(' ')) ?? manifest.find(({ name }) => name === spoken);
+      manifest.find(({ name }) => name === typed.join(' ')) ?? manifest.find(({ name }) => name === fullName);
     if (entry !== undefined) return { entry, words: words.slice(length) };
   }
   return undefined;

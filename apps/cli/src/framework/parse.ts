@@ -217,15 +217,15 @@ function readFlag(name: string, flag: Flag, raw: RawValue): unknown {
 
 function readList(name: string, flag: Flag & { readonly type: 'list' }, raw: RawValue): readonly string[] {
   const values = Array.isArray(raw) ? raw.filter((each) => typeof each === 'string') : [];
-  const parts = (flag.whole === true ? values : values.flatMap((value) => value.split(','))).map((part) =>
+  const items = (flag.whole === true ? values : values.flatMap((value) => value.split(','))).map((part) =>
     part.trim(),
   );
-  if (parts.includes('')) throw new UsageError(`--${name} is empty, or has an empty part.`);
-  if (parts.length === 0 && flag.required === true) {
+  if (items.includes('')) throw new UsageError(`--${name} is empty, or has an empty part.`);
+  if (items.length === 0 && flag.required === true) {
     throw new UsageError(`--${name} ${flag.value} is missing: ${flag.describe}.`);
   }
-  for (const part of parts) checkChoice(`--${name}`, flag.choices, part);
-  return parts;
+  for (const part of items) checkChoice(`--${name}`, flag.choices, part);
+  return items;
 }
 
 function readNumber(name: string, flag: Flag & { readonly type: 'number' }, raw: string): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chooseProfile, DEFAULT_API_URL, profilesPath, type ProfileStore } from './profiles.ts';
 
-const book: ProfileStore = {
+const store: ProfileStore = {
   current: 'work',
   profiles: {
     work: {
@@ -15,33 +15,33 @@ const book: ProfileStore = {
 
 describe('which installation and key a run uses', () => {
   it('is the current profile when nothing is said', () => {
-    expect(chooseProfile(book, {}, {})).toEqual({
+    expect(chooseProfile(store, {}, {})).toEqual({
       name: 'work',
       apiUrl: 'https://api.work.example',
       isAddressNamed: true,
       inferenceUrl: 'https://models.work.example',
       apiKey: 'mr_work',
       keyFrom: 'profile',
-      isKept: true,
+      isStored: true,
     });
   });
 
   it('is said by flags before the environment before the profile', () => {
     const env = { MILLRACE_PROFILE: 'work', MILLRACE_API_KEY: 'mr_env' };
-    expect(chooseProfile(book, env, { profile: 'home' })).toMatchObject({
+    expect(chooseProfile(store, env, { profile: 'home' })).toMatchObject({
       name: 'home',
       apiKey: 'mr_env',
       apiUrl: 'https://api.home.example',
       keyFrom: 'environment',
     });
-    expect(chooseProfile(book, { MILLRACE_PROFILE: 'home' }, {}).apiKey).toBe('mr_home');
+    expect(chooseProfile(store, { MILLRACE_PROFILE: 'home' }, {}).apiKey).toBe('mr_home');
   });
 
   it('never sends the key of a profile to another address', () => {
     for (const chosen of [
-      chooseProfile(book, {}, { apiUrl: 'https://evil.example' }),
-      chooseProfile(book, { MILLRACE_API_URL: 'http://api.work.example' }, {}),
-      chooseProfile(book, { MILLRACE_API_URL: 'https://api.work.example:8443' }, {}),
+      chooseProfile(store, {}, { apiUrl: 'https://evil.example' }),
+      chooseProfile(store, { MILLRACE_API_URL: 'http://api.work.example' }, {}),
+      chooseProfile(store, { MILLRACE_API_URL: 'https://api.work.example:8443' }, {}),
     ]) {
       expect(chosen).toMatchObject({ apiKey: undefined, keyFrom: 'nowhere' });
       expect(chosen.inferenceUrl).toBe(chosen.apiUrl);
@@ -49,10 +49,10 @@ describe('which installation and key a run uses', () => {
   });
 
   it('never sends it to models that are served elsewhere either', () => {
-    const elsewhere = chooseProfile(book, { MILLRACE_INFERENCE_URL: 'https://evil.example' }, {});
-    expect(elsewhere).toMatchObject({ apiKey: undefined, keyFrom: 'nowhere' });
+    const profile = chooseProfile(store, { MILLRACE_INFERENCE_URL: 'https://evil.example' }, {});
+    expect(profile).toMatchObject({ apiKey: undefined, keyFrom: 'nowhere' });
     for (const own of ['https://models.work.example/v0', 'https://api.work.example']) {
-      expect(chooseProfile(book, { MILLRACE_INFERENCE_URL: own }, {})).toMatchObject({
+      expect(chooseProfile(store, { MILLRACE_INFERENCE_URL: own }, {})).toMatchObject({
         apiKey: 'mr_work',
         inferenceUrl: own,
       });
@@ -68,18 +68,18 @@ describe('which installation and key a run uses', () => {
       inferenceUrl: DEFAULT_API_URL,
       apiKey: undefined,
       keyFrom: 'nowhere',
-      isKept: false,
+      isStored: false,
     });
     expect(chooseProfile(empty, {}, { profile: 'constructor' }).apiKey).toBeUndefined();
   });
 
   it('refuses an address that is none', () => {
-    expect(() => chooseProfile(book, {}, { apiUrl: 'api.example.com' })).toThrow(/./);
-    expect(() => chooseProfile(book, { MILLRACE_API_URL: 'file:///etc/passwd' }, {})).toThrow(/./);
+    expect(() => chooseProfile(store, {}, { apiUrl: 'api.example.com' })).toThrow(/./);
+    expect(() => chooseProfile(store, { MILLRACE_API_URL: 'file:///etc/passwd' }, {})).toThrow(/./);
     for (const more of ['?a=b', '#a', '?', '#']) {
-      expect(() => chooseProfile(book, {}, { apiUrl: `https://api.example.com/${more}` })).toThrow(/./);
+      expect(() => chooseProfile(store, {}, { apiUrl: `https://api.example.com/${more}` })).toThrow(/./);
     }
-    expect(() => chooseProfile(book, {}, { apiUrl: 'https://me:hunter2@api.example.com' })).toThrow(
+    expect(() => chooseProfile(store, {}, { apiUrl: 'https://me:hunter2@api.example.com' })).toThrow(
       expect.objectContaining({ why: expect.not.stringContaining('hunter2') as string }),
     );
   });

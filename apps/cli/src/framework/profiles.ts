@@ -30,7 +30,7 @@ export interface Profile {
   readonly apiKey: string | undefined;
   readonly keyFrom: 'environment' | 'profile' | 'nowhere';
   /** Somebody logged in with a profile of this name. */
-  readonly isKept: boolean;
+  readonly isStored: boolean;
 }
 
 export interface ProfileSource {
@@ -50,19 +50,19 @@ export function profilesPath({ env, home, platform }: ProfileSource): string {
 export async function readProfiles(files: Files, source: ProfileSource): Promise<ProfileStore> {
   const path = profilesPath(source);
   if (!(await files.exists(path))) return emptyProfileStore;
-  const book = parseProfileStore(await files.readText(path));
-  if (book === null) {
+  const store = parseProfileStore(await files.readText(path));
+  if (store === null) {
     throw new CliError('Your profiles could not be read.', {
       why: `${path} is not what this program writes there.`,
       fix: 'Remove the file and log in again: millrace login',
     });
   }
-  return book;
+  return store;
 }
 
-export async function writeProfiles(files: Files, source: ProfileSource, book: ProfileStore): Promise<void> {
+export async function writeProfiles(files: Files, source: ProfileSource, store: ProfileStore): Promise<void> {
   // Keys are inside: nobody else on the machine may read it.
-  await files.write(profilesPath(source), `${JSON.stringify(book, null, 2)}\n`, { mode: 0o600 });
+  await files.write(profilesPath(source), `${JSON.stringify(store, null, 2)}\n`, { mode: 0o600 });
 }
 
 function parseProfileStore(text: string): ProfileStore | null {
@@ -97,13 +97,13 @@ function isStoredProfile(value: unknown): value is StoredProfile {
  * was given to one installation: it is never sent to another, so naming another address leaves it out.
  */
 export function chooseProfile(
-  book: ProfileStore,
+  store: ProfileStore,
   env: Readonly<Record<string, string | undefined>>,
   flags: { readonly profile?: string | undefined; readonly apiUrl?: string | undefined },
 ): Profile {
   const named = flags.profile ?? nonEmpty(env['MILLRACE_PROFILE']);
-  const name = named ?? book.current;
-  const stored = Object.hasOwn(book.profiles, name) ? book.profiles[name] : undefined;
+  const name = named ?? store.current;
+  const stored = Object.hasOwn(store.profiles, name) ? store.profiles[name] : undefined;
   const address = flags.apiUrl ?? nonEmpty(env['MILLRACE_API_URL']) ?? stored?.apiUrl;
   const apiUrl = checkedUrl(
     address ?? DEFAULT_API_URL,
@@ -126,7 +126,7 @@ export function chooseProfile(
     inferenceUrl,
     apiKey,
     keyFrom: environmentKey !== undefined ? 'environment' : apiKey === undefined ? 'nowhere' : 'profile',
-    isKept: stored !== undefined,
+    isStored: stored !== undefined,
   };
 }
 

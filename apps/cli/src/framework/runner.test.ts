@@ -13,7 +13,7 @@ async function run(
   overrides: {
     readonly env?: Record<string, string>;
     readonly tty?: boolean;
-    readonly answer?: string | ((question: string) => Promise<string>);
+    readonly reply?: string | ((question: string) => Promise<string>);
   } = {},
 ): Promise<{ code: number; out: string; err: string }> {
   let out = '';
@@ -30,7 +30,7 @@ async function run(
     env: overrides.env ?? {},
     clock: { now: refuse, monotonicMs: refuse, sleep: refuse, every: refuse },
     signal: new AbortController().signal,
-    prompt: { line: answering(overrides.answer), secret: refuse, lines: refuse },
+    prompt: { line: answering(overrides.reply), secret: refuse, lines: refuse },
     capture: refuse,
     onInterrupt: refuse,
     randomBytes: refuse,
@@ -132,10 +132,10 @@ describe('what is typed', () => {
     [['thnig', 'do'], 'Did you mean: millrace thing'],
     [['thing', 'od'], 'Did you mean: millrace thing do'],
     [['thing', 'do', 't', '--szie', '3'], 'did you mean --size?'],
-  ])('%j is a usage error that says what to type', async (words, says) => {
+  ])('%j is a usage error that says what to type', async (words, message) => {
     const { code, out, err } = await run(words, [echo]);
     expect([code, out]).toEqual([3, '']);
-    expect(err).toContain(says);
+    expect(err).toContain(message);
     expect(err).toContain('Try: ');
   });
 
@@ -325,7 +325,7 @@ describe('a failure', () => {
 });
 
 describe('a question', () => {
-  const asking = defineCommand({
+  const confirming = defineCommand({
     ...shared,
     name: 'thing drop',
     async run(context) {
@@ -335,17 +335,17 @@ describe('a question', () => {
   });
 
   it('is not asked where nobody can answer, and --yes is named', async () => {
-    const { code, out, err } = await run(['thing', 'drop'], [asking]);
+    const { code, out, err } = await run(['thing', 'drop'], [confirming]);
     expect([code, out]).toEqual([3, '']);
     expect(err).toContain('--yes');
   });
 
   it('is answered by --yes, by yes, and by nothing else', async () => {
-    expect((await run(['thing', 'drop', '--yes'], [asking])).out).toBe('dropped');
-    expect((await run(['thing', 'drop'], [asking], { tty: true, answer: 'y' })).out).toBe('dropped');
-    for (const answer of ['n', '', 'yeah']) {
-      const { code, out } = await run(['thing', 'drop'], [asking], { tty: true, answer });
-      expect([code, out], answer).toEqual([2, '']);
+    expect((await run(['thing', 'drop', '--yes'], [confirming])).out).toBe('dropped');
+    expect((await run(['thing', 'drop'], [confirming], { tty: true, reply: 'y' })).out).toBe('dropped');
+    for (const reply of ['n', '', 'yeah']) {
+      const { code, out } = await run(['thing', 'drop'], [confirming], { tty: true, reply });
+      expect([code, out], reply).toEqual([2, '']);
     }
   });
 });
@@ -363,11 +363,11 @@ it('names that others chose cannot steer the terminal in questions, remarks and 
       printJson(context, { name });
     },
   });
-  const asked = (question: string): Promise<string> => {
+  const confirm = (question: string): Promise<string> => {
     questions.push(question);
     return Promise.resolve('y');
   };
-  const { out, err } = await run(['thing', 'drop'], [naming], { tty: true, answer: asked });
+  const { out, err } = await run(['thing', 'drop'], [naming], { tty: true, reply: confirm });
   expect(questions[0]).toContain('Drop x');
   expect(err).toContain('\u001b[31mCareful');
   for (const shown of [...questions, err.replaceAll(/\u001b\[\d+m/g, ''), out])

@@ -41,15 +41,15 @@ export async function runCommandLine(cli: Cli, system: System, words: readonly s
   };
   let command: Command | undefined;
   let profile: Profile | undefined;
-  let askedForChange = false;
+  let hasSentChange = false;
   const fetch: System['fetch'] = async (input, init) => {
-    askedForChange ||= methodOf(input, init) !== 'GET';
+    hasSentChange ||= methodOf(input, init) !== 'GET';
     return system.fetch(input, init);
   };
   try {
-    const spoken = printHelp(cli.manifest, before, after, system);
-    if (spoken !== undefined) {
-      system.io.out(await spoken);
+    const help = printHelp(cli.manifest, before, after, system);
+    if (help !== undefined) {
+      system.io.out(await help);
       return exitCodes.ok;
     }
     const found = findCommand(cli.manifest, after);
@@ -65,7 +65,7 @@ export async function runCommandLine(cli: Cli, system: System, words: readonly s
     return exitCodes.ok;
   } catch (error) {
     const interrupted = system.signal.aborted;
-    const described = describeError(error, { command, profile, interrupted, askedForChange });
+    const described = describeError(error, { command, profile, interrupted, hasSentChange });
     if (described.silent !== true) {
       const isCancelled = described.exitCode === exitCodes.cancelled;
       early.io.err(
@@ -99,8 +99,8 @@ function clientUnavailable(): never {
 }
 
 async function resolveProfile(system: System, globals: GlobalValues): Promise<Profile> {
-  const book = await readProfiles(system.files, system);
-  return chooseProfile(book, system.env, globals);
+  const store = await readProfiles(system.files, system);
+  return chooseProfile(store, system.env, globals);
 }
 
 /** Help and the version, which need neither profile nor network; undefined when a command is meant. */
@@ -238,8 +238,8 @@ function loggingFetch(fetch: System['fetch'], io: Io): System['fetch'] {
     const url = input instanceof Request ? input.url : String(input);
     const response = await fetch(input, init);
     const requestId = response.headers.get('x-request-id') ?? '';
-    const said = safeText(`${method} ${url} -> ${String(response.status)} ${requestId}`.trimEnd());
-    io.err(`${io.paintErr('dim', said)}\n`);
+    const line = safeText(`${method} ${url} -> ${String(response.status)} ${requestId}`.trimEnd());
+    io.err(`${io.paintErr('dim', line)}\n`);
     return response;
   };
 }

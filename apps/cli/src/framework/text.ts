@@ -25,8 +25,8 @@ export function safeLines(text: string): string {
  * they can do no more than colour; those that hide or invert text do not.
  */
 export function safePainted(text: string): string {
-  const parts = text.split(/(\u001b\[(?:[0-2]|22|3[0-9])m)/);
-  return parts.map((part, index) => (index % 2 === 1 ? part : safeLines(part))).join('');
+  const pieces = text.split(/(\u001b\[(?:[0-2]|22|3[0-9])m)/);
+  return pieces.map((part, index) => (index % 2 === 1 ? part : safeLines(part))).join('');
 }
 
 const styleEscapes = /\u001b\[[0-9;]*m/g;

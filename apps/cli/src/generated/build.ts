@@ -54,12 +54,12 @@ export function buildCommand(id: string, row: GeneratedOperation): Command {
 }
 
 function jsonOf(row: GeneratedOperation): Command['json'] {
-  if (row.answers === 'nothing') return { kind: 'record', fields: ['done'] };
-  if (row.answers === 'bytes' || row.answers === 'text') return { kind: 'none' };
+  if (row.responseKind === 'nothing') return { kind: 'record', fields: ['done'] };
+  if (row.responseKind === 'bytes' || row.responseKind === 'text') return { kind: 'none' };
   // An answer of any fields at all is a document, and one that may have several forms says so itself.
   if (row.json.length === 0) return { kind: 'any' };
   return {
-    kind: row.answers,
+    kind: row.responseKind,
     fields: row.json,
     ...(row.optional === undefined ? {} : { optional: row.optional }),
   };
@@ -83,7 +83,7 @@ function flagsOf(row: GeneratedOperation): Flags {
   };
   return {
     ...Object.fromEntries(fields),
-    ...(row.answers === 'list' ? { limit } : {}),
+    ...(row.responseKind === 'list' ? { limit } : {}),
     ...(row.hasBody === true ? { input } : {}),
   };
 }
@@ -136,14 +136,14 @@ function examplesOf(row: GeneratedOperation): readonly [Example, Example] {
     ...shown.flatMap((field) => exampleOf(field)),
   ];
   const first = { command: words.join(' '), about: row.summary };
-  if (row.answers === 'list') {
+  if (row.responseKind === 'list') {
     return [first, { command: `${words.join(' ')} --limit 200 --json`, about: 'More of them, for a script' }];
   }
   if (row.hasBody === true) {
     const named = ['millrace', row.name, ...row.params.map(({ key }) => placeholder({ name: key }))];
     return [first, { command: `${named.join(' ')} --input body.json`, about: 'With the fields from a file' }];
   }
-  if (row.answers === 'nothing') {
+  if (row.responseKind === 'nothing') {
     return [first, { command: `${words.join(' ')} --yes`, about: 'Without being asked' }];
   }
   return [first, { command: `${words.join(' ')} --json`, about: 'For a script' }];
@@ -182,18 +182,18 @@ interface Call {
 
 async function run(context: Context, { id, row, input }: Call): Promise<void> {
   const fields = await fieldsOf(context, row, input);
-  if (row.asks === true) {
+  if (row.confirms === true) {
     const what = row.params.map(({ key }) => String(fields[key])).join(' ');
     await context.confirm(what === '' ? `${row.summary}?` : `${row.summary} (${what})?`);
   }
-  if (row.answers === 'list') {
+  if (row.responseKind === 'list') {
     await runList(context, { id, row, fields, limit: Number(input.flags['limit'] ?? DEFAULT_LIMIT) });
     return;
   }
   const response: unknown = await context.client().call(id, fields, { signal: context.signal });
-  if (row.answers === 'nothing') printResult(context, 'Done.', { done: true });
-  else if (row.answers === 'bytes') printBytes(context, bytesOf(response));
-  else if (row.answers === 'text') printText(context, String(response));
+  if (row.responseKind === 'nothing') printResult(context, 'Done.', { done: true });
+  else if (row.responseKind === 'bytes') printBytes(context, bytesOf(response));
+  else if (row.responseKind === 'text') printText(context, String(response));
   else if (row.json.length === 0 || !isRecord(response)) printJson(context, response);
   else printRecord(context, response, columnsFor(row, 'all'));
 }
@@ -246,7 +246,7 @@ async function fieldsOf(
       throw new UsageError(`--${field.flag} is missing: ${field.describe}.`);
     }
   }
-  if (row.answers === 'list')
+  if (row.responseKind === 'list')
     fields['limit'] = Math.min(MAX_PAGE_SIZE, Number(input.flags['limit'] ?? DEFAULT_LIMIT));
   return fields;
 }

@@ -29,13 +29,13 @@ describe('a command from the contract', () => {
       stdin: '{"reason":"no"}',
     });
     expect(api.requests.map(({ body }) => body.reason)).toEqual(['from the file', 'from the flag']);
-    for (const [text, says] of [
+    for (const [text, message] of [
       ['[]', 'no JSON object'],
       ['{', 'not JSON'],
     ] as const) {
       const run = await runCli([...args, '--input', '-'], { ...api, stdin: text });
       expect(run.code).toBe(3);
-      expect(run.stderr).toContain(says);
+      expect(run.stderr).toContain(message);
     }
   });
 

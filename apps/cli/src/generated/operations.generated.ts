@@ -12,7 +12,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "kind",
@@ -62,7 +62,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "kind",
@@ -170,7 +170,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -226,7 +226,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "name",
@@ -274,10 +274,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "why, for the audit log"
       }
     ],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "adminCreateDeployment": {
     "name": "admin deployment create",
@@ -361,7 +361,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "model",
@@ -405,10 +405,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "why, for the audit log"
       }
     ],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "adminListDeployments": {
     "name": "admin deployment list",
@@ -422,7 +422,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "the model"
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "model",
@@ -509,7 +509,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "model",
@@ -586,7 +586,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -605,7 +605,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "validFrom",
       "validUntil"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminListEntitlements": {
     "name": "admin entitlement list",
@@ -617,7 +617,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "organisationId",
@@ -658,10 +658,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "why, for the audit log"
       }
     ],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "adminApproveMachine": {
     "name": "admin machine approve",
@@ -682,7 +682,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -737,7 +737,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "the id of a supplier"
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "name",
@@ -789,7 +789,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -839,7 +839,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "nodeIds",
@@ -904,7 +904,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "nodeIds",
@@ -951,7 +951,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "nodeIds",
@@ -1077,7 +1077,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "name",
       "mode",
@@ -1109,7 +1109,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List every model of the catalog, also those switched off",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "name",
       "mode",
@@ -1227,7 +1227,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "name",
       "mode",
@@ -1264,7 +1264,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -1330,7 +1330,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -1383,10 +1383,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "why, for the audit log"
       }
     ],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "adminListNodeTransitions": {
     "name": "admin node transitions",
@@ -1398,7 +1398,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "seq",
       "from",
@@ -1443,7 +1443,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "node",
       "rentals"
@@ -1495,7 +1495,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -1543,7 +1543,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "occurredAt",
@@ -1565,7 +1565,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "description",
       "reverses"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminGetBalance": {
     "name": "admin org balance",
@@ -1577,7 +1577,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "organisationId",
       "balanceNanoUsd",
@@ -1629,7 +1629,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -1661,7 +1661,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -1693,7 +1693,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "organisationId",
@@ -1747,7 +1747,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "occurredAt",
@@ -1769,7 +1769,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "description",
       "reverses"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminSetOverdraft": {
     "name": "admin org set-overdraft",
@@ -1798,7 +1798,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "organisationId",
       "balanceNanoUsd",
@@ -1815,7 +1815,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "maxOverdraftNanoUsd",
       "frozen"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminUnfreeze": {
     "name": "admin org unfreeze",
@@ -1836,7 +1836,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "organisationId",
       "balanceNanoUsd",
@@ -1853,7 +1853,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "maxOverdraftNanoUsd",
       "frozen"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminListPayouts": {
     "name": "admin payout list",
@@ -1872,7 +1872,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "amountNanoUsd",
@@ -1932,7 +1932,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "amountNanoUsd",
@@ -1954,7 +1954,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "reference",
       "reason"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminEndPrice": {
     "name": "admin price end",
@@ -1976,7 +1976,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -2002,7 +2002,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List the configured providers and their regions",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "variant",
@@ -2053,7 +2053,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "variant",
@@ -2163,7 +2163,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "createdAt",
@@ -2267,7 +2267,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "kind",
@@ -2317,7 +2317,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "message",
       "rentalId",
@@ -2335,7 +2335,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "rentalId",
       "billingStoppedAt"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminWriteOffRental": {
     "name": "admin rental write-off",
@@ -2365,7 +2365,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "rentalId",
       "status",
@@ -2388,7 +2388,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List requests for large reservations, newest first",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "organisationId",
@@ -2464,7 +2464,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "machineType",
@@ -2490,7 +2490,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List the reserve options on offer",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "machineType",
@@ -2538,7 +2538,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -2578,7 +2578,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "organisationId",
@@ -2620,7 +2620,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -2684,7 +2684,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         ]
       }
     ],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "occurredAt",
@@ -2726,7 +2726,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "occurredAt",
@@ -2748,7 +2748,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "description",
       "reverses"
     ],
-    "asks": true
+    "confirms": true
   },
   "adminWriteOffVolume": {
     "name": "admin volume write-off",
@@ -2778,7 +2778,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "storageVolumeId",
       "billingStoppedAt",
@@ -2795,7 +2795,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "The current balance",
     "params": [],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "credits",
       "currency",
@@ -2818,7 +2818,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "description": "Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "amount",
       "amount_nano_usd",
@@ -2838,7 +2838,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "description": "Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.",
     "params": [],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "asOf",
       "offers",
@@ -2861,7 +2861,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [],
     "columns": []
   },
@@ -2870,7 +2870,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "The machine-readable description of the v2 interface",
     "params": [],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [],
     "columns": []
   },
@@ -2999,7 +2999,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "images",
       "inference_time"
@@ -3013,7 +3013,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "What this installation offers to people who sign in",
     "params": [],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "name",
       "publicUrl",
@@ -3049,10 +3049,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "inviteMember": {
     "name": "invitation create",
@@ -3088,7 +3088,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -3120,7 +3120,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "organisationId",
@@ -3146,7 +3146,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List marketplace instances",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "start",
@@ -3176,7 +3176,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "name",
       "status",
@@ -3223,7 +3223,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3246,7 +3246,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List the organisations the caller may act for",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "name",
@@ -3282,7 +3282,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3356,7 +3356,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "audio",
       "inference_time",
@@ -3375,7 +3375,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "How the application or account stands",
     "params": [],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -3417,7 +3417,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "organisationId",
@@ -3458,7 +3458,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "before this moment"
       }
     ],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "accruedNanoUsd",
       "payableNanoUsd",
@@ -3490,7 +3490,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3521,7 +3521,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "How machines that asked to join stand, newest first",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "name",
@@ -3586,7 +3586,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "description",
@@ -3614,7 +3614,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List join tokens, never the tokens themselves",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "description",
@@ -3646,10 +3646,10 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "supplierDrainMachine": {
     "name": "supplier machine drain",
@@ -3661,7 +3661,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3703,7 +3703,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3746,7 +3746,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "at",
       "kind",
@@ -3770,7 +3770,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3827,7 +3827,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "name",
@@ -3869,17 +3869,17 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "nothing",
+    "responseKind": "nothing",
     "json": [],
     "columns": [],
-    "asks": true
+    "confirms": true
   },
   "supplierListPayouts": {
     "name": "supplier payout list",
     "summary": "List payouts, newest first",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "amountNanoUsd",
@@ -3914,7 +3914,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "amountNanoUsd",
@@ -3933,7 +3933,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "reference",
       "reason"
     ],
-    "asks": true
+    "confirms": true
   },
   "supplierGetStatement": {
     "name": "supplier statement get",
@@ -3946,7 +3946,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "fields": [],
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "id",
       "periodStart",
@@ -3970,7 +3970,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "summary": "List statements, newest first",
     "params": [],
     "fields": [],
-    "answers": "list",
+    "responseKind": "list",
     "json": [
       "id",
       "periodStart",
@@ -4003,7 +4003,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       }
     ],
     "hasBody": true,
-    "answers": "record",
+    "responseKind": "record",
     "json": [
       "requests"
     ],

@@ -28,13 +28,13 @@ export interface GeneratedOperation {
   readonly fields: readonly GeneratedField[];
   /** It takes a body, so `--input` may give all of it. */
   readonly hasBody?: true;
-  readonly answers: 'list' | 'record' | 'nothing' | 'text' | 'bytes';
+  readonly responseKind: 'list' | 'record' | 'nothing' | 'text' | 'bytes';
   /** The fields of the answer, or of each item of a list. */
   readonly json: readonly string[];
   readonly optional?: readonly string[];
   /** Those of them that a table shows by itself. */
   readonly columns: readonly string[];
   /** Something is lost by it, or money moves: the person is asked first. */
-  readonly asks?: true;
+  readonly confirms?: true;
   readonly hidden?: true;
 }

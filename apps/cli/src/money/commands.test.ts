@@ -41,15 +41,15 @@ describe('usage', () => {
   });
 
   test('says which time it is about: whole days up to now', async () => {
-    const asked = api();
-    const result = await runCli(['usage', '--days', '7', '--json'], { fetch: asked.fetch });
+    const fake = api();
+    const result = await runCli(['usage', '--days', '7', '--json'], { fetch: fake.fetch });
     expect(result.json()).toMatchObject({
       from: '2026-02-23T00:00:00.000Z',
       until: '2026-03-01T12:00:00.000Z',
       groups: { day: { totalNanoUsd: '4000000001' }, model: { totalNanoUsd: '4000000001' } },
     });
     expect(Object.keys(result.json().groups)).toEqual(['day', 'model']);
-    expect(asked.requests[0]?.query).toMatchObject({ from: '2026-02-23T00:00:00.000Z', groupBy: 'day' });
+    expect(fake.requests[0]?.query).toMatchObject({ from: '2026-02-23T00:00:00.000Z', groupBy: 'day' });
   });
 
   test('a table where columns are asked for, and a next step where there is nothing', async () => {
@@ -63,9 +63,9 @@ describe('usage', () => {
   });
 
   test('a day that does not exist is a usage error and is not asked', async () => {
-    const asked = api();
-    expect((await runCli(['usage', '--from', '2026-02-30'], { fetch: asked.fetch })).code).toBe(3);
-    expect(asked.requests).toHaveLength(0);
+    const fake = api();
+    expect((await runCli(['usage', '--from', '2026-02-30'], { fetch: fake.fetch })).code).toBe(3);
+    expect(fake.requests).toHaveLength(0);
   });
 });
 
@@ -173,10 +173,10 @@ describe('topup', () => {
   );
 
   test('--wait stays until it is paid', async () => {
-    let asked = 0;
+    let polls = 0;
     const api = fakeApi({
       'POST /v2/customer/top-ups': () => Response.json(topUp('open'), { status: 201 }),
-      'GET /v2/customer/top-ups/*': () => topUp((asked += 1) < 3 ? 'processing' : 'paid'),
+      'GET /v2/customer/top-ups/*': () => topUp((polls += 1) < 3 ? 'processing' : 'paid'),
     });
     const result = await runCli(['topup', '25.50', '--wait', '--json'], { fetch: api.fetch });
     expect(result.code).toBe(0);
@@ -311,9 +311,9 @@ describe('invoices and costs', () => {
       'GET /v2/customer/invoices/*/pdf': () =>
         new Response(pdf, { headers: { 'content-type': 'application/pdf' } }),
     });
-    const kept = await runCli(['invoice', 'download', 'ivc_1'], { fetch: api.fetch, tty: true });
-    expect(kept).toMatchObject({ code: 0, stdout: 'ivc_1.pdf\n' });
-    expect(Buffer.from(kept.files['ivc_1.pdf'] ?? '')).toEqual(pdf);
+    const saved = await runCli(['invoice', 'download', 'ivc_1'], { fetch: api.fetch, tty: true });
+    expect(saved).toMatchObject({ code: 0, stdout: 'ivc_1.pdf\n' });
+    expect(Buffer.from(saved.files['ivc_1.pdf'] ?? '')).toEqual(pdf);
     expect(Buffer.from((await runCli(['invoice', 'download', 'ivc_1'], { fetch: api.fetch })).bytes)).toEqual(
       pdf,
     );

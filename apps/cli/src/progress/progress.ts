@@ -23,7 +23,7 @@ export class Progress {
   readonly #screen: ProgressScreen;
   readonly #plan: ExpectedSteps;
   readonly #firstSeenMs = new Map<string, number>();
-  readonly #told = new Map<string, Step['status']>();
+  readonly #reported = new Map<string, Step['status']>();
   #steps: readonly Step[] = [];
   #drawn = 0;
 
@@ -41,7 +41,7 @@ export class Progress {
       if (step.status === 'running' && !this.#firstSeenMs.has(key)) this.#firstSeenMs.set(key, nowMs);
     }
     if (this.#screen.isTty) this.#draw(nowMs);
-    else this.#tell(nowMs);
+    else this.#notify(nowMs);
   }
 
   /** Time has passed. */
@@ -71,11 +71,11 @@ export class Progress {
     this.#drawn = lines.length;
   }
 
-  #tell(nowMs: number): void {
+  #notify(nowMs: number): void {
     for (const [index, step] of this.#timed(nowMs).entries()) {
       const key = keyOf(step, index);
-      if (this.#told.get(key) === step.status || step.status === 'waiting') continue;
-      this.#told.set(key, step.status);
+      if (this.#reported.get(key) === step.status || step.status === 'waiting') continue;
+      this.#reported.set(key, step.status);
       this.#screen.write(`${changeLine(this.#plan, step)}\n`);
     }
   }

@@ -81,12 +81,12 @@ function stepLine(
   const mark = isRunning ? spinnerAt(look.nowMs) : marks[step.status];
   const usual =
     isRunning && planned !== undefined ? ` (${typicalDurationText(step.elapsedMs, planned)})` : '';
-  const parts = [
+  const cells = [
     `  ${mark} ${safeText(step.name).padEnd(widths.name)}`,
     timeOf(step).padStart(widths.time),
     `${planned?.does ?? ''}${usual}`,
   ];
-  return fitToWidth(parts.join('  ').trimEnd(), look);
+  return fitToWidth(cells.join('  ').trimEnd(), look);
 }
 
 /** One line for each change, where lines cannot be taken back. */

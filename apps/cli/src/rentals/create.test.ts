@@ -81,15 +81,15 @@ const sent = ({ requests }: Awaited<ReturnType<typeof create>>) =>
 
 describe('an order', () => {
   it('shows what it costs to the nano-dollar before it asks, and sends nothing until it is agreed to', async () => {
-    const asked = await create([], {}, { tty: true, answers: ['no'] });
-    expect(asked).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
-    expect(asked.stderr).toContain('price          $15.92/h');
-    expect(asked.stderr).toContain('set aside now  $15.920000001');
-    expect(asked.stderr).toContain(
+    const result = await create([], {}, { tty: true, answers: ['no'] });
+    expect(result).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
+    expect(result.stderr).toContain('price          $15.92/h');
+    expect(result.stderr).toContain('set aside now  $15.920000001');
+    expect(result.stderr).toContain(
       'while stopped  $0.959/h once its GPUs are given back: its disk, at least 7000 GB',
     );
-    expect(asked.stderr).toContain('balance lasts  about 3 d 4 h');
-    expect(sent(asked)).toBeUndefined();
+    expect(result.stderr).toContain('balance lasts  about 3 d 4 h');
+    expect(sent(result)).toBeUndefined();
   });
 
   it('shows the parts of a price that has several, and all that a term commits to', async () => {
@@ -100,7 +100,7 @@ describe('an order', () => {
       earlyTerminationRefundPercentage: 50,
       onDemandCostPerHourNanoUsd: '16000000000',
     };
-    const asked = await create(
+    const result = await create(
       ['--days', '30'],
       { [`POST ${base}/quote`]: { ...quote, lines, term } },
       { tty: true },
@@ -112,9 +112,9 @@ describe('an order', () => {
       '50 % of the rest',
       '$16.00/h',
     ]) {
-      expect(asked.stderr).toContain(line);
+      expect(result.stderr).toContain(line);
     }
-    expect(asked.requests[0]?.body).toMatchObject({ termType: 'reserved', termPeriodDays: 30 });
+    expect(result.requests[0]?.body).toMatchObject({ termType: 'reserved', termPeriodDays: 30 });
   });
 
   it('of bare metal takes nodes and a volume along', async () => {
@@ -237,10 +237,10 @@ describe('an order', () => {
   it('is watched until Ctrl-C, which leaves the rental alone', async () => {
     const stop = new AbortController();
     const looks = { ...rental, status: 'Pending', steps: [step('place', 'running')] };
-    let asked = 0;
+    let polls = 0;
     const look = () => {
-      asked += 1;
-      if (asked === 2) stop.abort();
+      polls += 1;
+      if (polls === 2) stop.abort();
       return looks;
     };
     const done = await create(['--yes'], { [`GET ${base}/rentals/7`]: look }, { signal: stop.signal });

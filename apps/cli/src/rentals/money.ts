@@ -30,12 +30,12 @@ export function quoteLines(
   quote: Quote,
   seconds: number | undefined,
 ): readonly (readonly [string, string])[] {
-  const parts = quote.lines.map(
+  const rows = quote.lines.map(
     (line) => [safeText(line.description), `${usdText(line.costPerHourNanoUsd)}/h`] as const,
   );
   const { term } = quote;
   return [
-    ...(quote.lines.length > 1 ? parts : []),
+    ...(quote.lines.length > 1 ? rows : []),
     ['price', `${usdText(quote.costPerHourNanoUsd)}/h, by the second from when it is proven usable`],
     ...(term === null
       ? []

@@ -14,7 +14,7 @@ export const waitFlag = {
 export async function finishPowerChange(
   context: Context,
   before: Rental,
-  asked: {
+  options: {
     readonly until: WaitOptions['until'];
     readonly plan: ExpectedSteps;
     readonly doing: string;
@@ -24,22 +24,22 @@ export async function finishPowerChange(
 ): Promise<void> {
   const { id } = before;
   const handle = handleOf(before);
-  if (asked.wait === false) {
-    const later = `millrace rental wait ${id} --until ${asked.until}`;
+  if (options.wait === false) {
+    const later = `millrace rental wait ${id} --until ${options.until}`;
     printResult(
       context,
-      `Rental ${id} (${handle}) is being ${asked.doing}. Watch it: ${later}`,
-      asked.accepted,
+      `Rental ${id} (${handle}) is being ${options.doing}. Watch it: ${later}`,
+      options.accepted,
     );
     return;
   }
   const rental = await waitForRental(context, id, {
-    until: asked.until,
-    plan: asked.plan,
-    stepsBefore: asked.plan.length === 1 ? null : before.steps.length,
-    goesOn: `Rental ${id} goes on being ${asked.doing}.`,
+    until: options.until,
+    plan: options.plan,
+    stepsBefore: options.plan.length === 1 ? null : before.steps.length,
+    goesOn: `Rental ${id} goes on being ${options.doing}.`,
     undo: `millrace rental terminate ${id}`,
   });
-  const entrance = asked.until === 'running' ? loginHint(rental) : '';
-  printResult(context, `Rental ${id} (${handle}) is ${stateOf(rental)}.${entrance}`, rental);
+  const hint = options.until === 'running' ? loginHint(rental) : '';
+  printResult(context, `Rental ${id} (${handle}) is ${stateOf(rental)}.${hint}`, rental);
 }

@@ -60,17 +60,17 @@ export interface QuoteFlags {
  */
 export async function readQuoteRequest(context: Context, flags: QuoteFlags): Promise<QuoteRequest> {
   const isBareMetal = flags['bare-metal'] === true;
-  const sought: OfferQuery = {
+  const query: OfferQuery = {
     gpuType: flags.gpu.toLowerCase(),
     machineType: isBareMetal ? 'bare-metal' : 'virtual-machine',
     gpuCount: flags.count ?? (isBareMetal ? 8 : 1),
     network: flags.network,
   };
-  const { region, network } = await chooseRegion(context, sought, flags.region);
+  const { region, network } = await chooseRegion(context, query, flags.region);
   return {
-    rentalType: sought.machineType,
-    gpuCount: sought.gpuCount,
-    gpuType: sought.gpuType as QuoteRequest['gpuType'],
+    rentalType: query.machineType,
+    gpuCount: query.gpuCount,
+    gpuType: query.gpuType as QuoteRequest['gpuType'],
     region: region as QuoteRequest['region'],
     networkType: network,
     cudaVersion: flags.cuda as QuoteRequest['cudaVersion'],
@@ -88,12 +88,12 @@ interface OfferQuery {
 
 async function chooseRegion(
   context: Context,
-  sought: OfferQuery,
+  wanted: OfferQuery,
   region: string | undefined,
 ): Promise<{ readonly region: string; readonly network: 'ethernet' | 'infiniband' }> {
-  if (region !== undefined && sought.network !== undefined) return { region, network: sought.network };
+  if (region !== undefined && wanted.network !== undefined) return { region, network: wanted.network };
   const options: Option[] = [];
-  const { gpuType, machineType } = sought;
+  const { gpuType, machineType } = wanted;
   const query = {
     gpuType: gpuType as Option['gpuType'],
     machineType,
@@ -103,24 +103,24 @@ async function chooseRegion(
   for await (const option of context.client().options.list(query, { signal: context.signal })) {
     options.push(option);
   }
-  const best = cheapestOption(options, sought);
+  const best = cheapestOption(options, wanted);
   if (best !== null) return { region: best.region, network: best.connectionType };
   // The person has said where; whether it can be had there is for the API to say.
-  if (region !== undefined) return { region, network: sought.network ?? 'ethernet' };
+  if (region !== undefined) return { region, network: wanted.network ?? 'ethernet' };
   const kind = machineType === 'bare-metal' ? 'of bare metal' : 'in one virtual machine';
   throw new CliError('There is nothing to rent like that.', {
-    why: `No region has ${String(sought.gpuCount)} × ${gpuType} ${kind} free now.`,
+    why: `No region has ${String(wanted.gpuCount)} × ${gpuType} ${kind} free now.`,
     fix: 'See what there is: millrace offers --all',
     exitCode: exitCodes.noCapacity,
   });
 }
 
 /** Of what fits now the cheapest by the GPU, the first in the list among equals. Sizes between those listed can be had too. */
-export function cheapestOption(options: readonly Option[], sought: OfferQuery): Option | null {
+export function cheapestOption(options: readonly Option[], query: OfferQuery): Option | null {
   const fitting = options
     .filter(({ enabled, totalAvailable }) => enabled && totalAvailable > 0)
-    .filter(({ gpuCount }) => gpuCount >= sought.gpuCount)
-    .filter(({ connectionType }) => sought.network === undefined || connectionType === sought.network);
+    .filter(({ gpuCount }) => gpuCount >= query.gpuCount)
+    .filter(({ connectionType }) => query.network === undefined || connectionType === query.network);
   // a.cost / a.count < b.cost / b.count, without the division.
   const [best] = fitting.toSorted((a, b) => a.costPerHour * b.gpuCount - b.costPerHour * a.gpuCount);
   return best ?? null;

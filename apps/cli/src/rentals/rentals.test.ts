@@ -28,7 +28,7 @@ function option(region: Option['region'], fields: Partial<Option> = {}): Option 
   };
 }
 
-const sought = { gpuType: 'h100', machineType: 'virtual-machine', gpuCount: 1, network: undefined } as const;
+const query = { gpuType: 'h100', machineType: 'virtual-machine', gpuCount: 1, network: undefined } as const;
 
 describe('where nobody said where', () => {
   it('is where it is cheapest by the GPU, of what is free and large enough', () => {
@@ -38,9 +38,9 @@ describe('where nobody said where', () => {
       option('eu-north-2', { costPerHour: 1, totalAvailable: 0 }),
       option('eu-west-2', { costPerHour: 1, enabled: false }),
     ];
-    expect(cheapestOption(options, sought)?.region).toBe('us-central-2');
-    expect(cheapestOption(options, { ...sought, gpuCount: 3 })?.region).toBe('us-central-2');
-    expect(cheapestOption(options, { ...sought, gpuCount: 5 })).toBeNull();
+    expect(cheapestOption(options, query)?.region).toBe('us-central-2');
+    expect(cheapestOption(options, { ...query, gpuCount: 3 })?.region).toBe('us-central-2');
+    expect(cheapestOption(options, { ...query, gpuCount: 5 })).toBeNull();
   });
 
   it('has the network that was asked for', () => {
@@ -48,7 +48,7 @@ describe('where nobody said where', () => {
       option('us-central-1'),
       option('us-east-1', { connectionType: 'infiniband', costPerHour: 9 }),
     ];
-    expect(cheapestOption(options, { ...sought, network: 'infiniband' })?.region).toBe('us-east-1');
+    expect(cheapestOption(options, { ...query, network: 'infiniband' })?.region).toBe('us-east-1');
   });
 });
 

@@ -3,9 +3,9 @@ import { fakeApi, HOME, runCli, type RunOptions } from '../fixture.ts';
 
 const key = 'AAAAC3NzaC1lZDI1NTE5AAAAIHXkHNLBwc42bdJCKfqhgXX7LzFcUitet9crBu0b+iDO';
 const hostKeyFingerprint = 'SHA256:fj5xcWkjtacHZsvWw6B8j0JMwWWaI8iOmGpimrWfHcs';
-const entrance = { host: '10.0.0.7', port: 30_022, user: 'ubuntu', command: '', hostKeyFingerprint };
+const endpoint = { host: '10.0.0.7', port: 30_022, user: 'ubuntu', command: '', hostKeyFingerprint };
 
-function login(options: RunOptions, ssh: readonly unknown[] = [entrance], args: readonly string[] = []) {
+function login(options: RunOptions, ssh: readonly unknown[] = [endpoint], args: readonly string[] = []) {
   const rental = {
     id: 7,
     name: 'train',
@@ -67,16 +67,16 @@ describe('logging in', () => {
   });
 
   it('leaves the decision to the person where nobody has told the host key', async () => {
-    const result = await login({}, [{ ...entrance, hostKeyFingerprint: null }]);
+    const result = await login({}, [{ ...endpoint, hostKeyFingerprint: null }]);
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain('your ssh asks you');
     expect(result.spawned[0]?.args).not.toContain('StrictHostKeyChecking=yes');
   });
 
   it('chooses among nodes', async () => {
-    const second = { ...entrance, host: '10.0.0.8', hostKeyFingerprint: null };
-    const result = await login({}, [entrance, second], ['--node', '2']);
+    const second = { ...endpoint, host: '10.0.0.8', hostKeyFingerprint: null };
+    const result = await login({}, [endpoint, second], ['--node', '2']);
     expect(result.spawned[0]?.args).toContain('ubuntu@10.0.0.8');
-    expect(await login({}, [entrance], ['--node', '3'])).toMatchObject({ code: 3 });
+    expect(await login({}, [endpoint], ['--node', '3'])).toMatchObject({ code: 3 });
   });
 });

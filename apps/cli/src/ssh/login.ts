@@ -18,11 +18,11 @@ const scanSeconds = 10;
 /** Logs in with the person's own ssh, on their own terminal. Its exit code becomes ours. */
 export async function openSshSession(
   context: Context,
-  entrance: SshEndpoint,
+  endpoint: SshEndpoint,
   session: Session,
 ): Promise<void> {
   const knownHostsFile =
-    entrance.fingerprint === null ? null : await writeKnownHosts(context, entrance, entrance.fingerprint);
+    endpoint.fingerprint === null ? null : await writeKnownHosts(context, endpoint, endpoint.fingerprint);
   if (knownHostsFile === null) {
     context.note('Nobody has told the host key of this machine, so your ssh asks you about it.');
   }
@@ -30,7 +30,7 @@ export async function openSshSession(
   // While it runs Ctrl-C is meant for what runs there.
   const giveBack = context.onInterrupt(() => undefined);
   try {
-    code = await context.spawn('ssh', sshArguments({ target: entrance, knownHostsFile, ...session }));
+    code = await context.spawn('ssh', sshArguments({ target: endpoint, knownHostsFile, ...session }));
   } catch (error) {
     throw isMissing(error) ? missingProgramError('ssh', error) : error;
   } finally {
@@ -43,13 +43,13 @@ export async function openSshSession(
 /** Writes the one host key down that may answer, in a file of its own that nobody else can write. */
 async function writeKnownHosts(
   context: Context,
-  entrance: SshEndpoint,
+  endpoint: SshEndpoint,
   fingerprint: string,
 ): Promise<string> {
-  const line = knownHostsLine(await scanHostKeys(context, entrance), entrance, fingerprint);
+  const line = knownHostsLine(await scanHostKeys(context, endpoint), endpoint, fingerprint);
   if (line === null) {
     throw new CliError('This is not the machine that was rented.', {
-      why: `What answers at ${safeText(entrance.host)} port ${entrance.port} has another host key than ${safeText(fingerprint)}, which the platform met there.`,
+      why: `What answers at ${safeText(endpoint.host)} port ${endpoint.port} has another host key than ${safeText(fingerprint)}, which the platform met there.`,
       fix: 'Do not log in. Try from another network, and tell the operator if it stays.',
     });
   }

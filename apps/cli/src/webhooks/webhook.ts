@@ -42,7 +42,7 @@ export const deliveryFields = [
   'createdAt',
 ] as const;
 
-function lastAnswer({ attempts }: Delivery): string {
+function lastResponse({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (last === undefined) return '';
   return last.httpStatus === null ? (last.error ?? 'no answer') : String(last.httpStatus);
@@ -54,7 +54,7 @@ export const deliveryColumns = [
   { name: 'type', value: (delivery: Delivery) => delivery.eventType },
   { name: 'status', value: (delivery: Delivery) => delivery.status },
   { name: 'attempts', align: 'right', value: (delivery: Delivery) => delivery.attempts.length },
-  { name: 'answer', value: lastAnswer },
+  { name: 'answer', value: lastResponse },
   { name: 'next', value: (delivery: Delivery) => timestampOrEmpty(delivery.nextAttemptAt) },
   { name: 'id', value: (delivery: Delivery) => delivery.id },
   { name: 'event', extra: true, value: (delivery: Delivery) => delivery.eventId },

@@ -25,11 +25,11 @@ function field(body: unknown, name: string): string | undefined {
 }
 
 /** One call below /auth. `path` is such as `/sign-in/email`. */
-export async function authCall<Answer = unknown>(
+export async function authCall<Output = unknown>(
   method: 'GET' | 'POST',
   path: string,
   body?: Readonly<Record<string, unknown>>,
-): Promise<Answer> {
+): Promise<Output> {
   const response = await fetch(`/auth${path}`, {
     method,
     credentials: 'same-origin',
@@ -40,13 +40,13 @@ export async function authCall<Answer = unknown>(
     ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }),
   });
   const text = await response.text();
-  const answer: unknown = text === '' ? null : parse(text);
-  if (response.ok) return answer as Answer;
+  const data: unknown = text === '' ? null : parse(text);
+  if (response.ok) return data as Output;
   if (response.status === 429) {
     throw new SignInError(429, 'TOO_MANY_TRIES', 'Too many tries. Wait a little and try again.');
   }
-  const message = field(answer, 'message') ?? `The service answered ${String(response.status)}.`;
-  throw new SignInError(response.status, field(answer, 'code') ?? 'UNKNOWN', message);
+  const message = field(data, 'message') ?? `The service answered ${String(response.status)}.`;
+  throw new SignInError(response.status, field(data, 'code') ?? 'UNKNOWN', message);
 }
 
 function parse(text: string): unknown {

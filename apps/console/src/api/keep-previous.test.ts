@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import { keepPreviousFor } from './keep-previous.ts';
 
-const kept = keepPreviousFor({ organisationId: 'org_1', mode: 'live' });
+const keepPrevious = keepPreviousFor({ organisationId: 'org_1', mode: 'live' });
 
 it('what was shown stays while the next page of the same place loads', () => {
-  expect(kept('first page', { queryKey: ['org_1', 'live', 'money', 1] })).toBe('first page');
+  expect(keepPrevious('first page', { queryKey: ['org_1', 'live', 'money', 1] })).toBe('first page');
 });
 
 it.each([
   ['another organisation', ['org_2', 'live', 'money', 1]],
   ['the other mode', ['org_1', 'test', 'money', 1]],
 ])('nothing of %s is shown in its place', (_what, queryKey) => {
-  expect(kept('theirs', { queryKey })).toBeUndefined();
-  expect(kept(undefined, undefined)).toBeUndefined();
+  expect(keepPrevious('theirs', { queryKey })).toBeUndefined();
+  expect(keepPrevious(undefined, undefined)).toBeUndefined();
 });

@@ -54,17 +54,17 @@ export function useApiQuery<Data>(
 }
 
 /** Changes something. What was read of the named nouns is read again afterwards. */
-export function useApiMutation<Input, Answer>(
-  act: (client: Millrace, input: Input) => Promise<Answer>,
+export function useApiMutation<Input, Output>(
+  run: (client: Millrace, input: Input) => Promise<Output>,
   options: {
     readonly changes: readonly ResourceName[];
-    readonly onSuccess?: (response: Answer, input: Input) => void;
+    readonly onSuccess?: (response: Output, input: Input) => void;
   },
 ) {
   const { client, place } = useSession();
   const cache = useQueryClient();
-  return useMutation<Answer, Error, Input>({
-    mutationFn: (input) => act(client, input),
+  return useMutation<Output, Error, Input>({
+    mutationFn: (input) => run(client, input),
     onSuccess: (response, input) => {
       for (const noun of options.changes) {
         void cache.invalidateQueries({ queryKey: [place.organisationId, place.mode, noun] });

@@ -45,23 +45,23 @@ export function LiveUpdates() {
     const name = `millrace.feed ${organisationId} ${mode}`;
     const leaving = new AbortController();
     const { signal } = leaving;
-    const told = new BroadcastChannel(name);
+    const channel = new BroadcastChannel(name);
     const readAgain = (nouns: readonly ResourceName[] | null): void => {
       const keys = nouns === null ? [[]] : nouns.map((noun) => [noun]);
       for (const key of keys) void cache.invalidateQueries({ queryKey: [organisationId, mode, ...key] });
     };
-    const tell = (nouns: readonly ResourceName[] | null): void => {
+    const broadcast = (nouns: readonly ResourceName[] | null): void => {
       readAgain(nouns);
-      told.postMessage(nouns);
+      channel.postMessage(nouns);
     };
-    told.addEventListener('message', ({ data }: MessageEvent<readonly ResourceName[] | null>) =>
+    channel.addEventListener('message', ({ data }: MessageEvent<readonly ResourceName[] | null>) =>
       readAgain(data),
     );
     const follow = (hasWaited: boolean): Promise<void> =>
       followFeed({
         open: () => client.events.stream({ after: 'latest' }, { signal }),
-        onNouns: tell,
-        onGap: () => tell(null),
+        onNouns: broadcast,
+        onGap: () => broadcast(null),
         isLate: hasWaited,
         isFinal,
         wait: (ms) => sleep(ms, signal).catch(() => undefined),
@@ -71,7 +71,7 @@ export function LiveUpdates() {
     withTabLock(name, signal, follow).catch(() => undefined);
     return () => {
       leaving.abort();
-      told.close();
+      channel.close();
     };
   }, [client, place, mayRead, cache]);
   return null;

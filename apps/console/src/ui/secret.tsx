@@ -26,7 +26,7 @@ export function OneTimeSecret({
   /** How to use it. */
   readonly children?: ReactNode;
 }) {
-  const [asking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const isThere = secret !== null;
   useEffect(() => {
     if (!isThere) return undefined;
@@ -35,7 +35,7 @@ export function OneTimeSecret({
     return () => globalThis.removeEventListener('beforeunload', warn);
   }, [isThere]);
   return (
-    <Dialog open title={title} onClose={() => (isThere && !asking ? setAsking(true) : onClose())}>
+    <Dialog open title={title} onClose={() => (isThere && !isConfirming ? setConfirming(true) : onClose())}>
       <div className="flex flex-col gap-4">
         {isThere ? (
           <>
@@ -48,11 +48,11 @@ export function OneTimeSecret({
         ) : (
           <Note tone="bad">{lost}</Note>
         )}
-        {asking ? (
+        {isConfirming ? (
           <div role="alert" className="flex flex-col gap-2">
             <Note tone="bad">Have you kept the {what}? When this closes it is gone for good.</Note>
             <div className="flex justify-end gap-2">
-              <Button onClick={() => setAsking(false)}>Show it again</Button>
+              <Button onClick={() => setConfirming(false)}>Show it again</Button>
               <Button kind="primary" onClick={onClose}>
                 I have kept it, close
               </Button>
@@ -60,7 +60,7 @@ export function OneTimeSecret({
           </div>
         ) : (
           <div className="flex justify-end">
-            <Button kind="primary" onClick={() => (isThere ? setAsking(true) : onClose())}>
+            <Button kind="primary" onClick={() => (isThere ? setConfirming(true) : onClose())}>
               Done
             </Button>
           </div>

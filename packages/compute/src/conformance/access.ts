@@ -6,8 +6,8 @@ import { expectFailure, type SuiteContext } from './suite-context.ts';
 /** Who gets in, through which ports, and that nobody does after the cut. */
 export function describeAccess(stage: SuiteContext): void {
   if (stage.hasInside) describeLogins(stage);
-  if (stage.hasInside && stage.world.abilities.mapsPorts) describePorts(stage);
-  if (!stage.world.abilities.mapsPorts) describeUnmappedPorts(stage);
+  if (stage.hasInside && stage.harness.abilities.mapsPorts) describePorts(stage);
+  if (!stage.harness.abilities.mapsPorts) describeUnmappedPorts(stage);
 
   it('cutAccess of a machine that is off already is done, and leaves no port open', async () => {
     const spec = await stage.make();
@@ -38,13 +38,13 @@ export function describeAccess(stage: SuiteContext): void {
     expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
   });
 
-  if (stage.world.abilities.setKeys) describeKeys(stage);
+  if (stage.harness.abilities.setKeys) describeKeys(stage);
   else describeNoKeys(stage);
 }
 
 function describeNoKeys(stage: SuiteContext): void {
   it('setKeys says that this engine cannot', async () => {
-    await expectFailure(stage.driver.setKeys(stage.nobody(), [], stage.signal()), ['unsupported']);
+    await expectFailure(stage.driver.setKeys(stage.unknownMachine(), [], stage.signal()), ['unsupported']);
   });
 }
 
@@ -69,7 +69,7 @@ function describeUnmappedPorts(stage: SuiteContext): void {
     const moved = [{ ...more, externalPort: 8_081 }];
     await expectFailure(stage.driver.setPorts(spec, moved, stage.signal()), ['refused'], 'moved');
     await expectFailure(stage.driver.setPorts(spec, [], stage.signal()), ['unsupported'], 'none');
-    const odd = await stage.wish({ ports: moved });
+    const odd = await stage.newSpec({ ports: moved });
     await expectFailure(stage.driver.create(odd, stage.signal()), ['refused'], 'create');
     await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     await stage.driver.setPorts(spec, [], stage.signal());

@@ -7,13 +7,13 @@ import type { DriverHarness } from './harness.ts';
 
 /** What is true after something died that ought not to. */
 export function describeCrashes(stage: SuiteContext, timeoutMs: number): void {
-  const { killEngineDuringCreate, killMember, killLeader } = stage.world;
+  const { killEngineDuringCreate, killMember, killLeader } = stage.harness;
   const limits = { timeout: timeoutMs };
   if (killEngineDuringCreate !== undefined) {
-    describeKilledEngine(stage, limits, killEngineDuringCreate.bind(stage.world));
+    describeKilledEngine(stage, limits, killEngineDuringCreate.bind(stage.harness));
   }
-  if (killMember !== undefined) describeKilledMember(stage, limits, killMember.bind(stage.world));
-  if (killLeader !== undefined) describeKilledLeader(stage, limits, killLeader.bind(stage.world));
+  if (killMember !== undefined) describeKilledMember(stage, limits, killMember.bind(stage.harness));
+  if (killLeader !== undefined) describeKilledLeader(stage, limits, killLeader.bind(stage.harness));
 }
 
 type Limits = { readonly timeout: number };
@@ -28,7 +28,7 @@ function describeKilledEngine(
     'an engine killed in the middle of create has one machine once create was asked again',
     limits,
     async () => {
-      const spec = await stage.wish(stage.on(0, 0));
+      const spec = await stage.newSpec(stage.on(0, 0));
       const create = (): Promise<void> => stage.bare.create(spec, stage.signal());
       await healAfter(stage, () => kill(create));
       await stage.until('create to succeed', stage.facts.bounds.failoverMs, async () => {
@@ -53,7 +53,7 @@ function describeKilledMember(stage: SuiteContext, limits: Limits, kill: Kill<'k
         await kill(node.name);
         await stage.until('the engine to notice', stage.facts.bounds.failoverMs, async () => {
           await expectNotReportedDeleted(stage, spec);
-          return (await stage.driver.listOwned(stage.signal())).unseen.includes(node.name);
+          return (await stage.driver.listOwned(stage.signal())).unreachableNodes.includes(node.name);
         });
         await expectNotReportedDeleted(stage, spec);
         await expectTerminateIsNotDone(stage, spec);
@@ -94,7 +94,7 @@ function describeKilledLeader(stage: SuiteContext, limits: Limits, kill: Kill<'k
 }
 
 async function healAfter(stage: SuiteContext, hurt: () => Promise<void>): Promise<void> {
-  const harness: DriverHarness = stage.world;
+  const harness: DriverHarness = stage.harness;
   try {
     await hurt();
   } finally {

@@ -27,7 +27,7 @@ export function describeCreation(stage: SuiteContext): void {
   it('create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself', async () => {
     const node = stage.node(0);
     const labels = { 'millrace.rental': '1042', team: 'vision, with commas: and "quotes"' };
-    const spec = await stage.wish({ ...stage.on(0, 1), labels });
+    const spec = await stage.newSpec({ ...stage.on(0, 1), labels });
     await stage.driver.create(spec, stage.signal());
     // Whoever saw it off now would take it for one that could not be started.
     expect(['changing', 'on']).toContain((await stage.view(spec, stage.other)).power);
@@ -57,7 +57,7 @@ export function describeCreation(stage: SuiteContext): void {
   });
 
   it('create twice at once from two connections is one machine', async () => {
-    const spec = await stage.wish(stage.on(0, 0));
+    const spec = await stage.newSpec(stage.on(0, 0));
     await Promise.all([
       stage.driver.create(spec, stage.signal()),
       stage.other.create(spec, stage.signal()),
@@ -68,8 +68,8 @@ export function describeCreation(stage: SuiteContext): void {
   });
 
   it('what is asked for right after create comes after the start: a stop, other ports, a cut', async () => {
-    const [stopped, closed, cut] = [await stage.wish(), await stage.wish(), await stage.wish()];
-    const { mapsPorts } = stage.world.abilities;
+    const [stopped, closed, cut] = [await stage.newSpec(), await stage.newSpec(), await stage.newSpec()];
+    const { mapsPorts } = stage.harness.abilities;
     await stage.driver.create(stopped, stage.signal());
     await stage.other.stop(stopped, { graceMs: 0 }, stage.signal());
     expect(await stage.view(stopped)).toMatchObject({ power: 'off', ports: stopped.ports });
@@ -114,9 +114,9 @@ export function describeCreation(stage: SuiteContext): void {
 
   it('a node or an image that is not there is a final refusal, and leaves nothing behind', async () => {
     const { unknownImage } = stage.facts;
-    const nowhere = await stage.wish({ nodeName: 'no-such-node', ports: [] });
+    const nowhere = await stage.newSpec({ nodeName: 'no-such-node', ports: [] });
     await expectFailure(stage.driver.create(nowhere, stage.signal()), ['not_found'], 'node');
-    const blank = await stage.wish({ image: unknownImage, ports: [] });
+    const blank = await stage.newSpec({ image: unknownImage, ports: [] });
     await expectFailure(stage.driver.create(blank, stage.signal()), ['not_found'], 'image');
     for (const spec of [nowhere, blank]) {
       expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
@@ -124,7 +124,7 @@ export function describeCreation(stage: SuiteContext): void {
   });
 
   it('a GPU that is not there is a final refusal, of create or of the start, and what is left can be removed', async () => {
-    const bare = await stage.wish({ gpuPciAddresses: ['00ff:fe:1f.7'], ports: [] });
+    const bare = await stage.newSpec({ gpuPciAddresses: ['00ff:fe:1f.7'], ports: [] });
     await expectFailure(stage.bringUp(bare), ['not_found', 'no_capacity'], 'GPU');
     expect((await stage.driver.describe(bare, stage.signal()))?.power ?? 'off').toBe('off');
     await stage.driver.terminate(bare, stage.signal());
@@ -135,11 +135,11 @@ export function describeCreation(stage: SuiteContext): void {
 }
 
 function describePartialCreate(stage: SuiteContext): void {
-  const { leaveHalfMade } = stage.world;
+  const { leaveHalfMade } = stage.harness;
   if (leaveHalfMade === undefined) return;
   it('create finishes a machine that a crash left half-made', async () => {
-    const spec = await stage.wish(stage.on(0, 0));
-    await leaveHalfMade.call(stage.world, spec);
+    const spec = await stage.newSpec(stage.on(0, 0));
+    await leaveHalfMade.call(stage.harness, spec);
     expect(await stage.bringUp(spec)).toMatchObject({
       power: 'on',
       gpuPciAddresses: spec.gpuPciAddresses,
@@ -150,8 +150,8 @@ function describePartialCreate(stage: SuiteContext): void {
   });
 
   it('terminate releases a machine that a crash left half-made', async () => {
-    const spec = await stage.wish(stage.on(0, 0));
-    await leaveHalfMade.call(stage.world, spec);
+    const spec = await stage.newSpec(stage.on(0, 0));
+    await leaveHalfMade.call(stage.harness, spec);
     await stage.driver.terminate(spec, stage.signal());
     expect(await stage.driver.describe(spec, stage.signal())).toBeNull();
   });
@@ -172,14 +172,14 @@ export function describeTermination(stage: SuiteContext): void {
   });
 
   it('a machine that is not there is null to describe, and done to terminate and to cutAccess', async () => {
-    const nobody = stage.nobody();
-    expect(await stage.driver.describe(nobody, stage.signal())).toBeNull();
-    await stage.driver.terminate(nobody, stage.signal());
-    await stage.driver.cutAccess(nobody, stage.signal());
+    const absent = stage.unknownMachine();
+    expect(await stage.driver.describe(absent, stage.signal())).toBeNull();
+    await stage.driver.terminate(absent, stage.signal());
+    await stage.driver.cutAccess(absent, stage.signal());
   });
 
   it('what needs a machine is refused with not_found when there is none', async () => {
-    for (const [method, call] of Object.entries(callsRequiring(stage, stage.nobody()))) {
+    for (const [method, call] of Object.entries(callsRequiring(stage, stage.unknownMachine()))) {
       await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
     }
   });

@@ -19,7 +19,7 @@ export interface SuiteOptions {
   /** For bringing the engine up and taking it down. */
   readonly hookTimeoutMs?: number;
   /** Only these, where the rest is known to hold by what another world tries; all of them unless said. */
-  readonly parts?: readonly SuiteSection[] | undefined;
+  readonly sections?: readonly SuiteSection[] | undefined;
 }
 
 export type SuiteSection =
@@ -50,7 +50,7 @@ export function describeDriver(name: string, harness: DriverHarness, options: Su
     it('says truly what its engine can', () => {
       expect(stage.driver.can).toEqual(harness.abilities);
     });
-    const parts: Readonly<Record<SuiteSection, () => void>> = {
+    const sections: Readonly<Record<SuiteSection, () => void>> = {
       creation: () => describeCreation(stage),
       ending: () => describeTermination(stage),
       power: () => describePower(stage),
@@ -63,8 +63,8 @@ export function describeDriver(name: string, harness: DriverHarness, options: Su
       refusals: () => describeInvalidInput(stage),
       crashes: () => describeCrashes(stage, crashTimeoutMs),
     };
-    const chosen = Object.entries(parts).filter(
-      ([part]) => options.parts?.some((wanted) => wanted === part) ?? true,
+    const chosen = Object.entries(sections).filter(
+      ([part]) => options.sections?.some((wanted) => wanted === part) ?? true,
     );
     for (const [part, register] of chosen) {
       describe(part, () => {

@@ -15,11 +15,11 @@ function exec(stage: SuiteContext, machine: MachineRef, argv: readonly string[])
 
 /** What is seen inside the machine: its devices, its console, its figures, and commands. */
 export function describeExecAndMetrics(stage: SuiteContext): void {
-  if (stage.world.abilities.exec) describeExec(stage);
+  if (stage.harness.abilities.exec) describeExec(stage);
   else describeNoExec(stage);
-  if (stage.world.abilities.exec && stage.world.runsPrograms) describeIsolation(stage);
-  if (stage.world.abilities.consoleLog) describeConsole(stage);
-  if (stage.world.abilities.metrics) describeMetrics(stage);
+  if (stage.harness.abilities.exec && stage.harness.runsPrograms) describeIsolation(stage);
+  if (stage.harness.abilities.consoleLog) describeConsole(stage);
+  if (stage.harness.abilities.metrics) describeMetrics(stage);
 }
 
 function describeIsolation(stage: SuiteContext): void {
@@ -40,7 +40,7 @@ function describeIsolation(stage: SuiteContext): void {
 function describeNoExec(stage: SuiteContext): void {
   it('exec says that this engine cannot', async () => {
     const command = { argv: ['true'], ...execLimits };
-    await expectFailure(stage.driver.exec(stage.nobody(), command, stage.signal()), ['unsupported']);
+    await expectFailure(stage.driver.exec(stage.unknownMachine(), command, stage.signal()), ['unsupported']);
   });
 }
 
@@ -92,7 +92,7 @@ function describeMetrics(stage: SuiteContext): void {
 function describeExec(stage: SuiteContext): void {
   it('a machine sees exactly the GPUs that it was given, and one without sees none', async () => {
     const node = stage.node(1);
-    const { argv, pattern } = stage.world.gpuDevices ?? defaultGpuListing;
+    const { argv, pattern } = stage.harness.gpuDevices ?? defaultGpuListing;
     for (const gpuPciAddresses of [[stage.gpu(node, 0), stage.gpu(node, 1)], []]) {
       const spec = await stage.make({ nodeName: node.name, gpuPciAddresses });
       const { stdout } = await exec(stage, spec, argv);

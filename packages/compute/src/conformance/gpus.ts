@@ -4,14 +4,14 @@ import { expectFailure, type SuiteContext } from './suite-context.ts';
 
 /** Which GPUs a machine has, and how one that is off gets others. */
 export function describeGpus(stage: SuiteContext): void {
-  if (stage.world.abilities.sharesNodes) describeGpuSelection(stage);
+  if (stage.harness.abilities.sharesNodes) describeGpuSelection(stage);
   else describeWholeNode(stage);
 }
 
 function describeWholeNode(stage: SuiteContext): void {
   it('a machine has all GPUs of its node: create and setGpus give no other set', async () => {
     const node = stage.node(0);
-    const some = await stage.wish({ nodeName: node.name, gpuPciAddresses: [stage.gpu(node, 0)] });
+    const some = await stage.newSpec({ nodeName: node.name, gpuPciAddresses: [stage.gpu(node, 0)] });
     await expectFailure(stage.driver.create(some, stage.signal()), ['refused'], 'one of several');
     expect(await stage.driver.describe(some, stage.signal())).toBeNull();
     const spec = await stage.make(stage.on(0));

@@ -55,7 +55,7 @@ export interface DriverHarness {
   /** Leaves behind what a crash in the middle of `create` leaves, by whatever way the engine allows. */
   leaveHalfMade?(spec: MachineSpec): Promise<void>;
   /** Puts a machine there that is not ours and takes it away again. */
-  plantForeign?(): Promise<{ readonly externalId: string; remove(): Promise<void> }>;
+  createForeign?(): Promise<{ readonly externalId: string; remove(): Promise<void> }>;
   /** Breaks every connection for events that is open now; the engine itself goes on. */
   loseEvents?(): Promise<void>;
   /**

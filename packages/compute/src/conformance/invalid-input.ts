@@ -38,7 +38,7 @@ const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
 export function describeInvalidInput(stage: SuiteContext): void {
   it('an external id that is not one is refused by every method, and reaches the engine as no path', async () => {
     const { driver } = stage;
-    const spec = await stage.wish({ ports: [] });
+    const spec = await stage.newSpec({ ports: [] });
     for (const externalId of invalidIds) {
       const machine = { externalId, orgId: stage.orgId };
       const calls = {
@@ -66,14 +66,14 @@ export function describeInvalidInput(stage: SuiteContext): void {
 
   it('a wish that no machine can be made of is refused, and leaves nothing behind', async () => {
     for (const [title, changes] of invalidSpecs) {
-      const spec = await stage.wish({ ports: [], ...changes });
+      const spec = await stage.newSpec({ ports: [], ...changes });
       await expectFailure(stage.driver.create(spec, stage.signal()), ['refused'], title);
       expect(await stage.driver.describe(spec, stage.signal()), title).toBeNull();
     }
   });
 
   it('a caller that gives up gets its answer at once, before and while the call is under way', async () => {
-    const spec = await stage.wish({ ports: [] });
+    const spec = await stage.newSpec({ ports: [] });
     const waits: number[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const early = await measureMs(async () => {
@@ -104,10 +104,10 @@ export function describeInvalidInput(stage: SuiteContext): void {
   });
 
   it('a connection that was closed fails every call as unavailable', async () => {
-    const driver = await stage.world.connect();
+    const driver = await stage.harness.connect();
     await driver.close();
     await driver.close();
-    await expectFailure(driver.describe(stage.nobody(), stage.signal()), ['unavailable'], 'describe');
+    await expectFailure(driver.describe(stage.unknownMachine(), stage.signal()), ['unavailable'], 'describe');
     await expectFailure(driver.readInventory(stage.signal()), ['unavailable'], 'readInventory');
   });
 }

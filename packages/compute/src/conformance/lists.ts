@@ -11,7 +11,7 @@ export function describeLists(stage: SuiteContext): void {
     try {
       const { machines } = await stage.until('all nodes to be seen', stage.facts.bounds.bootMs, async () => {
         const owned = await outsider.listOwned(stage.signal());
-        return owned.unseen.length === 0 && owned;
+        return owned.unreachableNodes.length === 0 && owned;
       });
       for (const spec of [own, theirs]) {
         const listed = machines.find(({ externalId }) => externalId === spec.externalId);
@@ -23,13 +23,13 @@ export function describeLists(stage: SuiteContext): void {
     }
   });
 
-  if (stage.world.plantForeign !== undefined) describeForeign(stage);
-  if (stage.world.abilities.events) describeEvents(stage);
+  if (stage.harness.createForeign !== undefined) describeForeign(stage);
+  if (stage.harness.abilities.events) describeEvents(stage);
 }
 
 function describeForeign(stage: SuiteContext): void {
   it('listOwned leaves out what is not ours', async () => {
-    const foreign = (await stage.world.plantForeign?.()) ?? expect.fail('Nothing was planted.');
+    const foreign = (await stage.harness.createForeign?.()) ?? expect.fail('Nothing was planted.');
     try {
       const { machines } = await stage.driver.listOwned(stage.signal());
       expect(machines.map(({ externalId }) => externalId)).not.toContain(foreign.externalId);
@@ -41,18 +41,18 @@ function describeForeign(stage: SuiteContext): void {
 
 /** Collects what a connection is told, until it is ended. */
 function listen(driver: ComputeDriver): {
-  readonly heard: EngineEvent[];
+  readonly received: EngineEvent[];
   readonly over: Promise<void>;
   end(): void;
 } {
   const abort = new AbortController();
-  const heard: EngineEvent[] = [];
+  const received: EngineEvent[] = [];
   const over = (async () => {
-    for await (const event of driver.events(abort.signal)) heard.push(event);
+    for await (const event of driver.events(abort.signal)) received.push(event);
   })();
   // Awaited by the test; until then a rejection is not news.
   over.catch(() => undefined);
-  return { heard, over, end: () => abort.abort() };
+  return { received, over, end: () => abort.abort() };
 }
 
 function describeEvents(stage: SuiteContext): void {
@@ -61,27 +61,27 @@ function describeEvents(stage: SuiteContext): void {
     // The engine may take a moment to take the listener in, and a hint may be missed: so it is asked for repeatedly.
     const spec = await stage.until('a hint of a new machine', stage.facts.bounds.bootMs, async () => {
       const made = await stage.make({ ports: [] });
-      await stage.world.advance(1_000);
-      return ears.heard.some((event) => names(event, made.externalId)) && made;
+      await stage.harness.advance(1_000);
+      return ears.received.some((event) => names(event, made.externalId)) && made;
     });
-    const before = ears.heard.length;
+    const before = ears.received.length;
     await stage.driver.terminate(spec, stage.signal());
     await stage.until('a hint of its end', stage.facts.bounds.bootMs, async () =>
-      ears.heard.slice(before).some((event) => names(event, spec.externalId)),
+      ears.received.slice(before).some((event) => names(event, spec.externalId)),
     );
     ears.end();
     await stage.whileTimePasses(ears.over);
   });
 
   it('events throw unavailable when the connection is closed under them', async () => {
-    const driver = await stage.world.connect();
+    const driver = await stage.harness.connect();
     const ears = listen(driver);
-    await stage.world.advance(250);
+    await stage.harness.advance(250);
     await driver.close();
     await expectFailure(stage.whileTimePasses(ears.over), ['unavailable']);
   });
 
-  const { loseEvents } = stage.world;
+  const { loseEvents } = stage.harness;
   if (loseEvents === undefined) return;
   it('events throw unavailable when the connection to the engine is lost', async () => {
     const ears = listen(stage.other);
@@ -92,8 +92,8 @@ function describeEvents(stage: SuiteContext): void {
     void ears.over.then(end, end);
     // On a machine that stalls, the connection may open after the others were broken, so they are broken again.
     while (!isOver) {
-      await stage.world.advance(1_000);
-      if (!isOver) await loseEvents.call(stage.world);
+      await stage.harness.advance(1_000);
+      if (!isOver) await loseEvents.call(stage.harness);
     }
     await expectFailure(ears.over, ['unavailable']);
   });

@@ -5,13 +5,13 @@ export function describePower(stage: SuiteContext): void {
   it('stop powers off and keeps node, GPUs and ports; start powers on again; both may be repeated', async () => {
     const spec = await stage.make(stage.on(0, 0));
     const { nodeName, gpuPciAddresses, ports } = spec;
-    const kept = { nodeName, gpuPciAddresses, ports };
+    const expected = { nodeName, gpuPciAddresses, ports };
     await stage.driver.stop(spec, { graceMs: 1_000 }, stage.signal());
     await stage.other.stop(spec, { graceMs: 1_000 }, stage.signal());
-    expect(await stage.view(spec)).toMatchObject({ power: 'off', ...kept });
+    expect(await stage.view(spec)).toMatchObject({ power: 'off', ...expected });
     await stage.driver.start(spec, stage.signal());
     await stage.other.start(spec, stage.signal());
-    expect(await stage.view(spec)).toMatchObject({ power: 'on', ...kept });
+    expect(await stage.view(spec)).toMatchObject({ power: 'on', ...expected });
     if (stage.hasInside) (await stage.login(spec)).end();
   });
 

@@ -14,8 +14,8 @@ import type { SuiteContext } from './suite-context.ts';
 /** That a machine of this engine can be proven the way in which rentals prove theirs. */
 export function describeReadiness(stage: SuiteContext): void {
   if (stage.hasInside) describeHostKey(stage);
-  if (stage.world.abilities.setKeys) describeOneTimeKey(stage);
-  if (stage.world.runsPrograms === true) describeKeysOverSsh(stage);
+  if (stage.harness.abilities.setKeys) describeOneTimeKey(stage);
+  if (stage.harness.runsPrograms === true) describeKeysOverSsh(stage);
 }
 
 function waitUntilReady(
@@ -61,7 +61,7 @@ function describeOneTimeKey(stage: SuiteContext): void {
 }
 
 function describeKeysOverSsh(stage: SuiteContext): void {
-  if (stage.world.abilities.exec) describeKeyHandOver(stage);
+  if (stage.harness.abilities.exec) describeKeyHandOver(stage);
   it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
     const [first, second, third] = [newReadinessKey(), newReadinessKey(), newReadinessKey()];
     const spec = await stage.make({ sshKeys: [first.publicKey] });

@@ -18,7 +18,7 @@ export class SuiteContext {
   readonly key: KeyPair = newKeyPair();
   readonly orgId: OrgId;
   readonly otherOrgId: OrgId;
-  readonly #world: DriverHarness;
+  readonly #harness: DriverHarness;
   readonly #ids = createIdSource({ clock: systemClock, cell: 1 });
   #made: MachineRef[] = [];
   #turn = -1;
@@ -26,14 +26,14 @@ export class SuiteContext {
   #connections: ComputeDriver[] = [];
 
   constructor(harness: DriverHarness) {
-    this.#world = harness;
+    this.#harness = harness;
     this.orgId = this.#ids.next('org');
     this.otherOrgId = this.#ids.next('org');
   }
 
   async open(): Promise<void> {
-    this.#facts = await this.#world.open();
-    this.#connections = [await this.#world.connect(), await this.#world.connect()];
+    this.#facts = await this.#harness.open();
+    this.#connections = [await this.#harness.connect(), await this.#harness.connect()];
   }
 
   /** What a test left is terminated, whether it passed or not. */
@@ -50,11 +50,11 @@ export class SuiteContext {
 
   async close(): Promise<void> {
     for (const driver of this.#connections) await driver.close();
-    await this.#world.close();
+    await this.#harness.close();
   }
 
-  get world(): DriverHarness {
-    return this.#world;
+  get harness(): DriverHarness {
+    return this.#harness;
   }
 
   get facts(): HarnessInfo {
@@ -62,17 +62,17 @@ export class SuiteContext {
   }
 
   get driver(): ComputeDriver {
-    return this.#asked(this.bare);
+    return this.#requested(this.bare);
   }
 
   /** As another process. */
   get other(): ComputeDriver {
-    return this.#asked(this.#connections[1] ?? expect.fail('There is no second connection.'));
+    return this.#requested(this.#connections[1] ?? expect.fail('There is no second connection.'));
   }
 
   /** Connects as one more process. The test closes the connection. */
   async connect(): Promise<ComputeDriver> {
-    return this.#asked(await this.world.connect());
+    return this.#requested(await this.harness.connect());
   }
 
   /** Repeats no call: for calls that must fail because the engine does not answer. */
@@ -80,15 +80,15 @@ export class SuiteContext {
     return this.#connections[0] ?? expect.fail('There is no connection.');
   }
 
-  #asked(driver: ComputeDriver): ComputeDriver {
-    const { world } = this;
-    if (world.isStalled === undefined) return driver;
-    return retryingDriver(driver, world.isStalled.bind(world), () => this.signal());
+  #requested(driver: ComputeDriver): ComputeDriver {
+    const { harness } = this;
+    if (harness.isStalled === undefined) return driver;
+    return retryingDriver(driver, harness.isStalled.bind(harness), () => this.signal());
   }
 
   /** Whether the engine has this method: those that `can` does not name every engine has. */
   can(method: string): boolean {
-    return !Object.entries(this.world.abilities).some(([name, isThere]) => name === method && !isThere);
+    return !Object.entries(this.harness.abilities).some(([name, isThere]) => name === method && !isThere);
   }
 
   /** One of the nodes; where there is but one, that is also the second. */
@@ -99,14 +99,14 @@ export class SuiteContext {
 
   /** Where machines are whole nodes each is put on the next one: several may be there at once. */
   #nextNode(): HarnessNode {
-    if (this.world.abilities.sharesNodes) return this.node(0);
+    if (this.harness.abilities.sharesNodes) return this.node(0);
     const { nodes } = this.facts;
     this.#turn = (this.#turn + 1) % nodes.length;
     return nodes[this.#turn] ?? expect.fail('The world has no nodes.');
   }
 
   get hasInside(): boolean {
-    return this.world.hasInside ?? true;
+    return this.harness.hasInside ?? true;
   }
 
   /** This node and some of its GPUs; all of them where a machine is the whole node. */
@@ -115,7 +115,7 @@ export class SuiteContext {
     const some = gpus.map((gpu) => this.gpu(node, gpu));
     return {
       nodeName: node.name,
-      gpuPciAddresses: this.world.abilities.sharesNodes ? some : node.gpuPciAddresses,
+      gpuPciAddresses: this.harness.abilities.sharesNodes ? some : node.gpuPciAddresses,
     };
   }
 
@@ -133,12 +133,12 @@ export class SuiteContext {
   }
 
   /** A reference to a machine that nobody made. */
-  nobody(): MachineRef {
+  unknownMachine(): MachineRef {
     return { externalId: this.newId(), orgId: this.orgId };
   }
 
   /** A wish that the engine can fulfil, and a promise that what comes of it is cleared away. */
-  async wish(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
+  async newSpec(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
     const nodeName = changes.nodeName ?? this.#nextNode().name;
     const whole = this.facts.nodes.find(({ name }) => name === nodeName)?.gpuPciAddresses ?? [];
     const spec: MachineSpec = {
@@ -146,7 +146,7 @@ export class SuiteContext {
       orgId: this.orgId,
       mode: 'test',
       nodeName,
-      gpuPciAddresses: this.world.abilities.sharesNodes ? [] : whole,
+      gpuPciAddresses: this.harness.abilities.sharesNodes ? [] : whole,
       ...this.facts.size,
       image: this.facts.image,
       hostname: 'conformance',
@@ -167,7 +167,7 @@ export class SuiteContext {
 
   /** A machine that is on. */
   async make(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
-    const spec = await this.wish(changes);
+    const spec = await this.newSpec(changes);
     await this.bringUp(spec);
     return spec;
   }
@@ -201,7 +201,7 @@ export class SuiteContext {
 
   async tryLogin(machine: MachineRef, key: KeyPair): Promise<SshSession> {
     const { host, port, user, privateKey } = await this.sshTarget(machine, key.private);
-    return openSsh({ ...this.world.ssh, host, port, username: user, privateKey });
+    return openSsh({ ...this.harness.ssh, host, port, username: user, privateKey });
   }
 
   /** Where and as whom one logs in, to whatever host key. */
@@ -209,12 +209,12 @@ export class SuiteContext {
     const view = await this.view(machine);
     const mapping = view.ports.find((port) => port.internalPort === sshPort);
     const { externalPort } = mapping ?? expect.fail('No port leads to SSH.');
-    return { ...this.world.reach(view, externalPort), user: view.sshUser, privateKey, hostKey: null };
+    return { ...this.harness.reach(view, externalPort), user: view.sshUser, privateKey, hostKey: null };
   }
 
   /** Whether anything answers at this port of the machine's node. */
   async reaches(view: MachineView, externalPort: number): Promise<boolean> {
-    return acceptsTcp(this.world.reach(view, externalPort));
+    return acceptsTcp(this.harness.reach(view, externalPort));
   }
 
   /**
@@ -246,7 +246,7 @@ export class SuiteContext {
         if (error instanceof Error && error.name === 'AssertionError') throw error;
         last = error;
       }
-      await this.world.advance(suitePollMs);
+      await this.harness.advance(suitePollMs);
     }
     throw new Error(`Waited ${withinMs} ms in vain for ${what}.`, { cause: last });
   }
@@ -259,7 +259,7 @@ export class SuiteContext {
     });
     // The real outcome is awaited below; this keeps a rejection from being reported before that.
     over.catch(() => undefined);
-    while (!isOver) await this.world.advance(suitePollMs);
+    while (!isOver) await this.harness.advance(suitePollMs);
     return over;
   }
 }

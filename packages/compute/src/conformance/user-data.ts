@@ -13,13 +13,13 @@ const unknown = [
 
 /** Handing a text to a machine that runs. */
 export function describeUserData(stage: SuiteContext): void {
-  if (stage.world.abilities.runUserData) describeUserDataStart(stage);
+  if (stage.harness.abilities.runUserData) describeUserDataStart(stage);
   else describeUserDataUnsupported(stage);
 }
 
 function describeUserDataUnsupported(stage: SuiteContext): void {
   it('runUserData says that this engine cannot', async () => {
-    const call = stage.driver.runUserData(stage.nobody(), '#!/bin/sh\n', stage.signal());
+    const call = stage.driver.runUserData(stage.unknownMachine(), '#!/bin/sh\n', stage.signal());
     await expectFailure(call, ['unsupported']);
   });
 }
@@ -59,7 +59,7 @@ function describeUserDataStart(stage: SuiteContext): void {
     await startUserDataOnce(stage, spec, text, stage.other);
     const lines = await readUserDataOutput(stage, spec);
     expect(lines).toHaveLength(1);
-    if (stage.world.runsPrograms === true) expect(lines).toEqual(['0']);
+    if (stage.harness.runsPrograms === true) expect(lines).toEqual(['0']);
     // Another text is another program.
     await startUserDataOnce(stage, spec, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
     await stage.until('what the other writes', stage.facts.bounds.callMs, async () => {
@@ -105,7 +105,7 @@ function describeUserDataStart(stage: SuiteContext): void {
     });
   });
 
-  if (stage.world.hasCloudInit ?? true) describeCloudInit(stage);
+  if (stage.harness.hasCloudInit ?? true) describeCloudInit(stage);
   else describeNoCloudInit(stage);
 }
 

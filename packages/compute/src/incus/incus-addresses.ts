@@ -32,8 +32,8 @@ interface Subnet {
 }
 
 function subnetOf(network: string): Subnet | null {
-  const [, ...parts] = networkPattern.exec(network) ?? [];
-  const numbers = parts.map(Number);
+  const [, ...octets] = networkPattern.exec(network) ?? [];
+  const numbers = octets.map(Number);
   const bits = numbers[4] ?? 32;
   if (numbers.length !== 5 || numbers.slice(0, 4).some((byte) => byte > 255)) return null;
   if (bits < subnetBits.min || bits > subnetBits.max) return null;

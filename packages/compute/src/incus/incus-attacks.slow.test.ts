@@ -39,13 +39,13 @@ afterEach(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const PATIENCE_MS = 700;
+const TIMEOUT_MS = 700;
 /** Of a machine that does much else meanwhile. */
 const SLACK_MS = 1_500;
-const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS);
+const soon = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
 const orgId = testIds.next('org');
 
-function wish(): MachineSpec {
+function newSpec(): MachineSpec {
   return {
     externalId: toUuid(testIds.next('rnt')),
     orgId,
@@ -67,23 +67,23 @@ function wish(): MachineSpec {
 it('an honest double is read and makes machines, so that what follows is about its lies', async () => {
   const { nodes } = await driver.readInventory(soon());
   expect(nodes[0]?.hardware?.gpus).toHaveLength(8);
-  const wanted = wish();
+  const wanted = newSpec();
   await driver.create(wanted, AbortSignal.timeout(10_000));
   expect(await driver.describe(wanted, soon())).toMatchObject({ power: 'on', nodeName: 'pretender' });
   await driver.terminate(wanted, soon());
   expect(await driver.describe(wanted, soon())).toBeNull();
 });
 
-describe.each(Object.entries(unusableResponses))('a daemon that answers with %s', (_, lie) => {
+describe.each(Object.entries(unusableResponses))('a daemon that answers with %s', (_, fault) => {
   it('is unavailable within the time that was given, whatever it is asked', async () => {
-    const made = wish();
+    const made = newSpec();
     await driver.create(made, AbortSignal.timeout(10_000));
-    daemon.lie = lie;
+    daemon.misbehaviour = fault;
     const calls: (() => Promise<unknown>)[] = [
       () => driver.readInventory(soon()),
       () => driver.listOwned(soon()),
       () => driver.describe(made, soon()),
-      () => driver.create(wish(), soon()),
+      () => driver.create(newSpec(), soon()),
       () => driver.cutAccess(made, soon()),
       () => driver.terminate(made, soon()),
     ];
@@ -94,15 +94,15 @@ describe.each(Object.entries(unusableResponses))('a daemon that answers with %s'
       const outcome = await call().catch((error: unknown) => error);
       if (!isInventory(outcome)) expect(outcome).toBeInstanceOf(DriverError);
       else expect(outcome.nodes.every(({ hardware }) => hardware === null)).toBe(true);
-      expect(systemClock.monotonicMs() - startedMs).toBeLessThan(PATIENCE_MS + SLACK_MS);
+      expect(systemClock.monotonicMs() - startedMs).toBeLessThan(TIMEOUT_MS + SLACK_MS);
     }
     expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(300 * 1_048_576);
   });
 
   it('is never believed to have no such machine', async () => {
-    const made = wish();
+    const made = newSpec();
     await driver.create(made, AbortSignal.timeout(10_000));
-    daemon.lie = lie;
+    daemon.misbehaviour = fault;
     await expect(driver.describe(made, soon())).rejects.toBeInstanceOf(DriverError);
     await expect(driver.terminate(made, soon())).rejects.toBeInstanceOf(DriverError);
   });
@@ -114,8 +114,8 @@ function isInventory(value: unknown): value is { nodes: readonly { hardware: unk
 
 it.each(Object.entries(impossibleHardware))(
   'a daemon that reports %s is read without harm',
-  async (what, lie) => {
-    daemon.lie = lie;
+  async (what, fault) => {
+    daemon.misbehaviour = fault;
     const { nodes } = await driver.readInventory(soon());
     expect(nodes).toHaveLength(1);
     // Fewer than anybody refuses to read are handed on, and refused by the fleet.
@@ -127,9 +127,9 @@ it.each(Object.entries(impossibleHardware))(
 
 it('a redirection is not followed', async () => {
   await using other = await startHostileIncus();
-  daemon.lie = () => ({ do: 'redirect', to: `${other.url}/1.0` });
+  daemon.misbehaviour = () => ({ do: 'redirect', to: `${other.url}/1.0` });
   await expect(driver.readInventory(soon())).rejects.toBeInstanceOf(DriverError);
-  expect(other.asked).toEqual([]);
+  expect(other.requests).toEqual([]);
 });
 
 it('a daemon that has become a cluster is not worked with, and nobody it names is asked or reached', async () => {
@@ -140,26 +140,29 @@ it('a daemon that has become a cluster is not worked with, and nobody it names i
     server_clustered: true,
   };
   const body = { type: 'sync', metadata: { auth: 'trusted', environment } };
-  daemon.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: { status: 200, body } } : null);
+  daemon.misbehaviour = ({ path }) =>
+    path === '/1.0' ? { do: 'answer', response: { status: 200, body } } : null;
   await expect(driver.readInventory(soon())).rejects.toSatisfy((error) => isDriverError(error, 'refused'));
-  await expect(driver.create(wish(), soon())).rejects.toSatisfy((error) => isDriverError(error, 'refused'));
-  expect(new Set(daemon.asked)).toEqual(new Set(['GET /1.0']));
+  await expect(driver.create(newSpec(), soon())).rejects.toSatisfy((error) =>
+    isDriverError(error, 'refused'),
+  );
+  expect(new Set(daemon.requests)).toEqual(new Set(['GET /1.0']));
 });
 
 it('a daemon that suddenly shows another certificate is told nothing more', async () => {
   await driver.readInventory(soon());
   await daemon.showOtherCertificate();
-  const before = daemon.asked.length;
-  await expect(driver.create(wish(), soon())).rejects.toSatisfy((error) =>
+  const before = daemon.requests.length;
+  await expect(driver.create(newSpec(), soon())).rejects.toSatisfy((error) =>
     isDriverError(error, 'unavailable'),
   );
-  expect(daemon.asked.length).toBe(before);
+  expect(daemon.requests.length).toBe(before);
 });
 
-describe.each(Object.entries(createFailures))('a daemon that, asked for a machine, %s', (_, lie) => {
+describe.each(Object.entries(createFailures))('a daemon that, asked for a machine, %s', (_, fault) => {
   it('has nobody believe that the machine is there and on', async () => {
-    const wanted = wish();
-    daemon.lie = lie;
+    const wanted = newSpec();
+    daemon.misbehaviour = fault;
     const created = await driver.create(wanted, soon()).then(
       () => true,
       (error: unknown) => {
@@ -186,9 +189,9 @@ describe('a daemon that makes up machines', () => {
 
   it.each([1_001, 20_000])('is not listened to when there are %i of them', async (count) => {
     const rows = invented(count);
-    daemon.lie = (request) =>
+    daemon.misbehaviour = (request) =>
       request.path === '/1.0/instances'
-        ? { do: 'answer', answer: { status: 200, body: { type: 'sync', metadata: rows } } }
+        ? { do: 'answer', response: { status: 200, body: { type: 'sync', metadata: rows } } }
         : null;
     await expect(driver.listOwned(AbortSignal.timeout(10_000))).rejects.toSatisfy((error) =>
       isDriverError(error, 'unavailable'),
@@ -199,10 +202,9 @@ describe('a daemon that makes up machines', () => {
 it.each(['$(touch /tmp/x)', '-oProxyCommand=x', 'a b', '\u0000root', 'x'.repeat(33)])(
   'a daemon does not word the command by which tenants log in: %j',
   async (user) => {
-    const wanted = wish();
+    const wanted = newSpec();
     await driver.create(wanted, AbortSignal.timeout(10_000));
-    for (const instance of daemon.pretence.instances.values())
-      instance.config['user.millrace.ssh-user'] = user;
+    for (const instance of daemon.fake.instances.values()) instance.config['user.millrace.ssh-user'] = user;
     expect(await driver.describe(wanted, soon())).toMatchObject({ sshUser: 'ubuntu' });
   },
 );
@@ -210,11 +212,11 @@ it.each(['$(touch /tmp/x)', '-oProxyCommand=x', 'a b', '\u0000root', 'x'.repeat(
 it.each(['two\nlines', 'nul\u0000', 'x'.repeat(300), ''])(
   'a daemon whose name cannot be kept is not listened to: %j',
   async (name) => {
-    daemon.lie = (request, honest) => {
+    daemon.misbehaviour = (request, fake) => {
       if (request.path !== '/1.0') return null;
-      const told = JSON.stringify(honest.answer(request).body);
-      const body = JSON.parse(told.replaceAll('"pretender"', JSON.stringify(name))) as unknown;
-      return { do: 'answer', answer: { status: 200, body } };
+      const text = JSON.stringify(fake.respond(request).body);
+      const body = JSON.parse(text.replaceAll('"pretender"', JSON.stringify(name))) as unknown;
+      return { do: 'answer', response: { status: 200, body } };
     };
     await expect(driver.listOwned(soon())).rejects.toBeInstanceOf(DriverError);
     await expect(driver.readInventory(soon())).rejects.toBeInstanceOf(DriverError);

@@ -113,15 +113,15 @@ export class IncusClusterHarness implements DriverHarness {
     await createWithRetry((signal) => this.#raw().write(half, signal));
   }
 
-  async plantForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
+  async createForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
     const externalId = randomUUID();
     const path = '/1.0/instances';
     const body = {
       name: `mr-${externalId}`,
       source: { type: 'image', alias: this.#endpoints().imageAlias },
     };
-    const plant = { what: 'plant a stranger', method: 'POST', path, body } as const;
-    await createWithRetry((signal) => this.#raw().write(plant, signal));
+    const creation = { what: 'plant a stranger', method: 'POST', path, body } as const;
+    await createWithRetry((signal) => this.#raw().write(creation, signal));
     const removal = { what: 'remove it', method: 'DELETE', path: `${path}/${body.name}` } as const;
     const remove = (): Promise<void> => removeWithRetry((signal) => this.#raw().write(removal, signal));
     return { externalId, remove };
@@ -134,7 +134,7 @@ export class IncusClusterHarness implements DriverHarness {
   /** Kills the daemon while it unpacks the image. This is the worst moment: a half-unpacked image looks complete to it. */
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const member = this.#endpoints().members[0]?.name ?? '';
-    await this.#forgetImage(member);
+    await this.#deleteImage(member);
     const { call } = await waitUntilStarted(create, () => this.#countInstances());
     await systemClock.sleep(unpackingMs);
     await this.killMember(member);
@@ -180,7 +180,7 @@ export class IncusClusterHarness implements DriverHarness {
     return this.#cluster;
   }
 
-  async #forgetImage(nodeName: string): Promise<void> {
+  async #deleteImage(nodeName: string): Promise<void> {
     const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint()}`;
     const query = { target: nodeName };
     const removal = { what: 'forget the image', method: 'DELETE', path, query } as const;
@@ -189,13 +189,13 @@ export class IncusClusterHarness implements DriverHarness {
 
   async #fingerprint(): Promise<string> {
     const path = `/1.0/images/aliases/${this.#endpoints().sshImageAlias}`;
-    const asked = { what: 'find the image', path };
-    return (await retryOnStall((signal) => this.#raw().read(asked, aliasSchema, signal))).target;
+    const request = { what: 'find the image', path };
+    return (await retryOnStall((signal) => this.#raw().read(request, aliasSchema, signal))).target;
   }
 
   async #countInstances(): Promise<number> {
-    const asked = { what: 'count', path: '/1.0/instances', query: { 'all-projects': 'true' } };
-    return (await retryOnStall((signal) => this.#raw().read(asked, instancesSchema, signal))).length;
+    const request = { what: 'count', path: '/1.0/instances', query: { 'all-projects': 'true' } };
+    return (await retryOnStall((signal) => this.#raw().read(request, instancesSchema, signal))).length;
   }
 
   #options(): IncusDriverOptions {

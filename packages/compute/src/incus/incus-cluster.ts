@@ -59,8 +59,8 @@ export class IncusCluster {
     if (!server.server_clustered) {
       return [{ server_name: server.server_name, url: '', status: 'Online', message: 'Fully operational' }];
     }
-    const asked = { what: 'list the members', path: '/1.0/cluster/members', query: { recursion: '1' } };
-    const members = await this.#client.read(asked, membersSchema, signal);
+    const request = { what: 'list the members', path: '/1.0/cluster/members', query: { recursion: '1' } };
+    const members = await this.#client.read(request, membersSchema, signal);
     this.#addresses = new Map(members.map((member) => [member.server_name, hostOf(member.url)]));
     return members;
   }
@@ -106,8 +106,8 @@ export class IncusCluster {
     const { network } = this.#options;
     const path = `/1.0/networks/${encodeURIComponent(network)}`;
     try {
-      const asked = { what: `read the network ${network}`, path, query: this.#client.shared };
-      const found = await this.#client.find(asked, networkSchema, signal);
+      const request = { what: `read the network ${network}`, path, query: this.#client.shared };
+      const found = await this.#client.find(request, networkSchema, signal);
       return networkProblem(this.#options, found?.value ?? null);
     } catch (error) {
       // A certificate that is limited to projects may not look, which says nothing about what is there.
@@ -118,13 +118,13 @@ export class IncusCluster {
 
   async #readNode(member: IncusMember, problem: string | null, signal: AbortSignal): Promise<InventoryNode> {
     const address = await this.addressOf(member.server_name, signal);
-    const told = { name: member.server_name, status: member.status, message: member.message };
-    if (!isOnline(member) || problem !== null) return nodeOf(told, address, null, problem);
+    const reported = { name: member.server_name, status: member.status, message: member.message };
+    if (!isOnline(member) || problem !== null) return nodeOf(reported, address, null, problem);
     try {
-      return nodeOf(told, address, await this.#readHardware(member, signal), null);
+      return nodeOf(reported, address, await this.#readHardware(member, signal), null);
     } catch (error) {
       if (signal.aborted) throw error;
-      return nodeOf(told, address, null, error instanceof Error ? error.message : String(error));
+      return nodeOf(reported, address, null, error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -86,9 +86,9 @@ class Output {
   }
 
   #take(data: Buffer): void {
-    const kept = data.subarray(0, Math.max(0, this.#maxBytes - this.#size));
-    this.#size += kept.length;
-    if (kept.length > 0) this.#chunks.push(kept);
+    const slice = data.subarray(0, Math.max(0, this.#maxBytes - this.#size));
+    this.#size += slice.length;
+    if (slice.length > 0) this.#chunks.push(slice);
   }
 }
 
@@ -121,9 +121,9 @@ async function waitForExit(
     return exitCodeOf(metadata?.['return']);
   } catch (error) {
     if (isLate && !signal.aborted) throw commandTimeoutError(command, error);
-    const told = shellCode(error);
-    if (told === null) throw error;
-    return told;
+    const code = shellCode(error);
+    if (code === null) throw error;
+    return code;
   } finally {
     cancelKill();
     cancelDying();

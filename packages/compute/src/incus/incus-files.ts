@@ -125,8 +125,8 @@ export class IncusFiles {
 
   async #hostnameTemplate(machine: MachineRef, signal: AbortSignal): Promise<string | null> {
     const { path, query } = instanceLocation(this.#client, machine);
-    const asked = { what: 'read the templates', path: `${path}/metadata`, query };
-    const { templates } = await this.#client.read(asked, metadataSchema, signal);
+    const request = { what: 'read the templates', path: `${path}/metadata`, query };
+    const { templates } = await this.#client.read(request, metadataSchema, signal);
     return templates?.['/etc/hostname']?.template ?? null;
   }
 

@@ -31,16 +31,16 @@ export class IncusImages {
   /** What is noted, or would be if we were allowed to: by node and image, when the copy was made. */
   readonly #whole = new Map<string, string>();
 
-  constructor(parts: {
+  constructor(deps: {
     readonly client: IncusClient;
     readonly cluster: IncusCluster;
     readonly settings: IncusSettings;
     readonly log: Logger;
   }) {
-    this.#client = parts.client;
-    this.#cluster = parts.cluster;
-    this.#settings = parts.settings;
-    this.#log = parts.log;
+    this.#client = deps.client;
+    this.#cluster = deps.cluster;
+    this.#settings = deps.settings;
+    this.#log = deps.log;
   }
 
   /**
@@ -98,8 +98,8 @@ export class IncusImages {
 
   async #fingerprint(alias: string, signal: AbortSignal): Promise<string> {
     const path = `/1.0/images/aliases/${encodeURIComponent(alias)}`;
-    const asked = { what: 'find the image', path, query: this.#client.shared };
-    const found = await this.#client.find(asked, aliasSchema, signal);
+    const request = { what: 'find the image', path, query: this.#client.shared };
+    const found = await this.#client.find(request, aliasSchema, signal);
     if (found !== null) return found.value.target;
     throw new IncusError('not_found', `The cluster has no image ${alias}.`);
   }
@@ -110,8 +110,8 @@ export class IncusImages {
 
   async #copyMadeAt(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<string | null> {
     const query = { ...this.#client.shared, target: await this.#cluster.target(nodeName, signal) };
-    const asked = { what: 'look at the copy of the image', path: this.#copyPath(fingerprint), query };
-    const found = await this.#client.find(asked, imageVolumeSchema, signal);
+    const request = { what: 'look at the copy of the image', path: this.#copyPath(fingerprint), query };
+    const found = await this.#client.find(request, imageVolumeSchema, signal);
     return found?.value.created_at ?? null;
   }
 
@@ -124,8 +124,8 @@ export class IncusImages {
     const known = `${nodeName} ${fingerprint}`;
     if (this.#whole.get(known) === madeAt) return true;
     const { path, query, part, key } = this.#note(nodeName, fingerprint);
-    const asked = { what: 'read the notes on images', path, query };
-    const notes = await this.#client.read(asked, configAndPropertiesSchema, signal);
+    const request = { what: 'read the notes on images', path, query };
+    const notes = await this.#client.read(request, configAndPropertiesSchema, signal);
     if (notes[part]?.[key] !== madeAt) return false;
     this.#whole.set(known, madeAt);
     return true;
@@ -133,8 +133,8 @@ export class IncusImages {
 
   async #isMaking(nodeName: string, signal: AbortSignal): Promise<boolean> {
     const query = { recursion: '1', ...this.#client.everywhere };
-    const asked = { what: 'list operations', path: '/1.0/operations', query };
-    const operations = await this.#client.read(asked, operationsSchema, signal);
+    const request = { what: 'list operations', path: '/1.0/operations', query };
+    const operations = await this.#client.read(request, operationsSchema, signal);
     const target = await this.#cluster.target(nodeName, signal);
     return (operations?.running ?? []).some(
       ({ description, location }) =>

@@ -52,8 +52,8 @@ export class IncusInstances {
   /** With its state, in one question. Null only when the cluster's own database has no such row. */
   async find(machine: MachineRef, signal: AbortSignal): Promise<WithEtag<IncusInstance> | null> {
     const { path, query } = instanceLocation(this.#client, machine);
-    const asked = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
-    const found = await this.patiently(signal, () => this.#client.find(asked, instanceSchema, signal));
+    const request = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
+    const found = await this.retryBusy(signal, () => this.#client.find(request, instanceSchema, signal));
     if (found !== null && isUnreachable(found.value)) {
       throw new IncusError(
         'unavailable',
@@ -89,7 +89,7 @@ export class IncusInstances {
 
   /** On or off for good: waits for a start that is under way. */
   async settled(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
-    return this.patiently(signal, async () => {
+    return this.retryBusy(signal, async () => {
       const observed = await this.observe(machine, signal);
       if (observed === null) throw machineNotFoundError();
       if (observed.isUnderWay) throw new IncusError('busy', 'The machine is being started.');
@@ -110,7 +110,7 @@ export class IncusInstances {
     signal: AbortSignal,
   ): Promise<void> {
     const { path, query } = instanceLocation(this.#client, machine);
-    await this.patiently(signal, () =>
+    await this.retryBusy(signal, () =>
       this.#client.write(
         { what: 'mark the instance', method: 'PATCH', path, query, body: { config } },
         signal,
@@ -136,12 +136,12 @@ export class IncusInstances {
         signal,
       );
       if (found === null || !this.#isOf(machine, found.value)) throw machineNotFoundError();
-      const parts = change(found.value);
-      if (parts === null) return;
+      const fields = change(found.value);
+      if (fields === null) return;
       const { architecture, description, ephemeral, profiles } = found.value;
-      const body = { architecture, description, ephemeral, profiles, ...parts };
+      const body = { architecture, description, ephemeral, profiles, ...fields };
       try {
-        await this.patiently(signal, () =>
+        await this.retryBusy(signal, () =>
           this.#client.write(
             { what: 'change the instance', method: 'PUT', path, query, body, etag: found.etag },
             signal,
@@ -164,8 +164,8 @@ export class IncusInstances {
   async orderStart(machine: MachineRef, signal: AbortSignal): Promise<void> {
     const { path, query } = instanceLocation(this.#client, machine);
     const body = { action: 'start', force: false };
-    const asked = { what: 'start the instance', method: 'PUT', path: `${path}/state`, query, body } as const;
-    await this.patiently(signal, () => this.#client.begin(asked, signal));
+    const start = { what: 'start the instance', method: 'PUT', path: `${path}/state`, query, body } as const;
+    await this.retryBusy(signal, () => this.#client.begin(start, signal));
   }
 
   async forceStop(machine: MachineRef, signal: AbortSignal): Promise<void> {
@@ -175,7 +175,7 @@ export class IncusInstances {
   /** Asks first and insists after the time given; the engine's word is checked by looking. */
   async stop(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
     if (graceMs > 0 && !isOff(await this.settled(machine, signal))) {
-      await this.#ask(machine, 'stop', graceMs, signal);
+      await this.#request(machine, 'stop', graceMs, signal);
     }
     await this.forceStop(machine, signal);
   }
@@ -183,8 +183,8 @@ export class IncusInstances {
   /** Asks, then insists; one that is off, or went off on the way, is started. */
   async restart(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
     const isUp = isOn(await this.settled(machine, signal));
-    if (isUp && graceMs > 0 && (await this.#ask(machine, 'restart', graceMs, signal))) return;
-    await this.patiently(signal, async () => {
+    if (isUp && graceMs > 0 && (await this.#request(machine, 'restart', graceMs, signal))) return;
+    await this.retryBusy(signal, async () => {
       if (!isUp || !isOn(await this.get(machine, signal))) return this.start(machine, signal);
       try {
         await this.#setState(machine, { action: 'restart', force: true }, signal);
@@ -198,7 +198,7 @@ export class IncusInstances {
   /** Deletes it, running or not. One that is not there is done. */
   async delete(machine: MachineRef, signal: AbortSignal): Promise<void> {
     const { path, query } = instanceLocation(this.#client, machine);
-    await this.patiently(signal, async () => {
+    await this.retryBusy(signal, async () => {
       const found = await this.find(machine, signal);
       if (found === null) return;
       try {
@@ -220,8 +220,8 @@ export class IncusInstances {
 
   /** The instances with which the engine is doing something now, in one project or in all. */
   async namesUnderWay(where: ProjectScope, signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const asked = { what: 'list operations', path: '/1.0/operations', query: { ...where, recursion: '1' } };
-    const operations = await this.#client.read(asked, operationsSchema, signal);
+    const request = { what: 'list operations', path: '/1.0/operations', query: { ...where, recursion: '1' } };
+    const operations = await this.#client.read(request, operationsSchema, signal);
     const urls = (operations?.running ?? []).flatMap(({ resources }) =>
       Object.values(resources ?? {}).flatMap((found) => found ?? []),
     );
@@ -229,12 +229,12 @@ export class IncusInstances {
   }
 
   /** Tries again while the engine is at something else with this machine, for a bounded time. */
-  async patiently<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  async retryBusy<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const { clock } = this.#client;
     const startedMs = clock.monotonicMs();
     for (;;) {
       try {
-        return await act();
+        return await work();
       } catch (error) {
         const isStale = error instanceof IncusError && error.code === preconditionFailed;
         const isLate = clock.monotonicMs() - startedMs > busyTimeoutMs;
@@ -266,7 +266,7 @@ export class IncusInstances {
     isThere: (instance: IncusInstance) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.patiently(signal, async () => {
+    await this.retryBusy(signal, async () => {
       if (isThere(await this.settled(machine, signal))) return;
       try {
         await this.#setState(machine, wanted, signal);
@@ -278,7 +278,7 @@ export class IncusInstances {
   }
 
   /** Whether it obeyed. Any refusal means that force is next, so only silence is a failure. */
-  async #ask(
+  async #request(
     machine: MachineRef,
     action: PowerAction,
     graceMs: number,
@@ -286,7 +286,7 @@ export class IncusInstances {
   ): Promise<boolean> {
     const timeout = msToSecondsRoundUp(graceMs);
     try {
-      await this.patiently(signal, () => this.#setState(machine, { action, force: false, timeout }, signal));
+      await this.retryBusy(signal, () => this.#setState(machine, { action, force: false, timeout }, signal));
       return true;
     } catch (error) {
       // A machine that did not shut down in time is told as an exceeded deadline, which elsewhere means a lost member.

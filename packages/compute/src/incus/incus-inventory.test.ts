@@ -75,8 +75,8 @@ it('a card that is listed twice is one', () => {
 
 it('absurd figures are refused rather than sold', () => {
   for (const total of [0, -1, 1.5, 1e9, Number.NaN]) {
-    const absurd = { ...resources, cpu: { ...resources.cpu, total } };
-    expect(resourcesSchema.safeParse(absurd).success, String(total)).toBe(false);
+    const implausible = { ...resources, cpu: { ...resources.cpu, total } };
+    expect(resourcesSchema.safeParse(implausible).success, String(total)).toBe(false);
   }
   const endless = { ...resources, gpu: { cards: Array.from({ length: 2_000 }, () => card) } };
   expect(resourcesSchema.safeParse(endless).success).toBe(false);

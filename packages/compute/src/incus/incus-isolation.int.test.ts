@@ -44,7 +44,7 @@ const believedAfterMs = 1_300;
 /** An attack is attempted again if a stall of the machine may have decided its outcome. */
 const attempts = 3;
 
-const patience = { timeoutMs: 240_000, intervalMs: 200 };
+const polling = { timeoutMs: 240_000, intervalMs: 200 };
 /** Ends a test that hangs. */
 const hangMs = 600_000;
 
@@ -115,12 +115,12 @@ async function makeNetwork(): Promise<void> {
 
 async function nicOf(machine: MachineSpec): Promise<Nic> {
   const { path, query } = instanceLocation(client, machine);
-  const asked = { what: 'read the nic', path, query: { ...query, recursion: '1' } };
+  const request = { what: 'read the nic', path, query: { ...query, recursion: '1' } };
   const schema = z.object({
     devices: z.record(z.string(), z.record(z.string(), z.string())),
     state: z.object({ pid: z.number() }),
   });
-  const { devices, state } = await retryOnStall((within) => client.read(asked, schema, within));
+  const { devices, state } = await retryOnStall((within) => client.read(request, schema, within));
   const { hwaddr = '', 'ipv4.address': ipv4 = '' } = devices['eth0'] ?? {};
   return {
     pid: state.pid,
@@ -137,7 +137,7 @@ async function serve(machine: MachineSpec): Promise<void> {
   const start = `mkdir -p /tmp/w && echo ${machine.hostname} >/tmp/w/index.html && httpd -p ${webPort} -h /tmp/w`;
   const command = { argv: ['sh', '-c', start], timeoutMs: 10_000, maxBytes: 1_000 };
   const isOn = async () => (await driver.describe(machine, signal()))?.power === 'on';
-  await eventually({ what: `${machine.hostname} to be on`, ...patience }, isOn);
+  await eventually({ what: `${machine.hostname} to be on`, ...polling }, isOn);
   expect((await driver.exec(machine, command, signal())).exitCode).toBe(0);
   await untilServed(machine);
 }
@@ -148,13 +148,13 @@ async function untilServed(machine: MachineSpec): Promise<void> {
   for (const host of [ipv4, `[${ipv6}]`]) {
     const url = `http://${host}:${webPort}/`;
     const isAnswered = async () => (await fetchFromHost(hostPid, url)) === machine.hostname;
-    await eventually({ what: `${machine.hostname} to answer at ${url}`, ...patience }, isAnswered);
+    await eventually({ what: `${machine.hostname} to answer at ${url}`, ...polling }, isAnswered);
   }
 }
 
 async function untilForwarded(): Promise<void> {
-  const isAnswered = async () => (await askForwarded()) === victim.hostname;
-  await eventually({ what: 'the forwarded port to lead to the victim', ...patience }, isAnswered);
+  const isAnswered = async () => (await fetchForwarded()) === victim.hostname;
+  await eventually({ what: 'the forwarded port to lead to the victim', ...polling }, isAnswered);
 }
 
 /** A port that leads to the victim's address, as the ports of virtual machines do. */
@@ -176,10 +176,10 @@ async function forward(): Promise<void> {
   );
 }
 
-async function askForwarded(): Promise<string | null> {
+async function fetchForwarded(): Promise<string | null> {
   const address = cluster.members[0]?.address ?? '';
-  const answer = fetch(`http://${address}:${forwardedPort}/`, { signal: AbortSignal.timeout(2_000) });
-  return answer.then(
+  const sent = fetch(`http://${address}:${forwardedPort}/`, { signal: AbortSignal.timeout(2_000) });
+  return sent.then(
     async (response) => (await response.text()).trim(),
     () => null,
   );
@@ -193,7 +193,7 @@ async function answersDuring(frames: readonly Buffer[], host: string): Promise<R
   const responses = new Set<string | null>();
   for (let round = 0; round < 2; round += 1) {
     responses.add(await fetchFromHost(hostPid, `http://${host}:${webPort}/`));
-    if (!host.startsWith('[')) responses.add(await askForwarded());
+    if (!host.startsWith('[')) responses.add(await fetchForwarded());
   }
   await sending;
   return responses;
@@ -283,10 +283,10 @@ async function takeFiltersOff(): Promise<void> {
       new IncusInstances(client).edit(
         machine,
         ({ config, devices }) => {
-          const kept = Object.entries(devices?.['eth0'] ?? {}).filter(
+          const unfiltered = Object.entries(devices?.['eth0'] ?? {}).filter(
             ([key]) => !key.startsWith('security.') && key !== 'ipv6.address',
           );
-          return { config: config ?? {}, devices: { ...devices, eth0: Object.fromEntries(kept) } };
+          return { config: config ?? {}, devices: { ...devices, eth0: Object.fromEntries(unfiltered) } };
         },
         within,
       ),
@@ -320,8 +320,8 @@ beforeAll(async () => {
   await makeNetwork();
   const own = new IncusClient({ socketPath: cluster.members[0]?.socketPath ?? '' }, systemClock);
   const server = z.object({ environment: z.object({ server_pid: z.number() }) });
-  const asked = { what: 'find the host', path: '/1.0' };
-  hostPid = (await retryOnStall((within) => own.read(asked, server, within))).environment.server_pid;
+  const request = { what: 'find the host', path: '/1.0' };
+  hostPid = (await retryOnStall((within) => own.read(request, server, within))).environment.server_pid;
   await own.close();
   await guardBridge(hostPid, subnet);
   forwardedPort = await freePort();
@@ -365,7 +365,7 @@ describe('a tenant on the same host', () => {
     while (addressIn(subnet, third.externalId, 1) !== taken) third = machineOf('third');
     await driver.create(third, signal());
     try {
-      await eventually({ what: 'the third machine to be on', ...patience }, async () => {
+      await eventually({ what: 'the third machine to be on', ...polling }, async () => {
         const view = await driver.describe(third, signal());
         // As the readiness proof does with a machine whose start came to nothing.
         if (view?.power === 'off') await driver.start(third, signal());

@@ -30,8 +30,8 @@ export async function listOwned(
   signal: AbortSignal,
 ): Promise<OwnedMachines> {
   const members = await cluster.members(signal);
-  const unseen = new Set(members.filter((member) => !isOnline(member)).map((member) => member.server_name));
-  const asked = {
+  const offline = new Set(members.filter((member) => !isOnline(member)).map((member) => member.server_name));
+  const request = {
     what: 'list all instances',
     path: '/1.0/instances',
     query: { ...client.everywhere, recursion: '2' },
@@ -39,12 +39,12 @@ export async function listOwned(
   // Somebody else's daemon is one host, which has few: what claims to have more would have us write it all down.
   const rows =
     settings.project === null
-      ? await client.readList(asked, instancesSchema, signal)
-      : await client.read(asked, instancesOfHostSchema, signal);
+      ? await client.readList(request, instancesSchema, signal)
+      : await client.read(request, instancesOfHostSchema, signal);
   const machines: MachineView[] = [];
   // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
   const own = rows
-    .map((row) => parse(instanceSchema, row, asked.what))
+    .map((row) => parse(instanceSchema, row, request.what))
     .filter((instance) => externalIdFrom(instance, settings.project) !== null);
   // Until a start has ended Incus calls the machine stopped.
   const underWay = own.some(isOff)
@@ -53,10 +53,10 @@ export async function listOwned(
   const unanswered = own.filter(isUnreachable);
   for (const instance of own) if (!isUnreachable(instance)) await add(instance);
   for (let first = 0; first < unanswered.length; first += maxConcurrentReads) {
-    await Promise.all(unanswered.slice(first, first + maxConcurrentReads).map(askAgain));
+    await Promise.all(unanswered.slice(first, first + maxConcurrentReads).map(readInstance));
   }
-  const isSeen = (view: MachineView): boolean => !unseen.has(view.nodeName);
-  return { machines: machines.filter(isSeen), unseen: [...unseen].toSorted() };
+  const isSeen = (view: MachineView): boolean => !offline.has(view.nodeName);
+  return { machines: machines.filter(isSeen), unreachableNodes: [...offline].toSorted() };
 
   async function add(instance: IncusInstance): Promise<void> {
     const name = await cluster.nodeNameOf(instance, signal);
@@ -66,19 +66,19 @@ export async function listOwned(
   }
 
   /** A member that is alive can fail its whole list over one instance; then each is asked for by itself. */
-  async function askAgain(row: IncusInstance): Promise<void> {
+  async function readInstance(row: IncusInstance): Promise<void> {
     const name = row.location ?? 'unknown';
-    if (unseen.has(name)) return;
+    if (offline.has(name)) return;
     try {
       const path = `/1.0/instances/${row.name}`;
       const query = { project: row.project, recursion: '1' };
       const found = await client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
       if (found === null) return;
-      if (isUnreachable(found.value)) unseen.add(name);
+      if (isUnreachable(found.value)) offline.add(name);
       else await add(found.value);
     } catch (error) {
       if (!isDriverError(error, 'unavailable') || signal.aborted) throw error;
-      unseen.add(name);
+      offline.add(name);
     }
   }
 }

@@ -42,10 +42,10 @@ const subnetKeys = { ipv4: 'user.millrace.network-ipv4', ipv6: 'user.millrace.ne
  * the rare case that another machine has it, Incus refuses the first start, and the machine gets one that is free.
  */
 export class IncusNics {
-  readonly #parts: NicDeps;
+  readonly #deps: NicDeps;
 
   constructor(deps: NicDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   firstAddresses(externalId: string, signal: AbortSignal): Promise<NicAddresses> {
@@ -58,8 +58,8 @@ export class IncusNics {
    * start, and the comparison of the cluster counts it.
    */
   async addFilters(machine: MachineRef, instance: IncusInstance, signal: AbortSignal): Promise<void> {
-    const { instances } = this.#parts;
-    if (!this.lacksFilters(instance)) return;
+    const { instances } = this.#deps;
+    if (!this.needsFilters(instance)) return;
     let addresses: NicAddresses;
     try {
       const taken = new Set(await this.#takenBeside(instance, signal));
@@ -72,7 +72,7 @@ export class IncusNics {
     await instances.edit(
       machine,
       (found) => {
-        if (!this.lacksFilters(found) || !isOff(found)) return null;
+        if (!this.needsFilters(found) || !isOff(found)) return null;
         const mac = hasRun(found) ? macOf(found) : null;
         const given = mac === null ? addresses : addressesForMac(mac, addresses.ipv4, network6);
         return { config: found.config ?? {}, devices: withAddresses(found.devices ?? {}, given) };
@@ -82,8 +82,8 @@ export class IncusNics {
   }
 
   /** Nics on other networks are left alone: their subnets are not known. */
-  lacksFilters(instance: IncusInstance): boolean {
-    const { network } = this.#parts.settings;
+  needsFilters(instance: IncusInstance): boolean {
+    const { network } = this.#deps.settings;
     return !isFiltered(instance) && networkOf(instance) === network;
   }
 
@@ -92,7 +92,7 @@ export class IncusNics {
    * system inside knows: only a machine that is being made can have the same, and not for long.
    */
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { instances } = this.#parts;
+    const { instances } = this.#deps;
     const tried = new Set<string>();
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -103,17 +103,17 @@ export class IncusNics {
       }
       const instance = await instances.get(machine, signal);
       if (hasRun(instance)) await instances.pause(signal);
-      else await this.#moveElsewhere(machine, instance, { attempt, tried }, signal);
+      else await this.#moveToOther(machine, instance, { attempt, tried }, signal);
     }
   }
 
-  async #moveElsewhere(
+  async #moveToOther(
     machine: MachineRef,
     instance: IncusInstance,
     { attempt, tried }: { readonly attempt: number; readonly tried: Set<string> },
     signal: AbortSignal,
   ): Promise<void> {
-    const { instances, settings } = this.#parts;
+    const { instances, settings } = this.#deps;
     const own = addressesOn(settings.network, instance.devices ?? {});
     // The network may also have instances that this certificate cannot see.
     for (const address of own) tried.add(address);
@@ -128,15 +128,15 @@ export class IncusNics {
 
   /** The addresses of the other machines on its node. Each node has a bridge of its own. */
   async #takenBeside(instance: IncusInstance, signal: AbortSignal): Promise<readonly string[]> {
-    const { client, settings } = this.#parts;
-    const asked = {
+    const { client, settings } = this.#deps;
+    const request = {
       what: 'list the addresses of the node',
       path: '/1.0/instances',
       query: { ...client.everywhere, recursion: '1' },
     };
-    const rows = await client.readList(asked, instancesSchema, signal);
+    const rows = await client.readList(request, instancesSchema, signal);
     return rows
-      .map((row) => parse(instanceSchema, row, asked.what))
+      .map((row) => parse(instanceSchema, row, request.what))
       .filter(({ location }) => location === instance.location)
       .flatMap(({ devices }) => addressesOn(settings.network, devices ?? {}));
   }
@@ -150,7 +150,7 @@ export class IncusNics {
     const subnets = await this.#subnets(signal);
     const ipv4 = addressIn(subnets.ipv4, externalId, attempt, taken);
     if (ipv4 !== null) return nicAddresses(ipv4, subnets.ipv6);
-    throw new IncusError('no_capacity', `The network ${this.#parts.settings.network} has no free address.`);
+    throw new IncusError('no_capacity', `The network ${this.#deps.settings.network} has no free address.`);
   }
 
   /**
@@ -158,7 +158,7 @@ export class IncusNics {
    * has them written on it (`join.sh`). An owner who writes others there has machines that Incus does not start.
    */
   async #subnets(signal: AbortSignal): Promise<{ readonly ipv4: string; readonly ipv6: string | undefined }> {
-    const { client, settings } = this.#parts;
+    const { client, settings } = this.#deps;
     if (settings.project === null) {
       const path = `/1.0/networks/${encodeURIComponent(settings.network)}`;
       const network = await client.read({ what: 'read the network', path }, networkSchema, signal);

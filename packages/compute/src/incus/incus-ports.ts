@@ -77,13 +77,13 @@ export function portDevices(
   instanceType: InstanceType,
 ): IncusDevices {
   const missing = new Map(ports.map((port) => [idOf(port), port]));
-  const kept: Record<string, Device> = {};
+  const retained: Record<string, Device> = {};
   for (const [name, device] of Object.entries(current)) {
     const mappings = mappingsOf(device);
     const stays = mappings.length > 0 && mappings.every((mapping) => missing.has(idOf(mapping)));
     const isOwn = device['listen']?.includes(`:${hostText(listenAddress)}:`) ?? false;
     if (!stays || !isOwn) continue;
-    kept[name] = device;
+    retained[name] = device;
     for (const mapping of mappings) missing.delete(idOf(mapping));
   }
   const groups = Map.groupBy(missing.values(), ({ protocol, internalPort }) =>
@@ -93,7 +93,7 @@ export function portDevices(
     const first = group[0]?.externalPort ?? 0;
     return [`port-${kind}-${first}`, deviceFor(group, listenAddress, instanceType)] as const;
   });
-  return { ...kept, ...Object.fromEntries(added) };
+  return { ...retained, ...Object.fromEntries(added) };
 }
 
 function hostText(address: string): string {

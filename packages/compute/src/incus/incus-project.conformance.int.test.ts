@@ -52,7 +52,7 @@ const project = 'conformance';
 /** From the row to the middle of the image. */
 const unpackingMs = 20;
 
-class ProjectWorld implements DriverHarness {
+class ProjectHarness implements DriverHarness {
   readonly abilities = abilities;
   readonly runsPrograms = true;
   readonly hasCloudInit = false;
@@ -74,7 +74,7 @@ class ProjectWorld implements DriverHarness {
     const trust = openIncusTrust(this.#reach(), systemClock);
     await retryOnStall((signal) => trust.redeem(token, signal));
     await trust.close();
-    this.#nodeName = (await this.#ask('/1.0', serverSchema)).environment.server_name;
+    this.#nodeName = (await this.#request('/1.0', serverSchema)).environment.server_name;
     return {
       nodes: [{ name: this.#nodeName, gpuPciAddresses }],
       image: host.sshImageAlias,
@@ -118,18 +118,18 @@ class ProjectWorld implements DriverHarness {
       addresses: nicAddresses('10.64.255.254', undefined),
     };
     const body = instanceBody(spec, place, settingsOf(this.#options()));
-    const asked = {
+    const request = {
       what: 'leave a half',
       method: 'POST',
       path: '/1.0/instances',
       query: { project },
       body,
     } as const;
-    await createWithRetry((signal) => this.#raw().write(asked, signal));
+    await createWithRetry((signal) => this.#raw().write(request, signal));
   }
 
   /** Its owner's own instance, named as if it were ours, in the very project. */
-  async plantForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
+  async createForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
     const externalId = randomUUID();
     const name = `mr-${externalId}`;
     const { storagePool } = this.#host();
@@ -141,9 +141,9 @@ class ProjectWorld implements DriverHarness {
     };
     const path = '/1.0/instances';
     const what = 'plant a stranger';
-    const plant = { what, method: 'POST', path, query: { project }, body } as const;
+    const creation = { what, method: 'POST', path, query: { project }, body } as const;
     const removal = { what, method: 'DELETE', path: `${path}/${name}`, query: { project } } as const;
-    await createWithRetry((signal) => this.#raw().write(plant, signal));
+    await createWithRetry((signal) => this.#raw().write(creation, signal));
     return { externalId, remove: () => removeWithRetry((signal) => this.#raw().write(removal, signal)) };
   }
 
@@ -157,7 +157,7 @@ class ProjectWorld implements DriverHarness {
     const removal = { what: 'forget the image', method: 'DELETE', path } as const;
     await removeWithRetry((signal) => this.#raw().write(removal, signal));
     const count = async (): Promise<number> =>
-      (await this.#ask(`/1.0/instances?project=${project}`, instancesSchema)).length;
+      (await this.#request(`/1.0/instances?project=${project}`, instancesSchema)).length;
     const { call } = await waitUntilStarted(create, count);
     await systemClock.sleep(unpackingMs);
     await this.#host().kill();
@@ -170,15 +170,15 @@ class ProjectWorld implements DriverHarness {
 
   async #fingerprint(): Promise<string> {
     const path = `/1.0/images/aliases/${this.#host().sshImageAlias}?project=${project}`;
-    return (await this.#ask(path, aliasSchema)).target;
+    return (await this.#request(path, aliasSchema)).target;
   }
 
-  #ask<T>(
+  #request<T>(
     path: string,
     schema: Parameters<IncusClient['read']>[1] & { parse(value: unknown): T },
   ): Promise<T> {
-    const asked = { what: 'look', path };
-    return retryOnStall((signal) => this.#raw().read(asked, schema, signal)) as Promise<T>;
+    const request = { what: 'look', path };
+    return retryOnStall((signal) => this.#raw().read(request, schema, signal)) as Promise<T>;
   }
 
   #options(): IncusDriverOptions {
@@ -239,7 +239,7 @@ async function joinTokenOf(host: SupplierHost): Promise<string> {
   return incusToken;
 }
 
-describeDriver('Incus in one project', new ProjectWorld(), {
+describeDriver('Incus in one project', new ProjectHarness(), {
   testTimeoutMs: 600_000,
   crashTimeoutMs: 600_000,
   hookTimeoutMs: 600_000,

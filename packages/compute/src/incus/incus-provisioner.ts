@@ -45,14 +45,14 @@ type CreateState = 'there' | 'new' | 'again';
  * the next call makes anew what has no mark, and goes on with what has one; of those who race one makes it.
  */
 export class IncusProvisioner {
-  readonly #parts: ProvisionerDeps;
+  readonly #deps: ProvisionerDeps;
 
   constructor(deps: ProvisionerDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   async create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { client, settings, instances } = this.#parts;
+    const { client, settings, instances } = this.#deps;
     await this.#refuseUnknownNode(spec, signal);
     const project = ensureProject(client, settings, spec.orgId, signal);
     for (let round = 1; ; round += 1) {
@@ -72,7 +72,7 @@ export class IncusProvisioner {
 
   /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
   async #find(spec: MachineSpec, project: Promise<unknown>, signal: AbortSignal): Promise<CreateState> {
-    const { instances, images, cluster } = this.#parts;
+    const { instances, images, cluster } = this.#deps;
     const image = images.prepare(spec.nodeName, spec.image, signal);
     // A machine that is there needs no image any more.
     image.catch(() => undefined);
@@ -90,7 +90,7 @@ export class IncusProvisioner {
   }
 
   async #make(spec: MachineSpec, image: PreparedImage, signal: AbortSignal): Promise<CreateState> {
-    const { instances, images } = this.#parts;
+    const { instances, images } = this.#deps;
     try {
       await this.#post(spec, image.fingerprint, signal);
     } catch (error) {
@@ -110,7 +110,7 @@ export class IncusProvisioner {
   }
 
   async #post(spec: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
-    const { client, cluster, nics, settings } = this.#parts;
+    const { client, cluster, nics, settings } = this.#deps;
     const place = {
       fingerprint,
       listenAddress: await this.#listenAddress(spec.nodeName, signal),
@@ -129,14 +129,14 @@ export class IncusProvisioner {
 
   /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
   async #fill(spec: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
-    const { instances, files, settings } = this.#parts;
+    const { instances, files, settings } = this.#deps;
     if (settings.instanceType !== 'container') return;
-    await instances.patiently(signal, () => files.prepare(spec, settings.sshUser, fingerprint, signal));
+    await instances.retryBusy(signal, () => files.prepare(spec, settings.sshUser, fingerprint, signal));
   }
 
   /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
   async #outlive(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { instances, client } = this.#parts;
+    const { instances, client } = this.#deps;
     let idleSinceMs = client.clock.monotonicMs();
     for (;;) {
       const found = await instances.find(spec, signal);
@@ -159,7 +159,7 @@ export class IncusProvisioner {
    * and a container is then off, so that whoever looks at it starts it again (`start`).
    */
   async #firstStart(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { instances, nics, settings } = this.#parts;
+    const { instances, nics, settings } = this.#deps;
     try {
       if (settings.instanceType === 'container') await instances.orderStart(spec, signal);
       else await nics.start(spec, signal);
@@ -172,7 +172,7 @@ export class IncusProvisioner {
   }
 
   async #startAgain(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    await this.#parts.nics.start(spec, signal);
+    await this.#deps.nics.start(spec, signal);
     await this.setPorts(spec, spec.ports, signal);
   }
 
@@ -182,7 +182,7 @@ export class IncusProvisioner {
     ports: MachineSpec['ports'],
     signal: AbortSignal,
   ): Promise<void> {
-    const { instances, cluster, settings } = this.#parts;
+    const { instances, cluster, settings } = this.#deps;
     const instance = await instances.get(machine, signal);
     const nodeName = await cluster.nodeNameOf(instance, signal);
     const address = await this.#listenAddress(nodeName, signal);
@@ -201,14 +201,14 @@ export class IncusProvisioner {
   }
 
   async #listenAddress(nodeName: string, signal: AbortSignal): Promise<string> {
-    const { cluster, settings } = this.#parts;
+    const { cluster, settings } = this.#deps;
     const address = settings.listenAddress ?? (await cluster.addressOf(nodeName, signal));
     if (address !== null) return address;
     throw new IncusError('not_found', `The cluster has no member ${nodeName} with an address.`);
   }
 
   async #refuseUnknownNode(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    await this.#parts.cluster.target(spec.nodeName, signal);
+    await this.#deps.cluster.target(spec.nodeName, signal);
     await this.#listenAddress(spec.nodeName, signal);
   }
 }
@@ -225,7 +225,7 @@ function isSame(
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].every((name) => {
     const [a, b] = [left[name] ?? {}, right[name] ?? {}];
-    const parts = new Set([...Object.keys(a), ...Object.keys(b)]);
-    return [...parts].every((part) => a[part] === b[part]);
+    const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...keys].every((part) => a[part] === b[part]);
   });
 }

@@ -20,16 +20,16 @@ export class IncusVolumes implements DriverVolumes {
   readonly #instances: IncusInstances;
   readonly #settings: IncusSettings;
 
-  constructor(parts: {
+  constructor(deps: {
     readonly client: IncusClient;
     readonly cluster: IncusCluster;
     readonly instances: IncusInstances;
     readonly settings: IncusSettings;
   }) {
-    this.#client = parts.client;
-    this.#cluster = parts.cluster;
-    this.#instances = parts.instances;
-    this.#settings = parts.settings;
+    this.#client = deps.client;
+    this.#cluster = deps.cluster;
+    this.#instances = deps.instances;
+    this.#settings = deps.settings;
   }
 
   async create(volume: DriverVolume, signal: AbortSignal): Promise<void> {

@@ -9,5 +9,5 @@ describeDriver('Incus', new IncusClusterHarness(), {
   testTimeoutMs: 600_000,
   crashTimeoutMs: 600_000,
   hookTimeoutMs: 600_000,
-  parts: ['creation', 'lists and events', 'crashes'],
+  sections: ['creation', 'lists and events', 'crashes'],
 });

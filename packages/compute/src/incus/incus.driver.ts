@@ -91,15 +91,15 @@ export class IncusDriver implements ComputeDriver {
     const files = new IncusFiles(client);
     const images = new IncusImages({ client, cluster, settings, log: options.log });
     const nics = new IncusNics({ client, cluster, instances, settings });
-    const parts = { client, cluster, instances, nics, files, images, settings };
+    const deps = { client, cluster, instances, nics, files, images, settings };
     this.#client = client;
     this.#settings = settings;
     this.#cluster = cluster;
     this.#instances = instances;
     this.#nics = nics;
     this.#files = files;
-    this.#maker = new IncusProvisioner(parts);
-    this.volumes = new IncusVolumes(parts);
+    this.#maker = new IncusProvisioner(deps);
+    this.volumes = new IncusVolumes(deps);
   }
 
   readInventory(signal: AbortSignal): Promise<Inventory> {
@@ -137,19 +137,19 @@ export class IncusDriver implements ComputeDriver {
     checkRef(machine);
     const instance = await this.#instances.get(machine, signal);
     assertAccessNotCut(instance.config);
-    if (!this.#nics.lacksFilters(instance)) return this.#instances.restart(machine, options.graceMs, signal);
+    if (!this.#nics.needsFilters(instance)) return this.#instances.restart(machine, options.graceMs, signal);
     // A nic gets its filters while the machine is off: the system inside asks for its address when it starts.
     await this.#instances.stop(machine, options.graceMs, signal);
     return this.start(machine, signal);
   }
 
   async setKeys(machine: MachineRef, keyLines: readonly string[], signal: AbortSignal): Promise<void> {
-    this.#insist(this.can.setKeys, 'change keys inside a VM');
+    this.#assertCan(this.can.setKeys, 'change keys inside a VM');
     checkRef(machine);
     checkKeys(keyLines);
     const instance = await this.#instances.get(machine, signal);
     const sshUser = userIn(instance.config ?? {}, this.#settings);
-    await this.#instances.patiently(signal, () => this.#files.writeKeys(machine, keyLines, sshUser, signal));
+    await this.#instances.retryBusy(signal, () => this.#files.writeKeys(machine, keyLines, sshUser, signal));
   }
 
   async setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void> {
@@ -172,7 +172,7 @@ export class IncusDriver implements ComputeDriver {
   }
 
   async runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void> {
-    this.#insist(this.can.runUserData, 'start user data inside a VM that runs');
+    this.#assertCan(this.can.runUserData, 'start user data inside a VM that runs');
     checkRef(machine);
     checkUserData(userData);
     const instance = await this.#instances.settled(machine, signal);
@@ -208,8 +208,8 @@ export class IncusDriver implements ComputeDriver {
   }
 
   listOwned(signal: AbortSignal): Promise<OwnedMachines> {
-    const parts = { client: this.#client, cluster: this.#cluster, instances: this.#instances };
-    return listOwned({ ...parts, settings: this.#settings }, signal);
+    const deps = { client: this.#client, cluster: this.#cluster, instances: this.#instances };
+    return listOwned({ ...deps, settings: this.#settings }, signal);
   }
 
   events(signal: AbortSignal): AsyncIterable<EngineEvent> {
@@ -221,13 +221,13 @@ export class IncusDriver implements ComputeDriver {
     options: { readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<string> {
-    this.#insist(this.can.consoleLog, 'show the console of a VM that is off');
+    this.#assertCan(this.can.consoleLog, 'show the console of a VM that is off');
     checkRef(machine);
     const { path, query } = instanceLocation(this.#client, machine);
     await this.#instances.get(machine, signal);
-    const asked = { what: 'read the console', path: `${path}/console`, query, maxBytes: consoleBytes };
+    const request = { what: 'read the console', path: `${path}/console`, query, maxBytes: consoleBytes };
     try {
-      const { body } = await this.#client.readBytes(asked, signal);
+      const { body } = await this.#client.readBytes(request, signal);
       return body.subarray(Math.max(0, body.length - options.maxBytes)).toString('utf8');
     } catch (error) {
       // A machine that never ran has no log yet; that the machine itself is there was asked before.
@@ -240,13 +240,13 @@ export class IncusDriver implements ComputeDriver {
     checkRef(machine);
     await this.#refuseForeign(machine, signal);
     const { path, query } = instanceLocation(this.#client, machine);
-    const asked = { what: 'measure the machine', path: `${path}/state`, query };
-    const state = await this.#client.read(asked, stateSchema, signal);
+    const request = { what: 'measure the machine', path: `${path}/state`, query };
+    const state = await this.#client.read(request, stateSchema, signal);
     return metricsOf(state, this.#client.clock.now());
   }
 
   async exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult> {
-    this.#insist(this.can.exec, 'run commands inside a VM');
+    this.#assertCan(this.can.exec, 'run commands inside a VM');
     checkRef(machine);
     checkCommand(command);
     await this.#refuseForeign(machine, signal);
@@ -277,7 +277,7 @@ export class IncusDriver implements ComputeDriver {
     if (this.#settings.project !== null) await this.#instances.get(machine, signal);
   }
 
-  #insist(isAble: boolean, what: string): void {
+  #assertCan(isAble: boolean, what: string): void {
     if (!isAble) throw new DriverError('unsupported', `Incus cannot ${what}.`);
   }
 }

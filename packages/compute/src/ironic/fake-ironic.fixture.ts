@@ -54,7 +54,7 @@ export const fault = (faultstring: string): string =>
 export class FakeIronic {
   readonly nodes = new Map<string, FakeNode>();
   readonly allocations = new Map<string, FakeAllocation>();
-  readonly asked: RecordedRequest[] = [];
+  readonly requests: RecordedRequest[] = [];
   isAtWork = true;
   interfere: Interceptor = () => null;
   /** What an order of power comes to: the state it leaves and what it complains of. */
@@ -132,24 +132,24 @@ export class FakeIronic {
   }
 
   count(method: string, pattern: RegExp): number {
-    return this.asked.filter((request) => request.method === method && pattern.test(request.path)).length;
+    return this.requests.filter((request) => request.method === method && pattern.test(request.path)).length;
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');
-    const asked: RecordedRequest = {
+    const recorded: RecordedRequest = {
       method: request.method ?? '',
       path: request.url ?? '',
       body: text === '' ? undefined : (JSON.parse(text) as unknown),
     };
-    this.asked.push(asked);
-    const answer = this.interfere(asked) ?? this.#answer(asked);
-    response.writeHead(answer.status, { 'x-openstack-ironic-api-maximum-version': '1.82' }).end(answer.body);
+    this.requests.push(recorded);
+    const reply = this.interfere(recorded) ?? this.#response(recorded);
+    response.writeHead(reply.status, { 'x-openstack-ironic-api-maximum-version': '1.82' }).end(reply.body);
   }
 
-  #answer(request: RecordedRequest): { status: number; body: string } {
+  #response(request: RecordedRequest): { status: number; body: string } {
     const [path = ''] = request.path.split('?');
     const [, , kind, uuid, , what] = path.split('/');
     const good = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });

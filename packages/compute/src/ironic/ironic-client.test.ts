@@ -8,19 +8,19 @@ import { IronicError } from './ironic-errors.ts';
 
 // A server that misbehaves. What the real one does is tried on the real one.
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
 const never = new AbortController().signal;
 
 async function serve(
-  answer: Answer,
+  handler: Handler,
   clock: Clock = systemClock,
 ): Promise<{ client: IronicClient; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
-    answer(request, response);
+    handler(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -41,7 +41,7 @@ async function serve(
 }
 
 const text =
-  (body: string, status = 200): Answer =>
+  (body: string, status = 200): Handler =>
   (_request, response) => {
     response.writeHead(status).end(body);
   };

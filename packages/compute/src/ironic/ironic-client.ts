@@ -116,12 +116,12 @@ export class IronicClient {
 
   /** Whether anybody does what Ironic is told. It answers from its database also when nobody does. */
   async isAtWork(signal: AbortSignal): Promise<boolean> {
-    const asked = {
+    const request = {
       what: 'list the conductors',
       method: 'GET',
       path: '/v1/conductors?fields=alive',
     } as const;
-    const { conductors } = await this.#read(asked, conductorsSchema, bounds.read, signal);
+    const { conductors } = await this.#read(request, conductorsSchema, bounds.read, signal);
     return conductors.some(({ alive }) => alive);
   }
 
@@ -159,23 +159,23 @@ export class IronicClient {
     },
     signal: AbortSignal,
   ): Promise<void> {
-    const asked = { what: 'allocate the node', path: '/v1/allocations', body: allocation } as const;
-    await this.#exchange({ ...asked, method: 'POST' }, bounds.write, signal);
+    const request = { what: 'allocate the node', path: '/v1/allocations', body: allocation } as const;
+    await this.#exchange({ ...request, method: 'POST' }, bounds.write, signal);
   }
 
   /** One that is not there is deleted. */
   async deleteAllocation(uuid: string, signal: AbortSignal): Promise<void> {
-    const asked = { what: 'give the node back', method: 'DELETE', path: `/v1/allocations/${uuid}` } as const;
+    const call = { what: 'give the node back', method: 'DELETE', path: `/v1/allocations/${uuid}` } as const;
     try {
-      await this.#exchange(asked, bounds.write, signal);
+      await this.#exchange(call, bounds.write, signal);
     } catch (error) {
       if (!isDriverError(error, 'not_found')) throw error;
     }
   }
 
   async patchNode(uuid: string, patch: Patch, signal: AbortSignal): Promise<void> {
-    const asked = { what: 'write on the node', path: `/v1/nodes/${uuid}`, body: patch } as const;
-    await this.#exchange({ ...asked, method: 'PATCH' }, bounds.write, signal);
+    const request = { what: 'write on the node', path: `/v1/nodes/${uuid}`, body: patch } as const;
+    await this.#exchange({ ...request, method: 'PATCH' }, bounds.write, signal);
   }
 
   /** Orders it; what comes of it the node tells. */
@@ -195,8 +195,8 @@ export class IronicClient {
     order: { readonly target: PowerTarget; readonly timeout?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const asked = { what: `switch the node (${order.target})`, path: `/v1/nodes/${uuid}/states/power` };
-    await this.#exchange({ ...asked, method: 'PUT', body: order }, bounds.write, signal);
+    const request = { what: `switch the node (${order.target})`, path: `/v1/nodes/${uuid}/states/power` };
+    await this.#exchange({ ...request, method: 'PUT', body: order }, bounds.write, signal);
   }
 
   async close(): Promise<void> {

@@ -6,12 +6,12 @@ import { machineSpecFor } from './fake-ironic.fixture.ts';
 it('the host key is vendor data for cloud-init, beside user data as it was given', () => {
   const { hostKey } = newReadinessKey();
   const userData = '#!/bin/sh\n';
-  const drive = configDriveFor(
+  const document = configDriveFor(
     { ...machineSpecFor({ uuid: '01a1de06-c3e2-72fa-8019-b6d4f0caf395' }), userData, hostKey },
     {},
   );
-  expect(drive['user_data']).toBe(userData);
-  const vendorData = drive['vendor_data'] as { readonly 'cloud-init': string };
+  expect(document['user_data']).toBe(userData);
+  const vendorData = document['vendor_data'] as { readonly 'cloud-init': string };
   const [first = '', ...rest] = vendorData['cloud-init'].split('\n');
   expect(first).toBe('#cloud-config');
   expect(JSON.parse(rest.join('\n'))).toEqual({

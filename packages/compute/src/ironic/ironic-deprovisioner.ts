@@ -16,24 +16,24 @@ import { pollAgain, pollUntilDone } from './ironic-poll.ts';
 
 /** How machines go: access first, then what is deployed, then what is on the disks, and our mark last of all. */
 export class IronicDeprovisioner {
-  readonly #parts: IronicDeps;
+  readonly #deps: IronicDeps;
   readonly #power: IronicPower;
 
   constructor(deps: IronicDeps, power: IronicPower) {
-    this.#parts = deps;
+    this.#deps = deps;
     this.#power = power;
   }
 
   /** Hard power off, and a mark that keeps it so. Ironic has no say over the network of a node: power is all that there is. */
   async cut(machine: MachineRef, signal: AbortSignal): Promise<void> {
     await pollUntilDone(this.#turns('cut its access'), signal, async () => {
-      const located = await this.#parts.pool.find(machine, signal);
+      const located = await this.#deps.pool.find(machine, signal);
       return located === null ? undefined : this.#cutTurn(located, signal);
     });
   }
 
   async #cutTurn(located: LocatedMachine, signal: AbortSignal): Promise<typeof pollAgain | undefined> {
-    const { client } = this.#parts;
+    const { client } = this.#deps;
     const { node, phase } = located;
     switch (phase) {
       case 'wiping':
@@ -67,9 +67,9 @@ export class IronicDeprovisioner {
   async terminate(machine: MachineRef, signal: AbortSignal): Promise<void> {
     const order = { isGiven: false };
     await pollUntilDone(this.#turns('remove the machine'), signal, async () => {
-      const located = await this.#parts.pool.find(machine, signal);
+      const located = await this.#deps.pool.find(machine, signal);
       return located === null
-        ? this.#forgetAllocation(machine, signal)
+        ? this.#deleteAllocation(machine, signal)
         : this.#endTurn(located, order, signal);
     });
   }
@@ -79,7 +79,7 @@ export class IronicDeprovisioner {
     order: { isGiven: boolean },
     signal: AbortSignal,
   ): Promise<typeof pollAgain | undefined> {
-    const { client } = this.#parts;
+    const { client } = this.#deps;
     const why = node.last_error ?? node.maintenance_reason ?? 'no reason given';
     switch (phase) {
       case 'deploying':
@@ -91,7 +91,7 @@ export class IronicDeprovisioner {
           const fault = 'its automated_clean is false';
           throw new IronicError('unclean', `Its node ${node.uuid} was given back as it was: ${fault}`);
         }
-        await this.#forget(node.uuid, mark, signal);
+        await this.#remove(node.uuid, mark, signal);
         return undefined;
       case 'unclean':
         throw new IronicError(
@@ -114,23 +114,23 @@ export class IronicDeprovisioner {
   }
 
   /** Looks once more right before: from the moment that the mark is gone the node may be another's. */
-  async #forget(
+  async #remove(
     uuid: string,
     mark: { external_id: string; org: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const node = await this.#parts.client.findNode(uuid, signal);
-    const left = node === null ? null : readAnnotation(node, this.#parts.settings.owner);
+    const node = await this.#deps.client.findNode(uuid, signal);
+    const left = node === null ? null : readAnnotation(node, this.#deps.settings.owner);
     const isOwn = left !== null && left.external_id === mark.external_id && left.org === mark.org;
     const isFree = node?.provision_state === 'available' && (node.instance_uuid ?? null) === null;
     if (node !== null && isOwn && isFree) {
-      await this.#parts.client.patchNode(uuid, clearAnnotationPatch(node), signal);
+      await this.#deps.client.patchNode(uuid, clearAnnotationPatch(node), signal);
     }
   }
 
   /** What is on no node may still be an allocation that came to nothing, or is about to come to something. */
-  async #forgetAllocation(machine: MachineRef, signal: AbortSignal): Promise<typeof pollAgain | undefined> {
-    const { client, settings } = this.#parts;
+  async #deleteAllocation(machine: MachineRef, signal: AbortSignal): Promise<typeof pollAgain | undefined> {
+    const { client, settings } = this.#deps;
     if (!isUuid(machine.externalId)) return undefined;
     const allocation = await client.findAllocation(machine.externalId, signal);
     const mark = allocation === null ? null : readAnnotation(allocation, settings.owner);
@@ -146,6 +146,6 @@ export class IronicDeprovisioner {
   }
 
   #turns(what: string): Parameters<typeof pollUntilDone>[0] {
-    return { clock: this.#parts.client.clock, pollMs: this.#parts.settings.pollMs, what };
+    return { clock: this.#deps.client.clock, pollMs: this.#deps.settings.pollMs, what };
   }
 }

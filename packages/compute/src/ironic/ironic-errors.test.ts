@@ -4,7 +4,7 @@ import type { DriverErrorKind } from '../driver-error.ts';
 import { errorFromResponse, faultText } from './ironic-errors.ts';
 
 /** As Ironic writes it: JSON in a string in JSON. */
-const told = (faultstring: string): string =>
+const faultBody = (faultstring: string): string =>
   JSON.stringify({ error_message: JSON.stringify({ faultcode: 'Client', faultstring, debuginfo: null }) });
 
 // Sentences as Ironic 21.4 says them, with the status that comes with them.
@@ -53,13 +53,13 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
 
 describe('a failure that Ironic tells', () => {
   it.each(writes)('is %s when a deed is answered with %i %s', (kind, code, text) => {
-    const error = errorFromResponse('do it', code, told(text), false);
+    const error = errorFromResponse('do it', code, faultBody(text), false);
     expect(error.kind).toBe(kind);
     expect(error.message).toContain(text.slice(0, 40));
   });
 
   it('is read from every shape that its answers have', () => {
-    expect(faultText(told('a sentence'))).toBe('a sentence');
+    expect(faultText(faultBody('a sentence'))).toBe('a sentence');
     expect(faultText(JSON.stringify({ error_message: { faultstring: 'newer' } }))).toBe('newer');
     expect(faultText(JSON.stringify({ error_message: 'plain' }))).toBe('plain');
     const unauthorized = {
@@ -89,7 +89,7 @@ describe('a failure that Ironic tells', () => {
     const responses = fc.tuple(fc.integer({ min: 300, max: 599 }), fc.string());
     fc.assert(
       fc.property(responses, ([code, text]) => {
-        const { kind } = errorFromResponse('look', code, told(text), true);
+        const { kind } = errorFromResponse('look', code, faultBody(text), true);
         expect(['unavailable', 'busy', 'not_found']).toContain(kind);
       }),
     );

@@ -33,10 +33,10 @@ export function faultText(body: string): string {
   const result = errorBodySchema.safeParse(parsed(body));
   if (!result.success) return body;
   if ('error' in result.data) return result.data.error.message;
-  const told = result.data.error_message;
-  if (typeof told !== 'string') return told.faultstring;
-  const inner = faultSchema.safeParse(parsed(told));
-  return inner.success ? inner.data.faultstring : told;
+  const message = result.data.error_message;
+  if (typeof message !== 'string') return message.faultstring;
+  const inner = faultSchema.safeParse(parsed(message));
+  return inner.success ? inner.data.faultstring : message;
 }
 
 type Rule = readonly [codes: readonly number[], sentence: RegExp, kind: DriverErrorKind];
@@ -88,9 +88,9 @@ export function errorFromResponse(what: string, code: number, body: string, isRe
   );
   const kind = known?.[2] ?? byCode.get(code) ?? 'unavailable';
   // Only that the thing is absent is an answer to a look.
-  const told = isRead && !readErrorKinds.has(kind) ? 'unavailable' : kind;
+  const final = isRead && !readErrorKinds.has(kind) ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
-  return new IronicError(told, `Ironic could not ${what}: ${shown} (${code})${errorHints.get(code) ?? ''}`, {
+  return new IronicError(final, `Ironic could not ${what}: ${shown} (${code})${errorHints.get(code) ?? ''}`, {
     code,
   });
 }

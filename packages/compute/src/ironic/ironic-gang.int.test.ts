@@ -24,16 +24,16 @@ afterAll(async () => {
 });
 
 /** What the test asked for, whether it came to something or not. */
-let wished: MachineSpec[] = [];
+let specs: MachineSpec[] = [];
 
 afterEach(async () => {
-  await removeAll(wished);
-  wished = [];
+  await removeAll(specs);
+  specs = [];
 });
 
-function wishOn(uuid: string): MachineSpec {
+function specOn(uuid: string): MachineSpec {
   const spec = machineSpecFor({ uuid });
-  wished.push(spec);
+  specs.push(spec);
   return spec;
 }
 
@@ -45,7 +45,7 @@ function nodeAt(index: number): string {
   return metal.nodes[index] ?? expect.fail(`There is no node ${index}.`);
 }
 
-type Outcome = { readonly wish: MachineSpec; readonly kind: string };
+type Outcome = { readonly spec: MachineSpec; readonly kind: string };
 
 /** As rentals do: what failed for now is asked again. */
 async function repeat(work: () => Promise<unknown>): Promise<void> {
@@ -59,12 +59,12 @@ async function repeat(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function tryCreate(wish: MachineSpec, index: number): Promise<Outcome> {
+async function tryCreate(spec: MachineSpec, index: number): Promise<Outcome> {
   try {
-    await repeat(() => driverAt(index).create(wish, soon()));
-    return { wish, kind: 'made' };
+    await repeat(() => driverAt(index).create(spec, soon()));
+    return { spec, kind: 'made' };
   } catch (error) {
-    return { wish, kind: isDriverError(error) ? error.kind : String(error) };
+    return { spec, kind: isDriverError(error) ? error.kind : String(error) };
   }
 }
 
@@ -83,16 +83,16 @@ async function settled(spec: MachineSpec): Promise<void> {
 }
 
 it('of two gangs that want the same sixteen nodes each node goes to exactly one, whoever asks how often', async () => {
-  const gangs = [metal.nodes.map(wishOn), metal.nodes.map(wishOn)];
+  const gangs = [metal.nodes.map(specOn), metal.nodes.map(specOn)];
   // Of the first gang each machine is asked for twice at once, by both processes.
   const outcomes = await Promise.all(
     [...gangs, gangs[0] ?? []].flatMap((gang, process) => gang.map((spec) => tryCreate(spec, process))),
   );
-  const made = new Set(outcomes.filter(({ kind }) => kind === 'made').map(({ wish }) => wish));
+  const made = new Set(outcomes.filter(({ kind }) => kind === 'made').map(({ spec }) => spec));
   expect(new Set([...made].map(({ nodeName }) => nodeName))).toEqual(new Set(metal.nodes));
   expect(made.size).toBe(nodeCount);
   // Who did not get a node is told for good, and so tries others: no caller waits for what it cannot have.
-  for (const { wish, kind } of outcomes) expect(made.has(wish) ? 'made' : 'no_capacity').toBe(kind);
+  for (const { spec, kind } of outcomes) expect(made.has(spec) ? 'made' : 'no_capacity').toBe(kind);
   const ids = [...made].map(({ externalId }) => externalId).toSorted();
   const { machines } = await driverAt(0).listOwned(soon());
   expect(machines.map(({ externalId }) => externalId).toSorted()).toEqual(ids);
@@ -113,7 +113,7 @@ it('a node that was taken in Ironic behind our back is refused for good, and wha
     candidate_nodes: [uuid],
   });
   await expect.poll(async () => (await readNode(metal.ironic, uuid)).instance_uuid).toBe(outsider.uuid);
-  const gang = [uuid, ...others].map(wishOn);
+  const gang = [uuid, ...others].map(specOn);
   const outcomes = await Promise.all(gang.map((spec, index) => tryCreate(spec, index)));
   expect(outcomes.map(({ kind }) => kind)).toEqual(['no_capacity', 'made', 'made', 'made']);
   const sold = (await driverAt(0).readInventory(soon())).nodes.find(({ name }) => name === uuid);
@@ -125,14 +125,14 @@ it('a node that was taken in Ironic behind our back is refused for good, and wha
 });
 
 it('a machine that was undeployed in Ironic behind our back is gone, and its node can be rented again', async () => {
-  const spec = wishOn(nodeAt(5));
+  const spec = specOn(nodeAt(5));
   await driverAt(0).create(spec, soon());
   await settled(spec);
   await metal.ironic.call('PUT', `/v1/nodes/${spec.nodeName}/states/provision`, { target: 'deleted' });
   await waitForNodeState(metal.ironic, spec.nodeName, ['available']);
   expect(await driverAt(1).describe(spec, soon())).toBeNull();
   await driverAt(1).terminate(spec, soon());
-  const next = wishOn(spec.nodeName);
+  const next = specOn(spec.nodeName);
   await driverAt(1).create(next, soon());
   await settled(next);
   expect(await driverAt(0).describe(next, soon())).toMatchObject({ nodeName: spec.nodeName });
@@ -143,7 +143,7 @@ it('a machine that was undeployed in Ironic behind our back is gone, and its nod
 it('a node that an operator takes out of service is not given, and not shown as fit for sale', async () => {
   const uuid = nodeAt(6);
   await metal.ironic.call('PUT', `/v1/nodes/${uuid}/maintenance`, { reason: 'a disk fails' });
-  const outcome = await tryCreate(wishOn(uuid), 0);
+  const outcome = await tryCreate(specOn(uuid), 0);
   expect(outcome.kind).toBe('no_capacity');
   const node = (await driverAt(0).readInventory(soon())).nodes.find(({ name }) => name === uuid);
   expect(node).toMatchObject({ reachable: false });

@@ -13,7 +13,7 @@ const maxConcurrentReads = 8;
  */
 export class IronicInspections {
   readonly #client: IronicClient;
-  readonly #kept = new Map<string, { readonly at: string; readonly found: IronicInspection | null }>();
+  readonly #stored = new Map<string, { readonly at: string; readonly found: IronicInspection | null }>();
 
   constructor(client: IronicClient) {
     this.#client = client;
@@ -23,10 +23,10 @@ export class IronicInspections {
   async of(node: IronicNode, signal: AbortSignal): Promise<IronicInspection | null> {
     const at = node.inspection_finished_at ?? null;
     if (at === null) return null;
-    const kept = this.#kept.get(node.uuid);
-    if (kept?.at === at) return kept.found;
+    const cached = this.#stored.get(node.uuid);
+    if (cached?.at === at) return cached.found;
     const found = await this.#client.findInspection(node.uuid, signal);
-    this.#kept.set(node.uuid, { at, found });
+    this.#stored.set(node.uuid, { at, found });
     return found;
   }
 
@@ -36,7 +36,7 @@ export class IronicInspections {
     signal: AbortSignal,
   ): Promise<InventoryNode[]> {
     const there = new Set(nodes.map(({ node }) => node.uuid));
-    for (const uuid of this.#kept.keys()) if (!there.has(uuid)) this.#kept.delete(uuid);
+    for (const uuid of this.#stored.keys()) if (!there.has(uuid)) this.#stored.delete(uuid);
     const seen = Array.from<InventoryNode>({ length: nodes.length });
     const queue = nodes.entries();
     const work = async (): Promise<void> => {

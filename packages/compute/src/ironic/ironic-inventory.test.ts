@@ -5,7 +5,7 @@ import { gpusOf, hardwareOf, inventoryNodeOf, problemOf } from './ironic-invento
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
 
 function nodeWith(changes: Partial<IronicNode> = {}): IronicNode {
-  const { isForsaken = false, ...others } = changes;
+  const { hasNoConductor = false, ...others } = changes;
   const node = nodeSchema.parse({
     uuid,
     provision_state: 'available',
@@ -21,7 +21,7 @@ function nodeWith(changes: Partial<IronicNode> = {}): IronicNode {
     traits: ['CUSTOM_RACK_7', 'CUSTOM_GPU_H100_SXM'],
     ...others,
   });
-  return { ...node, isForsaken };
+  return { ...node, hasNoConductor };
 }
 
 const inspected = inventorySchema.parse({
@@ -109,7 +109,7 @@ describe('a node', () => {
   });
 
   it.each<[string, Partial<IronicNode>, string]>([
-    ['no conductor is alive', { isForsaken: true }, 'conductor'],
+    ['no conductor is alive', { hasNoConductor: true }, 'conductor'],
     ['it is in maintenance', { maintenance: true, maintenance_reason: 'disk' }, 'maintenance: disk'],
     ['wiping it failed', { provision_state: 'clean failed', last_error: 'erase' }, 'clean failed: erase'],
     ['an operator has it', { provision_state: 'manageable' }, 'operator'],

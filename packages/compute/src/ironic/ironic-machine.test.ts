@@ -18,8 +18,8 @@ const mark = newAnnotation(spec, 'millrace', new Date(0));
 const settings = { images: { ubuntu: image }, owner: 'millrace', pollMs: 1 };
 
 function nodeWith(changes: Partial<IronicNode>): IronicNode {
-  const { isForsaken = false, ...others } = changes;
-  return { ...nodeSchema.parse({ uuid, extra: toNodeExtra(mark), ...others }), isForsaken };
+  const { hasNoConductor = false, ...others } = changes;
+  return { ...nodeSchema.parse({ uuid, extra: toNodeExtra(mark), ...others }), hasNoConductor };
 }
 
 describe('how far a node is', () => {
@@ -87,7 +87,7 @@ describe('a machine', () => {
     [{ provision_state: 'active', power_state: 'power off', target_power_state: 'power on' }, 'changing'],
     [{ provision_state: 'active', power_state: null }, 'error'],
     [{ provision_state: 'active', power_state: 'error' }, 'error'],
-    [{ provision_state: 'active', power_state: 'power on', isForsaken: true }, 'error'],
+    [{ provision_state: 'active', power_state: 'power on', hasNoConductor: true }, 'error'],
     [{ provision_state: 'wait call-back', power_state: 'power on' }, 'changing'],
     [{ provision_state: 'cleaning', power_state: 'power on' }, 'changing'],
     [{ provision_state: 'deploy failed', power_state: 'power off' }, 'error'],
@@ -98,7 +98,7 @@ describe('a machine', () => {
   });
 
   it('is gone when its node is wiped or never will be, and not before', () => {
-    const gone: readonly Phase[] = ['wiped', 'unclean'];
+    const absent: readonly Phase[] = ['wiped', 'unclean'];
     const there: readonly Phase[] = [
       'held',
       'deploying',
@@ -110,7 +110,7 @@ describe('a machine', () => {
       'wiping',
       'unknown',
     ];
-    expect(gone.filter((phase) => exists({ phase }))).toEqual([]);
+    expect(absent.filter((phase) => exists({ phase }))).toEqual([]);
     expect(there.filter((phase) => exists({ phase }))).toEqual(there);
   });
 

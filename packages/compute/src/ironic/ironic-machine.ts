@@ -191,7 +191,8 @@ export function isPowerKnown({ power_state: state }: IronicNode): boolean {
 }
 
 /** Nobody works on it, so what is said of it may be long past. */
-export const hasNoConductor = (node: Pick<IronicNode, 'isForsaken'>): boolean => node.isForsaken === true;
+export const hasNoConductor = (node: Pick<IronicNode, 'hasNoConductor'>): boolean =>
+  node.hasNoConductor === true;
 
 function powerOf({ node, phase }: LocatedMachine): MachinePower {
   switch (phase) {

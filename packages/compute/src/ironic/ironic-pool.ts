@@ -66,7 +66,7 @@ export class IronicPool {
       this.#client.listNodes(signal),
       this.#client.isAtWork(signal),
     ]);
-    const nodes = listed.map((node) => ({ ...node, isForsaken: !isAtWork }));
+    const nodes = listed.map((node) => ({ ...node, hasNoConductor: !isAtWork }));
     const isUnexplained = ({ instance_uuid: instance, ...node }: IronicNode): boolean =>
       (instance ?? null) !== null && readAnnotation(node, this.#owner)?.external_id !== instance;
     // Between its allocation and our mark a node is known by the former alone: an instant, or what a crash left.

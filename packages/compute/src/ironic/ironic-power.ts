@@ -19,10 +19,10 @@ const isChanging = (node: IronicNode): boolean =>
 
 /** Switching nodes. Each call looks, orders once, and waits for what comes of it. */
 export class IronicPower {
-  readonly #parts: IronicDeps;
+  readonly #deps: IronicDeps;
 
   constructor(deps: IronicDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   /** Powers on; one that is on is left alone. */
@@ -34,7 +34,7 @@ export class IronicPower {
   async off(node: IronicNode, graceMs: number, signal: AbortSignal): Promise<void> {
     if (graceMs > 0 && !isOff(node)) {
       const order = { target: 'soft power off', timeout: msToSecondsRoundUp(graceMs) } as const;
-      if (await this.#ask(node.uuid, order, isOff, signal)) return;
+      if (await this.#request(node.uuid, order, isOff, signal)) return;
     }
     await this.#bring(node.uuid, { target: 'power off' }, isOff, signal);
   }
@@ -43,7 +43,7 @@ export class IronicPower {
     if (isOff(node)) return this.on(node, signal);
     if (graceMs > 0) {
       const order = { target: 'soft rebooting', timeout: msToSecondsRoundUp(graceMs) } as const;
-      if (await this.#ask(node.uuid, order, isRebooted, signal)) return;
+      if (await this.#request(node.uuid, order, isRebooted, signal)) return;
     }
     await this.#order(node.uuid, { target: 'rebooting' }, signal);
     await this.#settled(node.uuid, 'rebooting', isRebooted, signal);
@@ -52,7 +52,7 @@ export class IronicPower {
   /** A deployed machine with nothing under way; whatever is asked for meanwhile comes after its start. */
   deployed(machine: MachineRef, what: string, signal: AbortSignal): Promise<LocatedMachine> {
     return pollUntilDone(this.#turns(what), signal, async () => {
-      const located = await this.#parts.there(machine, signal);
+      const located = await this.#deps.there(machine, signal);
       switch (located.phase) {
         case 'deployed':
           return located;
@@ -76,7 +76,7 @@ export class IronicPower {
   }
 
   /** Asks the machine itself. False: it did not obey, or nobody can ask it. */
-  async #ask(
+  async #request(
     uuid: string,
     order: { readonly target: PowerTarget; readonly timeout: number },
     isDone: (node: IronicNode) => boolean,
@@ -99,10 +99,10 @@ export class IronicPower {
     signal: AbortSignal,
   ): Promise<void> {
     const isOrdered = await pollUntilDone(this.#turns(order.target), signal, async () => {
-      const node = await this.#parts.node(uuid, signal);
+      const node = await this.#deps.node(uuid, signal);
       if (isChanging(node)) return pollAgain;
       if (isDone(node)) return false;
-      await this.#parts.client.setPower(uuid, order, signal);
+      await this.#deps.client.setPower(uuid, order, signal);
       return true;
     });
     if (isOrdered) await this.#settled(uuid, order.target, isDone, signal);
@@ -114,7 +114,7 @@ export class IronicPower {
     signal: AbortSignal,
   ): Promise<void> {
     return pollUntilDone(this.#turns(order.target), signal, async () => {
-      await this.#parts.client.setPower(uuid, order, signal);
+      await this.#deps.client.setPower(uuid, order, signal);
     });
   }
 
@@ -126,7 +126,7 @@ export class IronicPower {
     signal: AbortSignal,
   ): Promise<void> {
     return pollUntilDone(this.#turns(what), signal, async () => {
-      const node = await this.#parts.node(uuid, signal);
+      const node = await this.#deps.node(uuid, signal);
       if (isChanging(node)) return pollAgain;
       if (isDone(node)) return;
       throw new IronicError(
@@ -137,6 +137,6 @@ export class IronicPower {
   }
 
   #turns(what: string): Parameters<typeof pollUntilDone>[0] {
-    return { clock: this.#parts.client.clock, pollMs: this.#parts.settings.pollMs, what };
+    return { clock: this.#deps.client.clock, pollMs: this.#deps.settings.pollMs, what };
   }
 }

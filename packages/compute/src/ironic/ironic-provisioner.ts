@@ -31,7 +31,7 @@ const nodeLockedPattern = /could not reserve any of/i;
 
 /** What is asked for, and whether this very call has ordered the deploy of it. */
 interface CreateProgress {
-  readonly wish: MachineSpec;
+  readonly spec: MachineSpec;
   readonly image: IronicImage;
   hasOrdered: boolean;
 }
@@ -41,43 +41,43 @@ interface CreateProgress {
  * this id, and a second machine on this node. All that follows is done by whoever finds it undone.
  */
 export class IronicProvisioner {
-  readonly #parts: IronicDeps;
+  readonly #deps: IronicDeps;
   readonly #power: IronicPower;
   readonly #inspections: IronicInspections;
 
   constructor(deps: IronicDeps, power: IronicPower, inspections: IronicInspections) {
-    this.#parts = deps;
+    this.#deps = deps;
     this.#power = power;
     this.#inspections = inspections;
   }
 
-  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { client, settings, pool } = this.#parts;
-    assertPortsUnmapped(wish.ports);
-    if (!isUuid(wish.externalId)) throw new IronicError('refused', 'In Ironic a machine is known by a UUID.');
-    const image = settings.images[wish.image];
-    if (image === undefined) throw new IronicError('not_found', `The cluster has no image ${wish.image}.`);
-    const known = await pool.find(wish, signal);
-    if (known !== null && known.node.uuid !== wish.nodeName && exists(known)) {
+  async create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { client, settings, pool } = this.#deps;
+    assertPortsUnmapped(spec.ports);
+    if (!isUuid(spec.externalId)) throw new IronicError('refused', 'In Ironic a machine is known by a UUID.');
+    const image = settings.images[spec.image];
+    if (image === undefined) throw new IronicError('not_found', `The cluster has no image ${spec.image}.`);
+    const known = await pool.find(spec, signal);
+    if (known !== null && known.node.uuid !== spec.nodeName && exists(known)) {
       throw new IronicError('conflict', `The machine is on the node ${known.node.uuid}.`);
     }
     const turns = { clock: client.clock, pollMs: settings.pollMs, what: 'make the machine' };
-    const order = { wish, image, hasOrdered: false };
+    const order = { spec: spec, image, hasOrdered: false };
     await pollUntilDone(turns, signal, () => this.#turn(order, signal));
   }
 
   /** The next step of those that are not done yet. */
   async #turn(order: CreateProgress, signal: AbortSignal): Promise<typeof pollAgain | undefined> {
-    const { wish } = order;
-    const node = isUuid(wish.nodeName) ? await this.#parts.client.findNode(wish.nodeName, signal) : null;
-    if (node === null) throw new IronicError('not_found', `Ironic has no node ${wish.nodeName}.`);
+    const { spec } = order;
+    const node = isUuid(spec.nodeName) ? await this.#deps.client.findNode(spec.nodeName, signal) : null;
+    if (node === null) throw new IronicError('not_found', `Ironic has no node ${spec.nodeName}.`);
     const allocation =
-      node.instance_uuid === wish.externalId
-        ? await this.#parts.client.findAllocation(wish.externalId, signal)
+      node.instance_uuid === spec.externalId
+        ? await this.#deps.client.findAllocation(spec.externalId, signal)
         : null;
-    const located = locateMachine(node, allocation, this.#parts.settings.owner);
-    if (located === null || !isAnnotationOf(located.mark, wish))
-      return this.#take(node, located, wish, signal);
+    const located = locateMachine(node, allocation, this.#deps.settings.owner);
+    if (located === null || !isAnnotationOf(located.mark, spec))
+      return this.#take(node, located, spec, signal);
     return this.#continue(located, order, signal);
   }
 
@@ -88,7 +88,7 @@ export class IronicProvisioner {
   ): Promise<typeof pollAgain | undefined> {
     const { node, phase, mark } = located;
     assertAccessNotCut(located);
-    const difference = differenceFromSpec(mark, order.wish);
+    const difference = differenceFromSpec(mark, order.spec);
     if (difference !== null)
       throw new IronicError('conflict', `The machine that is there has ${difference}.`);
     switch (phase) {
@@ -123,7 +123,7 @@ export class IronicProvisioner {
       throw nodeUnavailableError(node, why);
     }
     await this.#refuseMisfit(node, spec, signal);
-    const { client, settings } = this.#parts;
+    const { client, settings } = this.#deps;
     const mark = newAnnotation(spec, settings.owner, client.clock.now());
     try {
       await client.allocate(
@@ -140,12 +140,12 @@ export class IronicProvisioner {
       if (!isDriverError(error, 'conflict')) throw error;
     }
     const allocation = await this.#allocated(spec, signal);
-    return allocation === null ? pollAgain : this.#judge(allocation, spec, signal);
+    return allocation === null ? pollAgain : this.#decide(allocation, spec, signal);
   }
 
   /** An earlier call may have asked for the node and never heard that somebody else has it. */
   async #withdraw(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    const { client, settings } = this.#parts;
+    const { client, settings } = this.#deps;
     const allocation = await client.findAllocation(spec.externalId, signal);
     const mark = allocation === null ? null : readAnnotation(allocation, settings.owner);
     if (mark === null || !isAnnotationOf(mark, spec) || allocation?.state === 'active') return;
@@ -154,7 +154,7 @@ export class IronicProvisioner {
 
   /** What became of the allocation, once Ironic knows. */
   async #allocated(spec: MachineSpec, signal: AbortSignal): Promise<IronicAllocation | null> {
-    const { client, settings } = this.#parts;
+    const { client, settings } = this.#deps;
     const turns = { clock: client.clock, pollMs: settings.pollMs, what: 'allocate the node' };
     return pollUntilDone(turns, signal, async () => {
       const allocation = await client.findAllocation(spec.externalId, signal);
@@ -162,12 +162,12 @@ export class IronicProvisioner {
     });
   }
 
-  async #judge(
+  async #decide(
     { state, node_uuid: nodeUuid, last_error: problem, ...allocation }: IronicAllocation,
     spec: MachineSpec,
     signal: AbortSignal,
   ): Promise<typeof pollAgain> {
-    const { client, settings } = this.#parts;
+    const { client, settings } = this.#deps;
     const mark = readAnnotation(allocation, settings.owner);
     if (mark === null || !isAnnotationOf(mark, spec)) {
       throw new IronicError('conflict', 'An allocation of this id is there that is not of this machine.');
@@ -206,14 +206,14 @@ export class IronicProvisioner {
     order: CreateProgress,
     signal: AbortSignal,
   ): Promise<typeof pollAgain> {
-    const { client } = this.#parts;
-    const { wish, image } = order;
+    const { client } = this.#deps;
+    const { spec, image } = order;
     await client.patchNode(node.uuid, deployPatch(mark, image), signal);
-    const configdrive = configDriveFor(wish, readOperatorNotes(node));
+    const configdrive = configDriveFor(spec, readOperatorNotes(node));
     await client.setProvisionState(node.uuid, { target: 'active', configdrive }, signal);
     order.hasOrdered = true;
     // A cut may have come between our look and the order; whoever cut has not seen it.
-    const now = await this.#parts.node(node.uuid, signal);
+    const now = await this.#deps.node(node.uuid, signal);
     if (!isCut(now, mark.external_id)) return pollAgain;
     await client.setProvisionState(node.uuid, { target: 'deleted' }, signal).catch((error: unknown) => {
       // Removing it is the next thing that whoever cut it does.

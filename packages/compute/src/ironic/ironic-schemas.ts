@@ -29,7 +29,7 @@ export const nodeSchema = z.object({
 
 export type IronicNode = z.output<typeof nodeSchema> & {
   /** No conductor is alive: what is said of it was true once. */
-  readonly isForsaken?: boolean;
+  readonly hasNoConductor?: boolean;
 };
 
 /** Asked for by name: without them Ironic sends everything that it knows, and of a list next to nothing. */

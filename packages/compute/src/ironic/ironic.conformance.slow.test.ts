@@ -11,7 +11,7 @@ import { startFakeHardware, type FakeHardware } from './ironic-harness.fixture.t
 const bounds = { callMs: 30_000, bootMs: 20_000, failoverMs: 60_000 };
 const sshPort = 22;
 
-class IronicWorld implements DriverHarness {
+class IronicHarness implements DriverHarness {
   readonly abilities = {
     exec: false,
     setKeys: false,
@@ -75,7 +75,7 @@ class IronicWorld implements DriverHarness {
   }
 
   /** Somebody who uses the same Ironic without us. */
-  async plantForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
+  async createForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
     const { ironic, nodes } = this.#there();
     const uuid = nodes.at(-1) ?? expect.fail('There are no nodes.');
     const { uuid: externalId } = await ironic.call<{ uuid: string }>('POST', '/v1/allocations', {
@@ -108,11 +108,11 @@ class IronicWorld implements DriverHarness {
   }
 }
 
-describeDriver('Ironic', new IronicWorld(), {
+describeDriver('Ironic', new IronicHarness(), {
   testTimeoutMs: 60_000,
   crashTimeoutMs: 120_000,
   hookTimeoutMs: 180_000,
-  parts: [
+  sections: [
     'creation',
     'ending',
     'power',

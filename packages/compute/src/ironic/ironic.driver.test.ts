@@ -50,7 +50,7 @@ describe('a node that placement chose and somebody else has', () => {
   ])('is no_capacity when it is %s, and nothing is written', async (_title, changes) => {
     const node = ironic.addNode(changes);
     expect(await kindOf(driver.create(machineSpecFor(node), soon()))).toBe('no_capacity');
-    expect(ironic.asked.every(({ method }) => method === 'GET')).toBe(true);
+    expect(ironic.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   it('is not given to a second machine of ours either, and the first keeps it', async () => {
@@ -122,7 +122,7 @@ describe('what Ironic takes and then does not do', () => {
     };
     await driver.stop(spec, { graceMs: 1_000 }, soon());
     expect(await driver.describe(spec, soon())).toMatchObject({ power: 'off' });
-    const orders = ironic.asked.filter(({ path }) => path.endsWith('/power')).map(({ body }) => body);
+    const orders = ironic.requests.filter(({ path }) => path.endsWith('/power')).map(({ body }) => body);
     expect(orders).toEqual([{ target: 'soft power off', timeout: 1 }, { target: 'power off' }]);
     ironic.onPower = (switched) => Object.assign(switched, { last_error: 'the BMC answered 503' });
     const start = driver.start(spec, soon());
@@ -134,9 +134,9 @@ describe('what Ironic takes and then does not do', () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
-    ironic.onProvision = (gone) => {
-      ironic.undeploy(gone, 'clean failed');
-      Object.assign(gone, { maintenance: true, last_error: 'erase_devices failed' });
+    ironic.onProvision = (removed) => {
+      ironic.undeploy(removed, 'clean failed');
+      Object.assign(removed, { maintenance: true, last_error: 'erase_devices failed' });
     };
     const first = driver.terminate(spec, soon());
     await expect(first).rejects.toThrow('erase_devices failed');
@@ -178,7 +178,7 @@ describe('what Ironic takes and then does not do', () => {
     expect(await kindOf(driver.terminate(spec, soon()))).toBe('unavailable');
     expect(await driver.describe(spec, soon())).toMatchObject({ power: 'error' });
     expect(ironic.count('PUT', /provision$/)).toBe(2);
-    ironic.onProvision = (gone) => ironic.undeploy(gone, 'available');
+    ironic.onProvision = (removed) => ironic.undeploy(removed, 'available');
     await driver.terminate(spec, soon());
     expect(await driver.describe(spec, soon())).toBeNull();
   });
@@ -187,7 +187,7 @@ describe('what Ironic takes and then does not do', () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
-    ironic.onProvision = (gone) => ironic.undeploy(gone, 'cleaning');
+    ironic.onProvision = (removed) => ironic.undeploy(removed, 'cleaning');
     expect(await kindOf(driver.terminate(spec, AbortSignal.timeout(200)))).toBe('unavailable');
     expect(await driver.describe(spec, soon())).toMatchObject({ power: 'changing' });
     const end = driver.terminate(spec, soon());
@@ -247,12 +247,12 @@ describe('what is asked of Ironic', () => {
     const nodes = Array.from({ length: 16 }, () => ironic.addNode());
     const requests = nodes.map((node) => machineSpecFor(node));
     for (const spec of requests) await driver.create(spec, soon());
-    ironic.asked.length = 0;
+    ironic.requests.length = 0;
     const looks = requests.flatMap((spec) => [driver.describe(spec, soon()), driver.describe(spec, soon())]);
     await Promise.all([...looks, driver.listOwned(soon()), driver.readInventory(soon())]);
     // One for the first, and one for all who came while it was under way.
     const each = ['/v1/conductors', '/v1/nodes'];
-    const paths = ironic.asked.map(({ path }) => path.split('?')[0] ?? '');
+    const paths = ironic.requests.map(({ path }) => path.split('?')[0] ?? '');
     expect(paths.toSorted()).toEqual([...each, ...each].toSorted());
   });
 
@@ -292,7 +292,9 @@ describe('what is asked of Ironic', () => {
       image_type: 'whole-disk',
     });
     expect(node.lessee).toBe(spec.orgId);
-    const deploy = ironic.asked.find(({ method, path }) => method === 'PUT' && path.endsWith('/provision'));
+    const deploy = ironic.requests.find(
+      ({ method, path }) => method === 'PUT' && path.endsWith('/provision'),
+    );
     expect(deploy?.body).toEqual({
       target: 'active',
       configdrive: {
@@ -322,9 +324,9 @@ describe('what Ironic does not know', () => {
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
     Object.assign(node, { power_state: 'error', maintenance: true, maintenance_reason: 'no BMC' });
-    const { machines, unseen } = await driver.listOwned(soon());
+    const { machines, unreachableNodes } = await driver.listOwned(soon());
     expect(machines).toMatchObject([{ externalId: spec.externalId, power: 'error' }]);
-    expect(unseen).toEqual([node.uuid]);
+    expect(unreachableNodes).toEqual([node.uuid]);
     expect(await driver.describe(spec, soon())).toMatchObject({ power: 'error' });
   });
 
@@ -333,7 +335,7 @@ describe('what Ironic does not know', () => {
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
     ironic.isAtWork = false;
-    expect((await driver.listOwned(soon())).unseen).toEqual([node.uuid]);
+    expect((await driver.listOwned(soon())).unreachableNodes).toEqual([node.uuid]);
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
   });
 

@@ -50,7 +50,7 @@ export class IronicDriver implements ComputeDriver {
   readonly can = can;
   readonly volumes = null;
   readonly #client: IronicClient;
-  readonly #parts: IronicDeps;
+  readonly #deps: IronicDeps;
   readonly #power: IronicPower;
   readonly #inspections: IronicInspections;
   readonly #maker: IronicProvisioner;
@@ -59,15 +59,15 @@ export class IronicDriver implements ComputeDriver {
   constructor(options: IronicDriverOptions) {
     const settings = settingsOf(options);
     this.#client = new IronicClient(options, options.clock);
-    this.#parts = new IronicDeps(this.#client, new IronicPool(this.#client, settings.owner), settings);
+    this.#deps = new IronicDeps(this.#client, new IronicPool(this.#client, settings.owner), settings);
     this.#inspections = new IronicInspections(this.#client);
-    this.#power = new IronicPower(this.#parts);
-    this.#maker = new IronicProvisioner(this.#parts, this.#power, this.#inspections);
-    this.#remover = new IronicDeprovisioner(this.#parts, this.#power);
+    this.#power = new IronicPower(this.#deps);
+    this.#maker = new IronicProvisioner(this.#deps, this.#power, this.#inspections);
+    this.#remover = new IronicDeprovisioner(this.#deps, this.#power);
   }
 
   async readInventory(signal: AbortSignal): Promise<Inventory> {
-    const { nodes } = await this.#parts.pool.read(signal);
+    const { nodes } = await this.#deps.pool.read(signal);
     return { engine: this.#client.version, nodes: await this.#inspections.inventory(nodes, signal) };
   }
 
@@ -78,8 +78,8 @@ export class IronicDriver implements ComputeDriver {
 
   async describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {
     checkRef(machine);
-    const located = await this.#parts.pool.find(machine, signal);
-    return located === null || !exists(located) ? null : viewOf(located, this.#parts.settings);
+    const located = await this.#deps.pool.find(machine, signal);
+    return located === null || !exists(located) ? null : viewOf(located, this.#deps.settings);
   }
 
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
@@ -102,19 +102,19 @@ export class IronicDriver implements ComputeDriver {
   async setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
     checkRef(machine);
     checkPorts(ports);
-    const located = await this.#parts.there(machine, signal);
+    const located = await this.#deps.there(machine, signal);
     if (ports.length > 0) {
       assertAccessNotCut(located);
       return assertPortsUnmapped(ports);
     }
-    const isOff = located.isCut || viewOf(located, this.#parts.settings).power === 'off';
+    const isOff = located.isCut || viewOf(located, this.#deps.settings).power === 'off';
     if (!isOff) throw unsupportedError('close the ports of a machine that is on');
   }
 
   async setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void> {
     checkRef(machine);
     checkGpus(gpuPciAddresses);
-    const located = await this.#parts.there(machine, signal);
+    const located = await this.#deps.there(machine, signal);
     assertAccessNotCut(located);
     if (located.mark.gpus.join() === gpuPciAddresses.toSorted().join()) return;
     throw unsupportedError('give a machine other GPUs than its node has');
@@ -131,11 +131,11 @@ export class IronicDriver implements ComputeDriver {
   }
 
   async listOwned(signal: AbortSignal): Promise<OwnedMachines> {
-    const { nodes } = await this.#parts.pool.read(signal);
+    const { nodes } = await this.#deps.pool.read(signal);
     const there = nodes.flatMap(({ located }) => (located !== null && exists(located) ? [located] : []));
     return {
-      machines: there.map((located) => viewOf(located, this.#parts.settings)),
-      unseen: there.filter(isNodeUnreachable).map(({ node }) => node.uuid),
+      machines: there.map((located) => viewOf(located, this.#deps.settings)),
+      unreachableNodes: there.filter(isNodeUnreachable).map(({ node }) => node.uuid),
     };
   }
 
@@ -169,7 +169,7 @@ export class IronicDriver implements ComputeDriver {
   }
 
   async #usable(machine: MachineRef, what: string, signal: AbortSignal): Promise<LocatedMachine['node']> {
-    assertAccessNotCut(await this.#parts.there(machine, signal));
+    assertAccessNotCut(await this.#deps.there(machine, signal));
     const located = await this.#power.deployed(machine, what, signal);
     assertAccessNotCut(located);
     return located.node;

@@ -21,7 +21,7 @@ export interface MockControls {
 export interface EngineHealth {
   readonly isSilent: boolean;
   isNodeSilent(nodeName: string): boolean;
-  isNodeGone(nodeName: string): boolean;
+  isNodeRemoved(nodeName: string): boolean;
   takeDeath(): boolean;
   /** `null` when connections are lost, a node's name when something is the matter with it. */
   onChange(
@@ -31,11 +31,11 @@ export interface EngineHealth {
 
 export function createMockControls(): MockControls & EngineHealth {
   const silent = new Set<string>();
-  const gone = new Set<string>();
+  const removed = new Set<string>();
   const listeners = new Set<Parameters<EngineHealth['onChange']>[0]>();
   let isSilent = false;
   let isDying = false;
-  const tell = (change: { nodeName: string; what: string } | null): void => {
+  const notify = (change: { nodeName: string; what: string } | null): void => {
     for (const listener of listeners) listener(change);
   };
   return {
@@ -43,7 +43,7 @@ export function createMockControls(): MockControls & EngineHealth {
       return isSilent;
     },
     isNodeSilent: (nodeName) => silent.has(nodeName),
-    isNodeGone: (nodeName) => gone.has(nodeName),
+    isNodeRemoved: (nodeName) => removed.has(nodeName),
     takeDeath() {
       const isNow = isDying;
       isDying = false;
@@ -55,27 +55,27 @@ export function createMockControls(): MockControls & EngineHealth {
     },
     silenceEngine() {
       isSilent = true;
-      tell(null);
+      notify(null);
     },
     silenceNode(nodeName) {
       silent.add(nodeName);
-      tell({ nodeName, what: 'silent' });
+      notify({ nodeName, what: 'silent' });
     },
     removeNode(nodeName) {
-      gone.add(nodeName);
-      tell({ nodeName, what: 'removed' });
+      removed.add(nodeName);
+      notify({ nodeName, what: 'removed' });
     },
     dieDuringNextCreate() {
       isDying = true;
     },
-    loseEvents: () => tell(null),
+    loseEvents: () => notify(null),
     heal() {
-      const healed = [...silent, ...gone];
+      const healed = [...silent, ...removed];
       silent.clear();
-      gone.clear();
+      removed.clear();
       isSilent = false;
       isDying = false;
-      for (const nodeName of healed) tell({ nodeName, what: 'back' });
+      for (const nodeName of healed) notify({ nodeName, what: 'back' });
     },
   };
 }

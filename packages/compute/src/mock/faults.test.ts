@@ -78,7 +78,7 @@ describe('a fault asked for by label', () => {
     expect(await kindOf(driver.terminate(spec, longTimeout()))).toBe('unavailable');
     expect(await listed(driver, spec)).toMatchObject({ power: 'error' });
     expect(await powerOf(driver, neighbour)).toBe('on');
-    expect((await driver.listOwned(longTimeout())).unseen).toEqual([]);
+    expect((await driver.listOwned(longTimeout())).unreachableNodes).toEqual([]);
     await clock.advance(minuteMs);
     expect(await powerOf(driver, spec)).toBe('on');
   });
@@ -139,8 +139,8 @@ describe('a fault asked for by label', () => {
       for await (const event of driver.events(abort.signal)) received.push(event);
     })();
     await clock.advance(1_000);
-    const [lost, told] = [faultySpec('lost-events'), machineSpecFor()];
-    for (const spec of [lost, told]) {
+    const [lost, seen] = [faultySpec('lost-events'), machineSpecFor()];
+    for (const spec of [lost, seen]) {
       await driver.create(spec, longTimeout());
       await driver.terminate(spec, longTimeout());
     }
@@ -148,7 +148,7 @@ describe('a fault asked for by label', () => {
     abort.abort();
     await listening;
     expect(received).toEqual(
-      ['created', 'terminated'].map((what) => ({ kind: 'machine', externalId: told.externalId, what })),
+      ['created', 'terminated'].map((what) => ({ kind: 'machine', externalId: seen.externalId, what })),
     );
   });
 
@@ -184,7 +184,7 @@ describe('a fault asked for by label', () => {
 
   it('is refused when it is misspelt, has a foreign argument, or one out of bounds', async () => {
     const driver = mockEngine().connect();
-    const hopeless = [
+    const invalid = [
       faultySpec('boot-fail'),
       faultySpec('boot-fails', { after_ms: 1 }),
       faultySpec('host-dies', { for_ms: 100_000_000 }),
@@ -193,7 +193,7 @@ describe('a fault asked for by label', () => {
       machineSpecFor({ labels: { 'millrace.fault.after_ms': '5' } }),
       machineSpecFor({ labels: { 'millrace.fault': 'constructor' } }),
     ];
-    for (const spec of hopeless) {
+    for (const spec of invalid) {
       expect(await kindOf(driver.create(spec, longTimeout())), JSON.stringify(spec.labels)).toBe('refused');
     }
   });

@@ -41,7 +41,7 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
   'hides the nodes that it could not ask': {
     caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
     break: (driver) => ({
-      listOwned: async (signal) => ({ ...(await driver.listOwned(signal)), unseen: [] }),
+      listOwned: async (signal) => ({ ...(await driver.listOwned(signal)), unreachableNodes: [] }),
     }),
   },
   'answers before the engine is done': {
@@ -109,8 +109,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
           return driver.create(spec, signal);
         },
         listOwned: async (signal) => {
-          const { machines, unseen } = await driver.listOwned(signal);
-          return { unseen, machines: machines.filter(({ externalId }) => made.has(externalId)) };
+          const { machines, unreachableNodes } = await driver.listOwned(signal);
+          return { unreachableNodes, machines: machines.filter(({ externalId }) => made.has(externalId)) };
         },
       };
     },
@@ -225,7 +225,7 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
     caughtBy:
       'a machine identifies itself by the host key that it was given, and a login that expects another is not made',
     break: (driver) => ({
-      create: ({ hostKey: _hostKey, ...wish }, signal) => driver.create(wish, signal),
+      create: ({ hostKey: _hostKey, ...spec }, signal) => driver.create(spec, signal),
     }),
   },
   'leaves the key of the proof where it was': {

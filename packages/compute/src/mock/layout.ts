@@ -71,14 +71,14 @@ export function gpuAddressesOf(node: MockNode): string[] {
 
 export function gpuUuidOf(seed: string, nodeName: string, pciAddress: string): string {
   const text = seededBytes(seed, 'gpu', nodeName, pciAddress).toString('hex');
-  const parts = [
+  const groups = [
     text.slice(0, 8),
     text.slice(8, 12),
     text.slice(12, 16),
     text.slice(16, 20),
     text.slice(20, 32),
   ];
-  return `GPU-${parts.join('-')}`;
+  return `GPU-${groups.join('-')}`;
 }
 
 export function gpuNameOf(node: MockNode): string {

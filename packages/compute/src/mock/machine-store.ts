@@ -51,7 +51,7 @@ export class Listeners {
     return () => this.#listeners.delete(listener);
   }
 
-  async tell(machine: MachineRef): Promise<void> {
+  async notify(machine: MachineRef): Promise<void> {
     await Promise.all([...this.#listeners].map(async (listener) => listener(machine)));
   }
 }
@@ -83,7 +83,7 @@ export function createInMemoryStore(): MachineStore {
         if (hints.length > 2 * maxChanges) hints.splice(0, maxChanges);
       }
       const written = seq;
-      await listeners.tell(machine);
+      await listeners.notify(machine);
       return written;
     },
     async changesSince(cursor) {

@@ -108,14 +108,14 @@ async function agree(
   requests: readonly MachineRef[],
   ended: ReadonlySet<string>,
 ): Promise<void> {
-  const { machines, unseen } = await driver.listOwned(longTimeout());
+  const { machines, unreachableNodes } = await driver.listOwned(longTimeout());
   const ids = machines.map(({ externalId }) => externalId);
   expect(new Set(ids).size).toBe(ids.length);
   for (const request of requests) {
     const seen = await look(driver, request);
     const listed = machines.find(({ externalId }) => externalId === request.externalId);
     if (seen === 'unavailable') {
-      const isAccountedFor = listed !== undefined || unseen.length > 0;
+      const isAccountedFor = listed !== undefined || unreachableNodes.length > 0;
       expect(isAccountedFor, 'what cannot be described is listed, or its node is unseen').toBe(true);
     } else expect(listed ?? null).toEqual(seen.view);
     const isEnded = ended.has(request.externalId);
@@ -132,7 +132,7 @@ describe('nodes of the mock engine', () => {
     controls.silenceNode('mock-02');
     expect(await look(driver, there)).toBe('unavailable');
     const during = await driver.listOwned(longTimeout());
-    expect([during.machines.map(({ externalId }) => externalId), during.unseen]).toEqual([
+    expect([during.machines.map(({ externalId }) => externalId), during.unreachableNodes]).toEqual([
       [here.externalId],
       ['mock-02'],
     ]);
@@ -174,7 +174,7 @@ describe('nodes of the mock engine', () => {
     await driver.create(spec, longTimeout());
     controls.removeNode('mock-02');
     expect(await look(driver, spec)).toEqual({ view: null });
-    expect(await driver.listOwned(longTimeout())).toEqual({ machines: [], unseen: [] });
+    expect(await driver.listOwned(longTimeout())).toEqual({ machines: [], unreachableNodes: [] });
     const { nodes: left } = await driver.readInventory(longTimeout());
     expect(left.map(({ name }) => name)).toEqual(
       defaultLayout.nodes.map(({ name }) => name).filter((name) => name !== 'mock-02'),

@@ -69,7 +69,7 @@ export interface MockDriverOptions {
    * Where this process listens for machines' ports: at each node's own address unless `bind` names another. Null for a
    * process that leaves this to others.
    */
-  readonly doors?: { readonly bind: string | null } | null;
+  readonly listen?: { readonly bind: string | null } | null;
   readonly controls?: EngineHealth;
   /** Closes the memory, where it is this driver's own. */
   readonly onClose?: () => Promise<void>;
@@ -93,7 +93,7 @@ class MockDriver implements ComputeDriver {
   readonly #seed: string;
   readonly #cluster: string;
   readonly #health: EngineHealth;
-  readonly #doors: PortListeners | null;
+  readonly #listeners: PortListeners | null;
   readonly #closing = new AbortController();
   readonly #stopListening: () => void;
   readonly #onClose: () => Promise<void>;
@@ -105,7 +105,7 @@ class MockDriver implements ComputeDriver {
       memory,
       layout = defaultLayout,
       seed = 'millrace',
-      doors = { bind: null },
+      listen = { bind: null },
     } = options;
     this.#clock = clock;
     this.#memory = memory;
@@ -115,16 +115,16 @@ class MockDriver implements ComputeDriver {
     this.#seed = `${seed}/${cluster}`;
     this.#health = options.controls ?? createMockControls();
     this.#onClose = options.onClose ?? (async () => undefined);
-    const forDoors = { memory, clock, seed: this.#seed, nodes: this.#nodes };
-    this.#doors = doors === null ? null : new PortListeners({ ...forDoors, bind: doors.bind });
-    this.#stopListening = memory.onChange((machine) => this.#syncDoors(machine));
+    const listenerDeps = { memory, clock, seed: this.#seed, nodes: this.#nodes };
+    this.#listeners = listen === null ? null : new PortListeners({ ...listenerDeps, bind: listen.bind });
+    this.#stopListening = memory.onChange((machine) => this.#syncListeners(machine));
   }
 
   readInventory(signal: AbortSignal): Promise<Inventory> {
     return this.#call(signal, async () => ({
       engine: `Millrace mock (${this.#cluster})`,
       nodes: this.#layout.nodes
-        .filter(({ name }) => !this.#health.isNodeGone(name))
+        .filter(({ name }) => !this.#health.isNodeRemoved(name))
         .map((node) =>
           this.#health.isNodeSilent(node.name)
             ? unreachableInventoryNode(node)
@@ -157,9 +157,9 @@ class MockDriver implements ComputeDriver {
 
   describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {
     return this.#call(signal, async () => {
-      const kept = await this.#find(machine, 'describe');
-      await this.#doors?.sync(machine, kept?.machine ?? null);
-      return kept === null ? null : this.#viewOf(kept.machine);
+      const stored = await this.#find(machine, 'describe');
+      await this.#listeners?.sync(machine, stored?.machine ?? null);
+      return stored === null ? null : this.#viewOf(stored.machine);
     });
   }
 
@@ -229,9 +229,9 @@ class MockDriver implements ComputeDriver {
     return this.#call(signal, async () => {
       const left = await this.#change(machine, 'terminate', 'terminated', (found, nowMs) => {
         if (found === null) return null;
-        const askedAtMs = found.terminateAskedAtMs ?? nowMs;
-        const isHeld = isStuck(found, askedAtMs, nowMs);
-        return isHeld ? { ...powerOff(found), terminateAskedAtMs: askedAtMs } : null;
+        const requestedAtMs = found.terminateAskedAtMs ?? nowMs;
+        const isHeld = isStuck(found, requestedAtMs, nowMs);
+        return isHeld ? { ...powerOff(found), terminateAskedAtMs: requestedAtMs } : null;
       });
       if (left !== null) throw new DriverError('busy', 'The disk of this machine is still being deleted.');
     });
@@ -240,14 +240,14 @@ class MockDriver implements ComputeDriver {
   listOwned(signal: AbortSignal): Promise<OwnedMachines> {
     return this.#call(signal, async () => {
       const all = (await this.#memory.list()).map(({ machine }) => machine);
-      const seen = all.filter(
-        ({ nodeName }) => !this.#health.isNodeSilent(nodeName) && !this.#health.isNodeGone(nodeName),
-      );
-      await Promise.all(seen.map(async (machine) => this.#doors?.sync(machine, machine)));
+      const isRemoved = (name: string): boolean => this.#health.isNodeRemoved(name);
+      const isSilent = (name: string): boolean => this.#health.isNodeSilent(name);
+      const seen = all.filter(({ nodeName }) => !isSilent(nodeName) && !isRemoved(nodeName));
+      await Promise.all(seen.map(async (machine) => this.#listeners?.sync(machine, machine)));
       const names = this.#layout.nodes.map(({ name }) => name);
       return {
         machines: seen.map((machine) => this.#listedOf(machine)),
-        unseen: names.filter((name) => this.#health.isNodeSilent(name) && !this.#health.isNodeGone(name)),
+        unreachableNodes: names.filter((name) => isSilent(name) && !isRemoved(name)),
       };
     });
   }
@@ -295,7 +295,7 @@ class MockDriver implements ComputeDriver {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#stopListening();
-    await this.#doors?.close();
+    await this.#listeners?.close();
     await this.#onClose();
   }
 
@@ -328,33 +328,33 @@ class MockDriver implements ComputeDriver {
   /** The record, once the engine is willing to speak about it; null when there is none. */
   async #find(machine: MachineRef, call: MachineCall): Promise<StoredMachine | null> {
     checkRef(machine);
-    const kept = await this.#memory.read(machine);
-    if (kept === null || this.#health.isNodeGone(kept.machine.nodeName)) return null;
-    if (this.#health.isNodeSilent(kept.machine.nodeName)) {
-      throw new DriverError('unavailable', `The node ${kept.machine.nodeName} does not answer.`);
+    const stored = await this.#memory.read(machine);
+    if (stored === null || this.#health.isNodeRemoved(stored.machine.nodeName)) return null;
+    if (this.#health.isNodeSilent(stored.machine.nodeName)) {
+      throw new DriverError('unavailable', `The node ${stored.machine.nodeName} does not answer.`);
     }
     const counted =
-      readInjectedFault(kept.machine.labels)?.name === 'flaky' ? await this.#count(machine) : kept;
-    const refusal =
+      readInjectedFault(stored.machine.labels)?.name === 'flaky' ? await this.#count(machine) : stored;
+    const error =
       counted === null ? null : injectedErrorAt(counted.machine, call, this.#seed, this.#clock.nowMs());
-    if (refusal !== null) throw refusal;
+    if (error !== null) throw error;
     return counted;
   }
 
   async #count(machine: MachineRef): Promise<StoredMachine | null> {
     for (;;) {
-      const kept = await this.#memory.read(machine);
-      if (kept === null) return null;
-      const next = { ...kept.machine, calls: kept.machine.calls + 1 };
-      const version = await this.#memory.write(machine, kept.version, next, null);
+      const stored = await this.#memory.read(machine);
+      if (stored === null) return null;
+      const next = { ...stored.machine, calls: stored.machine.calls + 1 };
+      const version = await this.#memory.write(machine, stored.version, next, null);
       if (version !== null) return { machine: next, version };
     }
   }
 
   async #require(machine: MachineRef, call: MachineCall): Promise<MockMachine> {
-    const kept = await this.#find(machine, call);
-    if (kept === null) throw machineNotFoundError();
-    return kept.machine;
+    const stored = await this.#find(machine, call);
+    if (stored === null) throw machineNotFoundError();
+    return stored.machine;
   }
 
   #changeExisting(
@@ -382,18 +382,18 @@ class MockDriver implements ComputeDriver {
     change: (found: MockMachine | null, nowMs: number) => MockMachine | null,
   ): Promise<MockMachine | null> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const kept = await this.#find(machine, call);
-      const next = change(kept?.machine ?? null, this.#clock.nowMs());
-      if (isDeepStrictEqual(next, kept?.machine ?? null)) {
-        await this.#doors?.sync(machine, next);
+      const stored = await this.#find(machine, call);
+      const next = change(stored?.machine ?? null, this.#clock.nowMs());
+      if (isDeepStrictEqual(next, stored?.machine ?? null)) {
+        await this.#listeners?.sync(machine, next);
         return next;
       }
       if (next !== null) assertRecordSize(next);
       const dies = call === 'create' && this.#health.takeDeath();
       const written = dies && next !== null ? { ...powerOff(next), isHalfMade: true } : next;
-      const labels = (next ?? kept?.machine)?.labels ?? {};
+      const labels = (next ?? stored?.machine)?.labels ?? {};
       const hint = readInjectedFault(labels)?.name === 'lost-events' ? null : what;
-      const version = await this.#memory.write(machine, kept?.version ?? null, written, hint);
+      const version = await this.#memory.write(machine, stored?.version ?? null, written, hint);
       if (version === null) continue;
       if (dies) throw new DriverError('unavailable', 'The mock engine died while it made the machine.');
       return next;
@@ -401,10 +401,10 @@ class MockDriver implements ComputeDriver {
     throw new DriverError('busy', 'Others keep changing this machine.');
   }
 
-  async #syncDoors(machine: MachineRef): Promise<void> {
-    if (this.#doors === null) return;
-    const kept = await this.#memory.read(machine);
-    await this.#doors.sync(machine, kept?.machine ?? null);
+  async #syncListeners(machine: MachineRef): Promise<void> {
+    if (this.#listeners === null) return;
+    const stored = await this.#memory.read(machine);
+    await this.#listeners.sync(machine, stored?.machine ?? null);
   }
 
   #viewOf(machine: MockMachine): MachineView {
@@ -414,13 +414,13 @@ class MockDriver implements ComputeDriver {
   /** A list is made of what the engine knows by heart: a machine that it cannot reach is in it, and called broken. */
   #listedOf(machine: MockMachine): MachineView {
     const view = this.#viewOf(machine);
-    const refusal = injectedErrorAt({ ...machine, calls: 1 }, 'describe', this.#seed, this.#clock.nowMs());
-    return refusal === null ? view : { ...view, power: 'error', detail: refusal.message };
+    const error = injectedErrorAt({ ...machine, calls: 1 }, 'describe', this.#seed, this.#clock.nowMs());
+    return error === null ? view : { ...view, power: 'error', detail: error.message };
   }
 
   #nodeOf(nodeName: string): MockNode {
     const node = this.#nodes.get(nodeName);
-    if (node === undefined || this.#health.isNodeGone(nodeName)) {
+    if (node === undefined || this.#health.isNodeRemoved(nodeName)) {
       throw new DriverError('not_found', `The cluster has no node ${nodeName}.`);
     }
     return node;

@@ -9,8 +9,8 @@ import type { MachineStore } from './machine-store.ts';
 export function mockEngine(memory: MachineStore = createInMemoryStore()) {
   const clock = new SimulatedClock();
   const controls = createMockControls();
-  const connect = (doors: { bind: string | null } | null = null): ComputeDriver =>
-    createMockDriver({ cluster: 'test', clock, memory, controls, doors });
+  const connect = (listen: { bind: string | null } | null = null): ComputeDriver =>
+    createMockDriver({ cluster: 'test', clock, memory, controls, listen });
   return { clock, controls, connect, memory };
 }
 

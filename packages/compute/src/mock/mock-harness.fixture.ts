@@ -10,7 +10,7 @@ export function mockHarness(
   close: () => Promise<void> = async () => undefined,
 ): DriverHarness {
   const clock = new SimulatedClock();
-  const asked = new PendingCalls();
+  const calls = new PendingCalls();
   const controls = createMockControls();
   let memory: MachineStore | undefined;
   const connect = async () => {
@@ -20,7 +20,7 @@ export function mockHarness(
   const nodes = defaultLayout.nodes.slice(0, 3);
   return {
     open: async () => {
-      memory = asked.watch(await openMemory(clock));
+      memory = calls.watch(await openMemory(clock));
       return {
         nodes: nodes.map((node) => ({ name: node.name, gpuPciAddresses: gpuAddressesOf(node) })),
         image: 'ubuntu-24.04',
@@ -48,7 +48,7 @@ export function mockHarness(
     // would otherwise see minutes go by in the time of one answer.
     advance: async (ms) => {
       await clock.advance(ms);
-      await asked.answered();
+      await calls.answered();
     },
     leaveHalfMade: async (spec) => {
       controls.dieDuringNextCreate();

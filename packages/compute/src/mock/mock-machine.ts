@@ -198,9 +198,9 @@ export function injectedErrorAt(
 }
 
 /** Whether its deletion still hangs; `askedAtMs` is when it was first asked for. */
-export function isStuck(machine: MockMachine, askedAtMs: number, nowMs: number): boolean {
+export function isStuck(machine: MockMachine, requestedAtMs: number, nowMs: number): boolean {
   const fault = readInjectedFault(machine.labels);
-  return fault?.name === 'stuck-terminate' && nowMs < askedAtMs + fault.for_ms;
+  return fault?.name === 'stuck-terminate' && nowMs < requestedAtMs + fault.for_ms;
 }
 
 /** The GPUs that the system inside sees, which is fewer than it was given when its fault says so. */
@@ -271,7 +271,7 @@ export function metricsAt(machine: MockMachine, seed: string, nowMs: number): Ma
   const upMs = onSinceMs === null ? 0 : nowMs - onSinceMs;
   if (upMs <= 0) return { at, ...emptyMetrics };
   const minute = Math.floor(msToSeconds(upMs)) >> 6;
-  const dice = (from: number, to: number, what: string): number =>
+  const level = (from: number, to: number, what: string): number =>
     seededInt(from, to, seed, what, machine.externalId, machine.boots, minute);
   // Counters only grow: they are rates of this boot times its age. Levels move from one minute to the next.
   const rate = (from: number, to: number, what: string): number =>
@@ -280,13 +280,13 @@ export function metricsAt(machine: MockMachine, seed: string, nowMs: number): Ma
   return {
     at,
     cpuSeconds: seconds * machine.cpuCount * 0.01 * rate(5, 60, 'cpu'),
-    ramUsedBytes: Math.ceil(machine.ramMb * mebibyte * 0.01 * dice(5, 70, 'ram')),
-    diskUsedBytes: 900 * mebibyte + dice(0, 4_096, 'disk') * 4_096,
+    ramUsedBytes: Math.ceil(machine.ramMb * mebibyte * 0.01 * level(5, 70, 'ram')),
+    diskUsedBytes: 900 * mebibyte + level(0, 4_096, 'disk') * 4_096,
     networkInBytes: Math.ceil(seconds * rate(2_000, 90_000, 'in')),
     networkOutBytes: Math.ceil(seconds * rate(1_000, 40_000, 'out')),
     gpus: visibleGpus(machine).map((pciAddress) => ({
       pciAddress,
-      utilisationPercent: dice(0, 100, pciAddress),
+      utilisationPercent: level(0, 100, pciAddress),
     })),
   };
 }

@@ -26,8 +26,8 @@ function twoProcesses() {
   const clock = new SimulatedClock();
   const [first, second] = [1, 2].map(() => createPostgresStore(database.db, { cluster, clock }));
   if (first === undefined || second === undefined) throw new Error('There are two.');
-  const connect = (memory: typeof first, doors: { bind: string | null } | null) =>
-    createMockDriver({ cluster, clock, memory, doors });
+  const connect = (memory: typeof first, listen: { bind: string | null } | null) =>
+    createMockDriver({ cluster, clock, memory, listen });
   return {
     clock,
     first,

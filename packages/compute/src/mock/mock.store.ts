@@ -38,7 +38,7 @@ export function createPostgresStore(
         version === null ? await insert(db, machine, change) : await update(db, machine, change);
       if (written === null) return null;
       if (next === null) await prune(db, new Date(clock.nowMs() - deletedRetentionMs));
-      await listeners.tell(machine);
+      await listeners.notify(machine);
       return written;
     },
     changesSince: (cursor) => readChanges(db, cluster, cursor),

@@ -29,13 +29,13 @@ async function machineBehind(internalPort: number, memory?: MachineStore) {
   open.push(driver);
   const port = await freePort();
   const ports = [{ internalPort, externalPort: port, protocol: 'tcp' as const }];
-  const wish = machineSpecFor({ ports, sshKeys: [pair.public.trim()] });
-  await driver.create(wish, longTimeout());
+  const spec = machineSpecFor({ ports, sshKeys: [pair.public.trim()] });
+  await driver.create(spec, longTimeout());
   await engine.clock.advance(10_000);
-  return { ...engine, driver, wish, port };
+  return { ...engine, driver, spec: spec, port };
 }
 
-async function knock(port: number): Promise<Socket> {
+async function connectTo(port: number): Promise<Socket> {
   const socket = connect({ host, port });
   socket.on('error', () => undefined);
   open.push({ close: async () => socket.destroy() });
@@ -61,7 +61,7 @@ function execOver(client: Client, command: string): Promise<ClientChannel> {
   });
 }
 
-async function answerOf(client: Client, command: string): Promise<{ code: unknown; stdout: string }> {
+async function runCommand(client: Client, command: string): Promise<{ code: unknown; stdout: string }> {
   const channel = await execOver(client, command);
   let [stdout, code] = ['', null as unknown];
   channel.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')));
@@ -91,7 +91,7 @@ const idOf = (channel: ClientChannel): number =>
 describe('the doors of mock machines, whoever stands before them', () => {
   it('a client that never says who it is loses its connection when the time to log in is over', async () => {
     const { clock, port } = await machineBehind(22);
-    const socket = await knock(port);
+    const socket = await connectTo(port);
     await once(socket, 'data');
     const closed = once(socket, 'close');
     await clock.advance(31_000);
@@ -101,7 +101,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
   it('a port that is no SSH serves any number of clients, also those who talk first and never hang up', async () => {
     const { clock, port } = await machineBehind(8_080);
     for (let turn = 0; turn < 130; turn += 1) {
-      const socket = await knock(port);
+      const socket = await connectTo(port);
       socket.write('GET / HTTP/1.1\r\nhost: mock\r\n\r\n');
       const [line] = (await once(socket, 'data')) as [Buffer];
       expect(line.toString()).toContain('port 8080');
@@ -111,12 +111,12 @@ describe('the doors of mock machines, whoever stands before them', () => {
   });
 
   it('a machine has so many connections and no more, however many ports lead to it', async () => {
-    const { driver, wish } = await machineBehind(22);
+    const { driver, spec } = await machineBehind(22);
     const more = await freePort();
-    const ports = [...wish.ports, { internalPort: 22, externalPort: more, protocol: 'tcp' as const }];
-    await driver.setPorts(wish, ports, longTimeout());
+    const ports = [...spec.ports, { internalPort: 22, externalPort: more, protocol: 'tcp' as const }];
+    await driver.setPorts(spec, ports, longTimeout());
     const sockets = await Promise.all(
-      ports.flatMap(({ externalPort }) => Array.from({ length: 40 }, () => knock(externalPort))),
+      ports.flatMap(({ externalPort }) => Array.from({ length: 40 }, () => connectTo(externalPort))),
     );
     await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBe(64);
   });
@@ -126,10 +126,10 @@ describe('the doors of mock machines, whoever stands before them', () => {
     const client = await login(port);
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
       for (const command of [`ls ${name}`, `cat ${name}`, name]) {
-        expect((await answerOf(client, command)).code, command).not.toBe(0);
+        expect((await runCommand(client, command)).code, command).not.toBe(0);
       }
     }
-    expect((await answerOf(client, 'hostname')).stdout).toBe('tester\n');
+    expect((await runCommand(client, 'hostname')).stdout).toBe('tester\n');
   });
 
   it('a second request on a channel that runs something already is refused, and harms nobody', async () => {
@@ -138,7 +138,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     const channel = await execOver(client, 'sleep 1000');
     wireOf(client).exec(idOf(channel), 'hostname', true);
     wireOf(client).shell(idOf(channel), true);
-    expect((await answerOf(await login(port), 'hostname')).stdout).toBe('tester\n');
+    expect((await runCommand(await login(port), 'hostname')).stdout).toBe('tester\n');
   });
 
   it('a connection has ten sessions at once and no more', async () => {
@@ -209,7 +209,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     const clients = await Promise.all(Array.from({ length: 8 }, () => login(port)));
     most = 0;
     const responses = await Promise.all(
-      clients.flatMap((client) => Array.from({ length: 5 }, () => answerOf(client, 'hostname'))),
+      clients.flatMap((client) => Array.from({ length: 5 }, () => runCommand(client, 'hostname'))),
     );
     expect(responses.map(({ stdout }) => stdout)).toEqual(responses.map(() => 'tester\n'));
     expect(most).toBe(1);
@@ -235,24 +235,24 @@ describe('the doors of mock machines, whoever stands before them', () => {
       },
     };
     const nodes = new Map(defaultLayout.nodes.map((node) => [node.name, node]));
-    const doors = new PortListeners({ memory, nodes, clock: new SimulatedClock(), seed: 'x', bind: host });
-    open.push(doors);
-    await doors.sync(ref, record);
+    const ports = new PortListeners({ memory, nodes, clock: new SimulatedClock(), seed: 'x', bind: host });
+    open.push(ports);
+    await ports.sync(ref, record);
     for (const next of [at(second), at(first)]) {
       // The look that finds it gone is slow, and the machine is back before it is over.
       let release = (): void => undefined;
       hold = new Promise((resolve) => (release = resolve));
       record = null;
-      const gone = doors.sync(ref, null);
+      const removed = ports.sync(ref, null);
       await new Promise(setImmediate);
       record = next;
-      const back = doors.sync(ref, next);
+      const back = ports.sync(ref, next);
       release();
-      await Promise.all([gone, back]);
+      await Promise.all([removed, back]);
       const port = next.ports[0]?.externalPort ?? 0;
       expect(await isOpen(port)).toBe(true);
       record = null;
-      await doors.sync(ref, null);
+      await ports.sync(ref, null);
       expect(await isOpen(port)).toBe(false);
     }
   });

@@ -29,7 +29,7 @@ type ListenerContext = Omit<CommandContext, 'maxBytes'>;
 
 interface MachineListeners {
   readonly ref: MachineRef;
-  readonly doors: Map<string, PortListener>;
+  readonly listeners: Map<string, PortListener>;
   /** The boot that the open connections belong to: none outlives it. */
   boots: number;
   /** Looks at the memory. However many stand at the doors, there is one look at a time. */
@@ -71,8 +71,8 @@ export class PortListeners {
     const isInLine =
       known?.work.isIdle === true &&
       known.boots === machine?.boots &&
-      known.doors.size === wanted.length &&
-      wanted.every((port) => known.doors.has(nameOf(port)));
+      known.listeners.size === wanted.length &&
+      wanted.every((port) => known.listeners.has(nameOf(port)));
     if (this.#isClosed || isInLine) return;
     // One after the other, each by what the memory says then: the last one to run has seen the newest record.
     await (known ?? this.#add(key, ref, machine?.boots ?? 0)).work.run();
@@ -83,7 +83,7 @@ export class PortListeners {
     this.#stopWatching?.();
     const doorways = [...this.#doorways.values()];
     await Promise.all(doorways.map(({ work }) => work.settled()));
-    await Promise.all(doorways.flatMap(({ doors }) => [...doors.values()].map(closeListener)));
+    await Promise.all(doorways.flatMap(({ listeners }) => [...listeners.values()].map(closeListener)));
     this.#doorways.clear();
   }
 
@@ -91,7 +91,7 @@ export class PortListeners {
     const doorway: MachineListeners = {
       ref,
       boots,
-      doors: new Map(),
+      listeners: new Map(),
       looks: new CoalescingRunner(() => this.#options.memory.read(ref)),
       work: new CoalescingRunner(() => this.#apply(key, doorway)),
     };
@@ -106,22 +106,22 @@ export class PortListeners {
   }
 
   async #apply(key: string, doorway: MachineListeners): Promise<void> {
-    const kept = await doorway.looks.run().catch(() => undefined);
-    if (this.#isClosed || kept === undefined) return;
-    const machine = kept?.machine ?? null;
+    const stored = await doorway.looks.run().catch(() => undefined);
+    if (this.#isClosed || stored === undefined) return;
+    const machine = stored?.machine ?? null;
     const wanted = new Map(this.#wantedOf(machine).map((port) => [nameOf(port), port]));
     if (machine === null || machine.boots !== doorway.boots) {
-      for (const { sockets } of doorway.doors.values()) for (const socket of sockets) socket.destroy();
+      for (const { sockets } of doorway.listeners.values()) for (const socket of sockets) socket.destroy();
       doorway.boots = machine?.boots ?? 0;
     }
-    const surplus = [...doorway.doors].filter(([name]) => !wanted.has(name));
-    for (const [name] of surplus) doorway.doors.delete(name);
-    await Promise.all(surplus.map(([, door]) => closeListener(door)));
+    const surplus = [...doorway.listeners].filter(([name]) => !wanted.has(name));
+    for (const [name] of surplus) doorway.listeners.delete(name);
+    await Promise.all(surplus.map(([, listener]) => closeListener(listener)));
     const node = machine === null ? undefined : this.#options.nodes.get(machine.nodeName);
     for (const [name, mapping] of wanted) {
-      if (doorway.doors.has(name) || node === undefined) continue;
-      const door = await this.#open(doorway, mapping, this.#options.bind ?? node.address);
-      if (door !== null) doorway.doors.set(name, door);
+      if (doorway.listeners.has(name) || node === undefined) continue;
+      const listener = await this.#open(doorway, mapping, this.#options.bind ?? node.address);
+      if (listener !== null) doorway.listeners.set(name, listener);
     }
     // Whoever asks from now on begins anew; a run that waits already would open doors that nobody knows of.
     if (wanted.size === 0 && !doorway.work.hasWaiting) this.#doorways.delete(key);
@@ -146,7 +146,7 @@ export class PortListeners {
       server.listen({ host, port: mapping.externalPort }, () => resolve(true));
     });
     // A listener that fails later has no port any more; the next look at the machine opens it again.
-    server.on('error', () => doorway.doors.delete(nameOf(mapping)));
+    server.on('error', () => doorway.listeners.delete(nameOf(mapping)));
     return isOpen ? { mapping, server, sockets } : null;
   }
 
@@ -181,22 +181,22 @@ export class PortListeners {
     if (this.#isClosed || this.#stopWatching !== null) return;
     this.#stopWatching = this.#options.clock.after(watchMs, () => {
       this.#stopWatching = null;
-      void this.#patrol();
+      void this.#syncAll();
     });
   }
 
-  async #patrol(): Promise<void> {
+  async #syncAll(): Promise<void> {
     const visited = [...this.#doorways.values()].filter((doorway) => socketsOf(doorway) > 0);
     for (const doorway of visited) {
-      const kept = await doorway.looks.run().catch(() => undefined);
-      if (kept !== undefined) await this.sync(doorway.ref, kept?.machine ?? null);
+      const stored = await doorway.looks.run().catch(() => undefined);
+      if (stored !== undefined) await this.sync(doorway.ref, stored?.machine ?? null);
     }
     if (visited.length > 0) this.#watch();
   }
 }
 
-function socketsOf({ doors }: MachineListeners): number {
-  return [...doors.values()].reduce((sum, { sockets }) => sum + sockets.size, 0);
+function socketsOf({ listeners }: MachineListeners): number {
+  return [...listeners.values()].reduce((sum, { sockets }) => sum + sockets.size, 0);
 }
 
 /** Breaks what is open and gives the port back. */

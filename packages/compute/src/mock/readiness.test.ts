@@ -20,12 +20,12 @@ async function mockMachine(changes: Parameters<typeof machineSpecFor>[0] = {}) {
   open.push(driver);
   const port = await freePort();
   const ports = [{ internalPort: 22, externalPort: port, protocol: 'tcp' as const }];
-  const wish = machineSpecFor({ ports, sshKeys: [publicKey], ...changes });
-  await driver.create(wish, longTimeout());
+  const spec = machineSpecFor({ ports, sshKeys: [publicKey], ...changes });
+  await driver.create(spec, longTimeout());
   return {
     ...engine,
     driver,
-    wish,
+    spec: spec,
     target: { host, port, user: 'ubuntu', privateKey, hostKey: null as string | null },
   };
 }
@@ -52,23 +52,23 @@ describe('the proof of a mock machine', () => {
   });
 
   it('a key that was taken away is refused, one that is there is accepted, and a machine that is off is neither', async () => {
-    const { clock, driver, wish, target } = await mockMachine();
+    const { clock, driver, spec, target } = await mockMachine();
     await clock.advance(10_000);
     expect(await isKeyRejected(target, longTimeout())).toBe('accepted');
-    await driver.setKeys(wish, [newReadinessKey().publicKey], longTimeout());
+    await driver.setKeys(spec, [newReadinessKey().publicKey], longTimeout());
     expect(await isKeyRejected(target, longTimeout())).toBe('refused');
     expect(await loginAndCountGpus(target, longTimeout())).toMatchObject({ outcome: 'refused' });
-    await driver.stop(wish, { graceMs: 0 }, longTimeout());
+    await driver.stop(spec, { graceMs: 0 }, longTimeout());
     expect(await isKeyRejected(target, longTimeout())).toBe('unreachable');
   });
 
   it('another machine at the same place is not mistaken for it, and its refusal proves nothing', async () => {
-    const { clock, driver, wish, target } = await mockMachine();
+    const { clock, driver, spec, target } = await mockMachine();
     await clock.advance(10_000);
     const look = await loginAndCountGpus(target, longTimeout());
     const pinned = { ...target, hostKey: look.outcome === 'in' ? look.hostKey : null };
-    await driver.terminate(wish, longTimeout());
-    const other = machineSpecFor({ ports: wish.ports });
+    await driver.terminate(spec, longTimeout());
+    const other = machineSpecFor({ ports: spec.ports });
     await driver.create(other, longTimeout());
     await clock.advance(10_000);
     expect(await loginAndCountGpus(pinned, longTimeout())).toMatchObject({ outcome: 'wrong-host-key' });

@@ -80,11 +80,11 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
 }
 
 function serveSessions(client: Connection, guest: SshServerOptions, socket: Socket): void {
-  const gone = new AbortController();
+  const closed = new AbortController();
   let sessions = 0;
   // Each session may wait for the connection to take more, and that is no leak.
   socket.setMaxListeners(socket.getMaxListeners() + maxSessions);
-  socket.once('close', () => gone.abort());
+  socket.once('close', () => closed.abort());
   client.on('session', (acceptSession, reject) => {
     if (socket.writableLength > maxUnreadBytes) socket.destroy();
     if (sessions >= maxSessions || socket.destroyed) {
@@ -93,7 +93,7 @@ function serveSessions(client: Connection, guest: SshServerOptions, socket: Sock
     }
     sessions += 1;
     const end = new AbortController();
-    const over = AbortSignal.any([gone.signal, end.signal]);
+    const over = AbortSignal.any([closed.signal, end.signal]);
     const session = acceptSession();
     let isTerminal = false;
     session.once('close', () => {
@@ -132,26 +132,26 @@ function exit({ channel }: ShellChannel, exitCode: number): void {
   channel.end();
 }
 
-function serveLine(talk: ShellChannel, line: string): void {
-  const { channel, socket } = talk;
+function serveLine(shell: ShellChannel, line: string): void {
+  const { channel, socket } = shell;
   channel.on('error', () => socket.destroy());
   // No command reads its input, and a channel of which nobody reads never closes.
   channel.resume();
-  const work = runLine(talk, line).then((exitCode) => {
-    if (exitCode !== null) exit(talk, exitCode);
+  const work = runLine(shell, line).then((exitCode) => {
+    if (exitCode !== null) exit(shell, exitCode);
   });
   destroyOnError(socket, work);
 }
 
 /** A prompt: a line, its answer, the next. Who has a terminal types blind unless it is echoed. */
-function servePrompt(talk: ShellChannel, isTerminal: boolean): void {
-  const { channel, socket } = talk;
+function servePrompt(shell: ShellChannel, isTerminal: boolean): void {
+  const { channel, socket } = shell;
   channel.on('error', () => socket.destroy());
-  destroyOnError(socket, runShell(talk, isTerminal));
+  destroyOnError(socket, runShell(shell, isTerminal));
 }
 
-async function runShell(talk: ShellChannel, isTerminal: boolean): Promise<void> {
-  const { channel, socket, newline } = talk;
+async function runShell(shell: ShellChannel, isTerminal: boolean): Promise<void> {
+  const { channel, socket, newline } = shell;
   let pending = '';
   channel.write(`This machine is a mock: it knows a few commands and runs none of yours.${newline}$ `);
   // What was typed is taken when what came before it is answered; ssh2 tells the client to wait.
@@ -163,15 +163,15 @@ async function runShell(talk: ShellChannel, isTerminal: boolean): Promise<void> 
     // Someone who pours data in is not typing.
     if (pending.length > maxLineChars) socket.destroy();
     for (const line of lines) {
-      if (line.trim() === 'exit') return exit(talk, 0);
-      if (line.trim() !== '' && (await runLine(talk, line)) === null) return;
+      if (line.trim() === 'exit') return exit(shell, 0);
+      if (line.trim() !== '' && (await runLine(shell, line)) === null) return;
       channel.write('$ ');
-      await waitUntilDrained(talk);
+      await waitUntilDrained(shell);
     }
-    await waitUntilDrained(talk);
+    await waitUntilDrained(shell);
     if (isOver) break;
   }
-  exit(talk, 0);
+  exit(shell, 0);
 }
 
 /** When the client has taken what was written for it, or is gone. */

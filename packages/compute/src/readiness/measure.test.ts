@@ -27,10 +27,10 @@ const responses = {
 };
 const details = 'nvidia-smi --query-gpu';
 
-type Answer = (channel: ServerChannel, line: string) => boolean;
+type CommandHandler = (channel: ServerChannel, line: string) => boolean;
 
 /** A machine that does as it is told, but for what `odd` does of it. */
-async function serve(odd: Answer = () => false): Promise<SshTarget> {
+async function serve(odd: CommandHandler = () => false): Promise<SshTarget> {
   server = await serveSshd({
     run: (channel, line) => {
       if (odd(channel, line)) return;
@@ -40,7 +40,7 @@ async function serve(odd: Answer = () => false): Promise<SshTarget> {
           channel.end();
         });
       };
-      const known = Object.entries(responses).find(([asked]) => asked === line)?.[1];
+      const known = Object.entries(responses).find(([command]) => command === line)?.[1];
       if (known !== undefined) return end(known);
       if (line.startsWith(details))
         return end('A, 81559 MiB, 700.00 W, 1980 MHz, 5\nA, 81559 MiB, 700.00 W, 1410 MHz, 5\n');
@@ -55,10 +55,10 @@ async function serve(odd: Answer = () => false): Promise<SshTarget> {
   return { host, port, user: 'ubuntu', privateKey, hostKey: null, guard: loopback };
 }
 
-const measured = async (odd?: Answer): Promise<BenchmarkResult> =>
+const measured = async (odd?: CommandHandler): Promise<BenchmarkResult> =>
   benchmarkMachine(await serve(odd), systemClock, AbortSignal.timeout(15_000));
 
-function failing(prefix: string, code: number): Answer {
+function failing(prefix: string, code: number): CommandHandler {
   return (channel, line) => {
     if (!line.startsWith(prefix)) return false;
     channel.exit(code);
@@ -107,7 +107,7 @@ describe('measuring a machine', () => {
     expect(await measured(failing(details, 127))).toMatchObject({
       figures: { gpu: { count: 2, clockMhz: null, details: [] } },
     });
-    const rude: Answer = (channel, line) => {
+    const rude: CommandHandler = (channel, line) => {
       if (!line.startsWith(details)) return false;
       channel.write(`\u001b[31mred, 1 MHz\n${'x'.repeat(1_000)}\n`);
       channel.exit(0);

@@ -63,11 +63,11 @@ async function runBenchmarks(call: SshConnection, clock: Timer): Promise<Benchma
   const timed = async (
     line: string,
     input = '',
-  ): Promise<{ elapsedMs: number; answer: SshCommandResult }> => {
+  ): Promise<{ elapsedMs: number; result: SshCommandResult }> => {
     const startedMs = clock.monotonicMs();
-    const answer = await call.run({ line, input });
+    const result = await call.run({ line, input });
     // A machine that claims to need no time at all does not thereby become infinitely fast.
-    return { elapsedMs: Math.max(1, clock.monotonicMs() - startedMs), answer };
+    return { elapsedMs: Math.max(1, clock.monotonicMs() - startedMs), result };
   };
   const zeros = (mib: number): string => `dd if=/dev/zero bs=1048576 count=${mib} 2>/dev/null`;
   const file = '.millrace-measure';
@@ -80,9 +80,9 @@ async function runBenchmarks(call: SshConnection, clock: Timer): Promise<Benchma
     down: await timed('wc -c', 'x'.repeat(sampleSizes.sentBytes)),
     up: await timed(`head -c ${sampleSizes.sentBytes} /dev/zero`),
   };
-  const failed = Object.entries(steps).find(([, { answer }]) => answer.exitCode !== 0);
-  const isSent = steps.down.answer.stdout.trim() === String(sampleSizes.sentBytes);
-  const isGot = steps.up.answer.stdout.length === sampleSizes.sentBytes;
+  const failed = Object.entries(steps).find(([, { result }]) => result.exitCode !== 0);
+  const isSent = steps.down.result.stdout.trim() === String(sampleSizes.sentBytes);
+  const isGot = steps.up.result.stdout.length === sampleSizes.sentBytes;
   if (failed !== undefined || !isSent || !isGot) {
     const what = failed?.[0] ?? (isSent ? 'up' : 'down');
     return { outcome: 'not-yet', detail: `The machine could not be measured: ${what}.` };

@@ -60,7 +60,7 @@ export interface SshBehaviour {
   readonly banner?: string;
   readonly algorithms?: Algorithms;
   /** The server's own part of an authentication; everybody gets in where it is left out. */
-  readonly judge?: (context: AuthContext, client: Connection) => void;
+  readonly onAuth?: (context: AuthContext, client: Connection) => void;
   /** What becomes of a command; it is left unanswered where this is left out. */
   readonly run?: (channel: ServerChannel, line: string) => void;
   readonly onClient?: (client: Connection) => void;
@@ -70,7 +70,7 @@ export const newHostKey = (): string => newSshKeyPair('host').private;
 
 /** An SSH server that behaves as it is told. */
 export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
-  const { hostKey = newHostKey(), banner, algorithms, judge, run, onClient } = behaviour;
+  const { hostKey = newHostKey(), banner, algorithms, onAuth, run, onClient } = behaviour;
   return listen((socket) => {
     const config = {
       hostKeys: [hostKey],
@@ -79,7 +79,7 @@ export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
     };
     const server = new ssh2.Server(config, (client) => {
       client.on('error', () => socket.destroy());
-      client.on('authentication', (context) => (judge ?? ((any) => any.accept()))(context, client));
+      client.on('authentication', (context) => (onAuth ?? ((any) => any.accept()))(context, client));
       client.on('session', (accept) => {
         accept().on('exec', (acceptExec, _reject, { command }) => {
           const channel = acceptExec();

@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const one of left.toReversed()) await one.close();
 });
 
-async function kept<T extends { close(): Promise<unknown> }>(one: Promise<T>): Promise<T> {
+async function track<T extends { close(): Promise<unknown> }>(one: Promise<T>): Promise<T> {
   const opened = await one;
   open.push(opened);
   return opened;
@@ -42,22 +42,22 @@ function targetAt({ host, port }: { host: string; port: number }, hostKey: strin
 }
 
 /** Looks, and sees that nothing is left of the look. */
-async function lookAt(server: TestServer, target = targetAt(server), patienceMs = patientMs) {
-  const signal = AbortSignal.timeout(patienceMs);
+async function lookAt(server: TestServer, target = targetAt(server), timeoutMs = patientMs) {
+  const signal = AbortSignal.timeout(timeoutMs);
   const look = await loginAndCountGpus(target, signal);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   await expect.poll(() => server.open).toBe(0);
   return look;
 }
 
-const serving = (behaviour: SshBehaviour): Promise<TestServer> => kept(serveSshd(behaviour));
+const serving = (behaviour: SshBehaviour): Promise<TestServer> => track(serveSshd(behaviour));
 const listing = (stdout: string): SshBehaviour => ({ run: shellOf({ 'nvidia-smi -L': [0, stdout] }) });
 
 describe('the proof against servers that mean harm', () => {
   const silent: Readonly<Record<string, () => Promise<TestServer>>> = {
     'says nothing': () => serveTcp(() => undefined),
     'names itself and falls silent': () => serveTcp((socket) => void socket.write('SSH-2.0-OpenSSH_9.6\r\n')),
-    'never judges the key': () => serveSshd({ judge: () => undefined }),
+    'never judges the key': () => serveSshd({ onAuth: () => undefined }),
     'lets in and never answers a command': () => serveSshd({}),
     'answers a command and never ends it': () => serveSshd({ run: (channel) => channel.write('GPU 0: x\n') }),
     'greets a byte at a time': () =>
@@ -70,11 +70,11 @@ describe('the proof against servers that mean harm', () => {
   };
   for (const [what, serve] of Object.entries(silent)) {
     it(`one that ${what} holds a call no longer than the caller waits, and keeps nothing open`, async () => {
-      const server = await kept(serve());
+      const server = await track(serve());
       expect(await lookAt(server, targetAt(server), 300)).toMatchObject({ outcome: 'not-yet' });
       const isLetIn = what.includes('command');
-      const told = await isKeyRejected(targetAt(server), isLetIn ? patient() : AbortSignal.timeout(100));
-      expect(told).toBe(isLetIn ? 'accepted' : 'unreachable');
+      const outcome = await isKeyRejected(targetAt(server), isLetIn ? patient() : AbortSignal.timeout(100));
+      expect(outcome).toBe(isLetIn ? 'accepted' : 'unreachable');
     });
   }
 
@@ -87,7 +87,7 @@ describe('the proof against servers that mean harm', () => {
         writeEndlessly(socket, '\0'.repeat(16_384));
       }),
     'has a banner of a megabyte and judges nothing': () =>
-      serveSshd({ banner: 'a'.repeat(1_500_000), judge: () => undefined }),
+      serveSshd({ banner: 'a'.repeat(1_500_000), onAuth: () => undefined }),
     'answers a command without end': () =>
       serveSshd({ run: (channel) => writeEndlessly(channel, 'GPU 0: x\n'.repeat(2_000)) }),
     'complains about a command without end': () =>
@@ -95,7 +95,7 @@ describe('the proof against servers that mean harm', () => {
   };
   for (const [what, serve] of Object.entries(endless)) {
     it(`one that ${what} is left long before the caller gives up, and after little of it`, async () => {
-      const server = await kept(serve());
+      const server = await track(serve());
       expect(await lookAt(server)).toMatchObject({ outcome: 'not-yet' });
       expect(server.sent).toBeLessThan(16 * 1_048_576);
     });
@@ -107,12 +107,12 @@ describe('the proof against servers that mean harm', () => {
       serveTcp((socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n')),
       serveTcp((socket) => void socket.end('Not allowed at this time\r\n')),
       serveSshd({ onClient: (client) => client.once('handshake', () => client.end()) }),
-      serveSshd({ judge: (_context, client) => client.end() }),
+      serveSshd({ onAuth: (_context, client) => client.end() }),
       serveSshd({ onClient: (client) => client.once('ready', () => client.end()) }),
       serveSshd({ run: (channel) => channel.close() }),
     ];
     for (const serve of servers) {
-      const server = await kept(serve);
+      const server = await track(serve);
       expect(await lookAt(server)).toMatchObject({ outcome: 'not-yet' });
     }
   });
@@ -131,14 +131,14 @@ describe('the proof against servers that mean harm', () => {
   });
 
   it('hanging up while it judges the key is no refusal of it', async () => {
-    const server = await serving({ judge: (_context, client) => client.end() });
+    const server = await serving({ onAuth: (_context, client) => client.end() });
     expect(await isKeyRejected(targetAt(server), patient())).toBe('unreachable');
   });
 
   it('one that takes passwords alone refuses the key, and is shown no password', async () => {
     const methods: string[] = [];
     const server = await serving({
-      judge: (context) => {
+      onAuth: (context) => {
         methods.push(context.method);
         if (context.method === 'password') context.accept();
         else context.reject(['password', 'keyboard-interactive']);
@@ -150,7 +150,7 @@ describe('the proof against servers that mean harm', () => {
   });
 
   it('one that wants more than the key has accepted it, and lets nobody in yet', async () => {
-    const server = await serving({ judge: (context) => context.reject(['password'], true) });
+    const server = await serving({ onAuth: (context) => context.reject(['password'], true) });
     expect(await isKeyRejected(targetAt(server), patient())).toBe('accepted');
     expect(await lookAt(server)).toMatchObject({ outcome: 'refused' });
   });
@@ -162,34 +162,34 @@ describe('the proof against servers that mean harm', () => {
 
   it('one with another host key than the pinned is shown no key at all', async () => {
     let tries = 0;
-    const judge: SshBehaviour['judge'] = (context) => {
+    const onAuth: SshBehaviour['onAuth'] = (context) => {
       tries += 1;
       context.accept();
     };
-    const first = await serving({ judge, ...listing('') });
+    const first = await serving({ onAuth, ...listing('') });
     const look = await lookAt(first);
-    const second = await serving({ judge, hostKey: newHostKey() });
+    const second = await serving({ onAuth, hostKey: newHostKey() });
     tries = 0;
     const pinned = targetAt(second, look.outcome === 'in' ? look.hostKey : null);
-    const told = await lookAt(second, pinned);
-    expect(told).toMatchObject({ outcome: 'wrong-host-key', detail: expect.stringContaining('SHA256:') });
+    const result = await lookAt(second, pinned);
+    expect(result).toMatchObject({ outcome: 'wrong-host-key', detail: expect.stringContaining('SHA256:') });
     expect(await isKeyRejected(pinned, patient())).toBe('unreachable');
     expect(tries).toBe(0);
   });
 
   it('nothing that a machine says gets into what is told of it', async () => {
-    const said = 'drop table rentals';
+    const text = 'drop table rentals';
     const servers = [
-      serveTcp((socket) => void socket.end(`${said}\r\n`)),
-      serveSshd({ banner: said, judge: (context) => context.reject(['publickey']) }),
-      serveSshd({ run: shellOf({ 'nvidia-smi -L': [9, said], 'ls /dev': [1, said] }) }),
+      serveTcp((socket) => void socket.end(`${text}\r\n`)),
+      serveSshd({ banner: text, onAuth: (context) => context.reject(['publickey']) }),
+      serveSshd({ run: shellOf({ 'nvidia-smi -L': [9, text], 'ls /dev': [1, text] }) }),
       serveSshd({
         onClient: (client) => client.on('session', (_accept, reject) => reject()),
       }),
     ];
     for (const serve of servers) {
-      const server = await kept(serve);
-      expect(JSON.stringify(await lookAt(server, targetAt(server), 300))).not.toContain(said);
+      const server = await track(serve);
+      expect(JSON.stringify(await lookAt(server, targetAt(server), 300))).not.toContain(text);
     }
   });
 
@@ -200,7 +200,7 @@ describe('the proof against servers that mean harm', () => {
       detail: 'Nothing listens there.',
     });
     let calls = 0;
-    const server = await kept(serveTcp(() => (calls += 1)));
+    const server = await track(serveTcp(() => (calls += 1)));
     expect(await loginAndCountGpus(targetAt(server), AbortSignal.abort())).toMatchObject({
       outcome: 'not-yet',
     });
@@ -246,9 +246,9 @@ describe('counting GPUs', () => {
   for (const [what, responses, gpuCount] of rows) {
     it(what, async () => {
       const server = await serving({ run: shellOf(responses) });
-      const told = await lookAt(server);
-      if (gpuCount === null) expect(told.outcome).toBe('not-yet');
-      else expect(told).toMatchObject({ outcome: 'in', gpuCount });
+      const result = await lookAt(server);
+      if (gpuCount === null) expect(result.outcome).toBe('not-yet');
+      else expect(result).toMatchObject({ outcome: 'in', gpuCount });
     });
   }
 });

@@ -97,15 +97,15 @@ describe('the comparison itself', () => {
         const schema = schemas.get(name);
         const held = facts.get(name);
         if (schema === undefined || held === undefined) throw new Error(`The contract has no ${name}.`);
-        const said = factsOfShape(shape, '');
+        const shapeFacts = factsOfShape(shape, '');
         for (const [place, change] of removalsOf(schema)) {
           const changed = structuredClone(schema);
           change(changed);
           const left = factsOfSubject(changed);
           // What the text does not speak of, such as our own additions, is not for this comparison to defend.
-          if ([...said.keys()].every((key) => left.get(key) === held.get(key))) continue;
+          if ([...shapeFacts.keys()].every((key) => left.get(key) === held.get(key))) continue;
           taken += 1;
-          if (subjectDisagreements(name, said, left).length === 0) missed.push(`${name}: ${place}`);
+          if (subjectDisagreements(name, shapeFacts, left).length === 0) missed.push(`${name}: ${place}`);
         }
       }
       expect(missed).toEqual([]);
@@ -144,7 +144,7 @@ const limitKeywords = [
 /** One change per thing that a JSON Schema says, each against a fresh copy of it. */
 function removalsOf(schema: JsonSchema): Removal[] {
   const removals: Removal[] = [];
-  const visit = (node: JsonSchema, place: readonly (string | number)[]): void => {
+  const walk = (node: JsonSchema, place: readonly (string | number)[]): void => {
     const at = place.join('/');
     const here = (root: JsonSchema): JsonSchema =>
       place.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], root) as JsonSchema;
@@ -170,14 +170,14 @@ function removalsOf(schema: JsonSchema): Removal[] {
     for (const [key, inner] of Object.entries(node)) {
       if (typeof inner !== 'object' || inner === null) continue;
       if (key === 'properties' || key === '$defs') {
-        for (const [name, child] of Object.entries(inner)) visit(child as JsonSchema, [...place, key, name]);
+        for (const [name, child] of Object.entries(inner)) walk(child as JsonSchema, [...place, key, name]);
       } else if (Array.isArray(inner) && (key === 'anyOf' || key === 'oneOf')) {
-        for (const [index, child] of inner.entries()) visit(child as JsonSchema, [...place, key, index]);
+        for (const [index, child] of inner.entries()) walk(child as JsonSchema, [...place, key, index]);
       } else if (key === 'items' || key === 'additionalProperties')
-        visit(inner as JsonSchema, [...place, key]);
+        walk(inner as JsonSchema, [...place, key]);
     }
   };
-  visit(schema, []);
+  walk(schema, []);
   return removals;
 }
 

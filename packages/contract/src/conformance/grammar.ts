@@ -13,21 +13,21 @@ const maxSafeInteger = Number.MAX_SAFE_INTEGER;
 
 /** Splits at commas and semicolons outside braces and parentheses. */
 function splitTopLevel(text: string): string[] {
-  const parts: string[] = [];
+  const pieces: string[] = [];
   let depth = 0;
   let current = '';
   for (const char of text) {
     if (char === '{' || char === '(') depth += 1;
     if (char === '}' || char === ')') depth -= 1;
     if (depth === 0 && (char === ',' || char === ';')) {
-      parts.push(current.trim());
+      pieces.push(current.trim());
       current = '';
     } else {
       current += char;
     }
   }
-  parts.push(current.trim());
-  return parts.filter((part) => part !== '');
+  pieces.push(current.trim());
+  return pieces.filter((part) => part !== '');
 }
 
 const starter =
@@ -46,9 +46,9 @@ export interface FieldListOptions {
 export function parseFields(text: string, vocabulary: Vocabulary, options: FieldListOptions): Field[] {
   const drafts: { name: string; list: boolean; phrase: string }[] = [];
   let everyRequired = options.required;
-  const parts = splitTopLevel(text.replace(/\.$/, ''));
-  const bareAllowed = options.bare === true || parts.every((part) => bareName.test(part));
-  for (const part of parts) {
+  const pieces = splitTopLevel(text.replace(/\.$/, ''));
+  const bareAllowed = options.bare === true || pieces.every((part) => bareName.test(part));
+  for (const part of pieces) {
     const start = fieldStart.exec(part);
     const bare = bareAllowed ? bareName.exec(part) : null;
     const every = /^(?:all|both) (required|optional)$/.exec(part);
@@ -82,13 +82,13 @@ function statedRequirement(phrase: string): boolean | undefined {
 
 function outsideBraces(text: string): string {
   let depth = 0;
-  let kept = '';
+  let outside = '';
   for (const char of text) {
     if (char === '{') depth += 1;
-    if (depth === 0) kept += char;
+    if (depth === 0) outside += char;
     if (char === '}') depth -= 1;
   }
-  return kept;
+  return outside;
 }
 
 function insideBraces(text: string): string | undefined {

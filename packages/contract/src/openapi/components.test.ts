@@ -17,11 +17,13 @@ describe('components', () => {
     const components = createComponents();
     const size = z.object({ width: z.number().default(1) }).meta({ id: 'Size' });
     const box = z.object({ size }).meta({ id: 'Box' });
-    const lid = z.object({ flat: z.boolean() }).meta({ id: 'Lid' });
-    const sent = components.use(z.object({ box, lid }), 'input');
-    components.use(z.object({ box, lid }), 'output');
-    expect(Object.keys(components.schemas())).toEqual(['Box', 'BoxInput', 'Lid', 'Size', 'SizeInput']);
-    expect(components.settle(sent)).toMatchObject({ properties: { box: ref('BoxInput'), lid: ref('Lid') } });
+    const label = z.object({ flat: z.boolean() }).meta({ id: 'Label' });
+    const sent = components.use(z.object({ box, label }), 'input');
+    components.use(z.object({ box, label }), 'output');
+    expect(Object.keys(components.schemas())).toEqual(['Box', 'BoxInput', 'Label', 'Size', 'SizeInput']);
+    expect(components.settle(sent)).toMatchObject({
+      properties: { box: ref('BoxInput'), label: ref('Label') },
+    });
     expect(components.schemas()['BoxInput']).toMatchObject({ properties: { size: ref('SizeInput') } });
     expect(components.schemas()['Box']).toMatchObject({ properties: { size: ref('Size') } });
   });

@@ -186,10 +186,10 @@ function splitNames(
 ): ReadonlySet<string> {
   const both = [...found.input.keys()].filter((name) => found.output.has(name));
   const split = new Set<string>();
-  const faceless = (schema: JsonSchema | undefined) =>
+  const textOf = (schema: JsonSchema | undefined) =>
     JSON.stringify(mapReferences(schema, (name) => `${prefix}${name}`));
   for (const name of both) {
-    if (faceless(found.input.get(name)) !== faceless(found.output.get(name))) split.add(name);
+    if (textOf(found.input.get(name)) !== textOf(found.output.get(name))) split.add(name);
   }
   for (let grown = true; grown;) {
     grown = false;

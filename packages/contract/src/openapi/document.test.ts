@@ -244,11 +244,11 @@ describe('answers', () => {
 describe('the v1 document', () => {
   it('lists machines without a key, and answers errors in the words of each family', () => {
     expect(operation('listMarketplaceMachines', v1)['security']).toEqual([]);
-    const refusal = (id: string) => (operation(id, v1)['responses'] as Json)['429'];
-    expect(refusal('createChatCompletion')).toEqual({
+    const limitResponse = (id: string) => (operation(id, v1)['responses'] as Json)['429'];
+    expect(limitResponse('createChatCompletion')).toEqual({
       $ref: '#/components/responses/inference.TOO_MANY_REQUESTS',
     });
-    expect(refusal('getCurrentBalance')).toEqual({
+    expect(limitResponse('getCurrentBalance')).toEqual({
       $ref: '#/components/responses/marketplace.TOO_MANY_REQUESTS',
     });
   });

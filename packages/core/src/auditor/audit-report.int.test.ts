@@ -14,12 +14,12 @@ import { resourceCases } from './resources-cases.fixture.ts';
 import { seedSupplierMoney, type SeededSupplierMoney } from './suppliers.fixture.ts';
 import { seedAuditedLedger, type AuditedLedger } from './audited-ledger.fixture.ts';
 
-type Books = AuditedLedger & SeededCharges & SeededSupplierMoney & SeededInvoice;
+type SeededLedger = AuditedLedger & SeededCharges & SeededSupplierMoney & SeededInvoice;
 
 let database: TestDatabase;
 /** With the rights of the owner: what no process of ours could do is what must be noticed. */
 let owner: Db;
-let harness: Books;
+let harness: SeededLedger;
 
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 60_000 });
@@ -30,10 +30,10 @@ beforeAll(async () => {
     ids: createIdSource({ clock: systemClock, cell: 1 }),
     log: testLog(),
   });
-  const books = await seedAuditedLedger(database.db);
-  const supplied = await seedSupplierMoney(database, books.orgId);
-  const causes = await seedCharges(database, books.orgId);
-  harness = { ...books, ...supplied, ...causes, ...(await seedInvoice(database)) };
+  const ledger = await seedAuditedLedger(database.db);
+  const supplied = await seedSupplierMoney(database, ledger.orgId);
+  const causes = await seedCharges(database, ledger.orgId);
+  harness = { ...ledger, ...supplied, ...causes, ...(await seedInvoice(database)) };
 });
 afterAll(async () => {
   await owner.close();
@@ -43,15 +43,15 @@ afterAll(async () => {
 class Undo extends Error {}
 
 /** Changes rows behind everyone's back, audits, and takes it all back: the books are whole again for the next case. */
-async function auditAfter(statements: Case['spoil']): Promise<AuditReport> {
+async function auditAfter(statements: Case['alter']): Promise<AuditReport> {
   let report: AuditReport | undefined;
-  const spoil = async (tx: Tx): Promise<void> => {
+  const alter = async (tx: Tx): Promise<void> => {
     await sql`set local session_replication_role = replica`.execute(tx.kysely);
     for (const statement of statements(harness)) await sql.raw(statement).execute(tx.kysely);
     report = await computeReport(tx, { kind: 'full' });
     throw new Undo();
   };
-  await owner.transaction({ name: 'spoil', isolation: 'repeatable read' }, spoil).catch((error: unknown) => {
+  await owner.transaction({ name: 'spoil', isolation: 'repeatable read' }, alter).catch((error: unknown) => {
     if (!(error instanceof Undo)) throw error;
   });
   return report ?? expect.fail('nothing was audited');
@@ -59,12 +59,12 @@ async function auditAfter(statements: Case['spoil']): Promise<AuditReport> {
 
 interface Case {
   readonly what: string;
-  readonly spoil: (world: Books) => readonly string[];
+  readonly alter: (harness: SeededLedger) => readonly string[];
   /** Exactly these, in any order: the check and what it must name. */
-  readonly names: (world: Books) => readonly (readonly [CheckName, string])[];
+  readonly names: (harness: SeededLedger) => readonly (readonly [CheckName, string])[];
 }
 
-const nobody = '00000000-0000-7000-8000-000000000001';
+const fakeId = '00000000-0000-7000-8000-000000000001';
 const creditOf = (orgId: AuditedLedger['orgId']): string =>
   `kind = 'credit' and mode = 'live' and org_id = '${toUuid(orgId)}'`;
 
@@ -76,7 +76,7 @@ function volumeRow(
   const isLive = row.phase === 'live';
   return `insert into volumes (id, wire_id, org_id, mode, user_id, node_id, region, vip, label, tags, size_gb, price, phase,
       status, status_since, created_at, started_at, next_action_at)
-    values ('${nobody}', ${row.wireId}, '${toUuid(orgId)}', 'live', '${nobody}', '${nobody}', 'eu-west-3', '10.8.0.10', 'data',
+    values ('${fakeId}', ${row.wireId}, '${toUuid(orgId)}', 'live', '${fakeId}', '${fakeId}', 'eu-west-3', '10.8.0.10', 'data',
       '{}', 256, '{"rateNanoUsdPerHour": "${row.rate}"}', '${row.phase}', '${isLive ? 'active' : 'inactive'}', now(), now(),
       ${isLive ? 'now()' : 'null'}, now())`;
 }
@@ -84,7 +84,7 @@ function volumeRow(
 const ledgerCases: readonly Case[] = [
   {
     what: 'an entry with another amount',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_entries set amount_nano_usd = amount_nano_usd - 1
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
     ],
@@ -96,7 +96,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'entries that were deleted',
-    spoil: (w) => [`delete from ledger_entries where transfer_id = '${toUuid(w.charged)}'`],
+    alter: (w) => [`delete from ledger_entries where transfer_id = '${toUuid(w.charged)}'`],
     names: (w) => [
       ['transfer_has_entries', w.charged],
       ...w.chargedAccounts.flatMap((id) => [
@@ -108,7 +108,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a transfer that was deleted',
-    spoil: (w) => [`delete from ledger_transfers where id = '${toUuid(w.charged)}'`],
+    alter: (w) => [`delete from ledger_transfers where id = '${toUuid(w.charged)}'`],
     names: (w) => [
       ['entry_has_transfer', w.charged],
       ['transfer_balance_after', w.orgId],
@@ -117,8 +117,8 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'an entry of an account that is not there',
-    spoil: (w) => [
-      `update ledger_entries set account_id = '${nobody}'
+    alter: (w) => [
+      `update ledger_entries set account_id = '${fakeId}'
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.revenue)}'`,
     ],
     names: (w) => [
@@ -129,7 +129,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a transfer that states another amount',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_transfers set amount_nano_usd = amount_nano_usd + 1, balance_after_nano_usd = balance_after_nano_usd + 1
         where id = '${toUuid(w.charged)}'`,
     ],
@@ -140,14 +140,14 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a transfer that states another balance afterwards',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_transfers set balance_after_nano_usd = balance_after_nano_usd + 7 where id = '${toUuid(w.charged)}'`,
     ],
     names: (w) => [['transfer_balance_after', w.charged]],
   },
   {
     what: 'money hidden in what budgets count',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_entries set amount_nano_usd = amount_nano_usd + 5
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.budgetAccount)}'`,
       `update ledger_entries set amount_nano_usd = amount_nano_usd - 5
@@ -162,7 +162,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'live money in a test transfer',
-    spoil: (w) => [`update ledger_transfers set mode = 'test' where id = '${toUuid(w.charged)}'`],
+    alter: (w) => [`update ledger_transfers set mode = 'test' where id = '${toUuid(w.charged)}'`],
     names: (w) => [
       ['transfer_one_mode', w.charged],
       ['transfer_balance_after', w.orgId],
@@ -171,7 +171,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: "a transfer in another organisation's ledger",
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_transfers set org_id = '${toUuid(w.earner)}' where id = '${toUuid(w.charged)}'`,
     ],
     names: (w) => [
@@ -183,7 +183,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a transfer of no organisation',
-    spoil: (w) => [`update ledger_transfers set org_id = '${nobody}' where id = '${toUuid(w.payout)}'`],
+    alter: (w) => [`update ledger_transfers set org_id = '${fakeId}' where id = '${toUuid(w.payout)}'`],
     names: (w) => [
       ['transfer_has_organisation', w.payout],
       ['transfer_has_its_hold', w.payout],
@@ -192,7 +192,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a charge whose hold is gone',
-    spoil: (w) => [
+    alter: (w) => [
       `delete from ledger_hold_parts where hold_id = '${toUuid(w.closedHold)}'`,
       `delete from ledger_holds where id = '${toUuid(w.closedHold)}'`,
     ],
@@ -200,19 +200,19 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a refund of something that is not there',
-    spoil: (w) => [`update ledger_transfers set reverses = '${nobody}' where id = '${toUuid(w.refunded)}'`],
+    alter: (w) => [`update ledger_transfers set reverses = '${fakeId}' where id = '${toUuid(w.refunded)}'`],
     names: (w) => [['undo_has_its_original', w.refunded]],
   },
   {
     what: 'a refund of a smaller charge',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_transfers set reverses = '${toUuid(w.charged)}' where id = '${toUuid(w.reversed)}'`,
     ],
     names: (w) => [['undo_within_original', w.charged]],
   },
   {
     what: 'another balance',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_accounts set balance_nano_usd = balance_nano_usd + 1 where id = '${toUuid(w.credit)}'`,
     ],
     names: (w) => [
@@ -222,14 +222,14 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'another count of entries',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_accounts set entry_count = entry_count + 1 where id = '${toUuid(w.credit)}'`,
     ],
     names: (w) => [['account_entry_count', w.credit]],
   },
   {
     what: 'an entry with another number',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_entries set account_seq = account_seq + 100
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
     ],
@@ -237,7 +237,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'an entry that leads to another balance',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_entries set balance_after_nano_usd = balance_after_nano_usd + 1
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
     ],
@@ -245,7 +245,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a balance below its floor',
-    spoil: (w) => [
+    alter: (w) => [
       'alter table ledger_accounts drop constraint ledger_accounts_keep_their_floor',
       `update ledger_accounts set floor_nano_usd = balance_nano_usd + 1 where id = '${toUuid(w.credit)}'`,
     ],
@@ -253,19 +253,19 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'more set aside than holds make',
-    spoil: (w) => [`update ledger_accounts set held_nano_usd = held_nano_usd + 1 where ${creditOf(w.orgId)}`],
+    alter: (w) => [`update ledger_accounts set held_nano_usd = held_nano_usd + 1 where ${creditOf(w.orgId)}`],
     names: (w) => [['account_held', w.credit]],
   },
   {
     what: 'a hold that is not its parts',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_holds set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.openHold)}'`,
     ],
     names: (w) => [['hold_parts', w.openHold]],
   },
   {
     what: 'a hold that takes more of a budget than it is',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_hold_parts set held_nano_usd = held_nano_usd + 1
         where hold_id = '${toUuid(w.openHold)}' and account_id = '${toUuid(w.budgetAccount)}'`,
       `update ledger_accounts set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.budgetAccount)}'`,
@@ -274,7 +274,7 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a closed hold that still holds',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_hold_parts set held_nano_usd = 1
         where hold_id = '${toUuid(w.closedHold)}' and account_id = '${toUuid(w.credit)}'`,
       `update ledger_accounts set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.credit)}'`,
@@ -283,33 +283,33 @@ const ledgerCases: readonly Case[] = [
   },
   {
     what: 'a hold on the money of another organisation',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_holds set org_id = '${toUuid(w.supplierId)}' where id = '${toUuid(w.idleHold)}'`,
     ],
     names: (w) => [['hold_owner', w.idleHold]],
   },
   {
     what: 'a hold that says it posted more than was charged',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_holds set posted_nano_usd = posted_nano_usd + 1 where id = '${toUuid(w.openHold)}'`,
     ],
     names: (w) => [['hold_posted', w.openHold]],
   },
   {
     what: 'a hold that says it posted less than was charged',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_holds set posted_nano_usd = posted_nano_usd - 1 where id = '${toUuid(w.openHold)}'`,
     ],
     names: (w) => [['hold_posted', w.openHold]],
   },
   {
     what: 'a budget with another limit than it counts',
-    spoil: (w) => [`update budgets set limit_nano_usd = limit_nano_usd + 1 where id = '${toUuid(w.budget)}'`],
+    alter: (w) => [`update budgets set limit_nano_usd = limit_nano_usd + 1 where id = '${toUuid(w.budget)}'`],
     names: (w) => [['budget_left', w.budget]],
   },
   {
     what: 'a budget without an account',
-    spoil: (w) => [`update budgets set id = '${toUuid(w.spareBudget)}' where id = '${toUuid(w.budget)}'`],
+    alter: (w) => [`update budgets set id = '${toUuid(w.spareBudget)}' where id = '${toUuid(w.budget)}'`],
     names: (w) => [['budget_account', w.spareBudget]],
   },
 ];
@@ -317,7 +317,7 @@ const ledgerCases: readonly Case[] = [
 const causeCases: readonly Case[] = [
   {
     what: 'a meter that ran for another time than was posted',
-    spoil: (w) => [
+    alter: (w) => [
       `update meter_transitions set at = at - interval '1 minute'
         where meter_id = '${toUuid(w.closed)}' and kind = 'closed'`,
     ],
@@ -325,7 +325,7 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a running meter that has posted time to come',
-    spoil: (w) => [
+    alter: (w) => [
       `update meters set posted_ms = posted_ms + 36000000, posted_nano_usd = posted_nano_usd + 10000000000
         where id = '${toUuid(w.running)}'`,
     ],
@@ -336,12 +336,12 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a meter whose charges are not what it posted',
-    spoil: (w) => [`update meters set shortfall_nano_usd = 1 where id = '${toUuid(w.paused)}'`],
+    alter: (w) => [`update meters set shortfall_nano_usd = 1 where id = '${toUuid(w.paused)}'`],
     names: (w) => [['meter_transfers', w.paused]],
   },
   {
     what: 'a meter that charged for the rest of a term it had not',
-    spoil: (w) => [`update meters set rest_of_term_nano_usd = 1 where id = '${toUuid(w.closed)}'`],
+    alter: (w) => [`update meters set rest_of_term_nano_usd = 1 where id = '${toUuid(w.closed)}'`],
     names: (w) => [
       ['meter_rest_of_term', w.closed],
       ['meter_transfers', w.closed],
@@ -349,21 +349,21 @@ const causeCases: readonly Case[] = [
   },
   {
     what: "a supplier's meter that says it credited less",
-    spoil: (w) => [
+    alter: (w) => [
       `update meters set supplier_posted_nano_usd = supplier_posted_nano_usd - 1 where id = '${toUuid(w.supplied)}'`,
     ],
     names: (w) => [['meter_split', w.supplied]],
   },
   {
     what: "a supplier's meter of another supplier",
-    spoil: (w) => [
+    alter: (w) => [
       `update meters set supplier_org_id = '${toUuid(w.supplierId)}' where id = '${toUuid(w.supplied)}'`,
     ],
     names: (w) => [['meter_split', w.supplied]],
   },
   {
     what: "a supplier's meter that was paid with promotional credit",
-    spoil: () => [
+    alter: () => [
       `update ledger_accounts set kind = 'promo', priority = 1
         where id in (select account_id from ledger_entries where transfer_id in (
                        select id from ledger_transfers where cause_id = 'metered-supplied'))
@@ -373,7 +373,7 @@ const causeCases: readonly Case[] = [
   },
   {
     what: "a supplier's meter with another rate than it was credited by",
-    spoil: (w) => [
+    alter: (w) => [
       `update meters set supplier_rate_nano_usd_per_hour = supplier_rate_nano_usd_per_hour - 100000000
         where id = '${toUuid(w.supplied)}'`,
     ],
@@ -381,33 +381,33 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a payout that waits and is more than was set aside',
-    spoil: (w) => [
+    alter: (w) => [
       `update supplier_payouts set amount_nano_usd = amount_nano_usd + 1 where id = '${toUuid(w.waiting)}'`,
     ],
     names: (w) => [['payout_money', w.waiting]],
   },
   {
     what: 'a payout that was paid and says another amount',
-    spoil: (w) => [
+    alter: (w) => [
       `update supplier_payouts set amount_nano_usd = amount_nano_usd - 1 where id = '${toUuid(w.paidOut)}'`,
     ],
     names: (w) => [['payout_money', w.paidOut]],
   },
   {
     what: 'a payout that was rejected and is set aside all the same',
-    spoil: (w) => [
+    alter: (w) => [
       `update supplier_payouts set status = 'rejected', settled_at = now() where id = '${toUuid(w.waiting)}'`,
     ],
     names: (w) => [['payout_money', w.waiting]],
   },
   {
     what: 'earnings that left without a payout',
-    spoil: (w) => [`delete from supplier_payouts where id = '${toUuid(w.paidOut)}'`],
+    alter: (w) => [`delete from supplier_payouts where id = '${toUuid(w.paidOut)}'`],
     names: (w) => [['transfer_has_payout', w.payout]],
   },
   {
     what: 'a statement that says more than was earned',
-    spoil: (w) => [
+    alter: (w) => [
       `update supplier_statements set gross_nano_usd = gross_nano_usd + 1, net_nano_usd = net_nano_usd + 1
         where id = '${toUuid(w.statement)}'`,
     ],
@@ -415,22 +415,22 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a statement whose lines are not its sum',
-    spoil: (w) => [`update supplier_statements set lines = '[]' where id = '${toUuid(w.statement)}'`],
+    alter: (w) => [`update supplier_statements set lines = '[]' where id = '${toUuid(w.statement)}'`],
     names: (w) => [['statement_adds_up', w.statement]],
   },
   {
     what: 'a meter that counts other transitions than it has',
-    spoil: (w) => [`update meters set transitions = transitions + 1 where id = '${toUuid(w.running)}'`],
+    alter: (w) => [`update meters set transitions = transitions + 1 where id = '${toUuid(w.running)}'`],
     names: (w) => [['meter_transitions', w.running]],
   },
   {
     what: 'a meter that is not its hold',
-    spoil: (w) => [`update meters set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.running)}'`],
+    alter: (w) => [`update meters set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.running)}'`],
     names: (w) => [['meter_hold', w.running]],
   },
   {
     what: 'charges of a meter that is gone',
-    spoil: (w) => [
+    alter: (w) => [
       `delete from meter_transitions where meter_id = '${toUuid(w.closed)}'`,
       `delete from meters where id = '${toUuid(w.closed)}'`,
     ],
@@ -438,31 +438,31 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a thing that nobody meters',
-    spoil: (w) => [`insert into test_things values ('rental', 'free', '${toUuid(w.orgId)}', 'live')`],
+    alter: (w) => [`insert into test_things values ('rental', 'free', '${toUuid(w.orgId)}', 'live')`],
     names: () => [['thing_has_meter', 'rental:free']],
   },
   {
     what: 'a meter of nothing',
-    spoil: () => [`delete from test_things where id = 'metered-running'`],
+    alter: () => [`delete from test_things where id = 'metered-running'`],
     names: (w) => [['meter_has_thing', w.running]],
   },
   {
     what: 'a volume that costs nothing of what it was sold at',
-    spoil: (w) => [volumeRow(w.orgId, { wireId: 77, phase: 'live', rate: 5 })],
+    alter: (w) => [volumeRow(w.orgId, { wireId: 77, phase: 'live', rate: 5 })],
     names: () => [['volume_rate', 'volume:77']],
   },
   {
     what: 'money that is set aside for a volume and for nothing of it',
-    spoil: (w) => [
+    alter: (w) => [
       volumeRow(w.orgId, { wireId: 78, phase: 'provisioning', rate: 5 }),
       `insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, held_nano_usd, created_at)
-       values ('${nobody}', '${toUuid(w.orgId)}', 'live', 'volume:78:lost', 'volume', '78', 0, now())`,
+       values ('${fakeId}', '${toUuid(w.orgId)}', 'live', 'volume:78:lost', 'volume', '78', 0, now())`,
     ],
     names: () => [['volume_holds', 'volume:78']],
   },
   {
     what: 'a payment that was credited otherwise',
-    spoil: (w) => [
+    alter: (w) => [
       `update payments set amount_nano_usd = amount_nano_usd + 10000000, credited_nano_usd = credited_nano_usd + 10000000
         where id = '${toUuid(w.payment)}'`,
     ],
@@ -470,7 +470,7 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a payment that says more was taken back than was',
-    spoil: (w) => [
+    alter: (w) => [
       `update payments set clawed_back_nano_usd = 10000000, refunded_nano_usd = 10000000
         where id = '${toUuid(w.payment)}'`,
     ],
@@ -478,7 +478,7 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a debt that no clawback made',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_accounts set written_off_nano_usd = 7
         where kind = 'credit' and mode = 'live' and org_id = '${toUuid(w.orgId)}'`,
     ],
@@ -486,12 +486,12 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a top-up that nobody paid',
-    spoil: (w) => [`delete from payments where id = '${toUuid(w.payment)}'`],
+    alter: (w) => [`delete from payments where id = '${toUuid(w.payment)}'`],
     names: (w) => [['top_up_has_payment', w.topUp]],
   },
   {
     what: 'a request that cost otherwise than was charged',
-    spoil: (w) => [
+    alter: (w) => [
       `update usage_charges set amount_nano_usd = amount_nano_usd + 1 where request_id = '${toUuid(w.request)}'`,
     ],
     names: (w) => [
@@ -502,7 +502,7 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a request of another key than was charged',
-    spoil: (w) => [`update usage_charges set key_id = '${nobody}' where request_id = '${toUuid(w.request)}'`],
+    alter: (w) => [`update usage_charges set key_id = '${fakeId}' where request_id = '${toUuid(w.request)}'`],
     names: (w) => [
       ['usage_owner', w.usage],
       ['request_charge', w.request],
@@ -510,8 +510,8 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a request that was charged with nothing',
-    spoil: (w) => [
-      `update usage_charges set transfer_id = '${nobody}' where request_id = '${toUuid(w.request)}'`,
+    alter: (w) => [
+      `update usage_charges set transfer_id = '${fakeId}' where request_id = '${toUuid(w.request)}'`,
     ],
     names: (w) => [
       ['usage_charge', w.usage],
@@ -521,20 +521,20 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a request that was charged and has no row',
-    spoil: (w) => [`delete from inference_requests where id = '${toUuid(w.request)}'`],
+    alter: (w) => [`delete from inference_requests where id = '${toUuid(w.request)}'`],
     names: (w) => [['usage_has_request', w.request]],
   },
   {
     what: 'a row of a request that nobody charged',
-    spoil: (w) => [`update inference_requests set id = '${nobody}' where id = '${toUuid(w.request)}'`],
+    alter: (w) => [`update inference_requests set id = '${fakeId}' where id = '${toUuid(w.request)}'`],
     names: (w) => [
       ['usage_has_request', w.request],
-      ['request_charge', fromUuid('req', nobody)],
+      ['request_charge', fromUuid('req', fakeId)],
     ],
   },
   {
     what: 'a request that says it was free',
-    spoil: (w) => [
+    alter: (w) => [
       `update inference_requests set outcome = 'late', cost_nano_usd = 0, transfer_id = null
         where id = '${toUuid(w.request)}'`,
     ],
@@ -542,19 +542,19 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a request that used less than it was priced by',
-    spoil: (w) => [
+    alter: (w) => [
       `update inference_requests set characters = characters - 1 where id = '${toUuid(w.request)}'`,
     ],
     names: (w) => [['request_price', w.request]],
   },
   {
     what: 'a request with tokens that its prices do not explain',
-    spoil: (w) => [`update inference_requests set price_ids = '{}' where id = '${toUuid(w.request)}'`],
+    alter: (w) => [`update inference_requests set price_ids = '{}' where id = '${toUuid(w.request)}'`],
     names: (w) => [['request_price', w.request]],
   },
   {
     what: 'a request that cost more than its price',
-    spoil: (w) => [
+    alter: (w) => [
       `update inference_requests set priced_nano_usd = priced_nano_usd - 1, characters = characters - 1
         where id = '${toUuid(w.request)}'`,
     ],
@@ -562,28 +562,28 @@ const causeCases: readonly Case[] = [
   },
   {
     what: 'a lease that lends more than is held for it',
-    spoil: (w) => [
+    alter: (w) => [
       `update pot_leases set granted_nano_usd = granted_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
     names: (w) => [['lease_hold', w.lease]],
   },
   {
     what: 'a lease that holds more than it lends',
-    spoil: (w) => [
+    alter: (w) => [
       `update pot_leases set recalled_nano_usd = recalled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
     names: (w) => [['lease_hold', w.lease]],
   },
   {
     what: 'a closed lease whose hold is open',
-    spoil: (w) => [
+    alter: (w) => [
       `update pot_leases set state = 'closed', closing_at = now(), closed_at = now() where id = '${toUuid(w.lease)}'`,
     ],
     names: (w) => [['lease_closed', w.lease]],
   },
   {
     what: 'a lease that settled otherwise than its requests',
-    spoil: (w) => [
+    alter: (w) => [
       `update pot_leases set settled_nano_usd = settled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
     names: (w) => [
@@ -596,8 +596,8 @@ const causeCases: readonly Case[] = [
 const allCases: readonly Case[] = [...ledgerCases, ...causeCases, ...invoiceCases, ...resourceCases];
 
 describe('a row that was changed behind everyone', () => {
-  it.each(allCases)('is named: $what', async ({ spoil, names }) => {
-    const report = await auditAfter(spoil);
+  it.each(allCases)('is named: $what', async ({ alter, names }) => {
+    const report = await auditAfter(alter);
     const found = findingsOf(report, 'error').map(({ check, subject }) => `${check} ${subject.id}`);
     expect(found.toSorted()).toEqual(
       names(harness)

@@ -76,9 +76,9 @@ export function isClean(outcomes: readonly CheckOutcome[]): boolean {
 }
 
 /** Sums what parts of one audit say about the same check, in the order in which checks first appear. */
-export function mergeOutcomes(parts: readonly CheckOutcome[], cap: number): readonly CheckOutcome[] {
+export function mergeOutcomes(outcomes: readonly CheckOutcome[], cap: number): readonly CheckOutcome[] {
   const merged = new Map<CheckName, CheckOutcome>();
-  for (const part of parts) {
+  for (const part of outcomes) {
     const before = merged.get(part.check);
     merged.set(
       part.check,

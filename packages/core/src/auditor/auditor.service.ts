@@ -232,7 +232,7 @@ async function addBrokenLinks(
     return {
       ...finding,
       actual,
-      sentence: auditChecks.account_chain.says({ ...finding, id: finding.subject.id, actual }),
+      sentence: auditChecks.account_chain.text({ ...finding, id: finding.subject.id, actual }),
     };
   });
 }
@@ -252,7 +252,7 @@ async function addOrphanTransfers(
         : orphans.map((orphan) => ({
             ...finding,
             ...orphan,
-            sentence: auditChecks.transfer_balance_after.says({ id: orphan.subject.id, ...orphan }),
+            sentence: auditChecks.transfer_balance_after.text({ id: orphan.subject.id, ...orphan }),
           }))),
     );
   }

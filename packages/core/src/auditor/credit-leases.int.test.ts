@@ -46,7 +46,7 @@ beforeAll(async () => {
       outageMs: 60_000,
       least: 100n,
       sharePercent: 50,
-      calmMs: 5_000,
+      growthPauseMs: 5_000,
     },
   });
 });
@@ -60,7 +60,7 @@ const cell = 1;
 
 async function leaseFor(orgId: OrgId, budgetId: BudgetId): Promise<LeaseId> {
   const budgets = [{ id: budgetId, granted: 0n, shortage: 300n, wanted: 300n }];
-  const ask = {
+  const request = {
     orgId,
     mode: 'live',
     cell,
@@ -70,7 +70,7 @@ async function leaseFor(orgId: OrgId, budgetId: BudgetId): Promise<LeaseId> {
     wanted: 500n,
     budgets,
   } as const;
-  const reply = await service.lease(ask);
+  const reply = await service.lease(request);
   return reply.outcome === 'leased' ? reply.leaseId : expect.fail(`no lease: ${reply.reason}`);
 }
 

@@ -23,7 +23,7 @@ const drift: CheckOutcome = {
       orgId,
       expected: '0',
       actual: '-1',
-      sentence: auditChecks.transfer_sums_to_zero.says({ id: transfer, expected: '0', actual: '-1' }),
+      sentence: auditChecks.transfer_sums_to_zero.text({ id: transfer, expected: '0', actual: '-1' }),
     },
   ],
 };

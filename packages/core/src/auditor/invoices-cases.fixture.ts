@@ -5,7 +5,7 @@ import type { SeededInvoice } from './invoices.fixture.ts';
 /** Ways to spoil invoices, and what the auditor must name then. */
 export interface InvoiceCase {
   readonly what: string;
-  readonly spoil: (harness: SeededInvoice) => readonly string[];
+  readonly alter: (harness: SeededInvoice) => readonly string[];
   readonly names: (
     harness: SeededInvoice & { readonly orgId: OrgId },
   ) => readonly (readonly [CheckName, string])[];
@@ -16,7 +16,7 @@ const addsUp: InvoiceCase['names'] = (w) => [['invoice_adds_up', w.invoice]];
 export const invoiceCases: readonly InvoiceCase[] = [
   {
     what: 'an invoice of another amount than the ledger charged',
-    spoil: (w) => [
+    alter: (w) => [
       `update invoices set total_nano_usd = total_nano_usd + 1,
               lines = jsonb_build_array(jsonb_build_object('amountNanoUsd', (total_nano_usd + 1)::text))
         where id = '${toUuid(w.invoice)}'`,
@@ -25,7 +25,7 @@ export const invoiceCases: readonly InvoiceCase[] = [
   },
   {
     what: 'an invoice whose lines are not its total',
-    spoil: (w) => [
+    alter: (w) => [
       'alter table invoices drop constraint invoices_add_up, drop constraint invoices_have_lines',
       `update invoices set lines = '[]' where id = '${toUuid(w.invoice)}'`,
     ],
@@ -33,7 +33,7 @@ export const invoiceCases: readonly InvoiceCase[] = [
   },
   {
     what: 'a charge that is of another month than its invoice',
-    spoil: (w) => [
+    alter: (w) => [
       `update ledger_transfers set occurred_at = occurred_at - interval '40 days'
         where id = '${toUuid(w.invoicedCharge)}'`,
     ],
@@ -41,7 +41,7 @@ export const invoiceCases: readonly InvoiceCase[] = [
   },
   {
     what: 'a month that was invoiced without an organisation',
-    spoil: (w) => [
+    alter: (w) => [
       `insert into invoice_months (month, finished_at) select period_start, now() from invoices
         where id = '${toUuid(w.invoice)}'`,
     ],
@@ -49,12 +49,12 @@ export const invoiceCases: readonly InvoiceCase[] = [
   },
   {
     what: 'a number that is missing at the end',
-    spoil: () => ['update invoice_counter set last_number = last_number + 1'],
+    alter: () => ['update invoice_counter set last_number = last_number + 1'],
     names: (w) => [['invoice_number', w.invoice]],
   },
   {
     what: 'a number that is missing before another',
-    spoil: (w) => [
+    alter: (w) => [
       `update invoices set number = 2 where id = '${toUuid(w.invoice)}'`,
       'update invoice_counter set last_number = 2',
     ],

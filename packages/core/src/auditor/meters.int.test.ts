@@ -73,15 +73,15 @@ it.each([1, 2, 3])(
       await clock.advance(random.int(1, 50 * MINUTE_MS));
       const meter = random.pick(meters);
       const at = new Date(clock.nowMs() - random.int(0, 40 * MINUTE_MS));
-      const act = random.weighted([
+      const action = random.weighted([
         [6, 'sweep'],
         [2, 'pause'],
         [2, 'resume'],
         [step > 10 ? 1 : 0, 'close'],
       ] as const);
-      if (act === 'sweep') {
+      if (action === 'sweep') {
         await sweepMeters(db, { shards: [...Array(outboxShards).keys()], log: testLog() });
-      } else await run((tx) => changeMeters(tx, orgId, [{ do: act, meterId: meter.id, at }]));
+      } else await run((tx) => changeMeters(tx, orgId, [{ do: action, meterId: meter.id, at }]));
       if (step % 5 === 4) {
         const report = await runAudit(db, { kind: 'full' });
         expect(report && findingsOf(report, 'error')).toEqual([]);

@@ -4,7 +4,7 @@ import type { CheckName } from './checks/checks.ts';
 /** Resources that nothing uses and nothing gives back, and what the auditor must name then. */
 export interface ResourceCase {
   readonly what: string;
-  readonly spoil: (harness: { readonly orgId: OrgId }) => readonly string[];
+  readonly alter: (harness: { readonly orgId: OrgId }) => readonly string[];
   readonly names: () => readonly (readonly [CheckName, string])[];
 }
 
@@ -33,7 +33,7 @@ const holdRow = (orgId: OrgId, kind: string, id: string): string =>
 export const resourceCases: readonly ResourceCase[] = [
   {
     what: 'an open meter of a rental after the last rental is gone',
-    spoil: ({ orgId }) => [
+    alter: ({ orgId }) => [
       'delete from test_things',
       `insert into meters (id, org_id, mode, shard, cause_kind, cause_id, name, product, rate_nano_usd_per_hour, quantity,
           unit, funding, state, running_since, opened_at)
@@ -46,12 +46,12 @@ export const resourceCases: readonly ResourceCase[] = [
   },
   {
     what: 'an allocation that no rental has',
-    spoil: ({ orgId }) => [allocationRow(orgId, 'live')],
+    alter: ({ orgId }) => [allocationRow(orgId, 'live')],
     names: () => [['allocation_has_rental', fromUuid('alc', leaked)]],
   },
   {
     what: 'a GPU that a released allocation has taken',
-    spoil: ({ orgId }) => [
+    alter: ({ orgId }) => [
       ...nodeRows,
       'update node_capacity set gpus_free = 0, gpus_allocated = 1',
       allocationRow(orgId, 'released'),
@@ -62,7 +62,7 @@ export const resourceCases: readonly ResourceCase[] = [
   },
   {
     what: 'a port that a released allocation has taken',
-    spoil: ({ orgId }) => [
+    alter: ({ orgId }) => [
       ...nodeRows,
       allocationRow(orgId, 'released'),
       `insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
@@ -72,17 +72,17 @@ export const resourceCases: readonly ResourceCase[] = [
   },
   {
     what: 'a node that counts other GPUs than it has',
-    spoil: () => [...nodeRows, 'update node_capacity set gpus_free = 0, gpus_allocated = 1'],
+    alter: () => [...nodeRows, 'update node_capacity set gpus_free = 0, gpus_allocated = 1'],
     names: () => [['node_capacity', 'audited']],
   },
   {
     what: 'money that is set aside for a rental without a term or a meter',
-    spoil: ({ orgId }) => [holdRow(orgId, 'rental', '4711')],
+    alter: ({ orgId }) => [holdRow(orgId, 'rental', '4711')],
     names: () => [['hold_has_owner', fromUuid('hld', leaked)]],
   },
   {
     what: 'money that is set aside for a payout that is not there',
-    spoil: ({ orgId }) => [holdRow(orgId, 'payout', 'pyo_lost')],
+    alter: ({ orgId }) => [holdRow(orgId, 'payout', 'pyo_lost')],
     names: () => [['hold_has_owner', fromUuid('hld', leaked)]],
   },
 ];

@@ -35,7 +35,7 @@ export async function seedSupplierMoney(database: TestDatabase, orgId: OrgId): P
   // A quarter for each of the three payouts.
   const amount = (await earnedOf(database, supplied)) >> 2n;
   const ids = { waiting: testIds.next('pyo'), paidOut: testIds.next('pyo'), rejected: testIds.next('pyo') };
-  const ask = (id: PayoutId) =>
+  const holdCommand = (id: PayoutId) =>
     ({
       do: 'hold',
       of: 'earnings',
@@ -46,8 +46,8 @@ export async function seedSupplierMoney(database: TestDatabase, orgId: OrgId): P
       amount: nanoUsd(amount),
       demand: 'new',
     }) as const;
-  const asked = await apply(database.db, ...Object.values(ids).map(ask));
-  const [waiting, paidOut, rejected] = asked.map(holdOf) as [HoldId, HoldId, HoldId];
+  const results = await apply(database.db, ...Object.values(ids).map(holdCommand));
+  const [waiting, paidOut, rejected] = results.map(holdOf) as [HoldId, HoldId, HoldId];
   const settled = (id: PayoutId) =>
     ({ orgId: earner, mode: 'live', cause: { kind: 'payout', id }, step: 'settle' }) as const;
   const [paid] = await apply(

@@ -40,7 +40,7 @@ export interface GrantRequest extends WithReason {
   readonly amount: NanoUsd;
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
   /** Names the act, so that it happens once however often it is asked for; the request unless said. */
-  readonly actId?: string;
+  readonly causeId?: string;
   /** For the event that tells of it. */
   readonly burnOf: ReadBurnRate;
 }
@@ -67,7 +67,7 @@ export async function grantCredit(
     kind: 'grant',
     orgId,
     mode,
-    cause: operatorCauseOfTransfer(tx, cause, request.actId),
+    cause: operatorCauseOfTransfer(tx, cause, request.causeId),
     step: 'grant',
     amount,
     from: [{ account: { kind: 'grants' }, amount }],
@@ -223,8 +223,8 @@ const zeroAdjustment = {
 };
 
 /** Each request is an act of its own; that a repeated request is one act is the business of its idempotency key. */
-function operatorCauseOfTransfer(tx: Tx, cause: AuditContext, actId?: string): MoneyCause {
-  return { kind: 'operator', id: actId ?? cause.requestId ?? tx.ids.next('req') };
+function operatorCauseOfTransfer(tx: Tx, cause: AuditContext, causeId?: string): MoneyCause {
+  return { kind: 'operator', id: causeId ?? cause.requestId ?? tx.ids.next('req') };
 }
 
 async function postCommand(tx: Tx, command: LedgerCommand): Promise<LedgerSuccess> {

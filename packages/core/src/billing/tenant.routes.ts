@@ -25,7 +25,7 @@ import {
 import { createOwnBudget, deleteOwnBudget, updateOwnBudget } from './budgets.service.ts';
 import { requireAmount } from './amounts.ts';
 import { periodOf, type BillingRoutes } from './route-deps.ts';
-import { usagePeriod, type PeriodRefusal, type UsageGrouping, type UsagePeriod } from './usage.ts';
+import { usagePeriod, type PeriodError, type UsageGrouping, type UsagePeriod } from './usage.ts';
 import { sumUsage } from './usage.store.ts';
 
 const PURCHASES_MAX = 1_000;
@@ -178,12 +178,12 @@ function usagePosition(groupBy: UsageGrouping, cursor: string | undefined): stri
   return decodeCursor(cursor, usageCursor.extend({ by: z.literal(groupBy) })).group;
 }
 
-const periodErrorMessages: Readonly<Record<PeriodRefusal, string>> = {
+const periodErrorMessages: Readonly<Record<PeriodError, string>> = {
   ends_before_it_begins: 'must be before until',
   too_long: 'must be at most 366 days before until',
 };
 
-function requirePeriod(period: UsagePeriod | PeriodRefusal): UsagePeriod {
+function requirePeriod(period: UsagePeriod | PeriodError): UsagePeriod {
   if (typeof period !== 'string') return period;
   const issue = {
     message: periodErrorMessages[period],

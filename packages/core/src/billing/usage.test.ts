@@ -23,13 +23,13 @@ describe('the time of a usage report', () => {
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'ends_before_it_begins'],
     ['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z', 'ends_before_it_begins'],
     ['2025-01-01T00:00:00Z', '2026-01-02T00:00:00.001Z', 'too_long'],
-  ])('from %s until %s is refused: %s', (from, until, refusal) => {
-    expect(usagePeriod({ from: at(from), until: at(until) }, noon)).toBe(refusal);
+  ])('from %s until %s is refused: %s', (from, until, error) => {
+    expect(usagePeriod({ from: at(from), until: at(until) }, noon)).toBe(error);
   });
 
   it('may be 366 days to the millisecond', () => {
-    const asked = { from: at('2025-01-01T00:00:00Z'), until: at('2026-01-02T00:00:00Z') };
-    expect(usagePeriod(asked, noon)).toEqual(asked);
+    const period = { from: at('2025-01-01T00:00:00Z'), until: at('2026-01-02T00:00:00Z') };
+    expect(usagePeriod(period, noon)).toEqual(period);
   });
 });
 

@@ -55,7 +55,7 @@ export interface UsagePeriod {
   readonly until: Date;
 }
 
-export type PeriodRefusal = 'ends_before_it_begins' | 'too_long';
+export type PeriodError = 'ends_before_it_begins' | 'too_long';
 
 const dayMs = 86_400_000;
 export const USAGE_DAYS_DEFAULT = 31;
@@ -63,11 +63,11 @@ export const USAGE_DAYS_MAX = 366;
 
 /** The time a report is about. Left open, it is the last 31 days in UTC with the present one. */
 export function usagePeriod(
-  asked: { readonly from: Date | null; readonly until: Date | null },
+  requested: { readonly from: Date | null; readonly until: Date | null },
   nowMs: number,
-): UsagePeriod | PeriodRefusal {
-  const until = asked.until ?? new Date(nowMs);
-  const from = asked.from ?? midnightBefore(until.getTime() - (USAGE_DAYS_DEFAULT - 1) * dayMs);
+): UsagePeriod | PeriodError {
+  const until = requested.until ?? new Date(nowMs);
+  const from = requested.from ?? midnightBefore(until.getTime() - (USAGE_DAYS_DEFAULT - 1) * dayMs);
   if (from >= until) return 'ends_before_it_begins';
   if (until.getTime() - from.getTime() > USAGE_DAYS_MAX * dayMs) return 'too_long';
   return { from, until };

@@ -39,10 +39,10 @@ const CACHE_CONTROL = 'public, max-age=10';
 const DIGEST_CHARS = 27;
 
 /** Everybody: what there is, before they have an account. */
-export function servePublicCatalog({ server, operations, isOpen, ...parts }: PublicCatalogRoutes): void {
-  const offers = new OfferService(parts);
-  const latest = new SingleFlightCache(parts.clock, async () =>
-    prepareCatalog(await readCatalog(parts, offers)),
+export function servePublicCatalog({ server, operations, isOpen, ...deps }: PublicCatalogRoutes): void {
+  const offers = new OfferService(deps);
+  const latest = new SingleFlightCache(deps.clock, async () =>
+    prepareCatalog(await readCatalog(deps, offers)),
   );
   server.serve(operations.getCatalog, async () => {
     if (!isOpen) throw new Fault('ROUTE_NOT_FOUND');
@@ -56,12 +56,12 @@ const anonymousRequester = { orgId: null, mode: 'live' } as const;
 
 async function readCatalog(
   { db, clock, listing }: Pick<PublicCatalogRoutes, 'db' | 'clock' | 'listing'>,
-  book: OfferService,
+  offerService: OfferService,
 ): Promise<Catalog> {
   const asOf = db.clock.now();
   const [offers, reserveOffers, models] = await Promise.all([
-    book.rentalOffers(anonymousRequester, {}),
-    book.reserveOffers(anonymousRequester, {}),
+    offerService.rentalOffers(anonymousRequester, {}),
+    offerService.reserveOffers(anonymousRequester, {}),
     readPublicModels(db, asOf),
   ]);
   return {

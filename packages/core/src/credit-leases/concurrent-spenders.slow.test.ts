@@ -97,11 +97,11 @@ const manyMs = 86_400_000;
 
 it('200 requests at once over two processes, with Valkey killed and restarted under them, never spend one nano-USD too much', async () => {
   await using served = new AsyncDisposableStack();
-  const pots = serveCreditLeases({
+  const lender = serveCreditLeases({
     ...{ db: harness.db, valkey: harness.valkey.client, nats, prefix, cell: 1, clock: systemClock },
     ...{ log: testLog(), outageMs: 60_000, longestRequestMs: 60_000 },
   });
-  served.defer(() => pots.stop());
+  served.defer(() => lender.stop());
   served.use(await startSink());
   const poor = await harness.organisation(60n * amount + 17n);
   const capped = await harness.organisation(1_000n * amount);
@@ -112,7 +112,7 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
   const order: Omit<SpenderConfig, 'gatewayId'> = {
     valkeyUrl: harness.valkey.url,
     natsUrls: testEndpoints().natsUrls,
-    ...{ prefix, amount: String(amount), requests: each, patienceMs: 60_000 },
+    ...{ prefix, amount: String(amount), requests: each, retryForMs: 60_000 },
     racers: [
       { name: 'poor', orgId: poor, keyId, budgets: [], limits: [], usesAll: true },
       { name: 'capped', orgId: capped, keyId, budgets: [budget], limits: [], usesAll: true },

@@ -41,7 +41,7 @@ const states = async (orgId: OrgId) =>
     ({ state }) => state,
   );
 
-const recalledInBook = async (orgId: OrgId) =>
+const recalledInLedger = async (orgId: OrgId) =>
   (
     await harness.query(
       `select recalled_nano_usd::int as recalled from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
@@ -57,7 +57,7 @@ async function expectInTheEnd(
   for (const gateway of gateways) await gateway.close();
   harness.clock.advance(200_000);
   await harness.sweeps.callIn();
-  await harness.sweeps.buryDead();
+  await harness.sweeps.endDead();
   await harness.stream.sink();
   await harness.sweeps.closePassed();
   expect(await harness.balance(orgId)).toEqual({ balance, held: 0n, available: balance });
@@ -130,10 +130,10 @@ describe('a worker that dies', () => {
     const got = await reserved(gateway, orgId, 30n);
     harness.faults.dieAt('take back from pot', when);
     await expect(harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
-    if (when === 'before') expect(await recalledInBook(orgId)).toEqual([0]);
+    if (when === 'before') expect(await recalledInLedger(orgId)).toEqual([0]);
     // Asked again, it finds the money already taken from Valkey.
     await harness.service.recallFor({ orgId, mode: 'live', amount: 50n });
-    expect(await recalledInBook(orgId)).toEqual([when === 'before' ? 50 : 70]);
+    expect(await recalledInLedger(orgId)).toEqual([when === 'before' ? 50 : 70]);
     await gateway.use(got, 30n);
     await expectInTheEnd([gateway], orgId, 170n);
   });
@@ -145,7 +145,7 @@ describe('a worker that dies', () => {
     harness.faults.dieAt('take back from pot', 'before');
     await expect(harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
     await reserved(harness.gateway(), orgId, 1n);
-    expect(await recalledInBook(orgId)).toEqual([50]);
+    expect(await recalledInLedger(orgId)).toEqual([50]);
   });
 
   it('between closing a pot in Valkey and in the book: the next request gets a new one', async () => {
@@ -321,9 +321,9 @@ describe('closing', () => {
     const first = await reserved(fickle, orgId, 10n);
     await fickle.use(first, 10n);
     await fickle.clock.advance(26_000);
-    await fickle.tend();
+    await fickle.maintain();
     await fickle.clock.advance(51_000);
-    await fickle.tend();
+    await fickle.maintain();
     await harness.stream.sink();
     const again = await reserved(fickle, orgId, 10n);
     expect(again.leaseId).toBe(first.leaseId);
@@ -338,7 +338,7 @@ describe('a reservation that could not be settled', () => {
   it('is given back when its gateway has ended the epoch and the pot lives on', async () => {
     const orgId = await harness.organisation(100n);
     const [steady, leaving] = [harness.gateway(), harness.gateway()];
-    const kept = await reserved(steady, orgId, 5n);
+    const retained = await reserved(steady, orgId, 5n);
     const used = await reserved(leaving, orgId, 50n);
     const unused = await reserved(leaving, orgId, 30n);
     // Valkey did not answer either time, so only the gateway's own count and the stream know of the ends.
@@ -356,7 +356,7 @@ describe('a reservation that could not be settled', () => {
     expect(await harness.sweeps.settleDead()).toBe(0);
     const got = await reserved(steady, orgId, 70n);
     await steady.use(got, 70n);
-    await steady.use(kept, 5n);
+    await steady.use(retained, 5n);
     await expectInTheEnd([steady], orgId, 5n);
   });
 });
@@ -374,7 +374,7 @@ describe('a gateway that dies', () => {
     await harness.query(`update pot_gateways set last_seen_at = now() + interval '1 day'
       where gateway_id in (select gateway_id from pot_lease_gateways
           where org_id = '${toUuid(orgId)}' and gateway_id <> '${charged.gatewayId}')`);
-    await harness.sweeps.buryDead();
+    await harness.sweeps.endDead();
     await harness.sweeps.settleDead();
     expect(await living.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'INSUFFICIENT_BALANCE',
@@ -387,7 +387,7 @@ describe('a gateway that dies', () => {
     await reserved(living, orgId, 80n);
     // It was only asleep: what it reports now is recorded and not charged.
     harness.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequestId() });
-    expect(await harness.stream.sink()).toMatchObject([{ verdict: 'late' }]);
+    expect(await harness.stream.sink()).toMatchObject([{ outcome: 'late' }]);
     expect((await harness.balance(orgId)).balance).toBe(85n);
   });
 
@@ -396,10 +396,10 @@ describe('a gateway that dies', () => {
     const gateway = harness.gateway();
     const first = await reserved(gateway, orgId, 1n);
     harness.clock.advance(300_000);
-    await harness.sweeps.buryDead();
+    await harness.sweeps.endDead();
     await harness.stream.sink();
     await gateway.clock.advance(26_000);
-    await gateway.tend();
+    await gateway.maintain();
     const next = await reserved(gateway, orgId, 1n);
     expect(next.gatewayId).not.toBe(first.gatewayId);
   });

@@ -26,7 +26,7 @@ const stateOf = async (orgId: OrgId): Promise<unknown> => {
 };
 
 /** Two organisations with a lease each, of a gateway that has ended. */
-async function lend(): Promise<readonly [OrgId, OrgId]> {
+async function createLeases(): Promise<readonly [OrgId, OrgId]> {
   const gateway = harness.gateway();
   const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
   for (const orgId of [bad, good]) {
@@ -42,7 +42,7 @@ async function lend(): Promise<readonly [OrgId, OrgId]> {
 
 describe(poisonedLoop('call in leases of pots'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases called in', async (how) => {
-    const [bad, good] = await lend();
+    const [bad, good] = await createLeases();
     const when = `new.org_id = '${toUuid(bad)}'`;
     const removeFault = await poisonRows(harness.database, { table: 'pot_leases', when, how });
     await harness.sweeps.callIn();
@@ -53,7 +53,7 @@ describe(poisonedLoop('call in leases of pots'), () => {
 
 describe(poisonedLoop('close leases of pots'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases closed', async (how) => {
-    const [bad, good] = await lend();
+    const [bad, good] = await createLeases();
     await harness.sweeps.callIn();
     await harness.stream.sink();
     const when = `new.org_id = '${toUuid(bad)}' and new.state = 'closed'`;
@@ -87,7 +87,7 @@ describe(poisonedLoop('give up silent gateways'), () => {
         published.push(orgId);
       },
     });
-    const swept = sweeps.buryDead();
+    const swept = sweeps.endDead();
     await eventually({ what: 'the other end is published' }, () => published.includes(good));
     expect(published).not.toContain(bad);
     if (how === 'hangs') hanging.reject(new Error('The call was given up.'));
@@ -112,7 +112,7 @@ describe(poisonedLoop('settle ended gateways'), () => {
     await harness.query(
       `update pot_gateways set last_seen_at = now() + interval '1 day' where gateway_id not like '${dead}%'`,
     );
-    await harness.sweeps.buryDead();
+    await harness.sweeps.endDead();
     await harness.stream.sink();
     const when = `new.org_id = '${toUuid(bad)}' and new.settled_at is not null`;
     const removeFault = await poisonRows(harness.database, { table: 'pot_lease_gateways', when, how });
@@ -131,13 +131,13 @@ describe(poisonedLoop('settle ended gateways'), () => {
 describe(poisonedLoop('tend leases'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('whose worker %s does not delay other leases', async (how) => {
     const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
-    const asked: OrgId[] = [];
+    const requested: OrgId[] = [];
     let isStuck = false;
     const gateway = harness.gateway({
       ledger: (request) => {
-        asked.push(request.orgId);
-        const isPoisoned = isStuck && request.orgId === bad;
-        return isPoisoned ? poisonedCall(how === 'hangs' ? how : 'throws') : harness.service.lease(request);
+        requested.push(request.orgId);
+        const isFailing = isStuck && request.orgId === bad;
+        return isFailing ? poisonedCall(how === 'hangs' ? how : 'throws') : harness.service.lease(request);
       },
     });
     for (const orgId of [bad, good]) {
@@ -148,10 +148,10 @@ describe(poisonedLoop('tend leases'), () => {
     isStuck = true;
     await gateway.clock.advance(26_000);
     for (let round = 1; round <= 2; round += 1) {
-      const isOver = gateway.tend().then(() => true);
+      const isOver = gateway.maintain().then(() => true);
       while (!(await Promise.race([isOver, new Promise((resolve) => setImmediate(resolve, false))])))
         await gateway.clock.advance(100);
     }
-    expect(asked.filter((orgId) => orgId === good)).toHaveLength(2);
+    expect(requested.filter((orgId) => orgId === good)).toHaveLength(2);
   });
 });

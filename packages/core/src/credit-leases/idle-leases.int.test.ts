@@ -28,7 +28,7 @@ async function reserve(gateway: TestGateway, orgId: OrgId, amount: bigint): Prom
 
 async function pass(gateway: TestGateway, ms: number): Promise<void> {
   await gateway.clock.advance(ms);
-  await gateway.tend();
+  await gateway.maintain();
 }
 
 async function sweep({ stream, sweeps }: LeaseHarness = harness): Promise<void> {
@@ -124,12 +124,12 @@ describe('a lease without requests', () => {
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     isSlow = true;
     await gateway.clock.advance(60_000);
-    const tended = gateway.tend();
+    const maintenance = gateway.maintain();
     await expect.poll(() => responses.length).toBe(1);
     const running = await reserve(gateway, orgId, 10n);
     isSlow = false;
     for (const response of responses) response();
-    await tended;
+    await maintenance;
     await sweep();
     expect(await states(orgId)).toEqual(['open']);
     await gateway.use(running, 10n);
@@ -323,13 +323,13 @@ describe('a lease that Valkey has lost', () => {
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
     await own.valkey.restart();
     await gateway.clock.advance(checkEveryMs);
-    const tended = gateway.tend();
+    const maintenance = gateway.maintain();
     await expect.poll(() => responses.length).toBe(1);
     const running = await reserve(gateway, orgId, 20n);
     expect(running.epoch).toBe(2n);
     isSlow = false;
     for (const response of responses) response();
-    await tended;
+    await maintenance;
     const next = await reserve(gateway, orgId, 20n);
     expect(next).toMatchObject({ epoch: 2n, gatewayId: running.gatewayId });
     for (const each of [running, next]) await gateway.use(each, 20n);
@@ -346,7 +346,7 @@ describe('a lease that Valkey has lost', () => {
     const running = await reserve(gateway, orgId, 10n);
     await own.valkey.restart();
     await gateway.clock.advance(checkEveryMs);
-    const [, next] = await Promise.all([gateway.tend(), reserve(gateway, orgId, 20n)]);
+    const [, next] = await Promise.all([gateway.maintain(), reserve(gateway, orgId, 20n)]);
     expect(next.epoch).toBe(2n);
     await gateway.use(running, 10n);
     await gateway.use(next, 20n);

@@ -3,7 +3,7 @@ export type { CreditLeaseClientOptions } from './client/credit-lease-client.ts';
 export type {
   InsufficientFunds,
   CreditLeaseClient,
-  ReserveRefusal,
+  ReserveRejection as ReserveRefusal,
   Reservation,
   ReserveRequest,
 } from './client/client-types.ts';

@@ -43,7 +43,7 @@ export const testRules: LeaseRules = {
   outageMs: 60_000,
   least: 100n,
   sharePercent: 50,
-  calmMs: 5_000,
+  growthPauseMs: 5_000,
 };
 
 type Message = { readonly end: EpochEnd } | { readonly usage: UsageItem };
@@ -94,11 +94,11 @@ export interface CrashPoint {
 /** Fails once at the named transaction or script. */
 export function createCrashPoints() {
   let next: CrashPoint | null = null;
-  const guard = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+  const guard = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     const fault = next?.at === what ? next : null;
     if (fault !== null) next = null;
     if (fault?.when === 'before') throw new Error(`died before: ${what}`);
-    const result = await act();
+    const result = await work();
     if (fault !== null) throw new Error(`died after: ${what}`);
     return result;
   };

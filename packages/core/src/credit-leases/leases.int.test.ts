@@ -140,16 +140,16 @@ describe('a pot', () => {
       const gateway = harness.gateway();
       await gateway.use(await reserved(gateway, orgId, 10n), 10n);
       await gateway.clock.advance(26_000);
-      await gateway.tend();
+      await gateway.maintain();
       await gateway.clock.advance(51_000);
-      const tending = gateway.tend();
+      const tending = gateway.maintain();
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
       const got = await reserved(gateway, orgId, 10n);
       await tending;
       await gateway.use(got, 10n);
-      const [pot] = await harness.query(`select lease.epoch::int, server.namespace
+      const [lease] = await harness.query(`select lease.epoch::int, server.namespace
         from pot_leases lease, pot_servers server where lease.org_id = '${toUuid(orgId)}' and lease.state = 'open'`);
-      const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
+      const key = `pot:${String(lease?.['namespace'])}:{${orgId}}:live`;
       expect(await harness.valkey.client.command(['HGET', key, 'reserved']), `after ${steps} steps`).toBe(
         '0',
       );
@@ -164,7 +164,7 @@ describe('a pot', () => {
     });
     const first = await reserved(gateway, orgId, 10n);
     await gateway.clock.advance(26_000);
-    await gateway.tend();
+    await gateway.maintain();
     expect(gateway.requests()).toBe(2);
     await gateway.use(first, 10n);
     away = true;
@@ -193,16 +193,21 @@ describe('a pot', () => {
     const orgId = await harness.organisation(0n);
     const gateway = harness.gateway();
     const limits = [limitOf('tokens', orgId, 10)];
-    const ask = () => ({ ...reserveRequestOf(orgId, 1_000n), mode: 'test' as const, limits, tokens: 6 });
-    const got = await gateway.reserve(ask());
+    const newRequest = () => ({
+      ...reserveRequestOf(orgId, 1_000n),
+      mode: 'test' as const,
+      limits,
+      tokens: 6,
+    });
+    const got = await gateway.reserve(newRequest());
     if ('refused' in got) return expect.fail(got.refused);
     expect(got).toMatchObject({ mode: 'test', leaseId: null, amount: 0n, rate: { degraded: false } });
-    expect(await gateway.reserve(ask())).toMatchObject({ refused: 'RATE_LIMITED' });
+    expect(await gateway.reserve(newRequest())).toMatchObject({ refused: 'RATE_LIMITED' });
     await gateway.settle(got, 0n, 1);
-    expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null });
+    expect(await gateway.reserve(newRequest())).toMatchObject({ leaseId: null });
     expect(gateway.requests()).toBe(0);
     harness.cutGateways(true);
-    expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null, rate: { degraded: true } });
+    expect(await gateway.reserve(newRequest())).toMatchObject({ leaseId: null, rate: { degraded: true } });
     harness.cutGateways(false);
     await gateway.close();
   });
@@ -264,10 +269,10 @@ describe('a budget lent with the pot', () => {
     const orgId = await harness.organisation(1_000_000n);
     const { id } = await budgetOf(orgId, 500_000n);
     const gateway = harness.gateway();
-    const ask = (amount: bigint) => gateway.reserve({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    const take = (amount: bigint) => gateway.reserve({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     // What is lent at first is far from enough for what comes then.
-    await ask(1n);
-    const responses = await Promise.all(Array.from({ length: 200 }, () => ask(1_000n)));
+    await take(1n);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => take(1_000n)));
     expect(responses.filter((got) => 'refused' in got)).toEqual([]);
   });
 
@@ -291,25 +296,25 @@ describe('a budget lent with the pot', () => {
     const { id } = await budgetOf(orgId, 150n);
     const gateway = harness.gateway();
     const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
-    const lackOf = async (amount: bigint) => {
+    const fundsOf = async (amount: bigint) => {
       const got = await gateway.reserve(with_(amount));
-      return 'refused' in got ? got.lack : expect.fail('It was admitted.');
+      return 'refused' in got ? got.funds : expect.fail('It was admitted.');
     };
     const nothingRuns = { of: 'budget', left: 150n, isReserved: false, resetsInMs: null };
-    expect(await lackOf(151n)).toEqual({ ...nothingRuns, needed: 151n });
+    expect(await fundsOf(151n)).toEqual({ ...nothingRuns, needed: 151n });
     const first = await gateway.reserve(with_(100n));
     if ('refused' in first) return expect.fail(first.refused);
     const resetsInMs: unknown = expect.any(Number);
-    expect(await lackOf(60n)).toEqual({
+    expect(await fundsOf(60n)).toEqual({
       ...nothingRuns,
       needed: 60n,
       left: 50n,
       isReserved: true,
       resetsInMs,
     });
-    expect(await lackOf(151n)).toMatchObject({ needed: 151n, left: 50n, isReserved: false });
+    expect(await fundsOf(151n)).toMatchObject({ needed: 151n, left: 50n, isReserved: false });
     await gateway.use(first, 80n);
-    expect(await lackOf(71n)).toMatchObject({ needed: 71n, left: 70n, isReserved: false });
+    expect(await fundsOf(71n)).toMatchObject({ needed: 71n, left: 70n, isReserved: false });
   });
 
   it('is waited for while a request that is over gives back what it did not use', async () => {
@@ -387,7 +392,7 @@ describe('usage', () => {
     await gateway.use(got, 130n);
     await gateway.use(got, 130n);
     const posted = await harness.stream.sink();
-    expect(posted.map(({ verdict }) => verdict)).toEqual(['charged', 'duplicate']);
+    expect(posted.map(({ outcome }) => outcome)).toEqual(['charged', 'duplicate']);
     expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
     // What the other request has reserved is still there for it, in the book and in Valkey.
     expect(await harness.balance(orgId)).toEqual({ balance: 40n, held: 20n, available: 20n });
@@ -418,16 +423,16 @@ describe('usage', () => {
     await gateway.settle(got, 0n);
     await wind(gateway);
     await gateway.use(got, 60n);
-    const thief = await harness.organisation(1_000n);
-    const own = await reserved(harness.gateway(), thief, 1n);
-    await gateway.use({ ...got, requestId: nextRequestId(), orgId: thief }, 60n);
+    const attacker = await harness.organisation(1_000n);
+    const own = await reserved(harness.gateway(), attacker, 1n);
+    await gateway.use({ ...got, requestId: nextRequestId(), orgId: attacker }, 60n);
     await gateway.use({ ...own, requestId: nextRequestId(), mode: 'test' }, 60n);
-    expect((await harness.stream.sink()).map(({ verdict }) => verdict)).toEqual([
+    expect((await harness.stream.sink()).map(({ outcome }) => outcome)).toEqual([
       'late',
       'unknown_lease',
       'unknown_lease',
     ]);
     expect((await harness.balance(orgId)).balance).toBe(1_000n);
-    expect((await harness.balance(thief)).balance).toBe(1_000n);
+    expect((await harness.balance(attacker)).balance).toBe(1_000n);
   });
 });

@@ -26,9 +26,9 @@ async function reserved(gateway: TestGateway, request: ReserveRequest): Promise<
 }
 
 /** What the pot has set aside for requests. */
-async function setAside(orgId: OrgId): Promise<number> {
-  const [pot] = await harness.query('select namespace from pot_servers');
-  const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
+async function readReserved(orgId: OrgId): Promise<number> {
+  const [lease] = await harness.query('select namespace from pot_servers');
+  const key = `pot:${String(lease?.['namespace'])}:{${orgId}}:live`;
   return Number((await harness.valkey.client.command(['HGET', key, 'reserved'])) ?? 0);
 }
 
@@ -51,30 +51,30 @@ describe('limits and money', () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const limits = [limitOf('requests', orgId, 5), limitOf('tokens', orgId, 100)];
-    const ask = (amount: bigint, tokens = 10) => ({ ...reserveRequestOf(orgId, amount), limits, tokens });
+    const request = (amount: bigint, tokens = 10) => ({ ...reserveRequestOf(orgId, amount), limits, tokens });
     // For want of money, with a lease or without one: it counts as a request, and as no tokens.
-    const none = await gateway.reserve(ask(101n));
+    const none = await gateway.reserve(request(101n));
     expect(none).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
     expect(remainingOf(none)).toEqual([4, 100]);
-    const first = await reserved(gateway, ask(30n));
+    const first = await reserved(gateway, request(30n));
     expect(remainingOf(first)).toEqual([3, 90]);
-    const dry = await gateway.reserve(ask(80n));
+    const dry = await gateway.reserve(request(80n));
     expect(dry).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
     expect(remainingOf(dry)).toEqual([2, 90]);
     // For want of tokens: the money is as it was, and so is the other limit.
-    const limited = await gateway.reserve(ask(30n, 91));
+    const limited = await gateway.reserve(request(30n, 91));
     expect(limited).toMatchObject({
       refused: 'RATE_LIMITED',
       rate: { allowed: false, refusedBy: { policy: limits[1] } },
     });
-    expect(await setAside(orgId)).toBe(30);
-    await reserved(gateway, ask(30n));
-    await reserved(gateway, ask(30n));
-    expect(await gateway.reserve(ask(1n))).toMatchObject({
+    expect(await readReserved(orgId)).toBe(30);
+    await reserved(gateway, request(30n));
+    await reserved(gateway, request(30n));
+    expect(await gateway.reserve(request(1n))).toMatchObject({
       refused: 'RATE_LIMITED',
       rate: { refusedBy: { policy: limits[0], remaining: 0 } },
     });
-    expect(await setAside(orgId)).toBe(90);
+    expect(await readReserved(orgId)).toBe(90);
   });
 
   it('keep who has no money from asking the ledger without end', async () => {
@@ -103,17 +103,17 @@ describe('limits and money', () => {
       ),
     );
     expect(responses.filter((got) => 'leaseId' in got)).toHaveLength(20);
-    expect(await setAside(orgId)).toBe(200);
+    expect(await readReserved(orgId)).toBe(200);
   });
 
   it('are not counted when Valkey cannot be asked, and then nothing is admitted', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
-    const ask = { ...reserveRequestOf(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
-    await reserved(gateway, ask);
+    const request = { ...reserveRequestOf(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
+    await reserved(gateway, request);
     harness.cutGateways(true);
-    const refusal = { refused: 'LEDGER_UNAVAILABLE', rate: { degraded: true, allowed: true } };
-    expect(await gateway.reserve({ ...ask, requestId: testIds.next('req') })).toMatchObject(refusal);
+    const expected = { refused: 'LEDGER_UNAVAILABLE', rate: { degraded: true, allowed: true } };
+    expect(await gateway.reserve({ ...request, requestId: testIds.next('req') })).toMatchObject(expected);
     harness.cutGateways(false);
   });
 
@@ -138,15 +138,15 @@ describe('what is settled', () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     const limits = [limitOf('tokens', orgId, 100), limitOf('requests', orgId, 10)];
-    const ask = (tokens: number) => ({ ...reserveRequestOf(orgId, 10n), limits, tokens });
-    const first = await reserved(gateway, ask(90));
-    expect(await gateway.reserve(ask(50))).toMatchObject({ refused: 'RATE_LIMITED' });
+    const request = (tokens: number) => ({ ...reserveRequestOf(orgId, 10n), limits, tokens });
+    const first = await reserved(gateway, request(90));
+    expect(await gateway.reserve(request(50))).toMatchObject({ refused: 'RATE_LIMITED' });
     await gateway.settle(first, 1n, 40);
     await gateway.settle(first, 1n, 0);
-    const next = await reserved(gateway, ask(50));
+    const next = await reserved(gateway, request(50));
     expect(remainingOf(next)).toEqual([10, 8]);
     await gateway.settle(next, 1n);
-    expect(remainingOf(await reserved(gateway, ask(1)))).toEqual([9, 7]);
+    expect(remainingOf(await reserved(gateway, request(1)))).toEqual([9, 7]);
   });
 
   it('in one instant goes to Valkey in one call, in every order', async () => {
@@ -164,7 +164,7 @@ describe('what is settled', () => {
     const before = await calls();
     await Promise.all(admitted.map((got, nth) => gateway.settle(got, BigInt(nth % 21))));
     expect((await calls()) - before).toBe(2);
-    expect([admitted.length, await setAside(orgId)]).toEqual([150, 0]);
+    expect([admitted.length, await readReserved(orgId)]).toEqual([150, 0]);
   });
 });
 
@@ -256,7 +256,7 @@ describe('budgets', () => {
     expect((await harness.balance(orgId)).held).toBeGreaterThan(2_000n);
     await budgetOf(orgId, 150n, true);
     await gateway.clock.advance(30_000);
-    await gateway.tend();
+    await gateway.maintain();
     expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
     await reserved(gateway, reserveRequestOf(orgId, 100n));
     await reserved(gateway, reserveRequestOf(orgId, 50n));
@@ -280,16 +280,16 @@ describe('budgets', () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     const id = await budgetOf(orgId, 1_000n);
-    const ask = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
-    await reserved(gateway, { ...ask(900n), least: 100n });
-    await gateway.use(await reserved(gateway, ask(100n)), 0n);
+    const request = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
+    await reserved(gateway, { ...request(900n), least: 100n });
+    await gateway.use(await reserved(gateway, request(100n)), 0n);
     await harness.db.transaction({ name: 'lower', isolation: 'read committed' }, (tx) =>
       changeBudget(tx, orgId, 'live', id, { limit: nanoUsd(950n) }),
     );
     await gateway.clock.advance(30_000);
-    await gateway.tend();
-    expect(await gateway.reserve(ask(51n))).not.toHaveProperty('leaseId');
-    expect(await gateway.reserve(ask(50n))).toMatchObject({ amount: 50n });
+    await gateway.maintain();
+    expect(await gateway.reserve(request(51n))).not.toHaveProperty('leaseId');
+    expect(await gateway.reserve(request(50n))).toMatchObject({ amount: 50n });
   });
 
   it('that come back from a lost pot are not exceeded: the request is told to come again', async () => {
@@ -302,10 +302,10 @@ describe('budgets', () => {
       }),
     );
     const gateway = own.gateway();
-    const ask = () => ({ ...reserveRequestOf(orgId, 60n), budgets: [id] });
-    await reserved(gateway, ask());
+    const next = () => ({ ...reserveRequestOf(orgId, 60n), budgets: [id] });
+    await reserved(gateway, next());
     await own.valkey.client.command(['FLUSHALL']);
-    expect(await gateway.reserve(ask())).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
-    expect(await gateway.reserve({ ...ask(), amount: 101n })).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
+    expect(await gateway.reserve(next())).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve({ ...next(), amount: 101n })).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
   });
 });

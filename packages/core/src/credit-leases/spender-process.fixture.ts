@@ -20,7 +20,7 @@ export interface SpenderConfig {
   readonly amount: string;
   readonly requests: number;
   /** How long to come again when told to. */
-  readonly patienceMs: number;
+  readonly retryForMs: number;
   readonly racers: readonly {
     readonly name: string;
     readonly orgId: OrgId;
@@ -66,11 +66,11 @@ async function runSpenders(order: SpenderConfig): Promise<void> {
     publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     ...{ cell: 1, gatewayId, clock, log },
   });
-  const untilMs = clock.monotonicMs() + order.patienceMs;
+  const untilMs = clock.monotonicMs() + order.retryForMs;
   const amount = BigInt(order.amount);
 
-  async function one(racer: SpenderConfig['racers'][number], nth: number): Promise<void> {
-    const { name, orgId, budgets, limits } = racer;
+  async function one(spender: SpenderConfig['racers'][number], nth: number): Promise<void> {
+    const { name, orgId, budgets, limits } = spender;
     for (;;) {
       const requestId = ids.next('req');
       const got = await client.reserve({
@@ -84,8 +84,8 @@ async function runSpenders(order: SpenderConfig): Promise<void> {
       }
       // Some take their time, so that a server dies under them.
       await clock.sleep((nth % 7) * 30);
-      const actual = racer.usesAll ? amount : (amount * BigInt(nth % 11)) / 10n;
-      const usage = { ...usageOf(got, actual), keyId: racer.keyId };
+      const actual = spender.usesAll ? amount : (amount * BigInt(nth % 11)) / 10n;
+      const usage = { ...usageOf(got, actual), keyId: spender.keyId };
       await nats.publish(usedSubject(prefix, orgId), toJsonMessage(usage), {
         messageId: requestId,
         envelope,
@@ -101,17 +101,17 @@ async function runSpenders(order: SpenderConfig): Promise<void> {
   }
 
   const tending = new AbortController();
-  const tended = (async () => {
+  const maintenance = (async () => {
     while (!tending.signal.aborted) {
-      await client.tend();
+      await client.maintain();
       await clock.sleep(200, tending.signal).catch(() => undefined);
     }
   })();
   await Promise.all(
-    order.racers.flatMap((racer) => Array.from({ length: order.requests }, (_, nth) => one(racer, nth))),
+    order.racers.flatMap((spender) => Array.from({ length: order.requests }, (_, nth) => one(spender, nth))),
   );
   tending.abort();
-  await tended;
+  await maintenance;
   await client.close();
   await Promise.all([nats.close(), valkey.close()]);
 }

@@ -178,13 +178,13 @@ describe('a command', () => {
     let outage = true;
     let tried = 0;
     const down = createRestateIngress({ url: 'http://127.0.0.1:9' });
-    const weather: RestateIngress = {
+    const flakyIngress: RestateIngress = {
       send: (call) => {
         tried += 1;
         return (outage ? down : ingress).send(call);
       },
     };
-    const relay = await startTestRelay(weather, 2);
+    const relay = await startTestRelay(flakyIngress, 2);
     await command(orgId, key, 'patient');
     await eventually({ what: 'more attempts than a refused command gets' }, () => tried > 3);
     expect(await waiting(orgId)).toEqual({ waiting: 1, parked: 0 });

@@ -6,7 +6,7 @@ import { RestateIngressError, type RestateIngress, type RestateSend } from '@mil
 import { counter } from '@millrace/platform/telemetry';
 import {
   listReadyCommands,
-  recordRefusal,
+  recordFailure,
   removeDelivered,
   type LeaseProof,
   type WaitingCommand,
@@ -69,7 +69,7 @@ async function deliver(options: DispatcherOptions, command: WaitingCommand): Pro
     return 'accepted';
   } catch (error) {
     if (!isCommandError(error)) throw error;
-    const { parked: gaveUp } = await recordRefusal(options.db, {
+    const { parked: gaveUp } = await recordFailure(options.db, {
       id: command.id,
       error: error.message,
       retryInMs: Math.min(options.retryMs.longest, options.retryMs.first * 2 ** command.attempts),

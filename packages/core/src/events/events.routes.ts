@@ -42,11 +42,11 @@ export async function streamEvents(
   const after = wanted === 'latest' ? await feed.latest(orgId) : wanted;
   const { about } = from;
   // The end of the caller's own key is listened for as well, and shown only to those who asked for everything.
-  const things = about === undefined ? {} : { about: [about, { kind: 'api-key', id: keyId }] };
+  const filter = about === undefined ? {} : { about: [about, { kind: 'api-key', id: keyId }] };
   // The stream is opened here, not inside it: a refusal must still be an ordinary answer.
   const leaving = new AbortController();
   const signal = AbortSignal.any([leaving.signal, context.signal]);
-  const events = await feed.follow(orgId, { after, mode, signal, ...things });
+  const events = await feed.follow(orgId, { after, mode, signal, ...filter });
   return sse(async (stream) => {
     stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
     if (stream.signal.aborted) leaving.abort();

@@ -187,7 +187,7 @@ export async function deleteExpiredEvents(
   tx: Tx,
   sweep: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<number> {
-  const { rows } = await sql<{ forgotten: bigint }>`
+  const { rows } = await sql<{ deleted: bigint }>`
     with old as (
       select org_id, max(seq) as last_old
         from (select org_id, seq from events
@@ -210,7 +210,7 @@ export async function deleteExpiredEvents(
        where head.org_id = last_gone.org_id and head.first_seq <= last_gone.seq
       returning 1
     )
-    select (select count(*) from gone) as forgotten, (select count(*) from moved) as moved
+    select (select count(*) from gone) as deleted, (select count(*) from moved) as moved
   `.execute(tx.kysely);
-  return Number(rows[0]?.forgotten ?? 0n);
+  return Number(rows[0]?.deleted ?? 0n);
 }

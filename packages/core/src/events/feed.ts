@@ -280,7 +280,7 @@ export function createFeed(options: FeedOptions): Feed {
       signal.addEventListener('abort', () => leave(orgId, follower), { once: true });
       const wanted = (event: FeedEvent): boolean =>
         isVisibleIn(mode, event) &&
-        (about === undefined || about.some((thing) => concernsResource(event, thing)));
+        (about === undefined || about.some((resource) => concernsResource(event, resource)));
       return run(orgId, follower, { wanted, signal });
     },
     close: async () => {

@@ -18,7 +18,7 @@ import type { Db } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { listEventsAfter, listUnpublished } from './events.store.ts';
 import { createMover, type Mover } from './move-events.ts';
-import { findWaitingShards, moveEvents, recordRefusal, type LeaseProof } from './outbox.store.ts';
+import { findWaitingShards, moveEvents, recordFailure, type LeaseProof } from './outbox.store.ts';
 import { eventChannels } from './events.ts';
 import { publishEvents } from './publish-events.ts';
 import { createShardLeases, type ShardLeases } from './shard-leases.ts';
@@ -48,12 +48,12 @@ function write(orgId: OrgId, name: string): Promise<unknown> {
   );
 }
 
-function keeperOf(holder: string): ShardLeases {
+function leasesOf(holder: string): ShardLeases {
   return createShardLeases({ db: database.db, holder, ttlMs: 60_000 });
 }
 
-function proofOf(holder: string, keeper: ShardLeases): LeaseProof {
-  return { holder, leases: [...keeper.held()] };
+function proofOf(holder: string, leases: ShardLeases): LeaseProof {
+  return { holder, leases: [...leases.held()] };
 }
 
 function moverOf(clock: Timer, batchSize = 100): Mover {
@@ -78,7 +78,7 @@ const namesOf = async (orgId: OrgId) =>
 
 describe('a relay that was paused past its lease', () => {
   test('writes nothing, even when nobody has taken its shards yet', async () => {
-    const paused = keeperOf('paused');
+    const paused = leasesOf('paused');
     await paused.keep();
     const proof = proofOf('paused', paused);
     await expireAll();
@@ -90,13 +90,13 @@ describe('a relay that was paused past its lease', () => {
 
   test('writes nothing after another relay took over, which continues the numbers without a hole', async () => {
     const orgId = testIds.next('org');
-    const first = keeperOf('first');
+    const first = leasesOf('first');
     await first.keep();
     await write(orgId, 'a');
     expect(await moveEvents(database.db, proofOf('first', first), { limitPerShard: 10 })).toBe(1);
 
     await expireAll();
-    const second = keeperOf('second');
+    const second = leasesOf('second');
     await second.keep();
     await write(orgId, 'b');
     // What `first` still believes is what it knew before the pause.
@@ -107,12 +107,12 @@ describe('a relay that was paused past its lease', () => {
   });
 
   test('does not get its old fence back when it returns: each change of hands raises the fence', async () => {
-    const keeper = keeperOf('again');
-    await keeper.keep();
-    const before = proofOf('again', keeper);
+    const leases = leasesOf('again');
+    await leases.keep();
+    const before = proofOf('again', leases);
     await expireAll();
-    await keeper.keep();
-    const after = proofOf('again', keeper);
+    await leases.keep();
+    const after = proofOf('again', leases);
     expect(after.leases.every((lease) => lease.fence === 2n)).toBe(true);
     const orgId = testIds.next('org');
     await write(orgId, 'a');
@@ -150,32 +150,32 @@ describe('a relay that was paused while it renewed its leases', () => {
     let renewing = renew();
     // A stall of the machine may end the renewal before it holds all of its locks: then it begins again.
     while ((await Promise.race([holding, renewing])) !== undefined) renewing = renew();
-    const heir = keeperOf('heir');
-    await heir.keep().finally(() => thaw());
-    expect(heir.held()).toHaveLength(64);
+    const successor = leasesOf('heir');
+    await successor.keep().finally(() => thaw());
+    expect(successor.held()).toHaveLength(64);
     expect(await renewing).toBeInstanceOf(Error);
   });
 });
 
 describe('shards', () => {
   test('are shared evenly by the relays alive, and all taken again when one leaves', async () => {
-    const keepers = [keeperOf('one'), keeperOf('two'), keeperOf('three')];
-    for (let round = 0; round < 3; round += 1) for (const keeper of keepers) await keeper.keep();
-    const shares = keepers.map((keeper) => keeper.held().length);
+    const keepers = [leasesOf('one'), leasesOf('two'), leasesOf('three')];
+    for (let round = 0; round < 3; round += 1) for (const leases of keepers) await leases.keep();
+    const shares = keepers.map((leases) => leases.held().length);
     expect(shares.toSorted((a, b) => a - b)).toEqual([20, 22, 22]);
-    const all = keepers.flatMap((keeper) => keeper.held().map((lease) => lease.shard));
+    const all = keepers.flatMap((leases) => leases.held().map((lease) => lease.shard));
     expect(new Set(all).size).toBe(64);
 
     await keepers[0]?.release();
-    for (let round = 0; round < 2; round += 1) for (const keeper of keepers.slice(1)) await keeper.keep();
-    expect(keepers.slice(1).map((keeper) => keeper.held().length)).toEqual([32, 32]);
+    for (let round = 0; round < 2; round += 1) for (const leases of keepers.slice(1)) await leases.keep();
+    expect(keepers.slice(1).map((leases) => leases.held().length)).toEqual([32, 32]);
   });
 
   test('are claimed by one relay each when many claim at the same instant', async () => {
-    const keepers = Array.from({ length: 6 }, (_, index) => keeperOf(`racer-${index}`));
-    await Promise.all(keepers.map((keeper) => keeper.keep()));
+    const keepers = Array.from({ length: 6 }, (_, index) => leasesOf(`racer-${index}`));
+    await Promise.all(keepers.map((leases) => leases.keep()));
     const rows = await query('select holder, count(*)::int as shards from relay_leases group by holder');
-    const held = keepers.flatMap((keeper) => keeper.held().map((lease) => lease.shard));
+    const held = keepers.flatMap((leases) => leases.held().map((lease) => lease.shard));
     expect(held.length).toBe(new Set(held).size);
     expect(rows.reduce((sum, row) => sum + Number(row['shards']), 0)).toBe(held.length);
   });
@@ -184,44 +184,44 @@ describe('shards', () => {
 describe('an event that can never be stored', () => {
   describe(poisonedLoop('move events'), () => {
     test('is parked with its error after bounded attempts; its organisation goes on and others never wait', async () => {
-      const keeper = keeperOf('mover');
-      await keeper.keep();
+      const leases = leasesOf('mover');
+      await leases.keep();
       const mover = moverOf(systemClock);
-      const poisoned = testIds.next('org');
+      const failing = testIds.next('org');
       const healthy = testIds.next('org');
-      await write(poisoned, 'before');
-      await write(poisoned, 'poison'.padEnd(300_000, '!'));
-      await write(poisoned, 'after');
+      await write(failing, 'before');
+      await write(failing, 'poison'.padEnd(300_000, '!'));
+      await write(failing, 'after');
       await write(healthy, 'unaffected');
 
       const moved = [];
-      for (let turn = 0; turn < 4; turn += 1) moved.push(await mover.move(proofOf('mover', keeper)));
+      for (let turn = 0; turn < 4; turn += 1) moved.push(await mover.move(proofOf('mover', leases)));
       expect(moved).toEqual([2, 0, 0, 1]);
       expect(await namesOf(healthy)).toEqual(['unaffected']);
-      expect(await namesOf(poisoned)).toEqual(['before', 'after']);
+      expect(await namesOf(failing)).toEqual(['before', 'after']);
       const parked = await query(
         'select attempts, last_error, shard from outbox where parked_at is not null',
       );
       expect(parked).toHaveLength(1);
-      expect(parked[0]).toMatchObject({ attempts: 3, shard: shardOf(poisoned) });
+      expect(parked[0]).toMatchObject({ attempts: 3, shard: shardOf(failing) });
       expect(parked[0]?.['last_error']).toContain('events_data_is_a_bounded_object');
 
       // An operator repairs the row and clears the mark: the event is processed like any other.
       await query('update outbox set parked_at = null, attempts = 0, payload = \'{"name":"mended"}\'');
-      expect(await mover.move(proofOf('mover', keeper))).toBe(1);
-      expect(await namesOf(poisoned)).toEqual(['before', 'after', 'mended']);
+      expect(await mover.move(proofOf('mover', leases))).toBe(1);
+      expect(await namesOf(failing)).toEqual(['before', 'after', 'mended']);
     });
 
     test.each<Poison>(['throws', 'times out'])(
       'whose write %s holds back only its own organisation, and is moved after the cause is gone',
       async (how) => {
-        const keeper = keeperOf('mover');
-        await keeper.keep();
+        const leases = leasesOf('mover');
+        await leases.keep();
         const clock = testClock();
         const mover = moverOf(clock);
         const move = async () => {
           await clock.advance(1_000_000);
-          await mover.move(proofOf('mover', keeper));
+          await mover.move(proofOf('mover', leases));
         };
         const [bad, good] = [testIds.next('org'), testIds.next('org')];
         const when = `new.org_id = '${toUuid(bad)}'`;
@@ -241,8 +241,8 @@ describe('an event that can never be stored', () => {
     );
 
     test('whose write times out holds back no other organisation, however many events of its own wait', async () => {
-      const keeper = keeperOf('mover');
-      await keeper.keep();
+      const leases = leasesOf('mover');
+      await leases.keep();
       const clock = testClock();
       const mover = moverOf(clock, 5);
       const [bad, good] = [testIds.next('org'), testIds.next('org')];
@@ -251,20 +251,20 @@ describe('an event that can never be stored', () => {
       const names = Array.from({ length: 12 }, (_, nth) => `held ${nth}`);
       for (const name of names) await write(bad, name);
       for (const name of ['one', 'two']) await write(good, name);
-      await mover.move(proofOf('mover', keeper));
+      await mover.move(proofOf('mover', leases));
       expect([await namesOf(bad), await namesOf(good)]).toEqual([[], ['one', 'two']]);
       await removeFault();
       await clock.advance(1_000_000);
       await eventually({ what: 'all events to be moved' }, async () => {
-        await mover.move(proofOf('mover', keeper));
+        await mover.move(proofOf('mover', leases));
         return (await namesOf(bad)).length === names.length;
       });
       expect(await namesOf(bad)).toEqual(names);
     });
 
     test('whose write times out is not waited for again until its next attempt is due', async () => {
-      const keeper = keeperOf('mover');
-      await keeper.keep();
+      const leases = leasesOf('mover');
+      await leases.keep();
       const clock = testClock();
       const mover = moverOf(clock);
       const bad = Array.from({ length: 3 }, () => testIds.next('org'));
@@ -272,23 +272,23 @@ describe('an event that can never be stored', () => {
       const when = `new.org_id in (${bad.map((orgId) => `'${toUuid(orgId)}'`).join()})`;
       const removeFault = await poisonRows(database, { table: 'events', when, how: 'times out' });
       for (const orgId of bad) await write(orgId, 'held');
-      await expect(mover.move(proofOf('mover', keeper))).rejects.toThrow('timeout');
+      await expect(mover.move(proofOf('mover', leases))).rejects.toThrow('timeout');
       expect(mover.postponed().toSorted()).toEqual(bad.toSorted());
       // In one batch, which would fail if it touched a row of the others.
       for (const name of ['one', 'two']) await write(good, name);
-      expect(await mover.move(proofOf('mover', keeper))).toBe(2);
+      expect(await mover.move(proofOf('mover', leases))).toBe(2);
       expect(await findWaitingShards(database.db, [...bad.map(shardOf)], mover.postponed())).toMatchObject({
         eventShards: [],
       });
       await removeFault();
       await clock.advance(5_000);
-      expect(await mover.move(proofOf('mover', keeper))).toBe(3);
+      expect(await mover.move(proofOf('mover', leases))).toBe(3);
     });
   });
 
   test('the wait of an organisation doubles although each attempt takes as long as the first wait', async () => {
-    const keeper = keeperOf('mover');
-    await keeper.keep();
+    const leases = leasesOf('mover');
+    await leases.keep();
     let nowMs = 0;
     const clock: Timer = {
       sleep: () => expect.fail('The mover never sleeps.'),
@@ -303,16 +303,16 @@ describe('an event that can never be stored', () => {
     const when = `new.org_id = '${toUuid(bad)}'`;
     const removeFault = await poisonRows(database, { table: 'events', when, how: 'times out' });
     await write(bad, 'held');
-    await mover.move(proofOf('mover', keeper));
-    await mover.move(proofOf('mover', keeper));
+    await mover.move(proofOf('mover', leases));
+    await mover.move(proofOf('mover', leases));
     expect(mover.postponed()).toEqual([bad]);
     expect(mover.postponed()).toEqual([]);
     await removeFault();
   });
 
   test('a refusal of a row that is already gone changes nothing', async () => {
-    const refusal = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
-    expect(await recordRefusal(database.db, refusal)).toEqual({ parked: false });
+    const failure = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
+    expect(await recordFailure(database.db, failure)).toEqual({ parked: false });
   });
 });
 
@@ -325,13 +325,13 @@ describe('a turn of the publisher', () => {
     const neighbour = orgs.find((orgId) => orgId > flooding && shardOf(orgId) === shardOf(flooding));
     const distant = orgs.find((orgId) => shardOf(orgId) !== shardOf(flooding));
     if (neighbour === undefined || distant === undefined) return expect.fail('no neighbours');
-    const keeper = keeperOf('mover');
-    await keeper.keep();
+    const leases = leasesOf('mover');
+    await leases.keep();
     for (const orgId of [neighbour, ...Array.from({ length: 12 }, () => flooding), distant]) {
       await write(orgId, 'x');
-      await moveEvents(database.db, proofOf('mover', keeper), { limitPerShard: 10 });
+      await moveEvents(database.db, proofOf('mover', leases), { limitPerShard: 10 });
     }
-    const shards = keeper.held().map((lease) => lease.shard);
+    const shards = leases.held().map((lease) => lease.shard);
     const batch = await listUnpublished(database.db, shards, 4);
     expect(batch.map((event) => event.orgId).toSorted()).toEqual([neighbour, flooding, distant].toSorted());
     expect(await listUnpublished(database.db, [shardOf(flooding)], 10)).toHaveLength(10);
@@ -343,10 +343,10 @@ describe('a turn of the publisher', () => {
       async (how) => {
         await query('delete from events');
         const [bad, good] = [testIds.next('org'), testIds.next('org')];
-        const keeper = keeperOf('publisher');
-        await keeper.keep();
+        const leases = leasesOf('publisher');
+        await leases.keep();
         for (const orgId of [bad, good]) await write(orgId, 'x');
-        await moveEvents(database.db, proofOf('publisher', keeper), { limitPerShard: 10 });
+        await moveEvents(database.db, proofOf('publisher', leases), { limitPerShard: 10 });
         const channels = eventChannels();
         const published: string[] = [];
         const others = Promise.withResolvers<void>();
@@ -370,7 +370,7 @@ describe('a turn of the publisher', () => {
           publishTimeoutMs: 100,
           signal,
         };
-        const shards = keeper.held().map((lease) => lease.shard);
+        const shards = leases.held().map((lease) => lease.shard);
         await expect(publishEvents(options, shards)).rejects.toThrow('did not take 1 of 2');
         expect(published).toHaveLength(1);
         const left = await listUnpublished(database.db, shards, 10);

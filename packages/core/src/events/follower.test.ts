@@ -27,7 +27,7 @@ function eventOf(seq: number): FeedEvent {
 }
 
 /** What a follower reads from: events appear in it before any message about them is sent, as the relay sees to. */
-function book() {
+function newStore() {
   const stored: FeedEvent[] = [];
   let reads = 0;
   return {
@@ -57,7 +57,7 @@ describe('a follower', () => {
     );
     await fc.assert(
       fc.asyncProperty(steps, fc.nat({ max: 5 }), async (script, maxBuffered) => {
-        const { store, readAfter, size } = book();
+        const { store, readAfter, size } = newStore();
         const follower = createFollower({ after: 0, maxBuffered: maxBuffered + 1, readAfter });
         const seen: number[] = [];
         let last: FeedEvent | undefined;
@@ -79,7 +79,7 @@ describe('a follower', () => {
   });
 
   test('needs no read while messages arrive in line', async () => {
-    const { store, readAfter, reads } = book();
+    const { store, readAfter, reads } = newStore();
     const follower = createFollower({ after: 0, maxBuffered: 10, readAfter });
     store();
     expect((await follower.next(never))?.map((event) => event.seq)).toEqual([1]);
@@ -91,7 +91,7 @@ describe('a follower', () => {
   });
 
   test('holds no more than its buffer for a client that does not read, and then catches up by reading', async () => {
-    const { store, readAfter, reads, size } = book();
+    const { store, readAfter, reads, size } = newStore();
     const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });
     store();
     await follower.next(never);
@@ -104,7 +104,7 @@ describe('a follower', () => {
   });
 
   test('ends when its client leaves, also while it waits', async () => {
-    const { readAfter } = book();
+    const { readAfter } = newStore();
     const leaving = new AbortController();
     const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });
     const next = follower.next(leaving.signal);

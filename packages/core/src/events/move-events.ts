@@ -4,7 +4,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { floorDivide } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
-import { listWaitingEvents, moveEvents, recordRefusal, type LeaseProof } from './outbox.store.ts';
+import { listWaitingEvents, moveEvents, recordFailure, type LeaseProof } from './outbox.store.ts';
 
 const moved = counter('millrace_relay_events_moved_total', 'Events numbered and stored by this relay');
 const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');
@@ -67,8 +67,8 @@ export function createMover(options: MoverOptions): Mover {
           if (timeouts >= TIMEOUTS_MAX) throw error;
           continue;
         }
-        const refusal = { id, error: errorText(error), retryInMs: 0, maxAttempts };
-        const outcome = await recordRefusal(db, refusal);
+        const failure = { id, error: errorText(error), retryInMs: 0, maxAttempts };
+        const outcome = await recordFailure(db, failure);
         if (!outcome.parked) continue;
         parked.add(1, { kind: 'event' });
         log.error({ outboxId: id, orgId, err: error }, 'an event cannot be stored and was parked');
@@ -104,11 +104,11 @@ const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /** SQLSTATE classes that blame the row: data exception, integrity constraint, program limit. */
-const REFUSAL_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);
+const DATA_ERROR_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);
 
 function isDataError(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
-  return error.code.length === 5 && REFUSAL_CLASSES.has(error.code.slice(0, 2));
+  return error.code.length === 5 && DATA_ERROR_CLASSES.has(error.code.slice(0, 2));
 }
 
 function errorText(error: unknown): string {

@@ -77,13 +77,13 @@ const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest o
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { db, clock, log, holder, channels, nats, restate, startLoop = startUngated } = options;
   const tuning: RelayTuning = { ...defaultRelayTuning, ...options.tuning };
-  const keeper = createShardLeases({ db, holder, ttlMs: tuning.leaseTtlMs });
-  const shardsHeld = (): readonly number[] => keeper.held().map((lease) => lease.shard);
+  const shardLeases = createShardLeases({ db, holder, ttlMs: tuning.leaseTtlMs });
+  const shardsHeld = (): readonly number[] => shardLeases.held().map((lease) => lease.shard);
   const proofFor = (shards: readonly number[]): LeaseProof => {
     const wanted = new Set(shards);
-    return { holder, leases: keeper.held().filter((lease) => wanted.has(lease.shard)) };
+    return { holder, leases: shardLeases.held().filter((lease) => wanted.has(lease.shard)) };
   };
-  await keeper.keep().catch((error: unknown) => {
+  await shardLeases.keep().catch((error: unknown) => {
     if (!isUnavailable(error)) throw error;
     log.warn({ err: error }, 'the first leases of the relay could not be taken yet');
   });
@@ -101,7 +101,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
 
   // Three renewals fit into one time to live, so that one lost renewal costs nothing.
   loop('relay leases', Math.floor(tuning.leaseTtlMs * 0.3), async () => {
-    await keeper.keep();
+    await shardLeases.keep();
     return 'idle';
   });
   const publisher = loop('publish events', tuning.publishIdleMs, async (signal) => {
@@ -147,7 +147,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     shardsHeld,
     stop: async () => {
       await Promise.all(loops.map((running) => running.stop()));
-      await keeper.release();
+      await shardLeases.release();
     },
   };
 }

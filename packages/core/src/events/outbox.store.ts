@@ -226,9 +226,9 @@ export async function removeDelivered(db: Db, ids: readonly EventId[]): Promise<
 const MAX_ERROR_CHARS = 2_000;
 
 /** Notes a refusal. At `maxAttempts` the row is parked. Answers whether that happened now. */
-export async function recordRefusal(
+export async function recordFailure(
   db: Db,
-  refusal: {
+  failure: {
     readonly id: EventId;
     readonly error: string;
     readonly retryInMs: number;
@@ -238,10 +238,10 @@ export async function recordRefusal(
   const { rows } = await sql<{ parked: boolean }>`
     update outbox
        set attempts = attempts + 1,
-           last_error = ${refusal.error.slice(0, MAX_ERROR_CHARS)},
-           next_attempt_at = clock_timestamp() + ${refusal.retryInMs} * interval '1 millisecond',
-           parked_at = case when attempts + 1 >= ${refusal.maxAttempts} then clock_timestamp() end
-     where id = ${toUuid(refusal.id)} and parked_at is null
+           last_error = ${failure.error.slice(0, MAX_ERROR_CHARS)},
+           next_attempt_at = clock_timestamp() + ${failure.retryInMs} * interval '1 millisecond',
+           parked_at = case when attempts + 1 >= ${failure.maxAttempts} then clock_timestamp() end
+     where id = ${toUuid(failure.id)} and parked_at is null
     returning parked_at is not null as parked
   `.execute(db.kysely);
   return { parked: rows[0]?.parked ?? false };

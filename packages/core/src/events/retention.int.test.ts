@@ -22,17 +22,17 @@ async function query(text: string): Promise<void> {
 }
 
 async function storeEvents(orgId: OrgId, count: number): Promise<void> {
-  const keeper = createShardLeases({ db: database.db, holder: 'only', ttlMs: 60_000 });
-  await keeper.keep();
+  const leases = createShardLeases({ db: database.db, holder: 'only', ttlMs: 60_000 });
+  await leases.keep();
   for (let nth = 1; nth <= count; nth += 1) {
     await database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
       appendTestEvent(tx, orgId, { name: String(nth) }),
     );
   }
-  await moveEvents(database.db, { holder: 'only', leases: keeper.held() }, { limitPerShard: 100 });
+  await moveEvents(database.db, { holder: 'only', leases: leases.held() }, { limitPerShard: 100 });
 }
 
-const forget = () =>
+const deleteExpired = () =>
   database.db.transaction({ name: 'forget', isolation: 'read committed' }, (tx) =>
     deleteExpiredEvents(tx, { olderThanMs: 3_600_000, limit: 100 }),
   );
@@ -54,15 +54,15 @@ describe('retention', () => {
       `update events set recorded_at = now() where org_id <> (select org_id from events where seq = 6)`,
     );
 
-    expect(await forget()).toBe(3);
+    expect(await deleteExpired()).toBe(3);
     expect(await seqsOf(orgId)).toEqual([4, 5, 6]);
     expect(await getFeedHead(database.db, orgId)).toEqual({ firstSeq: 4, lastSeq: 6 });
     expect(await seqsOf(young)).toEqual([1, 2]);
 
     await query('update events set published_at = now()');
-    expect(await forget()).toBe(2);
+    expect(await deleteExpired()).toBe(2);
     expect(await seqsOf(orgId)).toEqual([6]);
-    expect(await forget()).toBe(0);
+    expect(await deleteExpired()).toBe(0);
     expect(await getFeedHead(database.db, orgId)).toEqual({ firstSeq: 6, lastSeq: 6 });
   });
 
@@ -70,7 +70,7 @@ describe('retention', () => {
     const orgId = testIds.next('org');
     await storeEvents(orgId, 2);
     await query(`update events set recorded_at = now() - interval '2 hours', published_at = now()`);
-    await forget();
+    await deleteExpired();
     expect(await seqsOf(orgId)).toEqual([]);
     await storeEvents(orgId, 1);
     expect(await seqsOf(orgId)).toEqual([3]);

@@ -33,7 +33,7 @@ const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
 const rent = (region: string, only: NodeId | null = null) =>
   run((tx) => place(tx, placementRequestFor(orgId, region, { only })));
 
-async function plantOne() {
+async function insertOne() {
   const region = `r-${uniqueId()}`;
   const { clusterId, nodeIds } = await insertFleet(database.db, { nodes: 1, region });
   const [nodeId] = nodeIds;
@@ -44,7 +44,7 @@ async function plantOne() {
 describe('while others rent', () => {
   it('a cluster is forgotten only if nothing of it was sold, whoever comes first', async () => {
     for (let round = 0; round < 8; round += 1) {
-      const { region, clusterId } = await plantOne();
+      const { region, clusterId } = await insertOne();
       const attempts = await Promise.allSettled([
         rent(region),
         run((tx) => removeCluster(tx, cause, clusterId, undefined)),
@@ -59,7 +59,7 @@ describe('while others rent', () => {
   });
 
   it('a region that was switched off sells nothing from the moment of the answer', async () => {
-    const { region } = await plantOne();
+    const { region } = await insertOne();
     const change = { regions: [{ region, enabled: false }], reason: 'power work' };
     const [, ...early] = await Promise.allSettled([
       run((tx) => updateProvider(tx, cause, 'provider-v1', change)),
@@ -76,7 +76,7 @@ describe('while others rent', () => {
   });
 
   it('a GPU that was taken out is not sold again, and who has it keeps it', async () => {
-    const { region, nodeId } = await plantOne();
+    const { region, nodeId } = await insertOne();
     const { nodes } = await rent(region, nodeId);
     const held = nodes[0]?.gpus[0]?.gpuId;
     if (held === undefined) throw new Error('nothing was placed');
@@ -95,7 +95,7 @@ describe('while others rent', () => {
 
 describe('an act on a node', () => {
   it('of which two come at once is done once, and both are answered', async () => {
-    const { nodeId } = await plantOne();
+    const { nodeId } = await insertOne();
     const drain = () => run((tx) => applyNodeAction(tx, cause, nodeId, 'drain', { reason: 'old fans' }));
     const responses = await Promise.all([drain(), drain(), drain()]);
     expect(new Set(responses.map((node) => node.status))).toEqual(new Set(['node_draining']));
@@ -108,7 +108,7 @@ describe('an act on a node', () => {
   });
 
   it('leaves nothing behind when its transaction dies', async () => {
-    const { nodeId } = await plantOne();
+    const { nodeId } = await insertOne();
     const dying = run(async (tx) => {
       await applyNodeAction(tx, cause, nodeId, 'quarantine', { reason: 'smells' });
       throw new Error('died');
@@ -118,7 +118,7 @@ describe('an act on a node', () => {
   });
 
   it('is taken for an offline node as what it is to be when it is back', async () => {
-    const { nodeId } = await plantOne();
+    const { nodeId } = await insertOne();
     await run((tx) => transitionNode(tx, nodeId, 'node_offline', { reason: 'silent', actor }));
     const deadlineAt = new Date(Date.now() + 3_600_000);
     const drained = await run((tx) =>
@@ -136,7 +136,7 @@ describe('an act on a node', () => {
   });
 
   it('that its state does not allow is refused, and says in which state it is and what to do first', async () => {
-    const { nodeId } = await plantOne();
+    const { nodeId } = await insertOne();
     const early = run((tx) => applyNodeAction(tx, cause, nodeId, 'remove', { reason: 'old' }));
     await expect(early).rejects.toMatchObject({
       reason: 'INVALID_STATE_TRANSITION',

@@ -82,10 +82,10 @@ async function rent(random: Random): Promise<void> {
   const held: Placement[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     if (held.length > 6 || random.chance(0.4)) {
-      const [gone] = held.splice(random.int(0, Math.max(0, held.length - 1)), 1);
-      if (gone === undefined) continue;
-      if (random.chance(0.3)) await run((tx) => markReleasing(tx, orgId, gone.allocationId));
-      await run((tx) => releaseAllocation(tx, orgId, gone.allocationId));
+      const [released] = held.splice(random.int(0, Math.max(0, held.length - 1)), 1);
+      if (released === undefined) continue;
+      if (random.chance(0.3)) await run((tx) => markReleasing(tx, orgId, released.allocationId));
+      await run((tx) => releaseAllocation(tx, orgId, released.allocationId));
       continue;
     }
     const isGang = random.chance(0.2);

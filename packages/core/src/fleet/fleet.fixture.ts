@@ -50,7 +50,7 @@ export class ScriptedEngine {
   readonly #hints: ((event: EngineEvent) => void)[] = [];
 
   hint(nodeName: string): void {
-    for (const tell of this.#hints) tell({ kind: 'node', nodeName, what: 'changed' });
+    for (const notify of this.#hints) notify({ kind: 'node', nodeName, what: 'changed' });
   }
 
   driver(): ComputeDriver {
@@ -124,7 +124,7 @@ export interface FleetHarness {
   readonly clock: SimulatedClock;
   /** The engine behind a cluster's name, made when it is first asked for. */
   engine(name: string): ScriptedEngine;
-  worker(holder: string, parts?: Partial<FleetSyncDeps>): FleetSync;
+  worker(holder: string, deps?: Partial<FleetSyncDeps>): FleetSync;
   configure(...names: readonly string[]): Promise<readonly ClusterRecord[]>;
   clusterId(name: string): Promise<ClusterId>;
   cluster(name: string): Promise<ClusterRecord>;
@@ -191,7 +191,7 @@ export async function createFleetHarness(poolSize = 8): Promise<FleetHarness> {
     engine,
     nodes,
     cluster,
-    worker: (holder, parts = {}) =>
+    worker: (holder, deps = {}) =>
       new FleetSync({
         db,
         clock: hybridClock(clock),
@@ -202,7 +202,7 @@ export async function createFleetHarness(poolSize = 8): Promise<FleetHarness> {
           log: silentLogger,
           connect: async ({ name }) => engine(name).driver(),
         }),
-        ...parts,
+        ...deps,
       }),
     configure: async (...names) => {
       await applyFleetConfig(db, [providerSetting(names.map((name) => clusterSetting(name)))]);

@@ -44,7 +44,7 @@ export {
   type NodeReachability,
 } from './maintenance/node-loss.service.ts';
 export {
-  isNodeInUseElsewhere,
+  isNodeInUse as isNodeInUseElsewhere,
   quarantineNodeInUse,
   quarantineNodeWithUnknownMachine,
   quarantineUncleanNode,

@@ -7,7 +7,7 @@ import {
   holdPlacement,
   openPlacementHarness,
   placementTransaction,
-  refusalOf,
+  outcomeOf,
   waitUntilBlocked,
   type PlacementHarness,
   type PlacementRegion,
@@ -36,7 +36,7 @@ beforeAll(async () => {
       return hashtextextended(mode || ' ' || offer || ' ' || region || ' ' || coalesce(gpu_type, '') || ' ' || connection_type, 0);
     end $$`);
 });
-afterEach(async () => expect(await ground.breaks()).toEqual([]));
+afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
 
 /** Begins a placement, lets `meanwhile` happen after its look and before its lock, and answers how it ends. */
@@ -55,8 +55,8 @@ async function between<T>(begin: () => Promise<T>, meanwhile: () => Promise<unkn
   }
 }
 
-async function held(scene: PlacementRegion, fields: Partial<PlacementRequest> = {}) {
-  const holder = holdPlacement(ground, scene.wish(fields));
+async function held(region: PlacementRegion, fields: Partial<PlacementRequest> = {}) {
+  const holder = holdPlacement(ground, region.request(fields));
   await holder.placed;
   return holder;
 }
@@ -65,11 +65,11 @@ const ports = ({ nodes }: Placement) => nodes.flatMap((node) => node.ports.map((
 
 describe('a node that others changed between the look and the lock', () => {
   it('gives what is left of it, and no GPU or port that they took', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 4 });
-    const first = await held(scene, { gpusPerNode: 3 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 4 });
+    const first = await held(region, { gpusPerNode: 3 });
     const late = await between(
-      () => scene.place(),
+      () => region.place(),
       () => first.end('commit'),
     );
     expect(gpusOf(await first.placed)).not.toContain(gpusOf(late)[0]);
@@ -77,40 +77,40 @@ describe('a node that others changed between the look and the lock', () => {
   });
 
   it('is left for another when they took too much of it', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 2, gpusPerNode: 4 });
-    const first = await held(scene);
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 2, gpusPerNode: 4 });
+    const first = await held(region);
     const [taken] = (await first.placed).nodes;
     // The tighter of the two as the look sees it, so it is tried first.
-    await scene.place({ gpusPerNode: 1, only: nodeIds.find((id) => id !== taken?.nodeId) ?? null });
+    await region.place({ gpusPerNode: 1, only: nodeIds.find((id) => id !== taken?.nodeId) ?? null });
     await first.end('rollback');
-    const tight = await held(scene, { gpusPerNode: 2 });
+    const tight = await held(region, { gpusPerNode: 2 });
     const [tightNode] = (await tight.placed).nodes;
     const late = await between(
-      () => scene.place({ gpusPerNode: 3 }),
+      () => region.place({ gpusPerNode: 3 }),
       () => tight.end('commit'),
     );
     expect(late.nodes[0]?.nodeId).not.toBe(tightNode?.nodeId);
   });
 
   it('is not given when they drained it, and not the GPU that they found missing', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1, gpusPerNode: 2 });
     const [node] = nodeIds.map(toUuid);
     const losing = await open(
       `update gpus set state = 'missing' where pci_address = '0000:81:00.0' and node_id = $1`,
       node,
     );
     const late = await between(
-      () => scene.place(),
+      () => region.place(),
       () => losing.query('commit'),
     );
     expect(late.nodes[0]?.gpus[0]?.pciAddress).toBe('0000:82:00.0');
     await losing.end();
-    await scene.release(late);
+    await region.release(late);
     const draining = await open('update node_capacity set ready = false where node_id = $1', node);
     const refused = await between(
-      () => refusalOf(scene.place()),
+      () => outcomeOf(region.place()),
       () => draining.query('commit'),
     );
     expect(refused).toBe(full);
@@ -118,34 +118,34 @@ describe('a node that others changed between the look and the lock', () => {
   });
 
   it('is given with what they gave back', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 2, portRange: [20_000, 20_000] });
-    const before = await scene.place();
-    const giving = await open(
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 2, portRange: [20_000, 20_000] });
+    const before = await region.place();
+    const releasing = await open(
       'update allocated_gpus set released_at = now() where allocation_id = $1',
       toUuid(before.allocationId),
     );
-    await giving.query('update allocated_ports set released_at = now() where allocation_id = $1', [
+    await releasing.query('update allocated_ports set released_at = now() where allocation_id = $1', [
       toUuid(before.allocationId),
     ]);
-    await giving.query(`update allocations set state = 'released', released_at = now() where id = $1`, [
+    await releasing.query(`update allocations set state = 'released', released_at = now() where id = $1`, [
       toUuid(before.allocationId),
     ]);
     const late = await between(
-      () => scene.place(),
-      () => giving.query('commit'),
+      () => region.place(),
+      () => releasing.query('commit'),
     );
     expect(ports(late)).toEqual([20_000]);
-    await giving.end();
+    await releasing.end();
   });
 
   it('and left nothing of refuses nobody: who cannot let go of it starts over and waits for the others', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 2, gpusPerNode: 1 });
-    const [first, second] = [await held(scene), await held(scene)];
-    const [again, request] = [{ ...placementTransaction, maxAttempts: 5 }, scene.wish()];
+    const region = ground.newRegion();
+    await region.seed({ nodes: 2, gpusPerNode: 1 });
+    const [first, second] = [await held(region), await held(region)];
+    const [again, request] = [{ ...placementTransaction, maxAttempts: 5 }, region.request()];
     const outcome = between(
-      () => refusalOf(ground.database.db.transaction(again, (tx) => place(tx, request))),
+      () => outcomeOf(ground.database.db.transaction(again, (tx) => place(tx, request))),
       () => first.end('commit'),
     );
     await eventually({ what: 'it to wait for a row' }, async () => {
@@ -159,11 +159,11 @@ describe('a node that others changed between the look and the lock', () => {
   });
 
   it('and left nothing of is full also for who cannot let go of it', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 2, gpusPerNode: 1 });
-    const [first, second] = [await held(scene), await held(scene)];
+    const region = ground.newRegion();
+    await region.seed({ nodes: 2, gpusPerNode: 1 });
+    const [first, second] = [await held(region), await held(region)];
     const outcome = await between(
-      () => refusalOf(scene.place()),
+      () => outcomeOf(region.place()),
       () => Promise.all([first.end('commit'), second.end('commit')]),
     );
     expect(outcome).toBe(full);
@@ -175,40 +175,40 @@ describe('a gang of which others changed a node between the look and the lock', 
   const nodesOf = ({ nodes }: Placement) => nodes.map(({ nodeId }) => nodeId);
 
   it('has another node of the fabric, or none at all', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 4, offer: 'bare-metal' });
-    const first = await held(scene, { nodeCount: 1 });
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 4, offer: 'bare-metal' });
+    const first = await held(region, { nodeCount: 1 });
     const late = await between(
-      () => scene.place(),
+      () => region.place(),
       () => first.end('commit'),
     );
     expect(new Set([...nodesOf(late), ...nodesOf(await first.placed)]).size).toBe(4);
-    await scene.release(late);
-    const second = await held(scene, { nodeCount: 1 });
+    await region.release(late);
+    const second = await held(region, { nodeCount: 1 });
     const refused = await between(
-      () => refusalOf(scene.place()),
+      () => outcomeOf(region.place()),
       () => second.end('commit'),
     );
     expect(refused).toBe(full);
-    expect(await refusalOf(scene.place({ nodeCount: 2 }))).toBe('placed');
+    expect(await outcomeOf(region.place({ nodeCount: 2 }))).toBe('placed');
   });
 
   it('does without a node that lost a GPU, and takes one whose holder rolled back', async () => {
-    const scene = ground.scene(gang);
-    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
-    const first = await held(scene);
+    const region = ground.newRegion(gang);
+    const { nodeIds } = await region.seed({ nodes: 3, offer: 'bare-metal' });
+    const first = await held(region);
     const late = await between(
-      () => scene.place(),
+      () => region.place(),
       () => first.end('rollback'),
     );
     expect(nodesOf(late)).toEqual(nodeIds);
-    await scene.release(late);
+    await region.release(late);
     const losing = await open(
       `update gpus set state = 'missing' where pci_address = '0000:81:00.0' and node_id = $1`,
       ...nodeIds.slice(1, 2).map(toUuid),
     );
     const refused = await between(
-      () => refusalOf(scene.place()),
+      () => outcomeOf(region.place()),
       () => losing.query('commit'),
     );
     expect(refused).toBe(full);

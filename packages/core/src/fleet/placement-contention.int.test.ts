@@ -7,7 +7,7 @@ import {
   holdPlacement,
   openPlacementHarness,
   placementTransaction,
-  refusalOf,
+  outcomeOf,
   collectOutcomes,
   waitUntilBlocked,
   type PlacementHarness,
@@ -27,7 +27,7 @@ beforeAll(async () => {
   ground = await openPlacementHarness(AT_ONCE);
 });
 afterEach(async () => {
-  expect(await ground.breaks()).toEqual([]);
+  expect(await ground.violations()).toEqual([]);
   const [stats] = await ground.query<{ deadlocks: string }>(
     'select deadlocks from pg_stat_database where datname = current_database()',
   );
@@ -49,10 +49,10 @@ describe('64 at once for the last 8 GPUs', () => {
     ['8 nodes with one each', { nodes: 8, gpusPerNode: 1 }],
     ['3 nodes with 3, 3 and 2', { nodes: 3, gpusPerNode: 3 }],
   ])('on %s: exactly 8 are sold and the rest is refused', async (_where, fleet) => {
-    const scene = ground.scene();
-    await scene.plant(fleet);
-    for (let spare = fleet.nodes * fleet.gpusPerNode - 8; spare > 0; spare -= 1) await scene.place();
-    const { placed, refusals } = await collectOutcomes(times(AT_ONCE, () => scene.place()));
+    const region = ground.newRegion();
+    await region.seed(fleet);
+    for (let spare = fleet.nodes * fleet.gpusPerNode - 8; spare > 0; spare -= 1) await region.place();
+    const { placed, refusals } = await collectOutcomes(times(AT_ONCE, () => region.place()));
     expect([placed.length, distinctGpus(placed), refusals.length]).toEqual([8, 8, AT_ONCE - 8]);
     onlyFull(refusals);
   });
@@ -60,14 +60,14 @@ describe('64 at once for the last 8 GPUs', () => {
   it.each([1, 2, 3])(
     'in sizes of 1, 2 and 4: nobody is refused while there is room for it (round %i)',
     async (round) => {
-      const scene = ground.scene();
-      await scene.plant({ nodes: 4, gpusPerNode: 2 });
-      await scene.plant({ nodes: round, gpusPerNode: 8 });
+      const region = ground.newRegion();
+      await region.seed({ nodes: 4, gpusPerNode: 2 });
+      await region.seed({ nodes: round, gpusPerNode: 8 });
       const sizes = times(AT_ONCE, (index) => [1, 2, 4][(index + round) % 3] ?? 1);
       const outcomes = await Promise.all(
         sizes.map(async (gpusPerNode) => ({
           gpusPerNode,
-          outcome: await refusalOf(scene.place({ gpusPerNode })),
+          outcome: await outcomeOf(region.place({ gpusPerNode })),
         })),
       );
       const refused = outcomes.filter(({ outcome }) => outcome !== 'placed');
@@ -75,7 +75,7 @@ describe('64 at once for the last 8 GPUs', () => {
       // Room only shrank: whoever was refused and would fit now would have fitted then.
       const [left] = await ground.query<{ most: number }>(
         'select max(gpus_free)::int as most from node_capacity where region = $1',
-        [scene.region],
+        [region.region],
       );
       expect(Math.min(...refused.map(({ gpusPerNode }) => gpusPerNode))).toBeGreaterThan(left?.most ?? 0);
       expect(left?.most).toBe(0);
@@ -85,11 +85,11 @@ describe('64 at once for the last 8 GPUs', () => {
 
 describe('those who wait', () => {
   it('get the GPUs when whoever held them rolls back, and are refused only when it commits', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 2, gpusPerNode: 1 });
-    const holders = [holdOpen(scene.wish()), holdOpen(scene.wish())];
+    const region = ground.newRegion();
+    await region.seed({ nodes: 2, gpusPerNode: 1 });
+    const holders = [holdOpen(region.request()), holdOpen(region.request())];
     await Promise.all(holders.map(({ placed }) => placed));
-    const late = collectOutcomes(times(8, () => scene.place()));
+    const late = collectOutcomes(times(8, () => region.place()));
     await waiting(8);
     await holders[0]?.end('rollback');
     await holders[1]?.end('commit');
@@ -99,11 +99,11 @@ describe('those who wait', () => {
   });
 
   it('get all 8 when all 8 holders roll back', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 8, gpusPerNode: 1 });
-    const holders = times(8, () => holdOpen(scene.wish()));
+    const region = ground.newRegion();
+    await region.seed({ nodes: 8, gpusPerNode: 1 });
+    const holders = times(8, () => holdOpen(region.request()));
     await Promise.all(holders.map(({ placed }) => placed));
-    const late = collectOutcomes(times(24, () => scene.place()));
+    const late = collectOutcomes(times(24, () => region.place()));
     await waiting(24);
     await Promise.all(holders.map((holder) => holder.end('rollback')));
     const { placed, refusals } = await late;
@@ -112,24 +112,24 @@ describe('those who wait', () => {
   });
 
   it('do not wait for a held node when another is free', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 2, gpusPerNode: 1 });
-    const holder = holdOpen(scene.wish());
+    const region = ground.newRegion();
+    await region.seed({ nodes: 2, gpusPerNode: 1 });
+    const holder = holdOpen(region.request());
     const held = await holder.placed;
-    const other = await scene.place();
+    const other = await region.place();
     expect(gpusOf(other)).not.toEqual(gpusOf(held));
     await holder.end('commit');
   });
 
   it('are none of those who hold a node that they cannot use: they come back, and then start over', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const holder = holdOpen(scene.wish());
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
+    const holder = holdOpen(region.request());
     await holder.placed;
     // The first node that the others lock. Nobody watches it.
-    await scene.plant({ nodes: 1, gpusPerNode: 1, watchedAt: new Date(0) });
-    await expect(scene.place()).rejects.toMatchObject({ code: '40001' });
-    const late = collectOutcomes(times(4, () => scene.place()));
+    await region.seed({ nodes: 1, gpusPerNode: 1, watchedAt: new Date(0) });
+    await expect(region.place()).rejects.toMatchObject({ code: '40001' });
+    const late = collectOutcomes(times(4, () => region.place()));
     await holder.end('rollback');
     const { placed, refusals } = await late;
     expect(placed).toHaveLength(1);
@@ -137,11 +137,11 @@ describe('those who wait', () => {
   });
 
   it('find what is left of a node whose holder took a part of it', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 8 });
-    const holder = holdOpen(scene.wish({ gpusPerNode: 3 }));
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 8 });
+    const holder = holdOpen(region.request({ gpusPerNode: 3 }));
     await holder.placed;
-    const late = collectOutcomes([5, 6].map((gpusPerNode) => scene.place({ gpusPerNode })));
+    const late = collectOutcomes([5, 6].map((gpusPerNode) => region.place({ gpusPerNode })));
     await waiting(2);
     await holder.end('commit');
     const { placed, refusals } = await late;
@@ -157,9 +157,9 @@ describe('gangs of 4', () => {
     placements.flatMap(({ nodes }) => nodes.map(({ nodeId }) => nodeId));
 
   it('have all of their nodes or none, 16 at once for room for two', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 8, offer: 'bare-metal' });
-    const { placed, refusals } = await collectOutcomes(times(16, () => scene.place()));
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 8, offer: 'bare-metal' });
+    const { placed, refusals } = await collectOutcomes(times(16, () => region.place()));
     expect(placed.map(({ nodes }) => nodes.length)).toEqual([4, 4]);
     expect(new Set(nodesOf(placed)).size).toBe(8);
     onlyFull(refusals);
@@ -167,9 +167,9 @@ describe('gangs of 4', () => {
 
   it('are two for the last 4 nodes: one has all of them', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const scene = ground.scene(gang);
-      await scene.plant({ nodes: 4, offer: 'bare-metal' });
-      const { placed, refusals } = await collectOutcomes([scene.place(), scene.place()]);
+      const region = ground.newRegion(gang);
+      await region.seed({ nodes: 4, offer: 'bare-metal' });
+      const { placed, refusals } = await collectOutcomes([region.place(), region.place()]);
       expect(nodesOf(placed)).toHaveLength(4);
       expect(refusals).toEqual([full]);
     }
@@ -177,10 +177,10 @@ describe('gangs of 4', () => {
 
   it('and single machines together leave nothing that a refused one would fit on', async () => {
     for (let round = 0; round < 4; round += 1) {
-      const scene = ground.scene(gang);
-      await scene.plant({ nodes: 12, fabricSize: 6, offer: 'bare-metal' });
-      const singles = times(10, () => scene.place(single));
-      const gangs = times(10, () => scene.place());
+      const region = ground.newRegion(gang);
+      await region.seed({ nodes: 12, fabricSize: 6, offer: 'bare-metal' });
+      const singles = times(10, () => region.place(single));
+      const gangs = times(10, () => region.place());
       const [one, four] = await Promise.all([collectOutcomes(singles), collectOutcomes(gangs)]);
       const taken = nodesOf([...one.placed, ...four.placed]);
       expect(new Set(taken).size).toBe(taken.length);
@@ -188,7 +188,7 @@ describe('gangs of 4', () => {
       if (four.refusals.length > 0) onlyFull(four.refusals);
       const idle = await ground.query<{ idle: number }>(
         'select count(*) filter (where idle)::int as idle from node_capacity where region = $1 group by fabric_id',
-        [scene.region],
+        [region.region],
       );
       const most = Math.max(...idle.map((row) => row.idle));
       if (one.refusals.length > 0) expect(most).toBe(0);
@@ -197,21 +197,21 @@ describe('gangs of 4', () => {
   });
 
   it('do not wait for a fabric that others hold when another is free', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
-    const holder = holdOpen(scene.wish());
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
+    const holder = holdOpen(region.request());
     const held = await holder.placed;
-    const other = await scene.place();
+    const other = await region.place();
     expect(new Set(nodesOf([held, other])).size).toBe(8);
     await holder.end('commit');
   });
 
   it('that wait have the fabric whose holder rolls back, and not the one whose holder commits', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
-    const holders = [holdOpen(scene.wish()), holdOpen(scene.wish({ nodeCount: 3 }))];
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
+    const holders = [holdOpen(region.request()), holdOpen(region.request({ nodeCount: 3 }))];
     const [, lost] = await Promise.all(holders.map(({ placed }) => placed));
-    const late = collectOutcomes([scene.place(), scene.place()]);
+    const late = collectOutcomes([region.place(), region.place()]);
     await waiting(2);
     await holders[0]?.end('commit');
     await holders[1]?.end('rollback');
@@ -223,14 +223,14 @@ describe('gangs of 4', () => {
 
 describe('drain', () => {
   it('committed while placements wait for the node gives it to none of them', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1 });
     const [node] = nodeIds.map(toUuid);
     const client = await ground.database.connect();
     try {
       await client.query('begin');
       await client.query('update node_capacity set ready = false where node_id = $1', [node]);
-      const late = collectOutcomes(times(16, () => scene.place()));
+      const late = collectOutcomes(times(16, () => region.place()));
       await waiting(16);
       await client.query('commit');
       const { placed, refusals } = await late;
@@ -242,10 +242,10 @@ describe('drain', () => {
   });
 
   it('sees, once it has the lock, every machine that was placed before it, and none comes after', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1 });
     const [node] = nodeIds.map(toUuid);
-    const storm = collectOutcomes(times(AT_ONCE >> 1, () => scene.place()));
+    const storm = collectOutcomes(times(AT_ONCE >> 1, () => region.place()));
     const seen = await ground.database.db.transaction(
       { ...placementTransaction, name: 'drain' },
       async ({ kysely }) => {
@@ -265,9 +265,9 @@ describe('drain', () => {
 
 describe('at the same moment', () => {
   it('two who place the same machine get one allocation', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 4, gpusPerNode: 2 });
-    const request = scene.wish({ externalId: testIds.nextUuid() });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 4, gpusPerNode: 2 });
+    const request = region.request({ externalId: testIds.nextUuid() });
     const placements = await Promise.all(
       times(8, () =>
         ground.database.db.transaction({ ...placementTransaction, maxAttempts: 5 }, (tx) =>
@@ -278,27 +278,27 @@ describe('at the same moment', () => {
     expect(new Set(placements.map(({ allocationId }) => allocationId)).size).toBe(1);
     const [row] = await ground.query(
       'select sum(gpus_allocated)::int as sold from node_capacity where region = $1',
-      [scene.region],
+      [region.region],
     );
     expect(row).toEqual({ sold: 1 });
   });
 
   it('two who release give back once', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const placement = await scene.place();
-    const said = await Promise.all(times(8, () => scene.release(placement)));
-    expect(said.filter(Boolean)).toHaveLength(1);
-    expect(await refusalOf(scene.place())).toBe('placed');
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
+    const placement = await region.place();
+    const results = await Promise.all(times(8, () => region.release(placement)));
+    expect(results.filter(Boolean)).toHaveLength(1);
+    expect(await outcomeOf(region.place())).toBe('placed');
   });
 
   it('those who release and those who place do not stop each other', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 4, gpusPerNode: 4 });
-    const first = await Promise.all(times(16, () => scene.place()));
+    const region = ground.newRegion();
+    await region.seed({ nodes: 4, gpusPerNode: 4 });
+    const first = await Promise.all(times(16, () => region.place()));
     const [released, storm] = await Promise.all([
-      Promise.all(first.map((placement) => scene.release(placement))),
-      collectOutcomes(times(48, () => scene.place())),
+      Promise.all(first.map((placement) => region.release(placement))),
+      collectOutcomes(times(48, () => region.place())),
     ]);
     expect(released.every(Boolean)).toBe(true);
     expect(storm.refusals.filter((reason) => reason !== full)).toEqual([]);
@@ -306,49 +306,52 @@ describe('at the same moment', () => {
   });
 
   it('gangs are released while gangs and single machines are placed', async () => {
-    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
-    await scene.plant({ nodes: 12, offer: 'bare-metal' });
+    const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
+    await region.seed({ nodes: 12, offer: 'bare-metal' });
     for (let round = 0; round < 4; round += 1) {
-      const gangs = await Promise.all(times(3, () => scene.place({ nodeCount: 4 })));
+      const gangs = await Promise.all(times(3, () => region.place({ nodeCount: 4 })));
       const [storm] = await Promise.all([
-        collectOutcomes([...times(6, () => scene.place({ nodeCount: 4 })), ...times(6, () => scene.place())]),
-        ...gangs.map((placement) => scene.release(placement)),
+        collectOutcomes([
+          ...times(6, () => region.place({ nodeCount: 4 })),
+          ...times(6, () => region.place()),
+        ]),
+        ...gangs.map((placement) => region.release(placement)),
       ]);
       expect(storm.refusals.filter((reason) => reason !== full)).toEqual([]);
-      await Promise.all(storm.placed.map((placement) => scene.release(placement)));
+      await Promise.all(storm.placed.map((placement) => region.release(placement)));
     }
   });
 });
 
 describe('a connection that dies before the commit', () => {
   it('leaves nothing behind, and those who waited for it have the GPUs', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
     const pid = Promise.withResolvers<number>();
     const dying = ground.database.db.transaction(placementTransaction, async (tx) => {
-      await place(tx, scene.wish());
+      await place(tx, region.request());
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.kysely);
       pid.resolve(rows[0]?.pid ?? 0);
       await sql`select pg_sleep(10)`.execute(tx.kysely);
     });
     const victim = await pid.promise;
-    const late = scene.place();
+    const late = region.place();
     await waiting(1);
-    const [died, killed] = await Promise.all([refusalOf(dying), killBackend(ground.database, victim)]);
+    const [died, killed] = await Promise.all([outcomeOf(dying), killBackend(ground.database, victim)]);
     expect(killed).toBe(true);
     expect(died).toMatch(/terminat/);
     expect(gpusOf(await late)).toHaveLength(1);
   });
 
   it('of a release leaves the GPUs with their tenant', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const placement = await scene.place();
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
+    const placement = await region.place();
     const failing = ground.database.db.transaction(placementTransaction, async (tx) => {
       await releaseAllocation(tx, ground.orgId, placement.allocationId);
       await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx.kysely);
     });
     await expect(failing).rejects.toThrow();
-    expect(await refusalOf(scene.place())).toBe(full);
+    expect(await outcomeOf(region.place())).toBe(full);
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   // One connection: the plans that it keeps are those that are asked about below.
   ground = await openPlacementHarness(1);
 });
-afterEach(async () => expect(await ground.breaks()).toEqual([]));
+afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
 
 interface NodeRow {
@@ -51,13 +51,13 @@ const undone = new Error('undone');
 
 /** The node that would be taken, without taking it. */
 async function chosen(
-  scene: PlacementRegion,
+  region: PlacementRegion,
   gpusPerNode: number,
   start: number,
 ): Promise<string | undefined> {
   let node: string | undefined;
   const work = ground.database.db.transaction(placementTransaction, async (tx) => {
-    const { nodes } = await place(tx, scene.wish({ gpusPerNode }), { random: () => start });
+    const { nodes } = await place(tx, region.request({ gpusPerNode }), { random: () => start });
     node = nodes.map(({ nodeId }) => toUuid(nodeId))[0];
     throw undone;
   });
@@ -71,29 +71,29 @@ it.each([1, 2, 3])(
   'the tightest fit is taken, then one NUMA node, then whose turn it is (fleet %i)',
   async (seed) => {
     const random = createRandom(seed);
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 40 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 40 });
     for (const only of nodeIds) {
       // One by one and some given back, so that what is free is in all ways spread over the NUMA nodes.
       const sold = [];
-      for (let left = random.int(0, 8); left > 0; left -= 1) sold.push(await scene.place({ only }));
-      for (const placement of sold) if (random.chance(0.4)) await scene.release(placement);
+      for (let left = random.int(0, 8); left > 0; left -= 1) sold.push(await region.place({ only }));
+      for (const placement of sold) if (random.chance(0.4)) await region.release(placement);
     }
     const nodes = await ground.query<NodeRow>(
       'select node_id, gpus_free, largest_numa_free, spread from node_capacity where region = $1',
-      [scene.region],
+      [region.region],
     );
     for (let gpus = 1; gpus <= 9; gpus += 1) {
       for (const start of [0, random.int(1, SPREAD_BOUND - 1), SPREAD_BOUND - 1]) {
-        expect(await chosen(scene, gpus, start)).toBe(inOrder(nodes, gpus, start)[0]?.node_id);
+        expect(await chosen(region, gpus, start)).toBe(inOrder(nodes, gpus, start)[0]?.node_id);
       }
     }
   },
 );
 
 it('finding, selling and giving back read no node, GPU or sale but by index, once plans are kept', async () => {
-  const scene = ground.scene();
-  await scene.plant({ nodes: 1_500, gpusPerNode: 4, fabricSize: 10 });
+  const region = ground.newRegion();
+  await region.seed({ nodes: 1_500, gpusPerNode: 4, fabricSize: 10 });
   const { kysely } = ground.database.db;
   await ground.query('analyze');
   const scans = async (): Promise<readonly object[]> => {
@@ -105,13 +105,13 @@ it('finding, selling and giving back read no node, GPU or sale but by index, onc
   };
   const work = async (times: number): Promise<void> => {
     for (let done = 0; done < times; done += 1) {
-      const placement = await scene.place({ gpusPerNode: 1 + (done % 4) });
-      const gang = await scene.place({ gpusPerNode: 4, nodeCount: 3, ports: [] });
-      await scene.release(placement);
-      await scene.release(gang);
+      const placement = await region.place({ gpusPerNode: 1 + (done % 4) });
+      const gang = await region.place({ gpusPerNode: 4, nodeCount: 3, ports: [] });
+      await region.release(placement);
+      await region.release(gang);
     }
   };
-  for (let sold = 0; sold < 200; sold += 1) await scene.place({ gpusPerNode: 4 });
+  for (let sold = 0; sold < 200; sold += 1) await region.place({ gpusPerNode: 4 });
   await ground.query('analyze');
   await work(8);
   const before = await scans();

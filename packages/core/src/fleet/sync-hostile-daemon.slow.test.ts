@@ -70,7 +70,7 @@ async function look(name: 'honest' | 'hostile') {
 /** Everybody looks until an engine that does not answer counts as silent. */
 async function passSilence(): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
-    for (let beat = 0; beat < 4; beat += 1) {
+    for (let tick = 0; tick < 4; tick += 1) {
       await harness.clock.advance(5 * SECOND_MS);
       await sync.tick();
     }
@@ -113,14 +113,14 @@ const ways: readonly (readonly [string, Misbehaviour])[] = [
   ...Object.entries<Misbehaviour>(impossibleHardware),
 ];
 
-describe.each(ways)('a daemon that answers with %s', (_, lie) => {
+describe.each(ways)('a daemon that answers with %s', (_, misbehaviour) => {
   it('sells nothing, keeps what was known of it, and takes nothing from the others', async () => {
-    daemons.hostile.lie = lie;
+    daemons.hostile.misbehaviour = misbehaviour;
     await Promise.all([look('honest'), look('hostile')]);
     const sellers = (await harness.nodes()).filter(({ placeable }) => placeable).map(({ name }) => name);
     expect(sellers).toEqual(['honest']);
 
-    daemons.hostile.lie = null;
+    daemons.hostile.misbehaviour = null;
     // What it was never believed in, a person has to look at first.
     await asOperator('hostile', 'node_ready');
     await look('hostile');
@@ -128,7 +128,7 @@ describe.each(ways)('a daemon that answers with %s', (_, lie) => {
     expect(await harness.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
     const before = await rowsOfGpus();
 
-    daemons.hostile.lie = lie;
+    daemons.hostile.misbehaviour = misbehaviour;
     await passSilence();
     expect(await rowsOfGpus()).toEqual(before);
     const node = await harness.node('hostile');
@@ -143,16 +143,16 @@ describe.each(ways)('a daemon that answers with %s', (_, lie) => {
 
 it('a daemon that is honest again is sold again', async () => {
   await look('hostile');
-  daemons.hostile.lie = unusableResponses['garbage instead of JSON'];
+  daemons.hostile.misbehaviour = unusableResponses['garbage instead of JSON'];
   await passSilence();
-  daemons.hostile.lie = null;
+  daemons.hostile.misbehaviour = null;
   await look('hostile');
   expect(await harness.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
 });
 
 it('a daemon that reports the GPUs of another does not get to sell them', async () => {
   await look('honest');
-  daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
+  daemons.hostile.fake.hardware = daemons.honest.fake.hardware;
   await look('hostile');
   expect(await harness.node('hostile')).toMatchObject({ status: 'node_quarantined', placeable: false });
   expect(await harness.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
@@ -167,7 +167,7 @@ async function supplied(name: string): Promise<void> {
 it('a daemon of a supplier that reports the GPUs of another learns nothing of whose they are', async () => {
   await look('honest');
   await supplied('hostile');
-  daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
+  daemons.hostile.fake.hardware = daemons.honest.fake.hardware;
   await look('hostile');
   const { status, statusReason } = await harness.node('hostile');
   expect(status).toBe('node_quarantined');
@@ -180,9 +180,10 @@ it('a daemon of a supplier stays one machine, whatever it calls itself and howev
   await look('hostile');
   for (const name of ['one', 'two', 'three']) {
     // After silence it is asked anew who it is.
-    daemons.hostile.lie = unusableResponses['garbage instead of JSON'];
+    daemons.hostile.misbehaviour = unusableResponses['garbage instead of JSON'];
     await passSilence();
-    daemons.hostile.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: called(name) } : null);
+    daemons.hostile.misbehaviour = ({ path }) =>
+      path === '/1.0' ? { do: 'answer', response: called(name) } : null;
     await look('hostile');
   }
   const names = (await harness.nodes()).map((node) => node.name).filter((name) => name !== 'honest');
@@ -201,8 +202,8 @@ const called = (name: string) => ({
 });
 
 it('texts of a daemon are kept in one line and in bounds, whatever is in them', async () => {
-  daemons.hostile.pretence.hardware = {
-    ...daemons.hostile.pretence.hardware,
+  daemons.hostile.fake.hardware = {
+    ...daemons.hostile.fake.hardware,
     gpus: [
       {
         pciAddress: '0000:81:00.0',

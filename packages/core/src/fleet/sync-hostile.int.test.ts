@@ -125,7 +125,7 @@ describe('a report that would not fit the tables', () => {
 
 it('a look that never ends is given up, and another begins', async () => {
   const running = harness.worker('one', {
-    tuning: { beatMs: 20, retryMs: 20, readEveryMs: 20, silentMs: 0, lookTimeoutMs: 2_000 },
+    tuning: { heartbeatMs: 20, retryMs: 20, readEveryMs: 20, silentMs: 0, lookTimeoutMs: 2_000 },
   });
   const engine = harness.engine('a');
   engine.nodes = null;

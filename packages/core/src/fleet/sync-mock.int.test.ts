@@ -17,7 +17,7 @@ it('the mock engine is watched like any other: its nodes go and come back, and s
   const drivers = createDriverPool({
     db: harness.db,
     log: silentLogger,
-    connect: async ({ name }) => createMockDriver({ cluster: name, clock, memory, controls, doors: null }),
+    connect: async ({ name }) => createMockDriver({ cluster: name, clock, memory, controls, listen: null }),
   });
   const sync = harness.worker('one', { drivers });
   await applyFleetConfig(harness.db, defaultFleet);

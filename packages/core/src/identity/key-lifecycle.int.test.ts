@@ -241,14 +241,18 @@ describe('the key authenticator', () => {
 
   it('forgets at once when told, by key or by organisation', async () => {
     const clock = testClock();
-    const { authenticate, forget } = createKeyAuthenticator({ db: database.db, clock, organisationRpm: 60 });
+    const { authenticate, invalidate } = createKeyAuthenticator({
+      db: database.db,
+      clock,
+      organisationRpm: 60,
+    });
     const { key, text } = await issue(database.db, null);
     const use = () => authenticate({ key: text, clientIp: '127.0.0.1' });
     await use();
     await rows(`update api_keys set revoked_at = now(), revoked_reason = 'revoked' where public_id = $1`, [
       key.publicId,
     ]);
-    forget({ kind: 'organisation', orgId: tenant.orgId });
+    invalidate({ kind: 'organisation', orgId: tenant.orgId });
     await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_REVOKED' });
   });
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 /** Everything published until now is worked in. */
-async function sunk(): Promise<void> {
+async function waitForSink(): Promise<void> {
   const { lastSequence = 0 } = (await harness.nats.streamState(harness.stream)) ?? {};
   await eventually({ what: `the sink to pass ${lastSequence}` }, async () => {
     const rows = await harness.query<{ passed_seq: string }>(
@@ -34,8 +34,8 @@ const checkpoint = (granted: TestLease, amount: number, over: Partial<UsageEvent
 /** A gateway that is never heard of again; the worker finds out, and the sink reads the end spoken for it. */
 async function declareDead(): Promise<void> {
   harness.clock.advance(130_000);
-  await harness.sweeps.buryDead();
-  await sunk();
+  await harness.sweeps.endDead();
+  await waitForSink();
 }
 
 async function callIn(): Promise<void> {
@@ -48,25 +48,25 @@ async function checkpointsOf({ orgId }: TestLease): Promise<number> {
   return rows.length;
 }
 
-const ask = { mode: 'live', budgets: [], limits: [], tokens: 0 } as const;
+const base = { mode: 'live', budgets: [], limits: [], tokens: 0 } as const;
 
 /** A request that a gateway of its own has set money aside for. */
 async function reserve(orgId: OrgId, amount: bigint): Promise<TestLease & { readonly requestId: RequestId }> {
   const requestId = testIds.next('req');
-  const got = await harness.gateway().reserve({ ...ask, orgId, requestId, amount });
+  const got = await harness.gateway().reserve({ ...base, orgId, requestId, amount });
   if ('refused' in got || got.leaseId === null) expect.fail('not admitted');
   return { orgId, requestId, leaseId: got.leaseId, gatewayId: got.gatewayId };
 }
 
 describe('a gateway that dies', () => {
   it('is charged for how far its requests had come, once; a final event that comes later is recorded', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const running = checkpoint(granted, 300);
     await harness.publish([running]);
     await harness.publish([{ ...running, amountNanoUsd: '700', pricedNanoUsd: '700', tokensCompletion: 70 }]);
     // An older one that was slow to be stored changes nothing.
     await harness.publish([{ ...running, amountNanoUsd: '500', pricedNanoUsd: '500' }]);
-    await sunk();
+    await waitForSink();
     expect(await harness.charged(granted.orgId)).toBe(0n);
 
     await declareDead();
@@ -80,31 +80,31 @@ describe('a gateway that dies', () => {
     const final = { ...running, kind: 'final', amountNanoUsd: '900', pricedNanoUsd: '900' } as const;
     await harness.publish([final]);
     await harness.publish([{ ...final, amountNanoUsd: '901', pricedNanoUsd: '901' }]);
-    await sunk();
+    await waitForSink();
     expect(await harness.request(running.requestId)).toMatchObject({ ...charged, late: '900' });
     expect(await harness.charged(granted.orgId)).toBe(700n);
   });
 
   it('without having said how far it was, charges nothing; what comes later is recorded as late', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     await declareDead();
     await harness.sweeps.settleDead();
     const final = harness.event(granted);
     await harness.publish([final]);
-    await sunk();
+    await waitForSink();
     expect(await harness.request(final.requestId)).toMatchObject({ cost: '0', outcome: 'late' });
     expect(await harness.charged(granted.orgId)).toBe(0n);
   });
 
   it('but whose final event came before it was given up is charged by that', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const running = checkpoint(granted, 300);
     await harness.publish([running]);
     const final = { ...running, kind: 'final', amountNanoUsd: '900', pricedNanoUsd: '900' } as const;
     await declareDead();
     // Behind the end that was spoken for it, and still in time.
     await harness.publish([final, running]);
-    await sunk();
+    await waitForSink();
     expect(await checkpointsOf(granted)).toBe(0);
     await harness.sweeps.settleDead();
     expect(await harness.request(running.requestId)).toMatchObject({
@@ -116,11 +116,11 @@ describe('a gateway that dies', () => {
   });
 
   it('is charged by its own word alone: nobody else speaks for its requests', async () => {
-    const [granted, other] = [await harness.lend(), await harness.lend()];
+    const [granted, other] = [await harness.grant(), await harness.grant()];
     const running = checkpoint(granted, 300);
     await harness.publish([running]);
     await harness.publish([checkpoint(other, 700, { requestId: running.requestId })]);
-    await sunk();
+    await waitForSink();
     await declareDead();
     await harness.sweeps.settleDead();
     expect(await harness.charged(granted.orgId)).toBe(300n);
@@ -131,7 +131,7 @@ describe('a gateway that dies', () => {
     const reserved = await reserve(await harness.credit(10_000n), 1_000n);
     const running = checkpoint(reserved, 250);
     await harness.publish([running]);
-    await sunk();
+    await waitForSink();
     await callIn();
     await declareDead();
     await harness.sweeps.closePassed();
@@ -141,7 +141,7 @@ describe('a gateway that dies', () => {
     expect(await harness.balance(reserved.orgId)).toEqual({ balance: 9_750n, held: 0n });
     // And one that comes when all is over is charged to nobody.
     await harness.publish([checkpoint(reserved, 100, { requestId: testIds.next('req') })]);
-    await sunk();
+    await waitForSink();
     expect(await harness.balance(reserved.orgId)).toEqual({ balance: 9_750n, held: 0n });
   });
 
@@ -150,14 +150,14 @@ describe('a gateway that dies', () => {
     const dead = await reserve(orgId, 4_000n);
     const running = checkpoint(dead, 250);
     await harness.publish([running]);
-    await sunk();
+    await waitForSink();
     await declareDead();
     // Another gateway goes on with the same pot: what the dead one had reserved is not for it until then.
     const living = harness.gateway();
-    const refused = await living.reserve({ ...ask, orgId, requestId: testIds.next('req'), amount: 9_000n });
+    const refused = await living.reserve({ ...base, orgId, requestId: testIds.next('req'), amount: 9_000n });
     expect(refused).toHaveProperty('refused');
     await harness.sweeps.settleDead();
-    const admitted = await living.reserve({ ...ask, orgId, requestId: testIds.next('req'), amount: 9_000n });
+    const admitted = await living.reserve({ ...base, orgId, requestId: testIds.next('req'), amount: 9_000n });
     expect(admitted).toMatchObject({ leaseId: dead.leaseId, amount: 9_000n });
     expect(await harness.charged(orgId)).toBe(250n);
   });

@@ -36,14 +36,14 @@ const closeHold = (granted: TestLease) =>
   );
 
 /** A further lease of the same organisation: its first one is being closed. */
-async function lendAgain({ orgId }: TestLease): Promise<TestLease> {
+async function leaseAgain({ orgId }: TestLease): Promise<TestLease> {
   await harness.query(
     `update pot_leases set state = 'closing', closing_at = now() where org_id = '${toUuid(orgId)}' and state = 'open'`,
   );
   const gatewayId = `gw-${uniqueId()}.1`;
   const amount = 1_000_000n;
-  const asked = { orgId, mode: 'live', cell: 1, gatewayId, seen: null, budgets: [] } as const;
-  const reply = await harness.service.lease({ ...asked, shortage: amount, wanted: amount });
+  const request = { orgId, mode: 'live', cell: 1, gatewayId, seen: null, budgets: [] } as const;
+  const reply = await harness.service.lease({ ...request, shortage: amount, wanted: amount });
   if (reply.outcome !== 'leased') throw new Error(`No lease: ${reply.reason}.`);
   return { orgId, gatewayId, leaseId: reply.leaseId };
 }
@@ -56,19 +56,19 @@ async function chargeDeferred(): Promise<void> {
 
 describe(poisonedLoop('work through usage'), () => {
   it('for which the ledger has no open hold is deferred, and does not stop the usage of others', async () => {
-    const [granted, bad] = [await harness.lend(), await harness.lend()];
+    const [granted, bad] = [await harness.grant(), await harness.grant()];
     const good = many(granted, 2);
     const lost = many(bad, 1);
     await closeHold(bad);
     const messages = [message(1, good[0], lost[0]), message(2, good[1])];
-    const sunk = await processMessages(harness.db, 'NO_HOLD', messages);
-    expect(sunk).toMatchObject({ passed: 2n, recorded: 2, unreadable: 0, deferred: 1 });
+    const result = await processMessages(harness.db, 'NO_HOLD', messages);
+    expect(result).toMatchObject({ passed: 2n, recorded: 2, unreadable: 0, deferred: 1 });
     expect([await harness.charged(granted.orgId), await harness.charged(bad.orgId)]).toEqual([sum(good), 0n]);
     expect(await deferredOf('NO_HOLD')).toEqual([{ seq: '1', position: 1 }]);
   });
 
   it('whose charge always times out is deferred, and does not stop the usage of others', async () => {
-    const [granted, bad] = [await harness.lend(), await harness.lend()];
+    const [granted, bad] = [await harness.grant(), await harness.grant()];
     const good = many(granted, 3);
     const heal = await poisonRows(harness.database, {
       table: 'usage_charges',
@@ -77,11 +77,11 @@ describe(poisonedLoop('work through usage'), () => {
     });
     try {
       const [first, second] = many(bad, 2);
-      const sunk = await processMessages(harness.db, 'LATE', [
+      const result = await processMessages(harness.db, 'LATE', [
         message(1, good[0], first),
         message(2, good[1]),
       ]);
-      expect(sunk).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good.slice(0, 2)), deferred: 1 });
+      expect(result).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good.slice(0, 2)), deferred: 1 });
       // The next batch does not try the organisation again: its usage goes behind what is deferred already.
       const next = await processMessages(harness.db, 'LATE', [message(3, second, good[2])]);
       expect(next).toMatchObject({ passed: 3n, recorded: 1, deferred: 1 });
@@ -98,14 +98,14 @@ describe(poisonedLoop('work through usage'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not stop the usage of other organisations',
     async (how) => {
-      const [granted, bad] = [await harness.lend(), await harness.lend()];
+      const [granted, bad] = [await harness.grant(), await harness.grant()];
       const good = many(granted, 2);
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
       const heal = await poisonRows(harness.database, { table: 'usage_charges', when, how });
       try {
         const messages = [message(1, good[0], ...many(bad, 1)), message(2, good[1])];
-        const sunk = await processMessages(harness.db, `WRITE-${uniqueId()}`, messages);
-        expect(sunk).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good) });
+        const result = await processMessages(harness.db, `WRITE-${uniqueId()}`, messages);
+        expect(result).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good) });
       } finally {
         await heal();
       }
@@ -117,7 +117,7 @@ describe(poisonedLoop('work through usage'), () => {
   );
 
   it('whose gateway end cannot be written is deferred, and does not stop the usage of others', async () => {
-    const [granted, bad] = [await harness.lend(), await harness.lend()];
+    const [granted, bad] = [await harness.grant(), await harness.grant()];
     const [good] = many(granted, 1);
     const end = {
       orgId: bad.orgId,
@@ -133,8 +133,8 @@ describe(poisonedLoop('work through usage'), () => {
     });
     const ending = { sequence: 1, subject: 'usage.1.end', text: () => JSON.stringify(end) };
     try {
-      const sunk = await processMessages(harness.db, 'END', [ending, message(2, good)]);
-      expect(sunk).toMatchObject({ passed: 2n, recorded: 1, deferred: 1 });
+      const result = await processMessages(harness.db, 'END', [ending, message(2, good)]);
+      expect(result).toMatchObject({ passed: 2n, recorded: 1, deferred: 1 });
     } finally {
       await heal();
     }
@@ -147,7 +147,7 @@ describe(poisonedLoop('work through usage'), () => {
   });
 
   it('throws when the row of the stream itself is locked, and defers nothing', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const event = harness.event(granted);
     await processMessages(harness.db, 'LOCKED', [message(1, harness.event(granted))]);
     const heal = await poisonRows(harness.database, {
@@ -166,7 +166,7 @@ describe(poisonedLoop('work through usage'), () => {
   });
 
   it('defers no organisation for a lock of the stream that ends before the next attempt', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const event = harness.event(granted);
     // Not undone by a rollback, so only the first attempt fails.
     await harness.query('create sequence lock_attempts; grant usage on lock_attempts to public');
@@ -182,12 +182,12 @@ describe(poisonedLoop('work through usage'), () => {
       await heal();
     }
     expect(await deferredOf('LOCKED-ONCE')).toEqual([]);
-    const sunk = await processMessages(harness.db, 'LOCKED-ONCE', [message(1, event)]);
-    expect(sunk).toMatchObject({ recorded: 1, deferred: 0 });
+    const result = await processMessages(harness.db, 'LOCKED-ONCE', [message(1, event)]);
+    expect(result).toMatchObject({ recorded: 1, deferred: 0 });
   });
 
   it('repeats a batch whose organisations all time out, and defers it only when told to', async () => {
-    const events = [harness.event(await harness.lend()), harness.event(await harness.lend())];
+    const events = [harness.event(await harness.grant()), harness.event(await harness.grant())];
     const ids = events.map(({ orgId }) => `'${toUuid(orgId as never)}'`);
     const when = `new.org_id in (${ids.join()})`;
     const heal = await poisonRows(harness.database, { table: 'usage_charges', when, how: 'times out' });
@@ -195,17 +195,17 @@ describe(poisonedLoop('work through usage'), () => {
       const sinking = processMessages(harness.db, 'ALL', [message(1, ...events)]);
       await expect(sinking).rejects.toThrow('all 2 organisations that were tried timed out');
       expect(await deferredOf('ALL')).toEqual([]);
-      const sunk = await processMessages(harness.db, 'ALL', [message(1, ...events)], {
+      const result = await processMessages(harness.db, 'ALL', [message(1, ...events)], {
         whenAllTimeOut: 'defer',
       });
-      expect(sunk).toMatchObject({ passed: 1n, deferred: 2 });
+      expect(result).toMatchObject({ passed: 1n, deferred: 2 });
     } finally {
       await heal();
     }
   });
 
   it('charges usage while the row of its key cannot be written', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const keyId = await createKey(harness, granted.orgId);
     const heal = await poisonRows(harness.database, {
       table: 'api_keys',
@@ -213,10 +213,10 @@ describe(poisonedLoop('work through usage'), () => {
       how: 'times out',
     });
     try {
-      const sunk = await processMessages(harness.db, 'KEY-LOCKED', [
+      const result = await processMessages(harness.db, 'KEY-LOCKED', [
         message(1, harness.event(granted, { keyId })),
       ]);
-      expect(sunk).toMatchObject({ recorded: 1, deferred: 0 });
+      expect(result).toMatchObject({ recorded: 1, deferred: 0 });
     } finally {
       await heal();
     }
@@ -225,7 +225,7 @@ describe(poisonedLoop('work through usage'), () => {
 
 describe(poisonedLoop('charge deferred usage'), () => {
   it('of one organisation stays deferred, and the usage of others is charged once', async () => {
-    const [granted, bad] = [await harness.lend(), await harness.lend()];
+    const [granted, bad] = [await harness.grant(), await harness.grant()];
     const late = many(granted, 3);
     const when = `new.org_id in ('${toUuid(granted.orgId)}', '${toUuid(bad.orgId)}')`;
     const heal = await poisonRows(harness.database, { table: 'usage_charges', when, how: 'times out' });
@@ -249,7 +249,7 @@ describe(poisonedLoop('charge deferred usage'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s delays no usage of other organisations, and is charged later or put aside',
     async (how) => {
-      const [granted, bad] = [await harness.lend(), await harness.lend()];
+      const [granted, bad] = [await harness.grant(), await harness.grant()];
       const [late, stuck] = [many(granted, 2), many(bad, 2)];
       const stream = `WRITE-${uniqueId()}`;
       const ofBoth = `new.org_id in ('${toUuid(granted.orgId)}', '${toUuid(bad.orgId)}')`;
@@ -271,15 +271,15 @@ describe(poisonedLoop('charge deferred usage'), () => {
       await harness.query(`delete from loop_items where loop = 'charge deferred usage'`);
       await chargeDeferred();
       // Usage that the database refuses is put aside for an operator; usage whose write timed out is charged.
-      const aside = await harness.query(`select 1 from usage_unreadable where stream = '${stream}'`);
-      expect([await harness.charged(bad.orgId), aside.length]).toEqual(
+      const quarantined = await harness.query(`select 1 from usage_unreadable where stream = '${stream}'`);
+      expect([await harness.charged(bad.orgId), quarantined.length]).toEqual(
         how === 'throws' ? [0n, stuck.length] : [sum(stuck), 0],
       );
     },
   );
 
   it('of one request does not stop the other requests of its organisation', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const events = many(granted, 6);
     const stuck = events.slice(0, 4).map(({ requestId }) => `'${toUuid(requestId as never)}'`);
     const poison = (when: string) =>
@@ -303,8 +303,8 @@ describe(poisonedLoop('charge deferred usage'), () => {
   });
 
   it('of one lease delays no usage of another lease of its organisation', async () => {
-    const bad = await harness.lend();
-    const good = await lendAgain(bad);
+    const bad = await harness.grant();
+    const good = await leaseAgain(bad);
     const heal = await poisonRows(harness.database, {
       table: 'usage_charges',
       when: `new.org_id = '${toUuid(bad.orgId)}'`,
@@ -322,15 +322,15 @@ describe(poisonedLoop('charge deferred usage'), () => {
     expect(await harness.request(late.requestId)).toMatchObject({ outcome: 'charged' });
     // The other lease has no deferred usage any more, so the sink charges it at once.
     const next = harness.event(good);
-    const sunk = await processMessages(harness.db, 'LEASES', [message(3, next)]);
-    expect(sunk).toMatchObject({ recorded: 1, deferred: 0 });
+    const result = await processMessages(harness.db, 'LEASES', [message(3, next)]);
+    expect(result).toMatchObject({ recorded: 1, deferred: 0 });
     expect(await harness.charged(bad.orgId)).toBe(sum([late, next]));
     expect(await deferredOf('LEASES')).toHaveLength(5);
   });
 
   it('keeps its lease open until it is charged', async () => {
     await using late = await createUsageHarness();
-    const granted = await late.lend();
+    const granted = await late.grant();
     const event = late.event(granted);
     const heal = await poisonRows(late.database, {
       table: 'usage_charges',

@@ -148,8 +148,8 @@ export const keyFeedKeys = {
   model: (name: string): string => `model.${hexOf(name)}`,
   allModels: 'model.>',
   /** Contract prices: one of `parts` entries, counted from 0. */
-  contractPart: (model: string, parts: number, part: number): string =>
-    `contracts.${hexOf(model)}.${parts}.${part}`,
+  contractPart: (model: string, count: number, part: number): string =>
+    `contracts.${hexOf(model)}.${count}.${part}`,
   contractPartsOf: (model: string): string => `contracts.${hexOf(model)}.>`,
   allContractParts: 'contracts.>',
   /** By the key of a model or of a part of its contract prices. */

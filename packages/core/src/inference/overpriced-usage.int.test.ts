@@ -32,32 +32,32 @@ const outcomes = async (events: readonly UsageEvent[]): Promise<readonly (string
 
 describe('usage that costs more than the largest request of its model', () => {
   it('is recorded and charged to neither the organisation nor the operator', async () => {
-    const granted = await harness.lend(10n * bound);
+    const granted = await harness.grant(10n * bound);
     const events = [costing(granted, bound), costing(granted, bound + 1n)];
-    const sunk = await processMessages(harness.db, 'OVERPRICED', [message(...events)]);
-    expect(sunk).toMatchObject({ recorded: 2, charged: bound, shortfall: 0n, uncharged: 1, overpriced: 1 });
+    const result = await processMessages(harness.db, 'OVERPRICED', [message(...events)]);
+    expect(result).toMatchObject({ recorded: 2, charged: bound, shortfall: 0n, uncharged: 1, overpriced: 1 });
     expect(await outcomes(events)).toEqual(['charged', 'overpriced']);
     expect(await harness.charged(granted.orgId)).toBe(bound);
-    const rows = await harness.query<{ outcome: string; borne: string; transfer_id: string | null }>(
-      `select outcome, borne_nano_usd::text as borne, transfer_id from usage_charges
+    const rows = await harness.query<{ outcome: string; absorbed: string; transfer_id: string | null }>(
+      `select outcome, borne_nano_usd::text as absorbed, transfer_id from usage_charges
         where org_id = '${toUuid(granted.orgId)}' and outcome = 'overpriced'`,
     );
-    expect(rows).toEqual([{ outcome: 'overpriced', borne: '0', transfer_id: null }]);
+    expect(rows).toEqual([{ outcome: 'overpriced', absorbed: '0', transfer_id: null }]);
   });
 
   it('is charged up to its reservation if an engine counted too much', async () => {
-    const granted = await harness.lend(10n * bound);
+    const granted = await harness.grant(10n * bound);
     const event = costing(granted, 1_200n, { pricedNanoUsd: String(1_000n * bound) });
-    const sunk = await processMessages(harness.db, 'MISCOUNTED', [message(event)]);
-    expect(sunk).toMatchObject({ charged: 1_200n, overpriced: 0 });
-    const [row] = await harness.query<{ outcome: string; borne: string }>(
-      `select outcome, borne_nano_usd::text as borne from usage_charges where org_id = '${toUuid(granted.orgId)}'`,
+    const result = await processMessages(harness.db, 'MISCOUNTED', [message(event)]);
+    expect(result).toMatchObject({ charged: 1_200n, overpriced: 0 });
+    const [row] = await harness.query<{ outcome: string; absorbed: string }>(
+      `select outcome, borne_nano_usd::text as absorbed from usage_charges where org_id = '${toUuid(granted.orgId)}'`,
     );
-    expect(row).toEqual({ outcome: 'charged', borne: String(bound - 1_200n) });
+    expect(row).toEqual({ outcome: 'charged', absorbed: String(bound - 1_200n) });
   });
 
   it('stays uncharged when it arrives again at a cost that would be believed', async () => {
-    const granted = await harness.lend(10n * bound);
+    const granted = await harness.grant(10n * bound);
     const event = costing(granted, bound + 1n);
     await processMessages(harness.db, 'FIRST', [message(event)]);
     await processMessages(harness.db, 'SECOND', [
@@ -68,14 +68,14 @@ describe('usage that costs more than the largest request of its model', () => {
   });
 
   it('does not include usage of models without recent prices, which a restored database may lack', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const event = costing(granted, 5n, { model: 'made-up' });
-    const sunk = await processMessages(harness.db, 'MADE-UP', [message(event)]);
-    expect(sunk).toMatchObject({ recorded: 1, charged: 5n, overpriced: 0 });
+    const result = await processMessages(harness.db, 'MADE-UP', [message(event)]);
+    expect(result).toMatchObject({ recorded: 1, charged: 5n, overpriced: 0 });
   });
 
   it('is bounded by the contract price of its organisation, and by prices of the last week', async () => {
-    const [granted, other] = [await harness.lend(100n * bound), await harness.lend(100n * bound)];
+    const [granted, other] = [await harness.grant(100n * bound), await harness.grant(100n * bound)];
     const nowMs = systemClock.nowMs();
     const ago = (days: number): Date => new Date(nowMs - days * 86_400_000);
     // Ten times the list price until eight days ago, five times until yesterday, twice since.
@@ -95,7 +95,7 @@ describe('usage that costs more than the largest request of its model', () => {
   });
 
   it('is not charged by a checkpoint either', async () => {
-    const granted = await harness.lend(10n * bound);
+    const granted = await harness.grant(10n * bound);
     const event = costing(granted, bound + 1n, { kind: 'checkpoint' });
     await processMessages(harness.db, 'CHECKPOINT', [message(event)]);
     await harness.db.transaction({ name: 'charge checkpoints', isolation: 'read committed' }, (tx) =>
@@ -109,7 +109,7 @@ describe('usage that costs more than the largest request of its model', () => {
   });
 
   it('is found by as many statements for many models as for one', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const statements = (stream: string, models: readonly string[]): Promise<number> => {
       const events = models.map((model) => costing(granted, 5n, { model }));
       return countStatements(() => processMessages(harness.db, stream, [message(...events)]));

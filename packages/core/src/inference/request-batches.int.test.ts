@@ -49,7 +49,7 @@ const sumOf = (requests: readonly RequestRecord[]): bigint =>
 
 describe('a ledger line of inference', () => {
   it('opens into the requests it sums, page by page, to the nano-USD', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const events = [61_900, 1, 77_777, 5, 83_333].map((amount) => priced(granted, amount));
     const others = [3, 4].map((amount) => priced(granted, amount, { model: 'model-two' }));
     await processMessages(harness.db, 'LINES', [message(1, [...events, ...others])]);
@@ -68,27 +68,27 @@ describe('a ledger line of inference', () => {
   });
 
   it('equals the sum of its requests also when gateways report more than their lease holds', async () => {
-    const lent = await harness.lend(1_000_000n);
+    const lease = await harness.grant(1_000_000n);
     const [{ granted } = { granted: '' }] = await harness.query<{ granted: string }>(
-      `select granted_nano_usd::text as granted from pot_leases where id = '${toUuid(lent.leaseId)}'`,
+      `select granted_nano_usd::text as granted from pot_leases where id = '${toUuid(lease.leaseId)}'`,
     );
     const amount = Number(granted) - 100_000;
     await processMessages(harness.db, 'HOSTILE', [
       message(
         1,
-        [1, 2, 3].map(() => priced(lent, amount)),
+        [1, 2, 3].map(() => priced(lease, amount)),
       ),
     ]);
-    const [line] = await linesOf(lent.orgId);
-    const requests = await openLine(lent.orgId, line ?? expect.fail('no line'));
+    const [line] = await linesOf(lease.orgId);
+    const requests = await openLine(lease.orgId, line ?? expect.fail('no line'));
     expect(requests.map(({ cost }) => cost)).toEqual([BigInt(amount), 100_000n, 0n]);
     expect(line?.amount).toBe(0n - sumOf(requests));
-    expect(await harness.charged(lent.orgId)).toBe(BigInt(granted));
+    expect(await harness.charged(lease.orgId)).toBe(BigInt(granted));
   });
 
   it('is not opened by another of its requests, by another organisation or in the other mode', async () => {
-    const granted = await harness.lend();
-    const other = await harness.lend();
+    const granted = await harness.grant();
+    const other = await harness.grant();
     const events = [priced(granted, 10), priced(granted, 20)];
     await processMessages(harness.db, 'FOREIGN', [message(1, events)]);
     const [first, second] = events.map(({ requestId }) => parseId('req', requestId) ?? expect.fail());

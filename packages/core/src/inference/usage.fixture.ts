@@ -47,7 +47,7 @@ const rules: LeaseRules = {
   outageMs: 60_000,
   least: 100n,
   sharePercent: 50,
-  calmMs: 5_000,
+  growthPauseMs: 5_000,
 };
 const envelope: Envelope = {
   cell: 1,
@@ -84,7 +84,7 @@ export interface UsageHarness {
   readonly service: CreditLeaseService;
   readonly sweeps: CreditLeaseSweeps;
   /** Ten times as much is in the balance; what is lent is at least this. */
-  lend(amount?: bigint): Promise<TestLease>;
+  grant(amount?: bigint): Promise<TestLease>;
   /** A gateway that sets money aside in Valkey. */
   gateway(): CreditLeaseClient;
   credit(amount: bigint): Promise<OrgId>;
@@ -179,7 +179,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
     return orgId;
   }
 
-  async function lend(amount = 1_000_000n): Promise<TestLease> {
+  async function grant(amount = 1_000_000n): Promise<TestLease> {
     const orgId = await credit(10n * amount);
     const gatewayId = `gw-${uniqueId()}.1`;
     const reply = await service.lease({
@@ -208,7 +208,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
     clock,
     service,
     sweeps,
-    lend,
+    grant,
     credit,
     gateway: () =>
       createCreditLeaseClient({
@@ -231,7 +231,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
     },
     startSink(tuning = {}, instead = {}) {
       const holder = uniqueId();
-      const quick = { gatherMs: 5, tendMs: 100, leaseMs: 1_000, ...tuning };
+      const quick = { gatherMs: 5, maintenanceIntervalMs: 100, leaseMs: 1_000, ...tuning };
       const sink = startUsageSink({
         db,
         nats: { ...nats, ...instead },

@@ -24,13 +24,13 @@ export async function* exportCosts(reader: Reader, wanted: CostExport): AsyncGen
   for (const day of daysOf(period)) {
     const costs = await sumCosts(reader, orgId, { ...day, mode });
     if (costs.length === 0) continue;
-    const things = await readResources(
+    const resources = await readResources(
       reader,
       orgId,
-      costs.map(({ thing }) => thing),
+      costs.map(({ resource }) => resource),
     );
     yield costs
-      .map((cost) => focusRow(cost, day, things.get(`${cost.thing.kind}/${cost.thing.id}`), basis))
+      .map((cost) => focusRow(cost, day, resources.get(`${cost.resource.kind}/${cost.resource.id}`), basis))
       .map(focusCsvLine)
       .join('');
   }

@@ -83,7 +83,7 @@ export async function sumCosts(
   `.execute(reader.kysely);
   return rows.map((row) => ({
     kind: row.kind,
-    thing: { kind: row.thing_kind, id: row.thing_id },
+    resource: { kind: row.thing_kind, id: row.thing_id },
     unit: row.unit,
     quantity: BigInt(row.quantity),
     cost: nanoUsd(BigInt(row.cost)),
@@ -101,11 +101,11 @@ export interface ResourceInfo {
 export async function readResources(
   reader: Reader,
   orgId: OrgId,
-  things: readonly CostSum['thing'][],
+  resources: readonly CostSum['resource'][],
 ): Promise<ReadonlyMap<string, ResourceInfo>> {
   const idsOf = (...kinds: readonly string[]): readonly number[] => [
     ...new Set(
-      things.flatMap(({ kind, id }) =>
+      resources.flatMap(({ kind, id }) =>
         kinds.includes(kind) && /^[1-9][0-9]{0,9}$/.test(id) ? [Number(id)] : [],
       ),
     ),

@@ -12,7 +12,7 @@ export type CostKind = 'use' | 'fee' | 'refund';
 export interface CostSum {
   readonly kind: CostKind;
   /** The rental, instance, volume or model; whatever else the ledger was told. */
-  readonly thing: { readonly kind: string; readonly id: string };
+  readonly resource: { readonly kind: string; readonly id: string };
   readonly unit: CostUnit;
   /** Milliseconds or counts; below zero where more was given back. */
   readonly quantity: bigint;

@@ -77,7 +77,7 @@ const basis = {
 };
 const cost = (more: Partial<CostSum> = {}): CostSum => ({
   kind: 'use',
-  thing: { kind: 'rental', id: '42' },
+  resource: { kind: 'rental', id: '42' },
   unit: 'gpu',
   quantity: 7_200_500n,
   cost: nanoUsd(1_500_000_001n),
@@ -89,7 +89,7 @@ const cost = (more: Partial<CostSum> = {}): CostSum => ({
 const anyCost = fc
   .record({
     kind: fc.constantFrom<CostKind>('use', 'fee', 'refund'),
-    thing: fc.record({
+    resource: fc.record({
       kind: fc.constantFrom('rental', 'instance', 'volume', 'model', 'something'),
       id: fc.string({ minLength: 1 }),
     }),

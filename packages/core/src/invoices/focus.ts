@@ -114,11 +114,11 @@ export function focusRow(
   facts: ResourceInfo | undefined,
   basis: FocusContext,
 ): FocusRow {
-  const { thing } = cost;
+  const { resource } = cost;
   const month = monthOf(period.from);
   const number = basis.numbers.get(month.getTime());
-  const service = services[thing.kind] ?? otherService;
-  const resourceId = service.resourceType === null ? null : `${thing.kind}/${thing.id}`;
+  const service = services[resource.kind] ?? otherService;
+  const resourceId = service.resourceType === null ? null : `${resource.kind}/${resource.id}`;
   const amount = formatUsd(cost.cost);
   return {
     BilledCost: amount,
@@ -189,13 +189,13 @@ function quantitiesOf({ kind, unit, quantity }: CostSum): QuantityColumns {
   };
 }
 
-function chargeDescription({ kind, thing, unit }: CostSum, service: Service): string {
+function chargeDescription({ kind, resource, unit }: CostSum, service: Service): string {
   const what = {
     use: unit === 'none' ? 'use' : units[unit].pricing,
     fee: 'rest of a term',
     refund: 'given back',
   };
-  return `${service.name}: ${thing.kind} ${thing.id}, ${what[kind]}`;
+  return `${service.name}: ${resource.kind} ${resource.id}, ${what[kind]}`;
 }
 
 /** As RFC 4180 has it. What a spreadsheet would run as a formula is text to it. */

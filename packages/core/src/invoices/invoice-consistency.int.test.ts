@@ -17,14 +17,14 @@ afterAll(async () => {
   await harness[Symbol.asyncDispose]();
 });
 
-interface Act {
+interface Step {
   readonly do: 'charge' | 'tokens' | 'rent' | 'close' | 'refund' | 'reverse' | 'adjust' | 'wait' | 'sweep';
   readonly amount: bigint;
   readonly pick: number;
   readonly hours: number;
 }
 
-const act: fc.Arbitrary<Act> = fc.record({
+const anyStep: fc.Arbitrary<Step> = fc.record({
   do: fc.constantFrom(
     ...([
       'charge',
@@ -52,13 +52,13 @@ const toNano = (text: string): bigint => {
 
 async function live(
   orgId: Awaited<ReturnType<InvoiceHarness['organisation']>>,
-  life: readonly Act[],
+  steps: readonly Step[],
 ): Promise<void> {
   const charges: TransferId[] = [];
   const meters: Awaited<ReturnType<InvoiceHarness['rent']>>[] = [];
   const base = (kind: string) =>
     ({ orgId, mode: 'live', cause: { kind, id: uniqueId() }, step: 'act', description: 'Act' }) as const;
-  for (const { do: what, amount: size, pick, hours } of life) {
+  for (const { do: what, amount: size, pick, hours } of steps) {
     const amount = nanoUsd(size);
     const undone = charges.length === 0 ? undefined : charges[pick % charges.length];
     const tried = async (command: LedgerCommand): Promise<void> => {
@@ -101,10 +101,10 @@ async function live(
 
 it('invoices, their lines, the cost export and the ledger agree to the nano-USD, whatever happened', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (life) => {
+    fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 40 }), async (steps) => {
       const orgId = await harness.organisation();
       const started = harness.clock.now();
-      await live(orgId, life);
+      await live(orgId, steps);
       const end = monthAfter(
         new Date(Date.UTC(harness.clock.now().getUTCFullYear(), harness.clock.now().getUTCMonth())),
       );

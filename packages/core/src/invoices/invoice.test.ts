@@ -8,7 +8,7 @@ import { invoiceLinesOf, numberText, totalOf } from './invoice.ts';
 const costs = fc.array(
   fc.record({
     kind: fc.constantFrom<CostKind>('use', 'fee', 'refund'),
-    thing: fc.record({
+    resource: fc.record({
       kind: fc.constantFrom('rental', 'volume', 'model', 'other'),
       id: fc.integer({ min: 1, max: 30 }).map(String),
     }),
@@ -38,7 +38,7 @@ describe('the lines of an invoice', () => {
   it('leave the largest apart and say how many the others are', () => {
     const one = (id: number, cost: bigint) => ({
       kind: 'use' as const,
-      thing: { kind: 'rental', id: String(id) },
+      resource: { kind: 'rental', id: String(id) },
       unit: 'gpu' as const,
       quantity: 3_600_000n,
       cost: nanoUsd(cost),

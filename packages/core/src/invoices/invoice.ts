@@ -56,20 +56,20 @@ const resourceNames: Readonly<Record<string, readonly [one: string, many: string
   model: ['Model', 'models'],
 };
 
-type CostGroup = Pick<CostSum, 'kind' | 'thing' | 'unit' | 'quantity' | 'cost'>;
+type CostGroup = Pick<CostSum, 'kind' | 'resource' | 'unit' | 'quantity' | 'cost'>;
 
 /** All costs as lines: one for each thing, unit and kind of cost. Their amounts come to what the costs come to. */
 export function invoiceLinesOf(costs: readonly CostGroup[], most = LINES_MAX): readonly InvoiceLine[] {
   const counted = costs.map((sum): CostGroup => (sum.kind === 'use' ? sum : { ...sum, unit: 'none' }));
-  const sums = [...mergeCosts(counted, ({ thing }) => `${thing.kind} ${thing.id}`).values()].map(
+  const sums = [...mergeCosts(counted, ({ resource }) => `${resource.kind} ${resource.id}`).values()].map(
     ([sum]) => sum,
   );
   if (sums.length <= most) return sums.map(toLine);
   const bySize = sums.toSorted((left, right) => compare(absoluteCost(right.cost), absoluteCost(left.cost)));
-  const kept = new Set(bySize.slice(0, most));
-  const rest = mergeCosts(bySize.slice(most), ({ thing }) => thing.kind);
+  const shown = new Set(bySize.slice(0, most));
+  const rest = mergeCosts(bySize.slice(most), ({ resource }) => resource.kind);
   return [
-    ...sums.filter((sum) => kept.has(sum)).map(toLine),
+    ...sums.filter((sum) => shown.has(sum)).map(toLine),
     ...[...rest.values()].map(([sum, count]) => toRemainderLine(sum, count)),
   ];
 }
@@ -116,18 +116,18 @@ function costLabel(kind: CostKind, unit: CostUnit): string {
   }
 }
 
-function toLine({ kind, thing, unit, quantity, cost }: CostGroup): InvoiceLine {
-  const name = resourceNames[thing.kind]?.[0] ?? thing.kind;
+function toLine({ kind, resource, unit, quantity, cost }: CostGroup): InvoiceLine {
+  const name = resourceNames[resource.kind]?.[0] ?? resource.kind;
   return {
-    description: `${name} ${thing.id}: ${costLabel(kind, unit)}`,
-    cause: thing.id.length > CAUSE_ID_MAX ? null : thing,
+    description: `${name} ${resource.id}: ${costLabel(kind, unit)}`,
+    cause: resource.id.length > CAUSE_ID_MAX ? null : resource,
     ...quantityOf(kind, unit, quantity),
     amount: cost,
   };
 }
 
-function toRemainderLine({ kind, thing, unit, quantity, cost }: CostGroup, count: number): InvoiceLine {
-  const name = resourceNames[thing.kind]?.[1] ?? thing.kind;
+function toRemainderLine({ kind, resource, unit, quantity, cost }: CostGroup, count: number): InvoiceLine {
+  const name = resourceNames[resource.kind]?.[1] ?? resource.kind;
   return {
     description: `${count} further ${name}: ${costLabel(kind, unit)}`,
     cause: null,

@@ -143,13 +143,13 @@ describe('an invoice', () => {
     await harness.goTo(closing(february));
     await Promise.all([harness.sweep(), harness.sweep()]);
     const [invoice] = await harness.invoicesOf(orgId);
-    const told = await harness.rows<{ payload: { data: object } }>(
+    const events = await harness.rows<{ payload: { data: object } }>(
       `select payload from outbox where org_id = '${toUuid(orgId)}' and type = 'invoice.finalized'`,
     );
-    expect(told).toHaveLength(1);
-    expect(JSON.stringify(told)).toContain(invoice?.id);
-    expect(JSON.stringify(told)).toContain('INV-00000001');
-    expect(JSON.stringify(told)).toContain('"totalNanoUsd":"3000000000"');
+    expect(events).toHaveLength(1);
+    expect(JSON.stringify(events)).toContain(invoice?.id);
+    expect(JSON.stringify(events)).toContain('INV-00000001');
+    expect(JSON.stringify(events)).toContain('"totalNanoUsd":"3000000000"');
   });
 });
 

@@ -25,7 +25,7 @@ export interface InvoiceRoutes {
 /** Invoices and the cost export of the caller's organisation. */
 export function serveInvoices(routes: InvoiceRoutes): void {
   const { server, operations, db } = routes;
-  const shelf = new PdfCache(renderPdf);
+  const pdfCache = new PdfCache(renderPdf);
   server.serve(operations.listInvoices, async ({ query: { limit, cursor }, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const after = positionFromCursor('ivc', cursor);
@@ -41,7 +41,7 @@ export function serveInvoices(routes: InvoiceRoutes): void {
   server.serve(operations.getInvoicePdf, async ({ params, context }) => {
     const invoice = await requireInvoice(db, requirePrincipal(context), params.invoiceId);
     const headers = { 'content-disposition': `attachment; filename="${numberText(invoice.number)}.pdf"` };
-    return bytesReply(headers, () => shelf.get(invoice));
+    return bytesReply(headers, () => pdfCache.get(invoice));
   });
 
   serveCostExport(routes);

@@ -8,7 +8,7 @@ const invoiceOf = (): Invoice => ({ id: testIds.next('ivc') }) as Invoice;
 it('renders each invoice once, one after the other, however many ask at once', async () => {
   let running = 0;
   const rendered: string[] = [];
-  const shelf = new PdfCache(async ({ id }) => {
+  const cache = new PdfCache(async ({ id }) => {
     running += 1;
     expect(running).toBe(1);
     await Promise.resolve();
@@ -17,7 +17,7 @@ it('renders each invoice once, one after the other, however many ask at once', a
     return Buffer.from(id);
   });
   const [one, two] = [invoiceOf(), invoiceOf()];
-  const responses = await Promise.all([one, two, one, two, one].map((invoice) => shelf.get(invoice)));
+  const responses = await Promise.all([one, two, one, two, one].map((invoice) => cache.get(invoice)));
   expect(responses.map(String)).toEqual([one.id, two.id, one.id, two.id, one.id]);
   expect(rendered).toEqual([one.id, two.id]);
 });
@@ -25,16 +25,16 @@ it('renders each invoice once, one after the other, however many ask at once', a
 it('forgets what nobody asked for longest, and what failed', async () => {
   let failing = false;
   const rendered: string[] = [];
-  const shelf = new PdfCache(({ id }) => {
+  const cache = new PdfCache(({ id }) => {
     rendered.push(id);
     return failing ? Promise.reject(new Error('no paper')) : Promise.resolve(Buffer.from(id));
   }, 2);
   const [one, two, three] = [invoiceOf(), invoiceOf(), invoiceOf()];
-  for (const invoice of [one, two, one, three, one, two]) await shelf.get(invoice);
+  for (const invoice of [one, two, one, three, one, two]) await cache.get(invoice);
   expect(rendered).toEqual([one.id, two.id, three.id, two.id]);
   failing = true;
   const broken = invoiceOf();
-  await expect(shelf.get(broken)).rejects.toThrow('no paper');
+  await expect(cache.get(broken)).rejects.toThrow('no paper');
   failing = false;
-  expect(String(await shelf.get(broken))).toBe(broken.id);
+  expect(String(await cache.get(broken))).toBe(broken.id);
 });

@@ -8,7 +8,7 @@ import type { Invoice } from './invoice.ts';
 export class PdfCache {
   readonly #render: (invoice: Invoice) => Promise<Buffer>;
   readonly #most: number;
-  readonly #kept = new Map<InvoiceId, Promise<Buffer>>();
+  readonly #stored = new Map<InvoiceId, Promise<Buffer>>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(render: (invoice: Invoice) => Promise<Buffer>, most = 64) {
@@ -18,13 +18,13 @@ export class PdfCache {
 
   get(invoice: Invoice): Promise<Buffer> {
     const { id } = invoice;
-    const bytes = this.#kept.get(id) ?? this.#make(invoice);
+    const bytes = this.#stored.get(id) ?? this.#make(invoice);
     // What was asked for last is forgotten last.
-    this.#kept.delete(id);
-    this.#kept.set(id, bytes);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= this.#most) break;
-      this.#kept.delete(oldest);
+    this.#stored.delete(id);
+    this.#stored.set(id, bytes);
+    for (const oldest of this.#stored.keys()) {
+      if (this.#stored.size <= this.#most) break;
+      this.#stored.delete(oldest);
     }
     return bytes;
   }
@@ -33,7 +33,7 @@ export class PdfCache {
     const made = this.#last.then(() => this.#render(invoice));
     this.#last = made.catch(() => {
       // The next one who asks tries again.
-      this.#kept.delete(invoice.id);
+      this.#stored.delete(invoice.id);
     });
     return made;
   }

@@ -44,18 +44,18 @@ export async function registerFonts(document: Document, texts: readonly string[]
 export function setFontFor(document: Document, wanted: 'plain' | 'bold', text: string): string {
   if (hasAll(document, wanted, text)) return text;
   document.font('wide');
-  return lettersOf(text)
-    .map((letter) => (hasLetter(document, letter) ? letter : codePointOf(letter)))
+  return charsOf(text)
+    .map((char) => (hasGlyph(document, char) ? char : codePointOf(char)))
     .join('');
 }
 
 function hasAll(document: Document, name: FontName, text: string): boolean {
   document.font(name);
-  return lettersOf(text).every((letter) => hasLetter(document, letter));
+  return charsOf(text).every((char) => hasGlyph(document, char));
 }
 
 /** By code point, as fonts have them. */
-function lettersOf(text: string): readonly string[] {
+function charsOf(text: string): readonly string[] {
   return Array.from(text);
 }
 
@@ -64,12 +64,12 @@ interface SelectedFont {
   readonly _font: { readonly font: { hasGlyphForCodePoint(codePoint: number): boolean } };
 }
 
-function hasLetter(document: Document, letter: string): boolean {
-  if (letter === '\n') return true;
+function hasGlyph(document: Document, char: string): boolean {
+  if (char === '\n') return true;
   const { font } = (document as unknown as SelectedFont)._font;
-  return font.hasGlyphForCodePoint(letter.codePointAt(0) ?? 0);
+  return font.hasGlyphForCodePoint(char.codePointAt(0) ?? 0);
 }
 
-function codePointOf(letter: string): string {
-  return `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+function codePointOf(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -70,11 +70,11 @@ it.each([
 });
 
 /** The numbers of the letters that the file shows, in the numbering of its own fonts; 0 is the box of a missing letter. */
-function lettersIn(bytes: Buffer): readonly number[] {
-  const shown = [...contentsOf(bytes).matchAll(/\[([^\]]*)\] TJ/g)].map(([, parts = '']) => parts);
-  return shown.flatMap((parts) =>
-    [...parts.matchAll(/<([0-9a-f]+)>/g)].flatMap(([, hex = '']) =>
-      (hex.match(/.{4}/g) ?? []).map((letter) => Number.parseInt(letter, 16)),
+function glyphsIn(bytes: Buffer): readonly number[] {
+  const shown = [...contentsOf(bytes).matchAll(/\[([^\]]*)\] TJ/g)].map(([, text = '']) => text);
+  return shown.flatMap((text) =>
+    [...text.matchAll(/<([0-9a-f]+)>/g)].flatMap(([, hex = '']) =>
+      (hex.match(/.{4}/g) ?? []).map((code) => Number.parseInt(code, 16)),
     ),
   );
 }
@@ -92,16 +92,16 @@ it.each([
   const bytes = await renderPdf(
     invoiceOf(1, { billedTo: name, issuer: `${name}\n1 Mill Lane`, lines: [described] }),
   );
-  const letters = lettersIn(bytes);
-  expect(letters.length).toBeGreaterThan(100);
-  expect(letters).not.toContain(0);
+  const glyphs = glyphsIn(bytes);
+  expect(glyphs.length).toBeGreaterThan(100);
+  expect(glyphs).not.toContain(0);
   expect(bytes.length).toBeLessThan(200_000);
 });
 
 it('loads the wide font only where a name needs it', async () => {
   const bytes = await renderPdf(invoiceOf(1, { billedTo: 'Žluťoučký Kůň Ελλάδα Ввод' }));
   expect(bytes.toString('latin1')).not.toContain('Unifont');
-  expect(lettersIn(bytes)).not.toContain(0);
+  expect(glyphsIn(bytes)).not.toContain(0);
 });
 
 it('an issuer is known by its first line', () => {

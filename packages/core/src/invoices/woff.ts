@@ -26,7 +26,7 @@ export function unpackWoff(woff: Buffer): Buffer {
   head.writeUInt16BE(power, 8);
   head.writeUInt16BE(16 * (count - 2 ** power), 10);
   let offset = head.length;
-  const parts: Buffer[] = [head];
+  const chunks: Buffer[] = [head];
   for (const [index, { tag, checksum, data }] of tables.entries()) {
     const at = SFNT_HEADER + index * SFNT_ENTRY;
     tag.copy(head, at);
@@ -34,10 +34,10 @@ export function unpackWoff(woff: Buffer): Buffer {
     head.writeUInt32BE(offset, at + 8);
     head.writeUInt32BE(data.length, at + 12);
     const padding = Buffer.alloc((4 - (data.length % 4)) % 4);
-    parts.push(data, padding);
+    chunks.push(data, padding);
     offset += data.length + padding.length;
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(chunks);
 }
 
 const WOFF_HEADER = 44;

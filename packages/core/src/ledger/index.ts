@@ -1,4 +1,4 @@
-export { applyLedger, LedgerRefusal, requireLedgerSuccess } from './ledger.service.ts';
+export { applyLedger, LedgerError as LedgerRefusal, requireLedgerSuccess } from './ledger.service.ts';
 export type {
   Balance,
   CreditCommand,
@@ -11,7 +11,7 @@ export type {
   MoneyCause,
   Product,
   LedgerRefused,
-  RefusalReason,
+  RejectionReason as RefusalReason,
   Share,
   SystemAccount,
   TransferKind,

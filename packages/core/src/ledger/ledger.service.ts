@@ -103,12 +103,12 @@ export function requireLedgerSuccess(result: LedgerResult | undefined, wanted?: 
     case 'HOLD_NOT_FOUND':
     case 'HOLD_CLOSED':
     case 'STEP_REUSED':
-      throw new LedgerRefusal(reason);
+      throw new LedgerError(reason);
   }
 }
 
 /** A refusal that no caller can repair: a mistake in the code or in the ledger. A retry changes nothing. */
-export class LedgerRefusal extends Error {
+export class LedgerError extends Error {
   override readonly name = 'LedgerRefusal';
   constructor(reason: string) {
     super(`The ledger refused with ${reason}, which only a mistake in the code can bring about.`);

@@ -48,7 +48,7 @@ export interface CreditCommand extends CommandBase {
   /** The sources sum to it. */
   readonly amount: NanoUsd;
   /** The part of the amount that the operator bore when it was charged: it goes back to the shortfall account. */
-  readonly borne?: NanoUsd;
+  readonly absorbed?: NanoUsd;
   /** Where it comes from. A supplier whose share was paid out already owes it from then on. */
   readonly from: readonly Share[];
   /** Promotional: spent before paid credit, by priority and then by expiry, and gone at `expiresAt`. */
@@ -192,7 +192,7 @@ export type LedgerCommand =
   | ExpireCommand
   | LimitCommand;
 
-export type RefusalReason =
+export type RejectionReason =
   | 'INSUFFICIENT_BALANCE'
   | 'BUDGET_EXCEEDED'
   | 'ACCOUNT_FROZEN'
@@ -222,7 +222,7 @@ export interface LedgerSuccess {
 
 export interface LedgerRefused {
   readonly ok: false;
-  readonly reason: RefusalReason;
+  readonly reason: RejectionReason;
   /** What could have been had; null where money was not the obstacle. */
   readonly available: NanoUsd | null;
   readonly budgetId: BudgetId | null;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bookingTimeMs, monthAfter, MONTH_CLOSED_AFTER_MS, MONTH_STAYS_OPEN_MS, monthOf } from './months.ts';
 
 const ms = (iso: string): number => Date.parse(iso);
-const entered = (usedBy: string | undefined, now: string): string =>
+const entryTime = (usedBy: string | undefined, now: string): string =>
   new Date(bookingTimeMs(usedBy === undefined ? undefined : new Date(usedBy), ms(now))).toISOString();
 
 describe('the month of an entry', () => {
@@ -16,7 +16,7 @@ describe('the month of an entry', () => {
     ['2025-11-30T12:00:00.000Z', '2026-01-01T01:00:00.000Z', '2025-12-31T23:59:59.999Z'],
     [undefined, '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
   ])('used by %s and posted at %s is as of %s', (usedBy, now, expected) => {
-    expect(entered(usedBy, now)).toBe(expected);
+    expect(entryTime(usedBy, now)).toBe(expected);
   });
 
   it('is never one whose books are closed, nor later than now', () => {

@@ -8,11 +8,11 @@ const short = (amount: bigint): Fault =>
   new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFunds(amount) });
 
 /** Work that needs so much more than is available, and a pot that has so much. */
-function setUp(missing: bigint, inPot: bigint) {
+function setUp(missing: bigint, leased: bigint) {
   let available = 0n;
   let tries = 0;
   const recall: RecallCredit = async ({ amount }) => {
-    const freed = amount !== 'all' && amount < inPot ? amount : inPot;
+    const freed = amount !== 'all' && amount < leased ? amount : leased;
     available += freed;
     return freed;
   };

@@ -152,8 +152,8 @@ describe('a wallet that runs out of money', () => {
     });
     await pass(130 * MINUTE_MS, 10 * MINUTE_MS);
     await pass(20 * MINUTE_MS);
-    const asked = await actionsOf(orgId);
-    expect(asked.map(({ action }) => action)).toEqual(['stop', 'delete']);
+    const actions = await actionsOf(orgId);
+    expect(actions.map(({ action }) => action)).toEqual(['stop', 'delete']);
     // A frozen volume goes on costing what was set aside for it, and is not asked to stop again.
     const [stop] = await claim(['volume']);
     await harness.db.transaction({ name: 'frozen', isolation }, (tx) =>
@@ -272,7 +272,7 @@ describe('the look at all wallets', () => {
             funding: {
               kind: 'ahead',
               retentionMs: random.pick([0, 0, random.int(1, 48 * HOUR_MS)]),
-              ...random.pick([{}, { keptRatePerHour: nanoUsd(BigInt(random.int(0, 50_000_000))) }]),
+              ...random.pick([{}, { retentionRatePerHour: nanoUsd(BigInt(random.int(0, 50_000_000))) }]),
             },
           }),
         );
@@ -312,8 +312,8 @@ describe('shards', () => {
 
 describe('a wallet whose money is lent for inference', () => {
   /** A pot with so much of the money, which gives back no more than it has. */
-  function potWith(orgId: OrgId, inPot: bigint) {
-    let left = inPot;
+  function leaseWith(orgId: OrgId, leased: bigint) {
+    let left = leased;
     const recalls: bigint[] = [];
     const recallMoney: RecallCredit = async ({ amount }) => {
       const given = amount === 'all' || amount > left ? left : amount;
@@ -335,13 +335,13 @@ describe('a wallet whose money is lent for inference', () => {
   it('calls it back before anything is stopped, and no more than the next renewals take', async () => {
     const orgId = await harness.organisation(2 * 3.6);
     await harness.open(orgId);
-    const pot = potWith(orgId, usd(10 * 3.6));
-    await passWith(pot.recallMoney, 4 * HOUR_MS);
+    const lease = leaseWith(orgId, usd(10 * 3.6));
+    await passWith(lease.recallMoney, 4 * HOUR_MS);
     expect(await actionsOf(orgId)).toEqual([]);
     expect(await stepOf(orgId)).not.toBe('empty');
-    expect(pot.recalls.length).toBeGreaterThan(0);
+    expect(lease.recalls.length).toBeGreaterThan(0);
     // Four hours were used, and the holds reach over the next renewal.
-    expect(pot.left()).toBeGreaterThan(usd(6 * 3.6));
+    expect(lease.left()).toBeGreaterThan(usd(6 * 3.6));
   });
 
   it('is asked to stop when the pot has no more, or cannot be asked', async () => {

@@ -221,11 +221,11 @@ export async function requireStopsOfExhausted(
 export async function requireTerminations(
   tx: Tx,
   orgId: OrgId,
-  things: readonly { readonly mode: Mode; readonly cause: MoneyCause }[],
+  resources: readonly { readonly mode: Mode; readonly cause: MoneyCause }[],
 ): Promise<number> {
   const now = tx.clock.now();
-  const named = sql`unnest(${things.map(({ mode }) => mode)}::text[], ${things.map(({ cause }) => cause.kind)}::text[],
-                           ${things.map(({ cause }) => cause.id)}::text[]) as thing (mode, kind, id)`;
+  const named = sql`unnest(${resources.map(({ mode }) => mode)}::text[], ${resources.map(({ cause }) => cause.kind)}::text[],
+                           ${resources.map(({ cause }) => cause.id)}::text[]) as thing (mode, kind, id)`;
   await sql`
     update required_actions asked set state = 'cancelled', claimed_until = null, done_at = ${now}
       from ${named}

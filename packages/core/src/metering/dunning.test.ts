@@ -198,22 +198,22 @@ describe('levelling', () => {
   });
 
   it('keeps back what the retention of data needs', () => {
-    const kept = meterWith({ held: nanoUsd(1_000n), retentionMs: 400 });
+    const retained = meterWith({ held: nanoUsd(1_000n), retentionMs: 400 });
     const other = meterWith({ held: nanoUsd(0n) });
-    const targets = equalizedHoldTargets([kept, other], zeroUsd, at(0), defaultMeteringPolicy);
+    const targets = equalizedHoldTargets([retained, other], zeroUsd, at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([700n, 300n]);
   });
 
   it('keeps it back at what keeping costs', () => {
-    const kept = meterWith({
+    const retained = meterWith({
       held: nanoUsd(1_000n),
       retentionMs: 4_000,
-      keptRatePerHour: nanoUsd(360_000n),
+      retentionRatePerHour: nanoUsd(360_000n),
     });
     const other = meterWith({ held: nanoUsd(0n) });
-    const targets = equalizedHoldTargets([kept, other], zeroUsd, at(0), defaultMeteringPolicy);
+    const targets = equalizedHoldTargets([retained, other], zeroUsd, at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([700n, 300n]);
-    expect(burnRateOf([kept], at(50)).cover).toBe(550n);
+    expect(burnRateOf([retained], at(50)).cover).toBe(550n);
   });
 
   it('does not hold more than a full hold', () => {
@@ -242,10 +242,10 @@ describe('levelling', () => {
           meterWith({ ratePerHour: nanoUsd(rate), held: nanoUsd(held) }),
         );
         const { cover } = burnRateOf(meters, at(ms));
-        const asked = [
+        const targets = [
           ...equalizedHoldTargets(meters, nanoUsd(available), at(ms), defaultMeteringPolicy).values(),
         ];
-        const total = asked.reduce((sum, target) => sum + target, 0n);
+        const total = targets.reduce((sum, target) => sum + target, 0n);
         const there = available + cover;
         // Each target is rounded on its own, so that it pays exactly what will be posted: one nano-USD each.
         expect(total).toBeLessThanOrEqual((there > 0n ? there : 0n) + BigInt(meters.length));

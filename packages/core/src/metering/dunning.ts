@@ -48,17 +48,17 @@ function heldForRunningOf(meter: Meter, now: Date): NanoUsd {
   return nanoUsd(meter.held - computeSettlement(meter, elapsedMs).charge - retentionCostOf(meter));
 }
 
-const levelOrder: readonly DunningLevel[] = ['fine', ...dunningThresholds.map((rung) => rung.step)];
+const levelOrder: readonly DunningLevel[] = ['fine', ...dunningThresholds.map((threshold) => threshold.step)];
 const levelIndexOf = (step: DunningLevel): number => levelOrder.indexOf(step);
 
 /** The lowest rung that the runway has come down to, or that it has not yet left. */
 export function dunningLevelAt(current: DunningLevel, runway: number | null): DunningLevel {
   if (runway === null) return 'fine';
   const standing = levelIndexOf(current);
-  const rung = dunningThresholds.findLast(
+  const threshold = dunningThresholds.findLast(
     ({ atMs, leftAboveMs }, index) => runway <= (index < standing ? leftAboveMs : atMs),
   );
-  return rung?.step ?? 'fine';
+  return threshold?.step ?? 'fine';
 }
 
 export interface DunningTransition {

@@ -140,7 +140,7 @@ describe('a pause', () => {
         kind: 'credit',
         step: `meter:${meter.id}:2:back`,
         amount: 600n,
-        borne: 100n,
+        absorbed: 100n,
         from: [{ account: { kind: 'revenue', product: 'rental' }, amount: 600n }],
         usage: { gpuMs: 600 * 8 },
         description: 'Time given back of rental 1042 (gpu) at $0.0036/h',
@@ -161,10 +161,10 @@ describe('a pause', () => {
       ],
     });
     expect(plan.finish(responsesTo(plan)).supplier?.posted).toBe(200n);
-    const borne = planPause({ ...meter, shortfall: usd(500) }, opened, times(400, 2_000));
-    expect(borne.commands[1]).toMatchObject({
+    const absorbed = planPause({ ...meter, shortfall: usd(500) }, opened, times(400, 2_000));
+    expect(absorbed.commands[1]).toMatchObject({
       amount: 600n,
-      borne: 500n,
+      absorbed: 500n,
       from: [
         { account: { kind: 'supplier_payable' }, amount: 300n },
         { account: { kind: 'platform_fee' }, amount: 300n },
@@ -188,10 +188,10 @@ describe('a pause', () => {
 
 describe('a resumption', () => {
   const paused = meterWith({ state: 'paused', runningSince: null, elapsedBeforeMs: 500, transitions: 2 });
-  const story: readonly MeterTransition[] = [...opened, { kind: 'paused', at: at(500) }];
+  const history: readonly MeterTransition[] = [...opened, { kind: 'paused', at: at(500) }];
 
   it('lets the clock run again with what can be had, and refuses nothing', () => {
-    const plan = planResume(paused, story, times(900, 1_000), defaultMeteringPolicy);
+    const plan = planResume(paused, history, times(900, 1_000), defaultMeteringPolicy);
     expect(plan.commands).toEqual([
       {
         do: 'resize',
@@ -212,15 +212,15 @@ describe('a resumption', () => {
   });
 
   it('comes neither before the pause nor after now', () => {
-    expect(planResume(paused, story, times(100, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
+    expect(planResume(paused, history, times(100, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
       at(500),
     );
-    expect(planResume(paused, story, times(5_000, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
+    expect(planResume(paused, history, times(5_000, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
       at(1_000),
     );
     expect(planResume(paused, [], times(-5, 1_000), defaultMeteringPolicy).transition?.at).toEqual(at(0));
     const twice: MeterTransition[] = [
-      ...story,
+      ...history,
       { kind: 'resumed', at: at(600) },
       { kind: 'paused', at: at(700) },
     ];
@@ -231,10 +231,10 @@ describe('a resumption', () => {
 
   it('of a term finds its hold as it was, and of what is free has none', () => {
     const term: Meter = { ...paused, funding: 'committed', termEndsAt: at(HOUR), held: usd(70) };
-    const plan = planResume(term, story, times(900), defaultMeteringPolicy);
+    const plan = planResume(term, history, times(900), defaultMeteringPolicy);
     expect(plan.commands).toEqual([]);
     expect(plan.finish([])).toMatchObject({ held: 70n, state: 'open' });
-    const free = planResume({ ...paused, holdId: null }, story, times(900), defaultMeteringPolicy);
+    const free = planResume({ ...paused, holdId: null }, history, times(900), defaultMeteringPolicy);
     expect(free.commands).toEqual([]);
   });
 });
@@ -336,12 +336,12 @@ describe('a whole life', () => {
     }, 0n);
 
   it('posts rate × time whatever sweeps, pauses, resumptions and late news cut it into', () => {
-    const acts = fc.array(
+    const changes = fc.array(
       fc.tuple(fc.constantFrom('sweep', 'pause', 'resume'), fc.nat(90 * MINUTE), fc.nat(20 * MINUTE)),
       { maxLength: 25 },
     );
     fc.assert(
-      fc.property(fc.bigInt({ min: 1n, max: 10n ** 13n }), acts, fc.nat(HOUR), (rate, story, lateMs) => {
+      fc.property(fc.bigInt({ min: 1n, max: 10n ** 13n }), changes, fc.nat(HOUR), (rate, steps, lateMs) => {
         let meter = meterWith({ ratePerHour: nanoUsd(rate) });
         const transitions: MeterTransition[] = [...opened];
         let nowMs = 0;
@@ -351,13 +351,13 @@ describe('a whole life', () => {
           meter = plan.finish(responsesTo(plan));
           if (plan.transition !== null) transitions.push(plan.transition);
         };
-        for (const [act, gap, late] of story) {
+        for (const [step, gap, late] of steps) {
           nowMs += gap;
           const when = times(Math.max(0, nowMs - late), nowMs);
-          if (act === 'sweep' && meter.state === 'open')
+          if (step === 'sweep' && meter.state === 'open')
             carryOut(planPosting(meter, at(nowMs), defaultMeteringPolicy));
-          if (act === 'pause' && meter.state === 'open') carryOut(planPause(meter, transitions, when));
-          if (act === 'resume' && meter.state === 'paused') {
+          if (step === 'pause' && meter.state === 'open') carryOut(planPause(meter, transitions, when));
+          if (step === 'resume' && meter.state === 'paused') {
             carryOut(planResume(meter, transitions, when, defaultMeteringPolicy));
           }
         }

@@ -97,10 +97,10 @@ function splitByMonth(
 function settlementCommands(
   meter: Meter,
   holdId: HoldId,
-  acts: SettlementSplit,
+  split: SettlementSplit,
   afterwards: HoldAfterPost,
 ): LedgerCommand[] {
-  const { before, last, usedBy, monthStart } = acts;
+  const { before, last, usedBy, monthStart } = split;
   if (before === null) return commandsOfSettlement(meter, holdId, last, { afterwards, usedBy });
   return [
     ...commandsOfSettlement(meter, holdId, before, { afterwards: 'keep', usedBy: monthStart }),
@@ -138,7 +138,7 @@ function commandsOfSettlement(
       kind: 'credit',
       step: `${step}:back`,
       amount: giveBack,
-      borne: absorbedPartOf(meter, giveBack),
+      absorbed: absorbedPartOf(meter, giveBack),
       from: ledgerSharesOf(meter, giveBack, negateUsd(supplierPart)),
       usage: { [`${meter.unit}Ms`]: unusedMs },
       description: descriptionWithRate(meter, 'Time given back'),
@@ -193,14 +193,14 @@ export function planPosting(
 ): MeterPlan & { readonly target: NanoUsd } {
   // A clock that is behind the one of the last visit gives nothing back: only a pause or a close does.
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
-  const acts = splitByMonth(
+  const split = splitByMonth(
     meter,
     { ms: elapsedMs, at: now },
     { now, elapsedAt: (monthStart) => elapsedAt(meter, monthStart) },
   );
   const committed = meter.funding === 'committed';
   const target = committed
-    ? subtractUsd(meter.held, addUsd(acts.last.charge, acts.before?.charge ?? zeroUsd))
+    ? subtractUsd(meter.held, addUsd(split.last.charge, split.before?.charge ?? zeroUsd))
     : (levelTarget ?? holdTarget(meter, elapsedMs, now, policy));
   return {
     meter,
@@ -208,12 +208,12 @@ export function planPosting(
     commands:
       meter.holdId === null
         ? []
-        : settlementCommands(meter, meter.holdId, acts, committed ? 'keep' : { target }),
+        : settlementCommands(meter, meter.holdId, split, committed ? 'keep' : { target }),
     transition: null,
     finish: (responses) => {
-      const held = heldAfterSettlement(acts, responses);
+      const held = heldAfterSettlement(split, responses);
       return {
-        ...meterAfterSplit(meter, acts, responses),
+        ...meterAfterSplit(meter, split, responses),
         held,
         ...postingScheduleOf(meter, held, now, policy),
       };
@@ -232,24 +232,24 @@ export function planPause(
 ): MeterPlan {
   const at = laterOf(earlierOf(times.at, times.now), meter.openedAt);
   const elapsedMs = elapsedByTransitions(meter, transitions, at);
-  const acts = splitByMonth(
+  const split = splitByMonth(
     meter,
     { ms: elapsedMs, at },
     { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
   );
   // What a supplier earns the operator owes it, paid or not: nobody may spend that money elsewhere and then go on.
-  const isKept = meter.funding === 'committed' || meter.supplier !== null;
-  const after: HoldAfterPost = isKept ? 'keep' : { target: zeroUsd };
+  const keepsHold = meter.funding === 'committed' || meter.supplier !== null;
+  const after: HoldAfterPost = keepsHold ? 'keep' : { target: zeroUsd };
   return {
     meter,
-    commands: meter.holdId === null ? [] : settlementCommands(meter, meter.holdId, acts, after),
+    commands: meter.holdId === null ? [] : settlementCommands(meter, meter.holdId, split, after),
     transition: { kind: 'paused', at },
     finish: (responses) => ({
-      ...meterAfterSplit(meter, acts, responses),
+      ...meterAfterSplit(meter, split, responses),
       state: 'paused',
       runningSince: null,
       elapsedBeforeMs: elapsedMs,
-      held: heldAfterSettlement(acts, responses),
+      held: heldAfterSettlement(split, responses),
       coveredUntil: null,
       nextPostAt: null,
       transitions: meter.transitions + 1,
@@ -308,7 +308,7 @@ export function planClose(
 ): MeterPlan {
   const at = laterOf(earlierOf(times.at, times.now), meter.openedAt);
   const elapsedMs = elapsedByTransitions(meter, transitions, at);
-  const acts = splitByMonth(
+  const split = splitByMonth(
     meter,
     { ms: elapsedMs, at },
     { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
@@ -318,7 +318,7 @@ export function planClose(
   const commands: LedgerCommand[] = [];
   if (meter.holdId !== null) {
     if (rest.amount > 0n) {
-      commands.push(...settlementCommands(meter, meter.holdId, acts, 'keep'), {
+      commands.push(...settlementCommands(meter, meter.holdId, split, 'keep'), {
         ...commandBaseOf(meter),
         do: 'post',
         step: `meter:${meter.id}:rest`,
@@ -329,14 +329,14 @@ export function planClose(
         ...payableFrom(meter),
         description: descriptionOf(meter, 'Rest of the term'),
       });
-    } else commands.push(...settlementCommands(meter, meter.holdId, acts, 'close'));
+    } else commands.push(...settlementCommands(meter, meter.holdId, split, 'close'));
   }
   return {
     meter,
     commands,
     transition: { kind: 'closed', at },
     finish: (responses) => {
-      const after = meterAfterSplit(meter, acts, responses);
+      const after = meterAfterSplit(meter, split, responses);
       return {
         ...after,
         supplier:

@@ -28,7 +28,7 @@ export function meterWith(fields: Partial<Meter> = {}): Meter {
     termEndsAt: null,
     refund: ppm(0),
     retentionMs: 0,
-    keptRatePerHour: fields.ratePerHour ?? nanoUsd(3_600_000n),
+    retentionRatePerHour: fields.ratePerHour ?? nanoUsd(3_600_000n),
     state: 'open',
     runningSince: at(0),
     elapsedBeforeMs: 0,

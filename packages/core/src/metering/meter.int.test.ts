@@ -43,9 +43,9 @@ describe('a meter', () => {
         const ms = random.int(1, 2 * HOUR_MS);
         await harness.clock.advance(ms);
         if (running) elapsedMs += ms;
-        const act = random.pick(['sweep', 'sweep', 'pause', 'resume']);
-        if (act === 'sweep') await harness.sweep();
-        else if (act === 'pause') {
+        const action = random.pick(['sweep', 'sweep', 'pause', 'resume']);
+        if (action === 'sweep') await harness.sweep();
+        else if (action === 'pause') {
           await harness.pause(meter);
           running = false;
         } else {
@@ -87,7 +87,7 @@ describe('a meter', () => {
 
   it('opened twice under one name is one meter with one hold', async () => {
     const orgId = await harness.organisation(100);
-    const spec = harness.wish();
+    const spec = harness.meterSpec();
     const both = await Promise.all(
       [1, 2].map(() =>
         harness.db.transaction({ name: 'open', isolation: 'read committed' }, (tx) =>
@@ -107,7 +107,7 @@ describe('a meter', () => {
 
   it('is refused when what it must set aside is not there, and then there is no meter', async () => {
     const orgId = await harness.organisation(0);
-    const spec = harness.wish();
+    const spec = harness.meterSpec();
     await expect(harness.open(orgId, spec)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
     expect((await readMeterCost(harness.db, orgId, 'live', spec.cause, harness.clock.now())).meters).toEqual(
       [],
@@ -116,7 +116,7 @@ describe('a meter', () => {
 
   it('adopts the hold that was taken when its thing was accepted, and no other', async () => {
     const orgId = await harness.organisation(100);
-    const spec = harness.wish();
+    const spec = harness.meterSpec();
     const [held] = await harness.db.transaction({ name: 'hold', isolation: 'read committed' }, (tx) =>
       applyLedger(tx, [
         { do: 'hold', orgId, mode: 'live', cause: spec.cause, step: 'create', amount: usd(2), demand: 'new' },
@@ -193,7 +193,7 @@ describe('a meter', () => {
 
   it('sets aside what keeping its data costs, and gives that back with the rest', async () => {
     const orgId = await harness.organisation(100);
-    const funding = { kind: 'ahead', retentionMs: 72 * HOUR_MS, keptRatePerHour: usd(0.05) } as const;
+    const funding = { kind: 'ahead', retentionMs: 72 * HOUR_MS, retentionRatePerHour: usd(0.05) } as const;
     const plain = await harness.open(orgId, { name: 'plain' });
     const meter = await harness.open(orgId, { funding });
     const fullMs = nextPostingTime(meter.id, meter.openedAt, HOUR_MS).getTime() - meter.openedAt.getTime();

@@ -41,30 +41,30 @@ describe('metered time', () => {
     expect([99, 100, 101, 10_000].map((ms) => elapsedAt(meter, at(ms)))).toEqual([99, 100, 100, 100]);
   });
 
-  const story = (...steps: [MeterTransition['kind'], number][]): MeterTransition[] =>
+  const history = (...steps: [MeterTransition['kind'], number][]): MeterTransition[] =>
     steps.map(([kind, ms]) => ({ kind, at: at(ms) }));
 
   it.each([
-    ['that runs', story(['opened', 10]), 25, 15],
-    ['that has not begun', story(['opened', 10]), 5, 0],
-    ['that was paused', story(['opened', 0], ['paused', 10]), 25, 10],
-    ['that was resumed', story(['opened', 0], ['paused', 10], ['resumed', 20]), 25, 15],
-    ['that was closed', story(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 24]), 99, 14],
-    ['closed while it was paused', story(['opened', 0], ['paused', 10], ['closed', 20]), 99, 10],
-    ['closed before its pause', story(['opened', 0], ['paused', 10], ['closed', 4]), 99, 4],
+    ['that runs', history(['opened', 10]), 25, 15],
+    ['that has not begun', history(['opened', 10]), 5, 0],
+    ['that was paused', history(['opened', 0], ['paused', 10]), 25, 10],
+    ['that was resumed', history(['opened', 0], ['paused', 10], ['resumed', 20]), 25, 15],
+    ['that was closed', history(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 24]), 99, 14],
+    ['closed while it was paused', history(['opened', 0], ['paused', 10], ['closed', 20]), 99, 10],
+    ['closed before its pause', history(['opened', 0], ['paused', 10], ['closed', 4]), 99, 4],
     [
       'closed before its resumption',
-      story(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 15]),
+      history(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 15]),
       99,
       10,
     ],
     [
       'paused twice, the second time before the first',
-      story(['opened', 0], ['paused', 10], ['resumed', 12], ['paused', 6]),
+      history(['opened', 0], ['paused', 10], ['resumed', 12], ['paused', 6]),
       99,
       6,
     ],
-    ['looked at before its pause', story(['opened', 0], ['paused', 10]), 4, 4],
+    ['looked at before its pause', history(['opened', 0], ['paused', 10]), 4, 4],
   ])(
     'by the transitions of a meter %s is counted to the earliest end',
     (_name, transitions, ms, expected) => {
@@ -73,7 +73,7 @@ describe('metered time', () => {
   );
 
   it('by the transitions ends with the term too', () => {
-    expect(elapsedByTransitions({ termEndsAt: at(30) }, story(['opened', 10]), at(99))).toBe(20);
+    expect(elapsedByTransitions({ termEndsAt: at(30) }, history(['opened', 10]), at(99))).toBe(20);
   });
 
   it('is the same by the row and by the transitions', () => {
@@ -248,8 +248,8 @@ describe('money given back', () => {
     [10n, 4n, 4n],
     [10n, 10n, 10n],
     [10n, 25n, 10n],
-  ])('of %s, when the operator bore %s, is first what nobody paid', (giveBack, shortfall, borne) => {
-    expect(absorbedPartOf(meterWith({ shortfall: nanoUsd(shortfall) }), nanoUsd(giveBack))).toBe(borne);
+  ])('of %s, when the operator bore %s, is first what nobody paid', (giveBack, shortfall, absorbed) => {
+    expect(absorbedPartOf(meterWith({ shortfall: nanoUsd(shortfall) }), nanoUsd(giveBack))).toBe(absorbed);
   });
 
   it('is compared by size', () => {
@@ -269,9 +269,9 @@ describe('the rest of a term', () => {
   });
 
   it('is what a quote says, to the nano-USD', () => {
-    const parts = fc.integer({ min: 0, max: 1_000_000 }).map(ppm);
+    const refunds = fc.integer({ min: 0, max: 1_000_000 }).map(ppm);
     fc.assert(
-      fc.property(rates, parts, fc.integer({ min: 0, max: 30 * 24 * HOUR }), (ratePerHour, refund, ms) => {
+      fc.property(rates, refunds, fc.integer({ min: 0, max: 30 * 24 * HOUR }), (ratePerHour, refund, ms) => {
         const termMs = 30 * 24 * HOUR;
         const meter = meterWith({ ratePerHour, refund, funding: 'committed', termEndsAt: at(termMs) });
         const rest = meteredTotal(ratePerHour, termMs) - meteredTotal(ratePerHour, ms);
@@ -350,7 +350,7 @@ describe('what a meter holds', () => {
     const meter = meterWith({ retentionMs: 7 });
     const untilSlot = nextPostingTime(meter.id, at(50), HOUR).getTime() - at(50).getTime();
     expect(holdTarget(meter, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 7));
-    const cheap = { ...meter, retentionMs: 100, keptRatePerHour: nanoUsd(900_001n) };
+    const cheap = { ...meter, retentionMs: 100, retentionRatePerHour: nanoUsd(900_001n) };
     expect(holdTarget(cheap, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 26));
   });
 });
@@ -386,22 +386,22 @@ describe('the schedule of a meter', () => {
   });
 
   it('does not count what is kept back for retention as cover of the next posting', () => {
-    const kept = meterWith({ id: meter.id, retentionMs: HOUR });
+    const retained = meterWith({ id: meter.id, retentionMs: HOUR });
     const enough = slotMs + defaultMeteringPolicy.marginMs + HOUR;
-    expect(postingScheduleOf(kept, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
-    const none = postingScheduleOf(kept, held(HOUR), at(0), defaultMeteringPolicy);
+    expect(postingScheduleOf(retained, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
+    const none = postingScheduleOf(retained, held(HOUR), at(0), defaultMeteringPolicy);
     expect(none).toEqual({ coveredUntil: at(HOUR), nextPostAt: at(Math.min(slotMs, MINUTE)) });
   });
 
   it('pays for keeping at what keeping costs, after all that runs and out of whatever is left', () => {
-    const kept = meterWith({ retentionMs: HOUR, keptRatePerHour: nanoUsd(360_000n) });
+    const retained = meterWith({ retentionMs: HOUR, retentionRatePerHour: nanoUsd(360_000n) });
     const until = (nano: number) =>
-      postingScheduleOf(kept, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
+      postingScheduleOf(retained, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
     expect(until(HOUR / 10 + 5_000)).toEqual(at(HOUR + 5_000));
     expect(until(HOUR / 10)).toEqual(at(HOUR));
     expect(until(HOUR / 20)).toEqual(at(HOUR / 2));
     expect(until(0)).toEqual(at(0));
-    const free = { ...kept, keptRatePerHour: zeroUsd };
+    const free = { ...retained, retentionRatePerHour: zeroUsd };
     expect(postingScheduleOf(free, held(7), at(0), defaultMeteringPolicy).coveredUntil).toEqual(at(HOUR + 7));
   });
 

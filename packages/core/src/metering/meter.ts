@@ -49,7 +49,7 @@ export interface Meter {
   readonly refund: Ppm;
   readonly retentionMs: number;
   /** What an hour of keeping its data costs once it is stopped: its own rate, or that of its disk alone. */
-  readonly keptRatePerHour: NanoUsd;
+  readonly retentionRatePerHour: NanoUsd;
   readonly state: MeterState;
   readonly runningSince: Date | null;
   readonly elapsedBeforeMs: number;
@@ -246,8 +246,8 @@ export function holdTarget(meter: Meter, elapsedMs: number, now: Date, policy: M
 }
 
 /** What keeping its data costs for the whole time of its retention; rounded up, so that it always covers it. */
-export function retentionCostOf(meter: Pick<Meter, 'retentionMs' | 'keptRatePerHour'>): NanoUsd {
-  return roundExact(hourlyCharge(meter.keptRatePerHour, meter.retentionMs), 'up');
+export function retentionCostOf(meter: Pick<Meter, 'retentionMs' | 'retentionRatePerHour'>): NanoUsd {
+  return roundExact(hourlyCharge(meter.retentionRatePerHour, meter.retentionMs), 'up');
 }
 
 /** What `aheadMs` more will be posted as, to the nano-USD. */
@@ -275,7 +275,7 @@ const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
  */
 function coveredMsOf(meter: Meter, held: NanoUsd): number | null {
   const running = nanoUsd(held - retentionCostOf(meter));
-  if (running < 0n) return Number(affordableMs(held, meter.keptRatePerHour) ?? 0n);
+  if (running < 0n) return Number(affordableMs(held, meter.retentionRatePerHour) ?? 0n);
   const runningMs = affordableMs(running, meter.ratePerHour);
   return runningMs === null ? null : Number(runningMs) + meter.retentionMs;
 }

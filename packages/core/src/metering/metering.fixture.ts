@@ -41,7 +41,7 @@ export interface MeteringHarness {
   readonly clock: SimulatedClock;
   organisation(balanceUsd: number): Promise<OrgId>;
   topUp(orgId: OrgId, usd: number, as?: 'paid' | 'promo'): Promise<void>;
-  wish(fields?: Partial<MeterSpec>): MeterSpec;
+  meterSpec(fields?: Partial<MeterSpec>): MeterSpec;
   open(orgId: OrgId, fields?: Partial<MeterSpec>): Promise<Meter>;
   pause(meter: Meter, at?: Date): Promise<Meter>;
   resume(meter: Meter, at?: Date): Promise<Meter>;
@@ -96,7 +96,7 @@ export async function createMeteringHarness(): Promise<MeteringHarness> {
     );
     requireLedgerSuccess(result);
   };
-  const wish = (fields: Partial<MeterSpec> = {}): MeterSpec => ({
+  const meterSpec = (fields: Partial<MeterSpec> = {}): MeterSpec => ({
     mode: 'live',
     cause: { kind: 'rental', id: uniqueId() },
     name: 'gpu',
@@ -122,7 +122,7 @@ export async function createMeteringHarness(): Promise<MeteringHarness> {
     database,
     clock,
     topUp,
-    wish,
+    meterSpec,
     rows,
     transfers,
     organisation: async (balanceUsd) => {
@@ -131,7 +131,7 @@ export async function createMeteringHarness(): Promise<MeteringHarness> {
       return orgId;
     },
     open: async (orgId, fields) => {
-      const [meter] = await run((tx) => openMeters(tx, orgId, [wish(fields)]));
+      const [meter] = await run((tx) => openMeters(tx, orgId, [meterSpec(fields)]));
       if (meter === undefined) throw new Error('No meter was opened.');
       return meter;
     },

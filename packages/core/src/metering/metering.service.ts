@@ -40,7 +40,7 @@ export type MeterFunding =
       readonly kind: 'ahead';
       readonly retentionMs?: number;
       /** What an hour of keeping costs, where that is less than running. */
-      readonly keptRatePerHour?: NanoUsd;
+      readonly retentionRatePerHour?: NanoUsd;
     }
   | { readonly kind: 'committed'; readonly termEndsAt: Date; readonly refund: Ppm };
 
@@ -91,8 +91,8 @@ function newMeter(id: MeterId, orgId: OrgId, spec: MeterSpec): Meter {
     termEndsAt: spec.funding.kind === 'committed' ? spec.funding.termEndsAt : null,
     refund: spec.funding.kind === 'committed' ? spec.funding.refund : ppm(0),
     retentionMs: spec.funding.kind === 'ahead' ? (spec.funding.retentionMs ?? 0) : 0,
-    keptRatePerHour:
-      spec.funding.kind === 'ahead' ? (spec.funding.keptRatePerHour ?? spec.ratePerHour) : zeroUsd,
+    retentionRatePerHour:
+      spec.funding.kind === 'ahead' ? (spec.funding.retentionRatePerHour ?? spec.ratePerHour) : zeroUsd,
     state: 'open',
     runningSince: spec.at,
     elapsedBeforeMs: 0,
@@ -153,20 +153,20 @@ export async function openMeters(
   requests: readonly MeterSpec[],
 ): Promise<readonly Meter[]> {
   const opened: Meter[] = [];
-  const fresh: { readonly meter: Meter; readonly wish: MeterSpec }[] = [];
-  for (const wish of requests) {
-    const known = await findByName(tx, orgId, wish);
+  const fresh: { readonly meter: Meter; readonly spec: MeterSpec }[] = [];
+  for (const spec of requests) {
+    const known = await findByName(tx, orgId, spec);
     if (known !== null) opened.push(known);
     else {
-      const meter = newMeter(tx.ids.next('mtr'), orgId, wish);
+      const meter = newMeter(tx.ids.next('mtr'), orgId, spec);
       fresh.push({
-        wish,
-        meter: wish.holdId === undefined ? meter : await attachHold(tx, meter, wish.holdId),
+        spec,
+        meter: spec.holdId === undefined ? meter : await attachHold(tx, meter, spec.holdId),
       });
     }
   }
   const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
-  const commands = withoutHold.map(({ meter, wish }) => holdCommand(meter, wish.demand));
+  const commands = withoutHold.map(({ meter, spec }) => holdCommand(meter, spec.demand));
   const responses = (await applyLedger(tx, commands)).map((result, nth) =>
     requireLedgerSuccess(result, commands[nth]?.amount),
   );
@@ -220,16 +220,19 @@ export type MeterChange =
 export async function changeMeters(
   tx: Tx,
   orgId: OrgId,
-  acts: readonly MeterChange[],
+  changes: readonly MeterChange[],
 ): Promise<readonly Meter[]> {
-  const ids = acts.map((act) => act.meterId);
+  const ids = changes.map((change) => change.meterId);
   if (new Set(ids).size !== ids.length) throw new Error('A meter can be changed once in a batch.');
   const meters = await lockMeters(tx, orgId, ids);
   const transitions = await listTransitions(tx, orgId, ids);
-  const plans = acts.map((act) => {
-    const meter = meters.get(act.meterId);
-    if (meter === undefined) throw new Error(`${orgId} has no meter ${act.meterId}.`);
-    return { meter, plan: planMeterChange(act, meter, transitions.get(act.meterId) ?? [], tx.clock.now()) };
+  const plans = changes.map((change) => {
+    const meter = meters.get(change.meterId);
+    if (meter === undefined) throw new Error(`${orgId} has no meter ${change.meterId}.`);
+    return {
+      meter,
+      plan: planMeterChange(change, meter, transitions.get(change.meterId) ?? [], tx.clock.now()),
+    };
   });
   const changed = await executePlans(
     tx,
@@ -239,13 +242,13 @@ export async function changeMeters(
 }
 
 function planMeterChange(
-  act: MeterChange,
+  change: MeterChange,
   meter: Meter,
   transitions: readonly MeterTransition[],
   now: Date,
 ): MeterPlan | null {
-  const times = { at: act.at, now };
-  switch (act.do) {
+  const times = { at: change.at, now };
+  switch (change.do) {
     case 'pause':
       return meter.state === 'open' ? planPause(meter, transitions, times) : null;
     case 'resume':
@@ -253,7 +256,7 @@ function planMeterChange(
     case 'close':
       return meter.state === 'closed'
         ? null
-        : planClose(meter, transitions, { ...times, rest: act.rest ?? 'owed' });
+        : planClose(meter, transitions, { ...times, rest: change.rest ?? 'owed' });
   }
 }
 
@@ -277,9 +280,9 @@ async function executePlans(tx: Tx, plans: readonly MeterPlan[]): Promise<Readon
   return new Map(changes.map(({ after }) => [after.id, after]));
 }
 
-async function changeMeter(tx: Tx, orgId: OrgId, act: MeterChange): Promise<Meter> {
-  const [meter] = await changeMeters(tx, orgId, [act]);
-  if (meter === undefined) throw new Error(`${orgId} has no meter ${act.meterId}.`);
+async function changeMeter(tx: Tx, orgId: OrgId, change: MeterChange): Promise<Meter> {
+  const [meter] = await changeMeters(tx, orgId, [change]);
+  if (meter === undefined) throw new Error(`${orgId} has no meter ${change.meterId}.`);
   return meter;
 }
 

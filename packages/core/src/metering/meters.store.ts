@@ -92,7 +92,7 @@ function fromRow(row: MeterRow): Meter {
     termEndsAt: row.term_ends_at,
     refund: ppm(row.refund_ppm),
     retentionMs: Number(row.retention_ms),
-    keptRatePerHour: nanoUsd(row.kept_nano_usd_per_hour),
+    retentionRatePerHour: nanoUsd(row.kept_nano_usd_per_hour),
     state: row.state,
     runningSince: row.running_since,
     elapsedBeforeMs: Number(row.elapsed_before_ms),
@@ -288,7 +288,7 @@ export async function insertMeter(tx: Tx, meter: Meter): Promise<boolean> {
             ${meter.ratePerHour}, ${meter.quantity}, ${meter.unit},
             ${meter.supplier === null ? null : toUuid(meter.supplier.orgId)}, ${meter.supplier?.ratePerHour ?? null},
             ${meter.funding}, ${meter.termEndsAt}, ${meter.refund}, ${meter.retentionMs},
-            ${meter.keptRatePerHour}, ${meter.state}, ${meter.runningSince}, ${meter.holdId === null ? null : toUuid(meter.holdId)}, ${meter.held},
+            ${meter.retentionRatePerHour}, ${meter.state}, ${meter.runningSince}, ${meter.holdId === null ? null : toUuid(meter.holdId)}, ${meter.held},
             ${meter.coveredUntil}, ${meter.nextPostAt}, ${meter.transitions}, ${meter.openedAt})
     on conflict (org_id, cause_kind, cause_id, name) do nothing
   `.execute(tx.kysely);

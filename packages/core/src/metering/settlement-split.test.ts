@@ -12,7 +12,7 @@ import { defaultMeteringPolicy } from './policy.ts';
  * before what was posted, with money that ran out now and then.
  */
 
-interface Act {
+interface Step {
   readonly do: 'sweep' | 'pause' | 'resume' | 'close';
   readonly afterMs: number;
   /** How far before now the machine was last known to be good. */
@@ -21,7 +21,7 @@ interface Act {
   readonly paysPercent: number;
 }
 
-const acts = fc.array(
+const anySteps = fc.array(
   fc.record({
     do: fc.constantFrom(
       'sweep' as const,
@@ -43,7 +43,7 @@ const rates = fc
     fc.tuple(fc.constant(rate), fc.oneof(fc.bigInt({ min: 0n, max: rate }), fc.constant(rate))),
   );
 
-interface Books {
+interface Totals {
   tenant: bigint;
   operator: bigint;
   supplier: bigint;
@@ -53,28 +53,28 @@ interface Books {
 const supplierOrg = fixtureIds.next('org');
 const isSupplier = ({ account }: Share): boolean => account.kind === 'supplier_payable';
 
-function book(books: Books, shares: readonly Share[], sign: bigint): void {
+function addShares(totals: Totals, shares: readonly Share[], sign: bigint): void {
   for (const share of shares) {
     if (share.amount <= 0n) throw new Error('A share of nothing, or less.');
-    if (isSupplier(share)) books.supplier += sign * share.amount;
-    else books.fee += sign * share.amount;
+    if (isSupplier(share)) totals.supplier += sign * share.amount;
+    else totals.fee += sign * share.amount;
   }
 }
 
 /** What the ledger would do and answer. */
-function answer(books: Books, command: LedgerCommand, paysPercent: number): LedgerSuccess {
+function applyCommand(totals: Totals, command: LedgerCommand, paysPercent: number): LedgerSuccess {
   let shortfall = 0n;
   if (command.do === 'post') {
     const paid = divideRoundDown(command.amount * BigInt(paysPercent), 100n);
     shortfall = command.amount - paid;
-    books.tenant += paid;
-    books.operator += shortfall;
-    book(books, command.to, 1n);
+    totals.tenant += paid;
+    totals.operator += shortfall;
+    addShares(totals, command.to, 1n);
   } else if (command.do === 'credit') {
-    const borne = command.borne ?? 0n;
-    books.tenant -= command.amount - borne;
-    books.operator -= borne;
-    book(books, command.from, -1n);
+    const absorbed = command.absorbed ?? 0n;
+    totals.tenant -= command.amount - absorbed;
+    totals.operator -= absorbed;
+    addShares(totals, command.from, -1n);
   }
   return {
     ok: true,
@@ -89,15 +89,15 @@ function answer(books: Books, command: LedgerCommand, paysPercent: number): Ledg
 }
 
 function planOf(
-  act: Act,
+  step: Step,
   meter: Meter,
   transitions: readonly MeterTransition[],
   nowMs: number,
 ): MeterPlan | null {
   const now = new Date(nowMs);
-  const times = { at: new Date(nowMs - act.backMs), now };
+  const times = { at: new Date(nowMs - step.backMs), now };
   if (meter.state === 'closed') return null;
-  switch (act.do) {
+  switch (step.do) {
     case 'sweep':
       return meter.state === 'open' ? planPosting(meter, now, defaultMeteringPolicy) : null;
     case 'pause':
@@ -111,7 +111,7 @@ function planOf(
 
 it('tenant and operator have paid what the supplier earned and the fee, to the nano-USD, at every moment of every life', () => {
   fc.assert(
-    fc.property(rates, acts, ([rate, part], life) => {
+    fc.property(rates, anySteps, ([rate, part], steps) => {
       // Most lives are on both sides of the end of a month.
       const startMs = Date.UTC(2026, 0, 31, 20);
       let meter = meterWith({
@@ -121,22 +121,22 @@ it('tenant and operator have paid what the supplier earned and the fee, to the n
         runningSince: new Date(startMs),
       });
       const transitions: MeterTransition[] = [{ kind: 'opened', at: meter.openedAt }];
-      const books: Books = { tenant: 0n, operator: 0n, supplier: 0n, fee: 0n };
+      const totals: Totals = { tenant: 0n, operator: 0n, supplier: 0n, fee: 0n };
       let nowMs = startMs;
-      for (const act of life) {
-        nowMs += act.afterMs;
-        const plan = planOf(act, meter, transitions, nowMs);
+      for (const step of steps) {
+        nowMs += step.afterMs;
+        const plan = planOf(step, meter, transitions, nowMs);
         if (plan === null) continue;
-        meter = plan.finish(plan.commands.map((command) => answer(books, command, act.paysPercent)));
+        meter = plan.finish(plan.commands.map((command) => applyCommand(totals, command, step.paysPercent)));
         if (plan.transition !== null) transitions.push(plan.transition);
-        expect(books.tenant + books.operator).toBe(books.supplier + books.fee);
-        expect(books.tenant + books.operator).toBe(meter.posted);
-        expect(books.supplier).toBe(meter.supplier?.posted);
-        expect(books.operator).toBe(meter.shortfall);
-        expect(books.fee >= 0n && books.supplier >= 0n).toBe(true);
+        expect(totals.tenant + totals.operator).toBe(totals.supplier + totals.fee);
+        expect(totals.tenant + totals.operator).toBe(meter.posted);
+        expect(totals.supplier).toBe(meter.supplier?.posted);
+        expect(totals.operator).toBe(meter.shortfall);
+        expect(totals.fee >= 0n && totals.supplier >= 0n).toBe(true);
         // Its own rate times the time: two roundings, each by itself, are never more than one apart.
         const due = meteredTotal(nanoUsd(part), meter.postedMs);
-        expect(books.supplier - due >= -1n && books.supplier - due <= 1n).toBe(true);
+        expect(totals.supplier - due >= -1n && totals.supplier - due <= 1n).toBe(true);
       }
     }),
     { numRuns: 3_000 },

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterAll(() => harness.close());
 
-const lettersTo = (email: string) => harness.smtp.letters.filter(({ to }) => to.includes(email));
+const emailsTo = (email: string) => harness.smtp.emails.filter(({ to }) => to.includes(email));
 
 function expiring(rentalId: number, fromNowMs: number) {
   const data = {
@@ -46,7 +46,7 @@ async function owner() {
 
 /** The letters that name a rental, and how many of them do so in a digest. */
 function namedIn(email: string, rentalId: number) {
-  const bodies = lettersTo(email).map(({ body }) => body);
+  const bodies = emailsTo(email).map(({ body }) => body);
   return bodies.filter((body) =>
     new RegExp(`Rental ${rentalId} ends`).test(body.replaceAll(/=?\r?\n/g, ' ')),
   );
@@ -60,11 +60,11 @@ test('30 warnings in an hour are all named: 20 by themselves, the others in one 
     rentals.map((id) => expiring(id, HOUR_MS)),
   );
   await harness.deliver();
-  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR);
+  expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR);
   await harness.clock.advance(300_000);
   await harness.deliver();
-  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
-  expect(lettersTo(email).at(-1)?.headers['subject']).toContain(
+  expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
+  expect(emailsTo(email).at(-1)?.headers['subject']).toContain(
     '10 more notices about rentals and instances that end',
   );
   for (const id of rentals) expect([id, namedIn(email, id).length]).toEqual([id, 1]);
@@ -114,7 +114,7 @@ test('a notice that is locked while its digest is made is not recorded as sent, 
   const states = (await harness.mails(orgId)).map(({ state }) => state);
   expect(states.filter((state) => state === 'waiting')).toHaveLength(1);
   await harness.deliver();
-  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
+  expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
   expect(new Set((await harness.mails(orgId)).map(({ state }) => state))).toEqual(new Set(['sent']));
 });
 
@@ -129,13 +129,13 @@ test('a digest that the server puts off is sent later, and whole', async () => {
   await harness.clock.advance(300_000);
   const putOff: Mailer = {
     from: harness.mailer.from,
-    send: async (_letter: Email): Promise<SendOutcome> => ({ kind: 'deferred', reason: 'greylisted' }),
+    send: async (_email: Email): Promise<SendOutcome> => ({ kind: 'deferred', reason: 'greylisted' }),
   };
   await harness.deliver({ mailer: putOff });
-  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR);
+  expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR);
   await harness.clock.advance(61_000);
   await harness.deliver();
-  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
+  expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
   expect(namedIn(email, 3_023)).toHaveLength(1);
 });
 
@@ -157,6 +157,6 @@ test('a digest is not sent to a person who has left', async () => {
   await harness.rows(`delete from members where user_id = '${toUuid(userId)}'`);
   await harness.clock.advance(300_000);
   await harness.deliver();
-  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR);
+  expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR);
   expect((await harness.mails(orgId)).filter(({ state }) => state === 'skipped')).toHaveLength(2);
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const isolation = 'read committed' as const;
-const lettersTo = (email: string) => harness.smtp.letters.filter(({ to }) => to.includes(email));
+const emailsTo = (email: string) => harness.smtp.emails.filter(({ to }) => to.includes(email));
 
 async function write(organisation = 'Acme') {
   const { orgId } = await harness.organisation('owner');
@@ -49,12 +49,12 @@ test('a letter to somebody without an account goes out once, however many worker
   const { email, orgId } = await write();
   await Promise.all([send(), send(), send()]);
   await send();
-  const [letter, ...others] = lettersTo(email);
+  const [message, ...others] = emailsTo(email);
   expect(others).toEqual([]);
-  expect(letter?.headers['subject']).toBe('You have an invitation to join an organisation');
-  expect(letter?.body).toContain('https://cloud.example.com/console/invitations');
-  expect(letter?.body).toContain('ada@example.com');
-  expect(letter?.headers).toMatchObject({
+  expect(message?.headers['subject']).toBe('You have an invitation to join an organisation');
+  expect(message?.body).toContain('https://cloud.example.com/console/invitations');
+  expect(message?.body).toContain('ada@example.com');
+  expect(message?.headers).toMatchObject({
     'list-unsubscribe': '<https://cloud.example.com/mail/invitations?proof=1>',
     'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
   });
@@ -69,10 +69,10 @@ test.each([
 ])('an invitation from an organisation named %s holds none of it', async (organisation) => {
   const { email } = await write(organisation);
   await send();
-  const [letter] = lettersTo(email);
-  expect(letter?.headers['subject']).toBe('You have an invitation to join an organisation');
-  expect(letter?.body).not.toContain('evil.example');
-  expect(letter?.body).toContain('shown after you sign in');
+  const [message] = emailsTo(email);
+  expect(message?.headers['subject']).toBe('You have an invitation to join an organisation');
+  expect(message?.body).not.toContain('evil.example');
+  expect(message?.body).toContain('shown after you sign in');
 });
 
 test('a letter that was called off is not sent', async () => {
@@ -81,7 +81,7 @@ test('a letter that was called off is not sent', async () => {
     callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
   );
   await send();
-  expect(lettersTo(email)).toEqual([]);
+  expect(emailsTo(email)).toEqual([]);
   expect(await harness.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
 });
 
@@ -101,15 +101,15 @@ test('a letter that was called off while it was being sent counts for its mailbo
   await callOff(during);
   expect(await counted(during.email)).toBe(1);
   await send();
-  expect(lettersTo(during.email)).toEqual([]);
+  expect(emailsTo(during.email)).toEqual([]);
 });
 
 test('what a tenant calls an organisation is words in it, never markup and never a header', async () => {
   const { email } = await write('Acme\r\nBcc: all@example.com <b>free</b>');
   await send();
-  const [letter] = lettersTo(email);
-  expect(letter?.headers['bcc']).toBeUndefined();
-  expect(letter?.to).toEqual([email]);
+  const [message] = emailsTo(email);
+  expect(message?.headers['bcc']).toBeUndefined();
+  expect(message?.to).toEqual([email]);
   const data = {
     invitationId: 'inv_1',
     organisation: '<b>free',

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterAll(() => harness.close());
 
 const low = { type: 'balance.low', data: money } as const;
-const lettersTo = (email: string) => harness.smtp.letters.filter(({ to }) => to.includes(email));
+const emailsTo = (email: string) => harness.smtp.emails.filter(({ to }) => to.includes(email));
 
 describe('events that matter to a person', () => {
   test('become notices as they are numbered: exactly the types that letters are written about, of any data', async () => {
@@ -40,8 +40,8 @@ describe('events that matter to a person', () => {
       { type: 'maintenance.ended', data: { cancelled: true } },
     ]);
     const found = await harness.rows<{ type: string }>('select type from notices');
-    const told = Object.keys(categoryOf).filter((type) => type !== 'webhook.disabled');
-    expect(found.map(({ type }) => type).toSorted()).toEqual(told.toSorted());
+    const notified = Object.keys(categoryOf).filter((type) => type !== 'webhook.disabled');
+    expect(found.map(({ type }) => type).toSorted()).toEqual(notified.toSorted());
     await harness.deliver();
     const states = (await harness.mails(orgId)).map(({ state }) => state);
     // None of it is what its type promises: nobody gets a letter, and nothing is tried for ever.
@@ -52,19 +52,19 @@ describe('events that matter to a person', () => {
     const { orgId, people } = await harness.organisation('owner', 'admin', 'member', 'billing', 'viewer');
     await harness.events(orgId, [low, { type: 'balance.floor', data: money }]);
     await Promise.all([harness.deliver(), harness.deliver(), harness.deliver()]);
-    const counts = people.map(({ email }) => lettersTo(email).length);
+    const counts = people.map(({ email }) => emailsTo(email).length);
     expect(counts).toEqual([2, 2, 0, 2, 0]);
     const [owner] = people;
-    const subjects = lettersTo(owner?.email ?? '').map(({ headers }) => headers['subject'] ?? '');
+    const subjects = emailsTo(owner?.email ?? '').map(({ headers }) => headers['subject'] ?? '');
     expect(subjects.toSorted()).toEqual([
       '[Acme] Your balance ends in 60 minutes',
       '[Acme] Your balance has ended: what runs is being stopped',
     ]);
-    expect(lettersTo(owner?.email ?? '')[0]?.body).toContain('25.34 USD');
-    const before = harness.smtp.letters.length;
+    expect(emailsTo(owner?.email ?? '')[0]?.body).toContain('25.34 USD');
+    const before = harness.smtp.emails.length;
     await harness.clock.advance(HOUR_MS);
     expect(await harness.deliver()).toEqual({ claimed: 0, unavailable: null });
-    expect(harness.smtp.letters).toHaveLength(before);
+    expect(harness.smtp.emails).toHaveLength(before);
   });
 
   test('reach a member with the right role who joined after 500 others', async () => {
@@ -79,7 +79,7 @@ describe('events that matter to a person', () => {
     );
     await harness.events(orgId, [low]);
     await harness.deliver();
-    expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
+    expect(emailsTo(people[0]?.email ?? '')).toHaveLength(1);
   });
 
   test('reach those who chose them, and not those who chose otherwise', async () => {
@@ -94,10 +94,10 @@ describe('events that matter to a person', () => {
     });
     await harness.events(orgId, [low]);
     await harness.deliver();
-    expect([lettersTo(owner.email).length, lettersTo(member.email).length]).toEqual([0, 1]);
+    expect([emailsTo(owner.email).length, emailsTo(member.email).length]).toEqual([0, 1]);
     await harness.events(orgId, [{ ...low, mode: 'test' }]);
     await harness.deliver();
-    expect([lettersTo(owner.email).length, lettersTo(member.email).length]).toEqual([1, 1]);
+    expect([emailsTo(owner.email).length, emailsTo(member.email).length]).toEqual([1, 1]);
   });
 
   test('that no event tells are told all the same', async () => {
@@ -115,8 +115,8 @@ describe('events that matter to a person', () => {
       }),
     );
     await harness.deliver();
-    const [letter] = lettersTo(people[0]?.email ?? '');
-    expect(letter?.body).toContain('https://hooks.example.com/a');
+    const [email] = emailsTo(people[0]?.email ?? '');
+    expect(email?.body).toContain('https://hooks.example.com/a');
   });
 });
 
@@ -136,7 +136,7 @@ test("what a worker does not know stands in nobody's way, be it of an older vers
   );
   await harness.events(orgId, [low]);
   await harness.deliver();
-  expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
+  expect(emailsTo(people[0]?.email ?? '')).toHaveLength(1);
   expect((await harness.mails(orgId)).map(({ state }) => state).toSorted()).toEqual(['sent', 'waiting']);
 });
 
@@ -158,7 +158,7 @@ describe('a letter', () => {
     expect(await harness.deliver()).toMatchObject({ claimed: 0 });
     await harness.rows(`update notice_mails set claimed_until = clock_timestamp()`);
     expect(await harness.deliver()).toMatchObject({ claimed: 1 });
-    const ids = lettersTo(owner?.email ?? '').map(({ headers }) => headers['message-id']);
+    const ids = emailsTo(owner?.email ?? '').map(({ headers }) => headers['message-id']);
     expect(ids).toHaveLength(2);
     expect(new Set(ids).size).toBe(1);
     expect(await harness.mails(orgId)).toMatchObject([{ state: 'sent', attempts: 0 }]);
@@ -204,7 +204,7 @@ describe('a letter', () => {
     const { orgId, people } = await harness.organisation('owner');
     const outage: Mailer = {
       from: harness.mailer.from,
-      send: async (_letter: Email): Promise<SendOutcome> => ({ kind: 'unavailable', reason: 'away' }),
+      send: async (_email: Email): Promise<SendOutcome> => ({ kind: 'unavailable', reason: 'away' }),
     };
     await harness.events(orgId, [low]);
     for (let minute = 0; minute < 12; minute += 1) {
@@ -213,7 +213,7 @@ describe('a letter', () => {
     }
     expect(await harness.mails(orgId)).toMatchObject([{ state: 'waiting', attempts: 0, last_error: 'away' }]);
     await harness.deliver();
-    expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
+    expect(emailsTo(people[0]?.email ?? '')).toHaveLength(1);
   });
 
   test('is not sent to somebody who has left, or may not know it any more, since it was written', async () => {
@@ -226,7 +226,7 @@ describe('a letter', () => {
     await harness.rows(`delete from members where user_id = '${toUuid(left.userId)}'`);
     await harness.rows(`update members set role = 'viewer' where user_id = '${toUuid(demoted.userId)}'`);
     await harness.deliver();
-    expect(people.map(({ email }) => lettersTo(email).length)).toEqual([1, 0, 0]);
+    expect(people.map(({ email }) => emailsTo(email).length)).toEqual([1, 0, 0]);
     const skipped = (await harness.mails(orgId)).filter(({ state }) => state === 'skipped');
     expect(skipped.map(({ user_id }) => fromUuid('usr', user_id)).toSorted()).toEqual(
       [left.userId, demoted.userId].toSorted(),
@@ -244,11 +244,11 @@ describe('nobody', () => {
     await harness.deliver();
     const states = (await harness.mails(orgId)).map(({ state }) => state);
     expect(states.filter((state) => state === 'waiting')).toHaveLength(5);
-    expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
+    expect(emailsTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
     await harness.clock.advance(HOUR_MS + 1);
     await harness.events(orgId, [keyCreated(owner.userId)]);
     await harness.deliver();
-    expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 3);
+    expect(emailsTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 3);
   });
 
   test('misses what is live because of what they asked for of test mode', async () => {
@@ -265,7 +265,7 @@ describe('nobody', () => {
     await harness.events(orgId, [low]);
     await harness.deliver();
     expect((await harness.mails(orgId)).map(({ state }) => state)).not.toContain('skipped');
-    expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
+    expect(emailsTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
   });
 
   test('gets what happened more than a day before anybody could send it', async () => {
@@ -281,12 +281,12 @@ describe('nobody', () => {
     const { orgId } = await harness.organisation('owner');
     await harness.events(orgId, [low]);
     await harness.deliver();
-    const forget = (olderThanMs: number) =>
+    const deleteOld = (olderThanMs: number) =>
       harness.db.transaction({ name: 'forget', isolation }, (tx) =>
         deleteOldNotices(tx, { olderThanMs, limit: 10 }),
       );
-    expect(await forget(HOUR_MS)).toBe(0);
-    expect(await forget(0)).toBe(1);
+    expect(await deleteOld(HOUR_MS)).toBe(0);
+    expect(await deleteOld(0)).toBe(1);
     expect(await harness.mails(orgId)).toEqual([]);
   });
 });
@@ -307,7 +307,7 @@ describe('the loops of a worker', () => {
     await harness.events(orgId, [low]);
     await eventually({ what: 'the letter' }, async () => {
       await harness.clock.advance(1_000);
-      return lettersTo(people[0]?.email ?? '').length === 1;
+      return emailsTo(people[0]?.email ?? '').length === 1;
     });
     await Promise.all(loops.map((loop) => loop.stop()));
   });

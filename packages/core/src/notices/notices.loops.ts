@@ -34,7 +34,7 @@ const NOTICE_DELETE_BATCH = 500;
 /** Addresses notices, sends letters and forgets both. Any number of workers may do so at once. */
 export function startNotices(options: NoticeOptions): readonly Loop[] {
   const { db, clock, log, mailer, consoleUrl, startLoop = startUngated } = options;
-  const forget = startLoop(
+  const deleteLoop = startLoop(
     {
       name: 'forget old notices',
       clock,
@@ -43,16 +43,16 @@ export function startNotices(options: NoticeOptions): readonly Loop[] {
       maxBackoffMs: NOTICE_DELETE_EVERY_MS,
     },
     async () => {
-      const forgotten = await db.transaction(
+      const deleted = await db.transaction(
         { name: 'forget old notices', isolation: 'read committed' },
         (tx) => deleteOldNotices(tx, { olderThanMs: NOTICE_RETENTION_MS, limit: NOTICE_DELETE_BATCH }),
       );
-      return forgotten === NOTICE_DELETE_BATCH ? 'busy' : 'idle';
+      return deleted === NOTICE_DELETE_BATCH ? 'busy' : 'idle';
     },
   );
   if (mailer === null) {
     log.warn('no mail is sent to anybody: MILLRACE_SMTP_URL is not set');
-    return [forget];
+    return [deleteLoop];
   }
   const send = startLoop(
     { name: 'send mail', clock, log, idleMs: SEND_EVERY_MS, maxBackoffMs: OUTAGE_BACKOFF_MS },
@@ -71,5 +71,5 @@ export function startNotices(options: NoticeOptions): readonly Loop[] {
       return addressed === ADDRESS_BATCH ? 'busy' : 'idle';
     },
   );
-  return [address, send, forget];
+  return [address, send, deleteLoop];
 }

@@ -180,13 +180,13 @@ async function sendClaimedEmail(sending: SendEmailsDeps, mail: ClaimedEmail): Pr
   const { notice, userId, role, name, email, orgName, category } = mail;
   const { type } = notice;
   const sender = { from: mailer.from, consoleUrl };
-  const post = async (letter: Email | null): Promise<string | null> => {
-    if (letter === null) {
+  const post = async (rendered: Email | null): Promise<string | null> => {
+    if (rendered === null) {
       const reason = 'The notice does not say what its type promises.';
       await settle({ state: 'given_up', reason }, 'given_up');
       return null;
     }
-    const outcome = await mailer.send(letter);
+    const outcome = await mailer.send(rendered);
     const settlement = emailOutcomeOf(outcome, mail, db.clock.now());
     await settle(settlement, settlement.state === 'waiting' ? outcome.kind : settlement.state);
     return outcome.kind === 'unavailable' ? outcome.reason : null;
@@ -201,11 +201,11 @@ async function sendClaimedEmail(sending: SendEmailsDeps, mail: ClaimedEmail): Pr
     await settle({ state: 'skipped', reason: 'Not a member any more who may know it.' }, 'skipped');
     return null;
   }
-  const addressee = { userId, name: name ?? '', email, role, orgId: notice.orgId, orgName };
+  const recipient = { userId, name: name ?? '', email, role, orgId: notice.orgId, orgName };
   if (mail.inDigest) {
     const message = digestMessage(category, digested);
     const id = digestIdOf(digested);
-    return post(message === null ? null : renderDigestEmail({ id, message }, addressee, sender));
+    return post(message === null ? null : renderDigestEmail({ id, message }, recipient, sender));
   }
-  return post(isNoticeType(type) ? renderNoticeEmail({ ...notice, type }, addressee, sender) : null);
+  return post(isNoticeType(type) ? renderNoticeEmail({ ...notice, type }, recipient, sender) : null);
 }

@@ -214,9 +214,9 @@ describe('a letter', () => {
     ['1999999999', 'It was paid from your balance.'],
     ['0', 'Its total is zero.'],
     ['-5000000', 'Its total was credited to your balance.'],
-  ])('about an invoice over %s nano-USD says how it was settled', (totalNanoUsd, said) => {
+  ])('about an invoice over %s nano-USD says how it was settled', (totalNanoUsd, expected) => {
     const [data] = examples['invoice.finalized'];
-    expect(noticeMessageOf('invoice.finalized', { ...data, totalNanoUsd })?.lead).toContain(said);
+    expect(noticeMessageOf('invoice.finalized', { ...data, totalNanoUsd })?.lead).toContain(expected);
   });
 
   test('is not written about data that is not what its type promises', () => {
@@ -225,39 +225,39 @@ describe('a letter', () => {
 
   test('says the same as text and as HTML, to whom, as what, and where to go', () => {
     const [data] = examples['balance.low'];
-    const letter = renderNoticeEmail({ id: testIds.next('ntc'), type: 'balance.low', data }, ada, sender);
-    expect(letter).toMatchObject({
+    const email = renderNoticeEmail({ id: testIds.next('ntc'), type: 'balance.low', data }, ada, sender);
+    expect(email).toMatchObject({
       to: { name: 'Ada', address: 'ada@example.com' },
       subject: '[Acme] Your balance ends in 61 minutes',
     });
-    for (const text of [letter?.text, letter?.html]) {
+    for (const text of [email?.text, email?.html]) {
       expect(text).toContain('25.34 USD');
       expect(text).toContain('3.98 USD an hour');
       expect(text).toContain('https://console.example.com');
       expect(text).toContain('from Example Cloud as owner of Acme');
       expect(text).toContain('https://console.example.com/account');
     }
-    expect(letter?.headers).toMatchObject({ 'List-Unsubscribe': '<https://console.example.com/account>' });
+    expect(email?.headers).toMatchObject({ 'List-Unsubscribe': '<https://console.example.com/account>' });
   });
 
   test('carries what tenants named as words, and as nothing else', () => {
     const [data] = examples['key.created'];
     const name = '<img src=x onerror="alert(1)">\r\nBcc: eve@example.com & \'so\' on';
     const notice = { id: testIds.next('ntc'), type: 'key.created', data: { ...data, name } } as const;
-    const letter = renderNoticeEmail(notice, { ...ada, orgName: 'A\nB <i>' }, sender);
-    expect(letter?.html).toContain(
+    const email = renderNoticeEmail(notice, { ...ada, orgName: 'A\nB <i>' }, sender);
+    expect(email?.html).toContain(
       '&lt;img src=x onerror=&quot;alert(1)&quot;&gt; Bcc: eve@example.com &amp; &#39;so&#39; on',
     );
-    expect(letter?.html).not.toContain('<img');
-    expect(letter?.html).not.toContain('<i>');
-    expect(letter?.subject).toMatch(/^\[A B <i>\] /);
-    expect(letter?.text).not.toMatch(/^Bcc/m);
+    expect(email?.html).not.toContain('<img');
+    expect(email?.html).not.toContain('<i>');
+    expect(email?.subject).toMatch(/^\[A B <i>\] /);
+    expect(email?.text).not.toMatch(/^Bcc/m);
   });
 
   test('has one id for a notice and a person, however often it is written', () => {
     const [data] = examples['balance.low'];
     const notice = { id: testIds.next('ntc'), type: 'balance.low', data } as const;
-    const idOf = (addressee: Recipient) => renderNoticeEmail(notice, addressee, sender)?.messageId;
+    const idOf = (recipient: Recipient) => renderNoticeEmail(notice, recipient, sender)?.messageId;
     expect(idOf(ada)).toBe(idOf({ ...ada, name: 'Other' }));
     expect(idOf(ada)).not.toBe(idOf({ ...ada, userId: testIds.next('usr') }));
     expect(idOf(ada)).toMatch(/^[0-9a-f-]{36}\.[0-9a-f-]{36}@example\.com$/);

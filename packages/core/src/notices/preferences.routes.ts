@@ -56,12 +56,12 @@ export function serveNotices({ server, operations, db }: NoticeRoutes): void {
 async function readPreferences(
   reader: Reader,
   orgId: OrgId,
-  chooser: PreferenceOwner,
+  owner: PreferenceOwner,
 ): Promise<WirePreferences> {
-  const membership = await findMembership(reader, orgId, chooser.userId);
+  const membership = await findMembership(reader, orgId, owner.userId);
   // The key was good when the request came in; if its person has left since, it is good no more.
   if (membership === null) throw new Fault('API_KEY_REVOKED');
   const { role, user } = membership.member;
-  const choices = await findChoices(reader, orgId, chooser);
-  return { email: user.email, preferences: preferencesOf(role, chooser.mode, choices) };
+  const choices = await findChoices(reader, orgId, owner);
+  return { email: user.email, preferences: preferencesOf(role, owner.mode, choices) };
 }

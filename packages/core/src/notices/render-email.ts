@@ -29,16 +29,16 @@ export interface TypedNotice {
 }
 
 /** Null when the notice does not say what its type promises. */
-export function renderNoticeEmail(notice: TypedNotice, addressee: Recipient, sender: Sender): Email | null {
+export function renderNoticeEmail(notice: TypedNotice, recipient: Recipient, sender: Sender): Email | null {
   const message = noticeMessageOf(notice.type, notice.data);
   if (message === null) return null;
-  const parts = toEmailContent(message, addressee, sender);
+  const content = toEmailContent(message, recipient, sender);
   return {
-    messageId: `${toUuid(notice.id)}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
-    to: { name: addressee.name, address: addressee.email },
-    subject: `[${oneLine(addressee.orgName)}] ${message.subject}`,
-    text: toText(parts),
-    html: toHtml(parts),
+    messageId: `${toUuid(notice.id)}.${toUuid(recipient.userId)}@${domainOf(sender.from)}`,
+    to: { name: recipient.name, address: recipient.email },
+    subject: `[${oneLine(recipient.orgName)}] ${message.subject}`,
+    text: toText(content),
+    html: toHtml(content),
     headers: { 'X-Millrace-Notice': notice.type, ...preferenceHeaders(sender) },
   };
 }
@@ -63,16 +63,16 @@ function preferencesPage({ consoleUrl }: Sender): string | null {
 /** Several notices as one letter. `id` follows from the notices. */
 export function renderDigestEmail(
   digest: { readonly id: string; readonly message: NoticeMessage },
-  addressee: Recipient,
+  recipient: Recipient,
   sender: Sender,
 ): Email {
-  const parts = toEmailContent(digest.message, addressee, sender);
+  const content = toEmailContent(digest.message, recipient, sender);
   return {
-    messageId: `digest.${digest.id}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
-    to: { name: addressee.name, address: addressee.email },
-    subject: `[${oneLine(addressee.orgName)}] ${digest.message.subject}`,
-    text: toText(parts),
-    html: toHtml(parts),
+    messageId: `digest.${digest.id}.${toUuid(recipient.userId)}@${domainOf(sender.from)}`,
+    to: { name: recipient.name, address: recipient.email },
+    subject: `[${oneLine(recipient.orgName)}] ${digest.message.subject}`,
+    text: toText(content),
+    html: toHtml(content),
     headers: { 'X-Millrace-Notice': 'digest', ...preferenceHeaders(sender) },
   };
 }
@@ -87,7 +87,7 @@ export function renderExternalEmail(
   if (read === null) return null;
   const message = invitationMessage(read);
   const name = from.name ?? 'Millrace';
-  const parts = {
+  const content = {
     ...message,
     link: read.link,
     footer:
@@ -98,8 +98,8 @@ export function renderExternalEmail(
     messageId: `${toUuid(notice.id)}@${domainOf(from)}`,
     to: { name: null, address: email },
     subject: oneLine(message.subject),
-    text: toText(parts),
-    html: toHtml(parts),
+    text: toText(content),
+    html: toHtml(content),
     headers: { 'X-Millrace-Notice': notice.type, ...unsubscribeHeaders(read.refuseLink) },
   };
 }

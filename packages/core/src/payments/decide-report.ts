@@ -92,10 +92,13 @@ function amountMismatchReason(payment: Payment, fact: SessionFact): string {
 const progress: readonly PaymentState[] = ['created', 'open', 'processing'];
 
 /** Forward only: an older report does not take a newer one back. */
-function stateBeforePaid(state: PaymentState, told: Exclude<SessionFact['status'], 'paid'>): PaymentState {
+function stateBeforePaid(
+  state: PaymentState,
+  reported: Exclude<SessionFact['status'], 'paid'>,
+): PaymentState {
   if (!isUndecided(state)) return state;
-  if (told === 'expired' || told === 'failed') return told;
-  return progress.indexOf(told) > progress.indexOf(state) ? told : state;
+  if (reported === 'expired' || reported === 'failed') return reported;
+  return progress.indexOf(reported) > progress.indexOf(state) ? reported : state;
 }
 
 function decideRefund(
@@ -105,18 +108,18 @@ function decideRefund(
   occurredAt: Date,
 ): Decision {
   if (fact.currency !== currency) return mismatch(payment, disputes, `it was refunded in ${fact.currency}`);
-  const told = { total: fromCents(BigInt(fact.refundedCents)), toldAt: occurredAt };
-  const refundReport = isNewerTotal(told, payment.refundReport) ? told : payment.refundReport;
+  const reported = { total: fromCents(BigInt(fact.refundedCents)), reportedAt: occurredAt };
+  const refundReport = isNewerTotal(reported, payment.refundReport) ? reported : payment.refundReport;
   const next = withRefunds({ ...payment, intentRef: fact.intentRef, refundReport }, disputes);
   if (next.refunded > payment.amount) return mismatch(next, disputes, 'more was refunded than was paid');
   return decisionOf(payment, next, disputes);
 }
 
 /** The newest total counts; of two in one second the larger; of one that has no time, because it is old, the larger too. */
-function isNewerTotal(told: RefundReport & { readonly toldAt: Date }, before: RefundReport): boolean {
-  if (before.toldAt === null) return told.total >= before.total;
-  const laterMs = told.toldAt.getTime() - before.toldAt.getTime();
-  return laterMs > 0 || (laterMs === 0 && told.total > before.total);
+function isNewerTotal(reported: RefundReport & { readonly reportedAt: Date }, before: RefundReport): boolean {
+  if (before.reportedAt === null) return reported.total >= before.total;
+  const laterMs = reported.reportedAt.getTime() - before.reportedAt.getTime();
+  return laterMs > 0 || (laterMs === 0 && reported.total > before.total);
 }
 
 function decideFailedRefund(
@@ -127,10 +130,10 @@ function decideFailedRefund(
 ): Decision {
   if (fact.currency !== currency) return mismatch(payment, disputes, `a refund in ${fact.currency} failed`);
   const { intentRef, refundRef: ref } = fact;
-  const failed = { ref, amount: fromCents(BigInt(fact.amountCents)), toldAt: occurredAt };
+  const failed = { ref, amount: fromCents(BigInt(fact.amountCents)), reportedAt: occurredAt };
   const before = payment.failedRefunds.find((known) => known.ref === ref);
   // One refund fails once, and several events say so: the earliest of them counts, in whatever order they come.
-  if (before !== undefined && before.toldAt <= occurredAt) {
+  if (before !== undefined && before.reportedAt <= occurredAt) {
     return decisionOf(payment, { ...payment, intentRef }, disputes);
   }
   const failedRefunds = [...payment.failedRefunds.filter((known) => known.ref !== ref), failed];
@@ -140,8 +143,8 @@ function decideFailedRefund(
 /** A total that was reported before a refund failed still includes it; a later total does not. */
 function withRefunds(payment: Payment, disputes: readonly Dispute[]): Payment {
   const { refundReport, failedRefunds } = payment;
-  const { total, toldAt } = refundReport;
-  const failed = failedRefunds.filter((each) => toldAt === null || each.toldAt >= toldAt);
+  const { total, reportedAt } = refundReport;
+  const failed = failedRefunds.filter((each) => reportedAt === null || each.reportedAt >= reportedAt);
   const net = subtractUsd(total, addUsd(...failed.map(({ amount }) => amount)));
   return withDerivedState({ ...payment, refunded: net < 0n ? zeroUsd : net }, disputes);
 }
@@ -160,7 +163,7 @@ function decideDispute(
   const inUsd = fact.currency === currency;
   // In another currency its size is not known exactly; until the operator has looked, all of the payment is in dispute.
   const amount = inUsd ? fromCents(BigInt(fact.amountCents)) : payment.amount;
-  const dispute: Dispute = { ref: fact.disputeRef, amount, standing: fact.standing, toldAt: occurredAt };
+  const dispute: Dispute = { ref: fact.disputeRef, amount, standing: fact.standing, reportedAt: occurredAt };
   if (before !== undefined && !supersedes(dispute, before)) return decisionOf(payment, known, disputes);
   const now = [...disputes.filter(({ ref }) => ref !== dispute.ref), dispute];
   const next = withDerivedState(known, now);
@@ -173,10 +176,10 @@ function decideDispute(
   };
 }
 
-function supersedes(told: Dispute, before: Dispute): boolean {
-  if (told.standing === before.standing && told.amount === before.amount) return false;
-  const laterMs = told.toldAt.getTime() - before.toldAt.getTime();
-  return laterMs > 0 || (laterMs === 0 && rank[told.standing] > rank[before.standing]);
+function supersedes(reported: Dispute, before: Dispute): boolean {
+  if (reported.standing === before.standing && reported.amount === before.amount) return false;
+  const laterMs = reported.reportedAt.getTime() - before.reportedAt.getTime();
+  return laterMs > 0 || (laterMs === 0 && rank[reported.standing] > rank[before.standing]);
 }
 
 function withDerivedState(payment: Payment, disputes: readonly Dispute[]): Payment {

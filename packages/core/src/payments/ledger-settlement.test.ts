@@ -25,7 +25,7 @@ const open = (amount: Dispute['amount']): Dispute => ({
   ref: 'dp_1',
   amount,
   standing: 'open',
-  toldAt: new Date(0),
+  reportedAt: new Date(0),
 });
 
 describe('settling', () => {
@@ -105,13 +105,13 @@ describe('settling', () => {
     const before = paidPayment({ clawedBack: usd(100), clawbackTransfers: [transferId], moneySteps: 1 });
     const { commands, settled } = settlePayment(before, before, []);
     expect(commands).toHaveLength(1);
-    const refusal = { ok: false, available: null, budgetId: null } as const;
-    expect(settled([{ ...refusal, reason: 'TRANSFER_NOT_REVERSIBLE' }], requireDone)).toMatchObject({
+    const rejected = { ok: false, available: null, budgetId: null } as const;
+    expect(settled([{ ...rejected, reason: 'TRANSFER_NOT_REVERSIBLE' }], requireDone)).toMatchObject({
       clawedBack: 0n,
       clawbackTransfers: [],
     });
-    expect(() => settled([{ ...refusal, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
+    expect(() => settled([{ ...rejected, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
     const credit = settlePayment(payment(), paidPayment(), []);
-    expect(() => credit.settled([{ ...refusal, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
+    expect(() => credit.settled([{ ...rejected, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
   });
 });

@@ -88,13 +88,13 @@ export function settlePayment(
       // An operator may have undone it by hand; then there is nothing left to give back.
       for (const result of returned) if (!isUndoneAlready(result)) requireDone(result);
       const dones = taken.map((one) => requireDone(one));
-      const kept = clawback.kind === 'redo' ? [] : after.clawbackTransfers;
-      const borneSoFar = clawback.kind === 'redo' ? zeroUsd : after.shortfall;
+      const retained = clawback.kind === 'redo' ? [] : after.clawbackTransfers;
+      const shortfallBefore = clawback.kind === 'redo' ? zeroUsd : after.shortfall;
       return {
         ...after,
         clawedBack: target,
-        shortfall: addUsd(borneSoFar, ...dones.map(({ shortfall }) => shortfall)),
-        clawbackTransfers: [...kept, ...dones.flatMap(({ transferId }) => transferId ?? [])],
+        shortfall: addUsd(shortfallBefore, ...dones.map(({ shortfall }) => shortfall)),
+        clawbackTransfers: [...retained, ...dones.flatMap(({ transferId }) => transferId ?? [])],
         moneySteps: steps,
       };
     },

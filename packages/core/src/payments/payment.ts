@@ -46,14 +46,14 @@ export interface Payment {
 export interface RefundReport {
   readonly total: NanoUsd;
   /** By the provider's clock; null: never, or before this was recorded. */
-  readonly toldAt: Date | null;
+  readonly reportedAt: Date | null;
 }
 
 /** A refund that the bank did not carry out, so that the money is still here. */
 export interface FailedRefund {
   readonly ref: string;
   readonly amount: NanoUsd;
-  readonly toldAt: Date;
+  readonly reportedAt: Date;
 }
 
 /** `inquiry`: no money has moved. `open`, `lost`: it is gone. `won`: it is back, or never went. */
@@ -64,7 +64,7 @@ export interface Dispute {
   readonly amount: NanoUsd;
   readonly standing: DisputeStanding;
   /** When the provider said so, by its clock. */
-  readonly toldAt: Date;
+  readonly reportedAt: Date;
 }
 
 interface ProviderFact {

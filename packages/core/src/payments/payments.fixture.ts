@@ -32,7 +32,7 @@ export function payment(fields: Partial<Payment> = {}): Payment {
     checkoutUrl: 'https://checkout.example.com/cs_1',
     credited: zeroUsd,
     refunded: zeroUsd,
-    refundReport: { total: zeroUsd, toldAt: null },
+    refundReport: { total: zeroUsd, reportedAt: null },
     failedRefunds: [],
     clawedBack: zeroUsd,
     shortfall: zeroUsd,

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
-const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, act));
+const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, work));
 
 describe('a top-up', () => {
   it('is credited when Stripe says that it was paid, lifts the rate limit and is announced', async () => {

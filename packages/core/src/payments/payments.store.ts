@@ -20,8 +20,8 @@ interface FailedRefundRow {
   readonly at: string;
 }
 
-function toFailedRefundRow({ ref, amount, toldAt }: FailedRefund): FailedRefundRow {
-  return { ref, nanoUsd: String(amount), at: toldAt.toISOString() };
+function toFailedRefundRow({ ref, amount, reportedAt }: FailedRefund): FailedRefundRow {
+  return { ref, nanoUsd: String(amount), at: reportedAt.toISOString() };
 }
 
 /** Older processes write the refunded amount and no total. Otherwise the refunded amount is never above the total. */
@@ -45,11 +45,11 @@ function toPayment(row: Selectable<Tables['payments']>): Payment {
     checkoutUrl: row.checkout_url,
     credited: nanoUsd(row.credited_nano_usd),
     refunded: nanoUsd(row.refunded_nano_usd),
-    refundReport: { total: refundTotalOf(row), toldAt: row.refund_told_at },
+    refundReport: { total: refundTotalOf(row), reportedAt: row.refund_told_at },
     failedRefunds: (row.failed_refunds as unknown as readonly FailedRefundRow[]).map((failed) => ({
       ref: failed.ref,
       amount: nanoUsd(BigInt(failed.nanoUsd)),
-      toldAt: new Date(failed.at),
+      reportedAt: new Date(failed.at),
     })),
     clawedBack: nanoUsd(row.clawed_back_nano_usd),
     shortfall: nanoUsd(row.shortfall_nano_usd),
@@ -229,7 +229,7 @@ export async function savePayment(tx: Tx, orgId: OrgId, payment: Payment): Promi
       credited_nano_usd: payment.credited,
       refunded_nano_usd: payment.refunded,
       refund_total_nano_usd: payment.refundReport.total,
-      refund_told_at: payment.refundReport.toldAt,
+      refund_told_at: payment.refundReport.reportedAt,
       failed_refunds: JSON.stringify(payment.failedRefunds.map(toFailedRefundRow)),
       clawed_back_nano_usd: payment.clawedBack,
       shortfall_nano_usd: payment.shortfall,
@@ -339,12 +339,16 @@ export async function listDisputes(
     ref: row.dispute_ref,
     amount: nanoUsd(row.amount_nano_usd),
     standing: row.standing,
-    toldAt: row.told_at,
+    reportedAt: row.told_at,
   }));
 }
 
 export async function saveDispute(tx: Tx, payment: Payment, dispute: Dispute): Promise<void> {
-  const told = { amount_nano_usd: dispute.amount, standing: dispute.standing, told_at: dispute.toldAt };
+  const reported = {
+    amount_nano_usd: dispute.amount,
+    standing: dispute.standing,
+    told_at: dispute.reportedAt,
+  };
   await tx.kysely
     .insertInto('payment_disputes')
     .values({
@@ -353,10 +357,10 @@ export async function saveDispute(tx: Tx, payment: Payment, dispute: Dispute): P
       payment_id: toUuid(payment.id),
       org_id: toUuid(payment.orgId),
       mode: payment.mode,
-      ...told,
+      ...reported,
       created_at: tx.clock.now(),
     })
-    .onConflict((conflict) => conflict.columns(['provider', 'dispute_ref']).doUpdateSet(told))
+    .onConflict((conflict) => conflict.columns(['provider', 'dispute_ref']).doUpdateSet(reported))
     .execute();
 }
 

@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => double.close());
 
-const reasonOf = (act: () => unknown): unknown => {
+const reasonOf = (work: () => unknown): unknown => {
   try {
-    act();
+    work();
     return 'accepted';
   } catch (error) {
     return error instanceof Error && 'reason' in error ? error.reason : error;
@@ -27,10 +27,11 @@ describe('a signature', () => {
 
   it('is judged by the clock that is handed in: good for five minutes and not for a second more', () => {
     const { body, headers } = at(TEST_START_MS);
-    const judge = (nowMs: number) => reasonOf(() => gateway.verify(body, headers['stripe-signature'], nowMs));
-    expect(judge(TEST_START_MS)).toBe('accepted');
-    expect(judge(TEST_START_MS + 300_000)).toBe('accepted');
-    expect(judge(TEST_START_MS + 301_000)).toBe('WEBHOOK_SIGNATURE_INVALID');
+    const verifyAt = (nowMs: number) =>
+      reasonOf(() => gateway.verify(body, headers['stripe-signature'], nowMs));
+    expect(verifyAt(TEST_START_MS)).toBe('accepted');
+    expect(verifyAt(TEST_START_MS + 300_000)).toBe('accepted');
+    expect(verifyAt(TEST_START_MS + 301_000)).toBe('WEBHOOK_SIGNATURE_INVALID');
   });
 
   it.each([
@@ -46,47 +47,47 @@ describe('a signature', () => {
 
 describe('a page', () => {
   it('is asked for by the row alone, so asking twice is asking once', async () => {
-    const asked = payment({ sessionRef: null, amount: usd(12.34) });
+    const requested = payment({ sessionRef: null, amount: usd(12.34) });
     const [one, two] = [
-      await gateway.openCheckout(asked),
-      await gateway.openCheckout({ ...asked, checks: 9 }),
+      await gateway.openCheckout(requested),
+      await gateway.openCheckout({ ...requested, checks: 9 }),
     ];
     expect(two).toEqual(one);
-    expect(double.sessionOf(asked.id)).toMatchObject({
+    expect(double.sessionOf(requested.id)).toMatchObject({
       id: one.sessionRef,
       amount_total: 1_234,
       currency: 'usd',
-      metadata: { millrace_payment_id: asked.id },
+      metadata: { millrace_payment_id: requested.id },
     });
   });
 
   it('asked for otherwise under the same payment is refused: the first one stands', async () => {
-    const asked = payment({ sessionRef: null });
-    await gateway.openCheckout(asked);
-    await expect(gateway.openCheckout({ ...asked, amount: usd(1) })).rejects.toMatchObject({
+    const requested = payment({ sessionRef: null });
+    await gateway.openCheckout(requested);
+    await expect(gateway.openCheckout({ ...requested, amount: usd(1) })).rejects.toMatchObject({
       reason: 'PAYMENT_PROVIDER_REFUSED',
     });
   });
 
   it('that is just being made by another request is not refused: it is there in a moment', async () => {
     double.failNext('in use');
-    const asked = payment({ sessionRef: null });
-    await expect(gateway.openCheckout(asked)).rejects.toMatchObject({
+    const requested = payment({ sessionRef: null });
+    await expect(gateway.openCheckout(requested)).rejects.toMatchObject({
       reason: 'PAYMENT_PROVIDER_UNAVAILABLE',
     });
-    expect(await gateway.openCheckout(asked)).toMatchObject({ url: expect.any(String) });
+    expect(await gateway.openCheckout(requested)).toMatchObject({ url: expect.any(String) });
   });
 
   it('is read as the fact that an event would carry', async () => {
-    const asked = payment({ sessionRef: null });
-    const { sessionRef } = await gateway.openCheckout(asked);
+    const requested = payment({ sessionRef: null });
+    const { sessionRef } = await gateway.openCheckout(requested);
     expect(await gateway.readCheckout(sessionRef)).toMatchObject({ status: 'open', intentRef: null });
     const { payment_intent } = double.pay(sessionRef);
     expect(await gateway.readCheckout(sessionRef)).toEqual({
       kind: 'session',
       sessionRef,
       intentRef: payment_intent,
-      claimedPayment: asked.id,
+      claimedPayment: requested.id,
       status: 'paid',
       amountCents: 10_000,
       currency: 'usd',

@@ -38,7 +38,7 @@ const rolesOf = (orgId: OrgId, { userId }: TestPerson) =>
   harness.rows<{ role: string }>(
     `select role from members where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(userId)}'`,
   );
-const lettersOf = (email: string) =>
+const emailsOf = (email: string) =>
   harness.rows<{ state: string }>(
     `select state from notice_mails where email = '${email}' order by created_at, notice_id`,
   );
@@ -49,22 +49,22 @@ const actions = async (id: InvitationId) =>
     )
   ).map(({ action }) => action);
 
-async function scene(role: 'owner' | 'admin' = 'owner') {
+async function setUp(role: 'owner' | 'admin' = 'owner') {
   const orgId = await harness.organisation();
   return { orgId, host: await harness.member(orgId, role), guest: await harness.person() };
 }
 
 describe('an invitation', () => {
   test('makes no member of a person who is deleted at the same time', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
-    const [forgotten, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [deleted, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const deleting = harness.inTx(async (tx) => {
       expect(await erasePersonalData(tx, guest.email)).toMatchObject({ kind: 'forgotten' });
-      forgotten.resolve();
+      deleted.resolve();
       await isWaiting.promise;
     });
-    await forgotten.promise;
+    await deleted.promise;
     const accepting = accept(guest, id).catch((error: unknown) => error);
     await eventually({ what: 'the acceptance to wait for the row' }, async () => {
       const waiting = await harness.rows(
@@ -79,7 +79,7 @@ describe('an invitation', () => {
   });
 
   test('makes its mailbox a member with the role that was offered, once, and leaves its lines in the audit log', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const open = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {
       limit: 10,
@@ -93,7 +93,7 @@ describe('an invitation', () => {
   });
 
   test('accepted from many windows at once makes one member, and each window hears the same', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const responses = await Promise.all(Array.from({ length: 6 }, () => accept(guest, id)));
     expect(new Set(responses.map(({ role }) => role))).toEqual(new Set(['member']));
@@ -102,7 +102,7 @@ describe('an invitation', () => {
   });
 
   test('accepted and declined at once is one of the two', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const [yes, no] = await Promise.allSettled([accept(guest, id), decline(guest, id)]);
     expect([yes.status, no.status].toSorted()).toEqual(['fulfilled', 'rejected']);
@@ -110,7 +110,7 @@ describe('an invitation', () => {
   });
 
   test('to a mailbox that is invited already is the same one, with the newer role, also at once', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const made = await Promise.all(Array.from({ length: 5 }, () => invite(host, guest.email, 'viewer')));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
     await harness.clock.advance(1_000);
@@ -125,7 +125,7 @@ describe('an invitation', () => {
   });
 
   test('is over after seven days by the clock, and can be renewed', async () => {
-    const { host, guest } = await scene();
+    const { host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     await harness.clock.advance(INVITATION_TTL_MS);
     await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
@@ -135,12 +135,12 @@ describe('an invitation', () => {
   });
 
   test('that was taken back, declined, or is for another mailbox is not there', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const first = await invite(host, guest.email);
     const absent = refused('INVITATION_NOT_FOUND');
     await expect(accept(await harness.person(), first.id)).rejects.toEqual(absent);
     await expect(accept(guest, testIds.next('inv'))).rejects.toEqual(absent);
-    const outsider = await scene();
+    const outsider = await setUp();
     await expect(harness.inTx((tx) => cancelInvitation(tx, outsider.host.call, first.id))).rejects.toEqual(
       absent,
     );
@@ -155,7 +155,7 @@ describe('an invitation', () => {
   });
 
   test('counts for nobody who has not shown that the mailbox is theirs', async () => {
-    const { host } = await scene();
+    const { host } = await setUp();
     const guest = await harness.person({ isVerified: false });
     const { id } = await invite(host, guest.email);
     await expect(accept(guest, id)).rejects.toEqual(refused('EMAIL_NOT_VERIFIED'));
@@ -164,7 +164,7 @@ describe('an invitation', () => {
 
 describe('nobody hands out more than they hold', () => {
   test('when they invite', async () => {
-    const { host, guest } = await scene('admin');
+    const { host, guest } = await setUp('admin');
     await expect(invite(host, guest.email, 'owner')).rejects.toEqual(refused('SCOPE_ESCALATION'));
     const orgId = await harness.organisation();
     const viewer = await harness.member(orgId, 'viewer');
@@ -172,7 +172,7 @@ describe('nobody hands out more than they hold', () => {
   });
 
   test('nor when it is accepted: not after they were demoted, nor after they left', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email, 'owner');
     const where = `where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(host.userId)}'`;
     await harness.rows(`update members set role = 'member' ${where}`);
@@ -185,7 +185,7 @@ describe('nobody hands out more than they hold', () => {
 
 describe('an organisation', () => {
   test('that is suspended takes nobody in, and is not shown', async () => {
-    const { orgId, host, guest } = await scene();
+    const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     await harness.rows(
       `update organisations set status = 'suspended', suspended_at = now(), suspended_reason = 'test'
@@ -200,20 +200,20 @@ describe('an organisation', () => {
   });
 
   test('does not invite who belongs to it', async () => {
-    const { orgId, host } = await scene();
+    const { orgId, host } = await setUp();
     const other = await harness.member(orgId, 'viewer');
     await expect(invite(host, other.email)).rejects.toEqual(refused('MEMBER_EXISTS'));
   });
 
   test('has so many open and makes so many a day, also asked for at once', async () => {
-    const { orgId, host } = await scene();
+    const { orgId, host } = await setUp();
     // So many at once may wait too long for a lock on a slow machine; a client repeats such a refusal.
-    const patiently = async (email: string): Promise<unknown> =>
+    const retryInvite = async (email: string): Promise<unknown> =>
       invite(host, email).catch((error: unknown) =>
-        isUnavailable(error) ? patiently(email) : Promise.reject(error as Error),
+        isUnavailable(error) ? retryInvite(email) : Promise.reject(error as Error),
       );
     const many = (count: number) =>
-      Promise.allSettled(Array.from({ length: count }, () => patiently(`x-${uniqueId()}@example.com`)));
+      Promise.allSettled(Array.from({ length: count }, () => retryInvite(`x-${uniqueId()}@example.com`)));
     const done = (responses: readonly PromiseSettledResult<unknown>[]) =>
       responses.filter(({ status }) => status === 'fulfilled').length;
     expect(done(await many(PENDING_INVITATIONS_MAX - 2))).toBe(PENDING_INVITATIONS_MAX - 2);
@@ -231,7 +231,7 @@ describe('an organisation', () => {
 });
 
 test('renewing expired invitations counts against the invitations of the day', async () => {
-  const { orgId, host, guest } = await scene();
+  const { orgId, host, guest } = await setUp();
   await invite(host, guest.email);
   await harness.clock.advance(INVITATION_TTL_MS);
   const inviterId = toUuid(host.userId);
@@ -249,7 +249,7 @@ test('renewing expired invitations counts against the invitations of the day', a
 
 describe('the letter', () => {
   test('is a row of the same transaction: none without the invitation, and none when that is undone', async () => {
-    const { host, guest } = await scene();
+    const { host, guest } = await setUp();
     await expect(
       harness.inTx(async (tx) => {
         await inviteMember(tx, host.call, {
@@ -261,29 +261,29 @@ describe('the letter', () => {
         throw new Error('died before the commit');
       }),
     ).rejects.toThrow('died before the commit');
-    expect(await lettersOf(guest.email)).toEqual([]);
+    expect(await emailsOf(guest.email)).toEqual([]);
     await invite(host, guest.email);
-    expect(await lettersOf(guest.email)).toEqual([{ state: 'waiting' }]);
+    expect(await emailsOf(guest.email)).toEqual([{ state: 'waiting' }]);
   });
 
   test('that waits is called off with the invitation, and by a newer one', async () => {
-    const { host, guest } = await scene();
+    const { host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     await harness.clock.advance(1_000);
     await invite(host, guest.email);
-    expect(await lettersOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'waiting' }]);
+    expect(await emailsOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'waiting' }]);
     await harness.inTx((tx) => cancelInvitation(tx, host.call, id));
-    expect(await lettersOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'skipped' }]);
+    expect(await emailsOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'skipped' }]);
   });
 
   test('comes only so often to one mailbox, whoever invites; the invitation stands all the same', async () => {
     const guest = await harness.person();
     const hosts = await Promise.all(
-      Array.from({ length: INVITATION_EMAILS_PER_DAY + 2 }, async () => (await scene()).host),
+      Array.from({ length: INVITATION_EMAILS_PER_DAY + 2 }, async () => (await setUp()).host),
     );
     // All at once: each has a lock on an organisation of its own.
     await Promise.all(hosts.map((host) => invite(host, guest.email)));
-    expect(await lettersOf(guest.email)).toHaveLength(INVITATION_EMAILS_PER_DAY);
+    expect(await emailsOf(guest.email)).toHaveLength(INVITATION_EMAILS_PER_DAY);
     const open = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {
       limit: 50,
       after: null,

@@ -26,7 +26,7 @@ import {
   type Membership,
 } from './people.ts';
 import {
-  answerInvitation,
+  setInvitationStatus,
   countInvitations,
   findInvitation,
   findPendingInvitation,
@@ -102,7 +102,7 @@ export async function acceptInvitation(
   proof: EmailProof,
 ): Promise<Membership> {
   const invitee = await lockInvitee(tx, userId, proof);
-  const { invitation, isSuspended } = await lockInvitationToAnswer(tx, invitee, id);
+  const { invitation, isSuspended } = await lockInvitationForInvitee(tx, invitee, id);
   const { orgId, role, inviter } = invitation;
   if (invitation.status === 'accepted' && (await findMembership(tx, orgId, userId)) !== null)
     return requireMembership(tx, orgId, userId);
@@ -135,7 +135,7 @@ export async function declineInvitation(
   proof: EmailProof,
 ): Promise<void> {
   const invitee = await lockInvitee(tx, userId, proof);
-  const { invitation } = await lockInvitationToAnswer(tx, invitee, id);
+  const { invitation } = await lockInvitationForInvitee(tx, invitee, id);
   if (!isInvitationOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
   requireProof(proof, invitation);
   await closeInvitation(tx, cause, invitation, 'rejected');
@@ -152,7 +152,7 @@ function requireProof(proof: EmailProof, invitation: Invitation): void {
 }
 
 /** Finds whose it is, takes its turn there, and reads it again: what was seen before may be answered by now. */
-async function lockInvitationToAnswer(
+async function lockInvitationForInvitee(
   tx: Tx,
   { email }: PersonRecord,
   id: InvitationId,
@@ -194,9 +194,9 @@ async function closeInvitation(
   { id, orgId, email, role }: Invitation,
   status: keyof typeof auditActions,
 ): Promise<void> {
-  if (!(await answerInvitation(tx, orgId, id, status))) throw new Fault('INVITATION_NOT_FOUND');
-  const letter = await setInvitationNotice(tx, orgId, id, null);
-  if (letter !== null) await callOffLetter(tx, orgId, letter, 'It was answered or taken back before.');
+  if (!(await setInvitationStatus(tx, orgId, id, status))) throw new Fault('INVITATION_NOT_FOUND');
+  const noticeId = await setInvitationNotice(tx, orgId, id, null);
+  if (noticeId !== null) await callOffLetter(tx, orgId, noticeId, 'It was answered or taken back before.');
   await appendAuditEntry(tx, orgId, cause, {
     action: auditActions[status],
     resource: { kind: 'invitation', id },
@@ -213,7 +213,7 @@ async function queueInvitationEmail(
   const { id, orgId, email, role, inviter, orgName, expiresAt } = invitation;
   const sent = await countLettersTo(tx, email, daysBefore(tx.clock.now(), 1));
   if (sent >= INVITATION_EMAILS_PER_DAY || (await isUnsubscribed(tx, email))) return;
-  const letter = await writeToMailbox(tx, orgId, {
+  const noticeId = await writeToMailbox(tx, orgId, {
     type: 'member.invited',
     email,
     data: {
@@ -226,6 +226,6 @@ async function queueInvitationEmail(
       refuseLink,
     },
   });
-  const before = await setInvitationNotice(tx, orgId, id, letter);
+  const before = await setInvitationNotice(tx, orgId, id, noticeId);
   if (before !== null) await callOffLetter(tx, orgId, before, 'A newer letter says the same.');
 }

@@ -13,7 +13,7 @@ afterAll(() => harness.close());
 
 const create = ({ cause, userId }: TestPerson, name: string) =>
   harness.inTx((tx) =>
-    createOwnOrganisation(tx, cause, userId, { name, homeCell: 1, mustProveMailbox: true }),
+    createOwnOrganisation(tx, cause, userId, { name, homeCell: 1, mustVerifyEmail: true }),
   );
 const mine = ({ userId }: TestPerson, limit = 50) =>
   listMemberships(harness.db, userId, { limit, after: null });
@@ -55,10 +55,10 @@ describe('an organisation that a person creates', () => {
 
   test('is one of so many at most, also asked for at once; those of others do not count', async () => {
     const ada = await harness.person();
-    const asked = Array.from({ length: OWNED_ORGANISATIONS_MAX + 3 }, (_, index) =>
+    const requests = Array.from({ length: OWNED_ORGANISATIONS_MAX + 3 }, (_, index) =>
       create(ada, `Lab ${index}`),
     );
-    const responses = await Promise.allSettled(asked);
+    const responses = await Promise.allSettled(requests);
     const failed = responses.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     expect(failed.map(({ reason }) => (reason as { reason: string }).reason)).toEqual([
       'ORGANISATION_LIMIT_REACHED',

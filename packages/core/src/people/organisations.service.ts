@@ -29,10 +29,10 @@ export async function createOwnOrganisation(
   tx: Tx,
   cause: AuditContext,
   userId: UserId,
-  request: { readonly name: string; readonly homeCell: number; readonly mustProveMailbox: boolean },
+  request: { readonly name: string; readonly homeCell: number; readonly mustVerifyEmail: boolean },
 ): Promise<Membership> {
   const locked = await lockPerson(tx, userId);
-  const person = request.mustProveMailbox ? requireVerifiedEmail(locked) : requirePersonRecord(locked);
+  const person = request.mustVerifyEmail ? requireVerifiedEmail(locked) : requirePersonRecord(locked);
   const owned = await listOwnedOrganisations(tx, userId);
   const since = tx.clock.nowMs() - DUPLICATE_ORGANISATION_MS;
   const same = owned.find(({ name, createdAt }) => name === request.name && createdAt.getTime() > since);

@@ -59,7 +59,7 @@ function serveOwnOrganisations({ server, operations, db, homeCell, signUpLinkOf 
   server.serve(operations.createOrganisation, ({ body: { name }, context, transact }) =>
     transact({ name: 'create own organisation', isolation: readCommitted }, async (tx) => {
       const { userId } = requireSessionUser(context);
-      const request = { name, homeCell, mustProveMailbox: signUpLinkOf === null };
+      const request = { name, homeCell, mustVerifyEmail: signUpLinkOf === null };
       const made = await createOwnOrganisation(tx, personAuditContext(context), userId, request);
       return {
         body: toWireMembership(made),

@@ -246,7 +246,7 @@ export async function setInvitationNotice(
 }
 
 /** Writes the answer down, unless there is one already: then false. */
-export async function answerInvitation(
+export async function setInvitationStatus(
   tx: Tx,
   orgId: OrgId,
   id: InvitationId,

@@ -15,18 +15,18 @@ const size = (fields: Partial<RequestSize>): RequestSize => ({
   ...fields,
 });
 const prompt = size({ promptTokens: 10n });
-const bound = (book: readonly Price[], of_ = prompt): bigint =>
-  maxRecentCost(book, { orgId: acme, model, now }, of_);
+const bound = (prices: readonly Price[], of_ = prompt): bigint =>
+  maxRecentCost(prices, { orgId: acme, model, now }, of_);
 
 describe('the highest cost by recent prices', () => {
   it('sums prompt and answer, and takes the dearer of fresh and cached tokens', () => {
-    const book = [of('prompt_token', 3n), of('completion_token', 7n), of('cached_prompt_token', 5n)];
-    expect(bound(book, size({ promptTokens: 10n, completionTokens: 2n }))).toBe(64n);
+    const prices = [of('prompt_token', 3n), of('completion_token', 7n), of('cached_prompt_token', 5n)];
+    expect(bound(prices, size({ promptTokens: 10n, completionTokens: 2n }))).toBe(64n);
   });
 
   it('rounds up, and takes default prices of images and characters', () => {
-    const book = [of('prompt_token', 1n, { unit: 'million_tokens' })];
-    expect(bound(book)).toBe(1n);
+    const prices = [of('prompt_token', 1n, { unit: 'million_tokens' })];
+    expect(bound(prices)).toBe(1n);
     expect(bound([], size({ imagePixelSteps: 1_024n * 1_024n * 25n, characters: 2n }))).toBe(10_010_000n);
   });
 
@@ -47,7 +47,7 @@ describe('the highest cost by recent prices', () => {
   });
 
   it('may be more than the ledger can hold', () => {
-    const book = [of('prompt_token', 10n ** 9n)];
-    expect(bound(book, size({ promptTokens: 2n ** 40n }))).toBe(10n ** 9n * 2n ** 40n);
+    const prices = [of('prompt_token', 10n ** 9n)];
+    expect(bound(prices, size({ promptTokens: 2n ** 40n }))).toBe(10n ** 9n * 2n ** 40n);
   });
 });

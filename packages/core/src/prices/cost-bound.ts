@@ -32,11 +32,11 @@ export function costBoundStart(now: Date): Date {
 
 /** By each price that counted recently for the organisation. `book`: at least its own and the list prices of the model. */
 export function maxRecentCost(
-  book: readonly Price[],
+  prices: readonly Price[],
   { orgId, model, now }: { readonly orgId: OrgId; readonly model: string; readonly now: Date },
   size: RequestSize,
 ): bigint {
-  const own = book.filter((price) => price.orgId === null || price.orgId === orgId);
+  const own = prices.filter((price) => price.orgId === null || price.orgId === orgId);
   const lastMs = now.getTime() + clockSkewMs;
   let highest = 0n;
   for (
@@ -44,7 +44,7 @@ export function maxRecentCost(
     at !== null && at.getTime() <= lastMs;
     at = nextChange(own, at)
   ) {
-    const cost = costOf(freezeModelPrice({ orgId, mode: 'live', book: own, now: at }, model), size);
+    const cost = costOf(freezeModelPrice({ orgId, mode: 'live', prices: own, now: at }, model), size);
     if (cost > highest) highest = cost;
   }
   return highest;

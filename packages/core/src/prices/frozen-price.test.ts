@@ -20,7 +20,7 @@ const onDemand = buildQuote(quoteInput()).frozen.rental;
 function termAt(refundPpm: number): FrozenPrice {
   const option = optionOf({ termPeriodDays: 1, discount: ppm(100_000), refund: ppm(refundPpm) });
   const request = { gpuCount: 1, termType: 'reserved', termPeriodDays: 1 } as const;
-  return buildQuote(quoteInput(request, { book: [priceOf(h100, 10n)], reserveOptions: [option] })).frozen
+  return buildQuote(quoteInput(request, { prices: [priceOf(h100, 10n)], reserveOptions: [option] })).frozen
     .rental;
 }
 

@@ -19,8 +19,8 @@ const modelPrice = (
   fields: Partial<Price> = {},
 ): Price => priceOf({ kind: 'model', model: 'm', unit: modelUnit }, nano, { unit, ...fields });
 
-const freeze = (book: readonly Price[], mode: 'live' | 'test' = 'live'): FrozenModelPrice =>
-  freezeModelPrice({ orgId: acme, mode, book, now: day(10) }, 'm');
+const freeze = (prices: readonly Price[], mode: 'live' | 'test' = 'live'): FrozenModelPrice =>
+  freezeModelPrice({ orgId: acme, mode, prices, now: day(10) }, 'm');
 
 const prices = (fields: Partial<FrozenModelPrice> = {}): FrozenModelPrice => ({
   version: 1,
@@ -36,14 +36,14 @@ const prices = (fields: Partial<FrozenModelPrice> = {}): FrozenModelPrice => ({
 
 describe('the prices of a model', () => {
   it('are by the million inside, exactly, in whichever unit they were written', () => {
-    const book = [
+    const modelPrices = [
       modelPrice('prompt_token', 'token', 100n),
       modelPrice('cached_prompt_token', 'million_tokens', 12_500_001n),
       modelPrice('completion_token', 'million_tokens', 1n),
       modelPrice('image', 'image', 7n),
       modelPrice('character', 'character', 8n),
     ];
-    expect(freeze(book)).toEqual({
+    expect(freeze(modelPrices)).toEqual({
       version: 1,
       model: 'm',
       promptNanoUsdPerMillion: '100000000',
@@ -51,7 +51,7 @@ describe('the prices of a model', () => {
       completionNanoUsdPerMillion: '1',
       imageNanoUsd: '7',
       characterNanoUsd: '8',
-      priceIds: book.map((price) => price.id),
+      priceIds: modelPrices.map((price) => price.id),
     });
   });
 
@@ -82,7 +82,7 @@ describe('the prices of a model', () => {
     const ended = modelPrice('image', 'image', 4n, { orgId: acme, validFrom: day(1), validUntil: day(10) });
     expect(freeze([listed, contract, theirs, ended]).imageNanoUsd).toBe('2');
     expect(freeze([listed, theirs, ended]).imageNanoUsd).toBe('1');
-    const context = { orgId: acme, mode: 'live', book: [listed], now: day(10) } as const;
+    const context = { orgId: acme, mode: 'live', prices: [listed], now: day(10) } as const;
     expect(freezeModelPrice(context, 'n').imageNanoUsd).toBe('10000000');
   });
 

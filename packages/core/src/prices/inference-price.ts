@@ -55,7 +55,7 @@ export function freezeModelPrice(
 ): FrozenModelPrice {
   const isFree = context.mode === 'test';
   const find = (unit: ModelUnit): Price | null =>
-    isFree ? null : resolvePrice(context.book, context.orgId, { kind: 'model', model, unit }, context.now);
+    isFree ? null : resolvePrice(context.prices, context.orgId, { kind: 'model', model, unit }, context.now);
   const prompt = find('prompt_token');
   const cached = find('cached_prompt_token');
   const completion = find('completion_token');

@@ -43,12 +43,12 @@ describe('the prices of a model from now on', () => {
   });
 
   it('of a contract take from the list what the contract leaves open', () => {
-    const book = [
+    const prices = [
       priceOf({ price: nanoUsd(100n) }),
       priceOf({ unit_: 'completion_token', price: nanoUsd(300n) }),
       priceOf({ orgId: acme, price: nanoUsd(70n) }),
     ];
-    const { contracts } = modelTimelines(book, model, atMs(0));
+    const { contracts } = modelTimelines(prices, model, atMs(0));
     expect(Object.keys(contracts)).toEqual([acme]);
     expect(contracts[acme]?.[0]?.price).toMatchObject({
       promptNanoUsdPerMillion: '70000000',
@@ -73,13 +73,13 @@ describe('the prices of a model from now on', () => {
         fc.array(anyPrice, { maxLength: 12 }),
         fc.integer({ min: 0, max: 40 }),
         fc.integer({ min: 0, max: 60 }),
-        (book, nowMs, laterMs) => {
-          const { list, contracts } = modelTimelines(book, model, atMs(nowMs));
+        (prices, nowMs, laterMs) => {
+          const { list, contracts } = modelTimelines(prices, model, atMs(nowMs));
           const ms = nowMs + laterMs;
           for (const orgId of [null, acme, other]) {
             const timeline = orgId === null ? list : (contracts[orgId] ?? list);
             const counting = countsAt(timeline, ms);
-            const expected = freezeModelPrice({ orgId, mode: 'live', book, now: atMs(ms) }, model);
+            const expected = freezeModelPrice({ orgId, mode: 'live', prices, now: atMs(ms) }, model);
             expect(counting.map(({ price }) => price)).toEqual([expected]);
           }
         },

@@ -22,8 +22,8 @@ export interface ModelPriceTimelines {
 const TIMELINE_ENTRIES_MAX = 100;
 
 /** `book`: the prices of this model that have not ended, of everyone. */
-export function modelTimelines(book: readonly Price[], model: string, now: Date): ModelPriceTimelines {
-  const byOwner = Map.groupBy(book, ({ orgId }) => orgId);
+export function modelTimelines(prices: readonly Price[], model: string, now: Date): ModelPriceTimelines {
+  const byOwner = Map.groupBy(prices, ({ orgId }) => orgId);
   const list = byOwner.get(null) ?? [];
   const contractors = [...byOwner.keys()].filter((orgId) => orgId !== null).toSorted();
   return {
@@ -46,7 +46,7 @@ function timeline(
 ): readonly TimedModelPrice[] {
   const steps: TimedModelPrice[] = [];
   for (let at: Date | null = now; at !== null && steps.length < TIMELINE_ENTRIES_MAX;) {
-    const price = freezeModelPrice({ orgId, mode: 'live', book: own, now: at }, model);
+    const price = freezeModelPrice({ orgId, mode: 'live', prices: own, now: at }, model);
     const until: Date | null = nextChange(own, at);
     const fromMs = steps.length === 0 ? null : at.getTime();
     steps.push({ fromMs, untilMs: until?.getTime() ?? null, price });

@@ -83,9 +83,9 @@ export function quoteInput(request: Partial<RentalSpec> = {}, fields: Partial<Qu
   return {
     orgId: acme,
     mode: 'live',
-    book: [list, volume],
+    prices: [list, volume],
     now: day(10),
-    wish: { ...eightGpus, ...request },
+    spec: { ...eightGpus, ...request },
     reserveOptions: [optionOf()],
     entitlements: [],
     available: nanoUsd(100_000_000_000n),

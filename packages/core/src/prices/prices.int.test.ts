@@ -106,14 +106,14 @@ const entitle = (orgId: OrgId, percentage: number, fields: Partial<NewEntitlemen
     }),
   );
 
-const ask = (
+const quote = (
   orgId: OrgId,
   request: Partial<Omit<RentalSpec, 'gpuType'>> & { gpuType: string },
   mode: 'live' | 'test' = 'live',
 ): Promise<Quote> =>
   quoteFor(db, orgId, mode, {
     // Tests name GPUs that no vocabulary holds, so that they do not meet in the book.
-    wish: { ...eightGpus, ...request } as RentalSpec,
+    spec: { ...eightGpus, ...request } as RentalSpec,
     available: nanoUsd(10n ** 15n),
     burn: { burnPerHour: nanoUsd(0n), cover: nanoUsd(0n) },
     holdWindowMs: 75 * 60_000,
@@ -196,14 +196,14 @@ describe('the price book', () => {
         await setPrice(subject, BigInt(version), { orgId: acme, validFrom, validUntil });
       }
     }
-    const book = await listPrices(db, { at: null, orgId: acme }, everything);
-    expect(book).toHaveLength(12);
+    const prices = await listPrices(db, { at: null, orgId: acme }, everything);
+    expect(prices).toHaveLength(12);
     for (let count = 0; count < 12; count++) {
       const standing = await listPrices(db, { at: day(count), orgId: acme }, everything);
       const expected = subjects.map((subject) => {
-        const versions = book.filter((price) => JSON.stringify(price.subject) === JSON.stringify(subject));
-        const thing = { ...subject, region: 'us-central-1', networkType: 'ethernet' } as PricedItem;
-        return resolvePrice(versions, acme, thing, day(count))?.id;
+        const versions = prices.filter((price) => JSON.stringify(price.subject) === JSON.stringify(subject));
+        const item = { ...subject, region: 'us-central-1', networkType: 'ethernet' } as PricedItem;
+        return resolvePrice(versions, acme, item, day(count))?.id;
       });
       expect(standing.map(({ id }) => id).toSorted()).toEqual(
         expected.filter((id) => id !== undefined).toSorted(),
@@ -337,11 +337,11 @@ describe('a quote from the database', () => {
     const contractPrice = await setPrice({ ...h100, gpuType }, 1_000_000_000n, { orgId: acme });
     const storage = await setPrice({ kind: 'volume', region }, 137_000n, { orgId: acme });
     const request = { gpuType, storageSizeInGb: 256, durationSeconds: 5_400 };
-    const mine = await ask(acme, request);
+    const mine = await quote(acme, request);
     expect(mine.frozen.rental.priceIds).toEqual([contractPrice.id]);
     expect(mine.frozen.volume?.priceIds).toEqual([storage.id]);
     expect(mine.total).toBe(12_000_000_000n + 52_608_000n);
-    expect((await ask(other, { gpuType })).frozen.rental.priceIds).toEqual([listed.id]);
+    expect((await quote(other, { gpuType })).frozen.rental.priceIds).toEqual([listed.id]);
     const wire = toWireQuote(mine, { available: true, idleRules: true, disk: null });
     expect(contract.operations.quoteRental.response.schema.parse(wire)).toEqual(wire);
     expect(wire).toMatchObject({
@@ -359,10 +359,10 @@ describe('a quote from the database', () => {
   it('freezes what was sold: the book may change, the price stays', async () => {
     const gpuType = newName();
     const price = await setPrice({ ...h100, gpuType }, 5n);
-    const stored = JSON.stringify((await ask(acme, { gpuType })).frozen.rental);
+    const stored = JSON.stringify((await quote(acme, { gpuType })).frozen.rental);
     await write((tx) => endPrice(tx, cause, price.id, 'dearer'));
     await setPrice({ ...h100, gpuType }, 9n, { validFrom: clock.now() });
-    expect((await ask(acme, { gpuType })).perHour).toBe(72n);
+    expect((await quote(acme, { gpuType })).perHour).toBe(72n);
     expect(parseFrozenPrice(JSON.parse(stored))).toMatchObject({
       rateNanoUsdPerHour: '40',
       priceIds: [price.id],
@@ -371,19 +371,19 @@ describe('a quote from the database', () => {
 
   it('is refused where nothing is priced, and free in test mode all the same', async () => {
     const gpuType = newName();
-    await expect(ask(acme, { gpuType })).rejects.toMatchObject({ reason: 'PRICE_NOT_AVAILABLE' });
-    expect(await ask(acme, { gpuType }, 'test')).toMatchObject({ perHour: 0n, hold: 0n });
+    await expect(quote(acme, { gpuType })).rejects.toMatchObject({ reason: 'PRICE_NOT_AVAILABLE' });
+    expect(await quote(acme, { gpuType }, 'test')).toMatchObject({ perHour: 0n, hold: 0n });
   });
 
   it('offers a term by its newest option, and shows the commitment on the wire', async () => {
     const gpuType = newName();
     const reserved = { gpuType, termType: 'reserved', termPeriodDays: 30 } as const;
     await setPrice({ ...h100, gpuType }, 1_000_000_000n);
-    await expect(ask(acme, reserved)).rejects.toMatchObject({ reason: 'RESERVE_OPTION_NOT_FOUND' });
+    await expect(quote(acme, reserved)).rejects.toMatchObject({ reason: 'RESERVE_OPTION_NOT_FOUND' });
     await offer(gpuType);
     await clock.advance(1_000);
     const newer = await offer(gpuType, { discountPercentage: 25 });
-    const quoted = await ask(acme, reserved);
+    const quoted = await quote(acme, reserved);
     expect(quoted).toMatchObject({ discount: 250_000, perHour: 6_000_000_000n, hold: 4_320_000_000_000n });
     expect(toWireQuote(quoted, { available: false, idleRules: true, disk: null })).toMatchObject({
       discountPercentage: 25,
@@ -425,7 +425,7 @@ describe('entitlements', () => {
   it('let an organisation claim what it was granted, until it is withdrawn', async () => {
     const gpuType = newName();
     await setPrice({ ...h100, gpuType }, 100n);
-    const claim = (orgId: OrgId, discountPercentage: number) => ask(orgId, { gpuType, discountPercentage });
+    const claim = (orgId: OrgId, discountPercentage: number) => quote(orgId, { gpuType, discountPercentage });
     const refused = { reason: 'DISCOUNT_NOT_ENTITLED' };
     await expect(claim(acme, 10)).rejects.toMatchObject(refused);
     const granted = await entitle(acme, 10.5, { contractReference: 'C-7' });

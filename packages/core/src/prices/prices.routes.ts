@@ -79,8 +79,8 @@ function serveReserveOptions({ server, operations, db }: PriceRoutes): void {
 
   server.serve(operations.adminCreateReserveOption, ({ body, context, transact }) =>
     transact({ name: 'create reserve option', isolation: readCommitted }, async (tx) => {
-      const { reason, ...wish } = body;
-      const option = await createReserveOption(tx, { ...operatorAuditContext(context), reason }, wish);
+      const { reason, ...fields } = body;
+      const option = await createReserveOption(tx, { ...operatorAuditContext(context), reason }, fields);
       return { body: toWireReserveOption(option), resource: { kind: 'reserve_option', id: option.id } };
     }),
   );

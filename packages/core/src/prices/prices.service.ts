@@ -174,7 +174,7 @@ export async function revokeEntitlement(
 }
 
 export interface QuoteRequest {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly available: NanoUsd;
   readonly burn: BurnRate;
   readonly holdWindowMs: number;
@@ -191,12 +191,12 @@ export async function quoteFor(
   mode: Mode,
   request: QuoteRequest,
 ): Promise<Quote> {
-  const { wish, now } = request;
-  const subject = { gpuType: wish.gpuType, machineType: wish.rentalType };
-  const book = await readRentalPrices(reader, orgId, subject, now);
-  const reserveOptions = wish.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
-  const entitlements = wish.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
-  return buildQuote({ ...request, orgId, mode, book, reserveOptions, entitlements });
+  const { spec, now } = request;
+  const subject = { gpuType: spec.gpuType, machineType: spec.rentalType };
+  const prices = await readRentalPrices(reader, orgId, subject, now);
+  const reserveOptions = spec.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
+  const entitlements = spec.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
+  return buildQuote({ ...request, orgId, mode, prices, reserveOptions, entitlements });
 }
 
 /**
@@ -210,10 +210,10 @@ export async function diskPriceFor(
   disk: { readonly region: string; readonly sizeGb: number; readonly now: Date },
 ): Promise<FrozenPrice | null> {
   const { region, sizeGb, now } = disk;
-  const thing = { kind: 'disk', region } as const;
-  const book = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
-  const isPriced = mode === 'test' || resolvePrice(book, orgId, thing, now) !== null;
-  return isPriced ? freezeStoragePrice({ orgId, mode, book, now }, thing, sizeGb) : null;
+  const item = { kind: 'disk', region } as const;
+  const prices = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
+  const isPriced = mode === 'test' || resolvePrice(prices, orgId, item, now) !== null;
+  return isPriced ? freezeStoragePrice({ orgId, mode, prices, now }, item, sizeGb) : null;
 }
 
 /** What a volume of this size costs, as it is sold now. Throws where the book has no price for it. */
@@ -224,12 +224,12 @@ export async function volumePriceFor(
   volume: { readonly region: string; readonly sizeGb: number; readonly now: Date },
 ): Promise<FrozenPrice> {
   const { region, sizeGb, now } = volume;
-  const book = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
-  return freezeStoragePrice({ orgId, mode, book, now }, { kind: 'volume', region }, sizeGb);
+  const prices = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
+  return freezeStoragePrice({ orgId, mode, prices, now }, { kind: 'volume', region }, sizeGb);
 }
 
 /** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */
-export type GpuPriceLookup = (thing: Omit<PricedItem & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
+export type GpuPriceLookup = (item: Omit<PricedItem & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
 
 /** The prices of all GPUs for this organisation as the book stands now, with one look at it. Null: list prices. */
 export async function createGpuPriceLookup(
@@ -239,8 +239,8 @@ export async function createGpuPriceLookup(
   now: Date,
 ): Promise<GpuPriceLookup> {
   if (mode === 'test') return () => zeroUsd;
-  const book = await readGpuPrices(reader, orgId, now);
-  return (thing) => resolvePrice(book, orgId, { kind: 'gpu', ...thing }, now)?.price ?? null;
+  const prices = await readGpuPrices(reader, orgId, now);
+  return (item) => resolvePrice(prices, orgId, { kind: 'gpu', ...item }, now)?.price ?? null;
 }
 
 /** What a model costs this organisation from now on, for a gateway to carry. */
@@ -251,8 +251,8 @@ export async function modelPriceFor(
   model: string,
   now: Date,
 ): Promise<FrozenModelPrice> {
-  const book = await readModelPrices(reader, orgId, model, now);
-  return freezeModelPrice({ orgId, mode, book, now }, model);
+  const prices = await readModelPrices(reader, orgId, model, now);
+  return freezeModelPrice({ orgId, mode, prices, now }, model);
 }
 
 function requirePrice({ subject, unit, priceNanoUsd }: NewPrice): NanoUsd {

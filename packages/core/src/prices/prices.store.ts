@@ -154,17 +154,17 @@ export async function listPrices(
   page: PageRequest<PriceId>,
 ): Promise<readonly Price[]> {
   const { at, orgId } = filter;
-  let book = reader.kysely.selectFrom('prices').selectAll();
-  if (orgId !== null) book = book.where('org_id', '=', toUuid(orgId));
+  let versions = reader.kysely.selectFrom('prices').selectAll();
+  if (orgId !== null) versions = versions.where('org_id', '=', toUuid(orgId));
   if (at !== null) {
-    book = book
+    versions = versions
       .distinctOn(subjectColumns)
       .where('valid_from', '<=', at)
       .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', at)]));
-    for (const column of subjectColumns) book = book.orderBy(column);
-    book = book.orderBy('valid_from', 'desc').orderBy('created_at', 'desc').orderBy('id', 'desc');
+    for (const column of subjectColumns) versions = versions.orderBy(column);
+    versions = versions.orderBy('valid_from', 'desc').orderBy('created_at', 'desc').orderBy('id', 'desc');
   }
-  let query = reader.kysely.selectFrom(book.as('book')).selectAll();
+  let query = reader.kysely.selectFrom(versions.as('book')).selectAll();
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
   const rows = await query
     .orderBy('id', 'desc')

@@ -25,7 +25,7 @@ import {
   type QuoteInput,
 } from './quote.ts';
 
-function refusal(input: QuoteInput): Fault {
+function faultOf(input: QuoteInput): Fault {
   try {
     buildQuote(input);
   } catch (error) {
@@ -35,7 +35,9 @@ function refusal(input: QuoteInput): Fault {
   return expect.fail('was not refused');
 }
 
-const entitled = (parts: number): Partial<QuoteInput> => ({ entitlements: [entitlementOf(parts)] });
+const entitled = (discountPpm: number): Partial<QuoteInput> => ({
+  entitlements: [entitlementOf(discountPpm)],
+});
 const reserved = { termType: 'reserved', termPeriodDays: 30 } as const;
 const rich = { available: nanoUsd(10n ** 18n) };
 
@@ -110,24 +112,24 @@ describe('a quote on demand', () => {
 
   it('takes the storage price of the region', () => {
     const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 1n);
-    const input = quoteInput({ storageSizeInGb: 300 }, { book: [list, volume, here] });
+    const input = quoteInput({ storageSizeInGb: 300 }, { prices: [list, volume, here] });
     expect(buildQuote(input).frozen.volume).toMatchObject({ rateNanoUsdPerHour: '300', priceIds: [here.id] });
   });
 
   it('totals what the meters will post: each part rounded down over the whole time', () => {
-    const book = [
+    const prices = [
       priceOf(h100, 3_599n),
       priceOf({ kind: 'volume', region: null }, 7n),
       priceOf({ kind: 'disk', region: null }, 1_000_000n),
     ];
     const request = { gpuCount: 1, durationSeconds: 1 };
-    expect(buildQuote(quoteInput(request, { book })).total).toBe(0n);
-    expect(buildQuote(quoteInput({ ...request, durationSeconds: 2 }, { book })).total).toBe(1n);
+    expect(buildQuote(quoteInput(request, { prices })).total).toBe(0n);
+    expect(buildQuote(quoteInput({ ...request, durationSeconds: 2 }, { prices })).total).toBe(1n);
     // 3599 and 1799 nano-USD an hour: 0.99… and 0.49… in a second, 2.99… and 1.49… in three, each rounded down.
     const withStorage = { ...request, storageSizeInGb: 257 };
-    expect(buildQuote(quoteInput(withStorage, { book })).total).toBe(0n);
-    expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3 }, { book })).total).toBe(2n + 1n);
-    expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3_600 }, { book })).total).toBe(
+    expect(buildQuote(quoteInput(withStorage, { prices })).total).toBe(0n);
+    expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3 }, { prices })).total).toBe(2n + 1n);
+    expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3_600 }, { prices })).total).toBe(
       3_599n + 1_799n,
     );
   });
@@ -137,7 +139,7 @@ describe('a quote on demand', () => {
   });
 
   it('takes the price of the asked machine, region and network, and the contract of the one who asks', () => {
-    const book = [
+    const prices = [
       list,
       priceOf({ ...h100, machineType: 'bare-metal' }, 10n),
       priceOf({ ...h100, networkType: 'infiniband' }, 20n),
@@ -146,7 +148,7 @@ describe('a quote on demand', () => {
       priceOf({ ...h100, region: 'jp-east-1' }, 50n, { orgId: other }),
     ];
     const hour = (request: Parameters<typeof quoteInput>[0], orgId = acme): bigint =>
-      buildQuote(quoteInput({ gpuCount: 1, ...request }, { book, orgId })).perHour;
+      buildQuote(quoteInput({ gpuCount: 1, ...request }, { prices, orgId })).perHour;
     expect(hour({ rentalType: 'bare-metal' })).toBe(10n);
     expect(hour({ networkType: 'infiniband' })).toBe(20n);
     expect(hour({ region: 'eu-west-1' })).toBe(30n);
@@ -159,15 +161,15 @@ describe('a quote on demand', () => {
     ['GPUs', { gpuType: 'b200' }],
     ['storage', { storageSizeInGb: 256 }],
   ] as const)('is refused where the book has no price for the %s', (_, request) => {
-    expect(refusal(quoteInput(request, { book: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
+    expect(faultOf(quoteInput(request, { prices: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
   });
 
   it('uses the price of its instant', () => {
     const next = priceOf(h100, 1n, { validFrom: day(10) });
-    const book = [list, next];
+    const prices = [list, next];
     const justBefore = new Date(day(10).getTime() - 1);
-    expect(buildQuote(quoteInput({}, { book, now: justBefore })).frozen.rental.priceIds).toEqual([list.id]);
-    expect(buildQuote(quoteInput({}, { book })).frozen.rental.priceIds).toEqual([next.id]);
+    expect(buildQuote(quoteInput({}, { prices, now: justBefore })).frozen.rental.priceIds).toEqual([list.id]);
+    expect(buildQuote(quoteInput({}, { prices })).frozen.rental.priceIds).toEqual([next.id]);
   });
 });
 
@@ -185,15 +187,15 @@ describe('what a quote says of the money there is', () => {
   });
 
   it('what holds nothing is affordable on any balance', () => {
-    const book = [priceOf(h100, 0n)];
-    expect(buildQuote(quoteInput({}, { book, available: nanoUsd(-5n) })).affordable).toBe(true);
+    const prices = [priceOf(h100, 0n)];
+    expect(buildQuote(quoteInput({}, { prices, available: nanoUsd(-5n) })).affordable).toBe(true);
   });
 
   it('counts what runs already into the runway', () => {
-    const book = [priceOf(h100, 1_000_000_000n)];
+    const prices = [priceOf(h100, 1_000_000_000n)];
     const runway = (available: bigint, perHour: bigint, cover = 0n): number | null => {
       const burn = { burnPerHour: nanoUsd(perHour), cover: nanoUsd(cover) };
-      return buildQuote(quoteInput({ gpuCount: 1 }, { book, available: nanoUsd(available), burn }))
+      return buildQuote(quoteInput({ gpuCount: 1 }, { prices, available: nanoUsd(available), burn }))
         .runwaySeconds;
     };
     expect(runway(1_000_000_000n, 1_000_000_000n, 3_000_000_000n)).toBe(7_200);
@@ -205,9 +207,9 @@ describe('what a quote says of the money there is', () => {
   });
 
   it('has no runway where nothing costs anything, and a bounded one where nearly nothing does', () => {
-    const free = { book: [priceOf(h100, 0n)] };
+    const free = { prices: [priceOf(h100, 0n)] };
     expect(buildQuote(quoteInput({}, free)).runwaySeconds).toBeNull();
-    const nearly = { book: [priceOf(h100, 1n)], available: nanoUsd(2n ** 62n) };
+    const nearly = { prices: [priceOf(h100, 1n)], available: nanoUsd(2n ** 62n) };
     expect(buildQuote(quoteInput({ gpuCount: 1 }, nearly)).runwaySeconds).toBe(Number.MAX_SAFE_INTEGER);
   });
 
@@ -218,8 +220,8 @@ describe('what a quote says of the money there is', () => {
   });
 
   it('refuses what comes to more than an account can hold, and says so', () => {
-    const book = [priceOf(h100, 10n ** 15n)];
-    const fault = refusal(quoteInput({ gpuCount: 100_000 }, { book }));
+    const prices = [priceOf(h100, 10n ** 15n)];
+    const fault = faultOf(quoteInput({ gpuCount: 100_000 }, { prices }));
     expect(fault.reason).toBe('VALIDATION_FAILED');
     expect(fault.message).toBe('This comes to more money than an account can ever hold.');
     expect(fault.suggestion).toBe('Ask for fewer GPUs or for a shorter time.');
@@ -275,19 +277,19 @@ describe('a reserved term', () => {
   });
 
   it('needs its length, and one that is on offer', () => {
-    const without = refusal(quoteInput({ termType: 'reserved' }));
+    const without = faultOf(quoteInput({ termType: 'reserved' }));
     expect(without.reason).toBe('VALIDATION_FAILED');
     expect(without.message).toBe('termPeriodDays is required with the termType reserved.');
     expect(without.issues).toEqual([
       { path: ['termPeriodDays'], message: 'is required with the termType reserved', code: 'custom' },
     ]);
-    expect(refusal(quoteInput({ ...reserved, termPeriodDays: 31 })).reason).toBe('RESERVE_OPTION_NOT_FOUND');
-    for (const elsewhere of [
+    expect(faultOf(quoteInput({ ...reserved, termPeriodDays: 31 })).reason).toBe('RESERVE_OPTION_NOT_FOUND');
+    for (const mismatch of [
       { machineType: 'bare-metal' },
       { gpuType: 'h200' },
       { region: 'eu-west-1' },
     ] as const) {
-      const fault = refusal(quoteInput(reserved, { reserveOptions: [optionOf(elsewhere)] }));
+      const fault = faultOf(quoteInput(reserved, { reserveOptions: [optionOf(mismatch)] }));
       expect(fault.reason).toBe('RESERVE_OPTION_NOT_FOUND');
     }
   });
@@ -297,10 +299,10 @@ describe('a discount in a request', () => {
   it('is a claim: one part per million more than entitled is refused', () => {
     expect(buildQuote(quoteInput({ discountPercentage: 12.5 }, entitled(125_000))).discount).toBe(125_000);
     expect(buildQuote(quoteInput({ discountPercentage: 12.4999 }, entitled(125_000))).discount).toBe(124_999);
-    expect(refusal(quoteInput({ discountPercentage: 12.5001 }, entitled(125_000))).reason).toBe(
+    expect(faultOf(quoteInput({ discountPercentage: 12.5001 }, entitled(125_000))).reason).toBe(
       'DISCOUNT_NOT_ENTITLED',
     );
-    expect(refusal(quoteInput({ discountPercentage: 0.0001 })).reason).toBe('DISCOUNT_NOT_ENTITLED');
+    expect(faultOf(quoteInput({ discountPercentage: 0.0001 })).reason).toBe('DISCOUNT_NOT_ENTITLED');
   });
 
   it('is not given unless it is claimed', () => {
@@ -310,7 +312,7 @@ describe('a discount in a request', () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 100.0001, 12.34567])(
     'of %d is not a discount at all',
     (discountPercentage) => {
-      const fault = refusal(quoteInput({ discountPercentage }, entitled(1_000_000)));
+      const fault = faultOf(quoteInput({ discountPercentage }, entitled(1_000_000)));
       expect(fault.reason).toBe('VALIDATION_FAILED');
       expect(fault.issues).toEqual([
         {
@@ -325,7 +327,7 @@ describe('a discount in a request', () => {
   it('must be granted to the one who asks, for this GPU, at this instant', () => {
     for (const wrong of [{ orgId: other }, { gpuType: 'h200' }, { validFrom: day(11) }]) {
       const input = quoteInput({ discountPercentage: 10 }, { entitlements: [entitlementOf(200_000, wrong)] });
-      expect(refusal(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
+      expect(faultOf(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
     }
   });
 
@@ -364,7 +366,7 @@ describe('a discount in a request', () => {
 describe('test mode', () => {
   it('is free, whatever the book says or lacks', () => {
     const quoted = buildQuote(
-      quoteInput({ storageSizeInGb: 256, durationSeconds: 3_600 }, { mode: 'test', book: [] }),
+      quoteInput({ storageSizeInGb: 256, durationSeconds: 3_600 }, { mode: 'test', prices: [] }),
     );
     expect(quoted).toMatchObject({ perHour: 0n, hold: 0n, total: 0n, affordable: true, runwaySeconds: null });
     expect(quoted.frozen.rental).toMatchObject({ rateNanoUsdPerHour: '0', priceIds: [] });
@@ -374,8 +376,8 @@ describe('test mode', () => {
 
   it('refuses the same claims and terms as live', () => {
     const mode = 'test' as const;
-    expect(refusal(quoteInput({ discountPercentage: 1 }, { mode })).reason).toBe('DISCOUNT_NOT_ENTITLED');
-    expect(refusal(quoteInput({ ...reserved, termPeriodDays: 7 }, { mode })).reason).toBe(
+    expect(faultOf(quoteInput({ discountPercentage: 1 }, { mode })).reason).toBe('DISCOUNT_NOT_ENTITLED');
+    expect(faultOf(quoteInput({ ...reserved, termPeriodDays: 7 }, { mode })).reason).toBe(
       'RESERVE_OPTION_NOT_FOUND',
     );
     expect(buildQuote(quoteInput(reserved, { mode })).term).toMatchObject({ committedNanoUsd: '0' });
@@ -390,8 +392,8 @@ describe('how long a quote stands', () => {
   it('is a quarter of an hour, or up to the next change of the book or of an entitlement', () => {
     expect(QUOTE_VALID_MS).toBe(900_000);
     expect(until({})).toBe(900_000);
-    expect(until({ book: [list, priceOf(h100, 1n, { validFrom: after(1_000) })] })).toBe(1_000);
-    expect(until({ book: [list, priceOf(h100, 1n, { validFrom: after(900_001) })] })).toBe(900_000);
+    expect(until({ prices: [list, priceOf(h100, 1n, { validFrom: after(1_000) })] })).toBe(1_000);
+    expect(until({ prices: [list, priceOf(h100, 1n, { validFrom: after(900_001) })] })).toBe(900_000);
     expect(until({ entitlements: [entitlementOf(1, { validUntil: after(2_000) })] })).toBe(2_000);
   });
 });
@@ -399,7 +401,7 @@ describe('how long a quote stands', () => {
 describe('storage by itself', () => {
   it('is frozen by its size: volumes as volumes, the disk of a stopped rental as part of the rental', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
-    const context = quoteInput({}, { book: [list, volume, disk] });
+    const context = quoteInput({}, { prices: [list, volume, disk] });
     const frozen = freezeStoragePrice(context, { kind: 'disk', region: 'eu-west-1' }, 100);
     expect(frozen).toMatchObject({ product: 'rental', rateNanoUsdPerHour: '1100', priceIds: [disk.id] });
     expect(freezeStoragePrice(context, { kind: 'volume', region: 'eu-west-1' }, 2)).toMatchObject({
@@ -413,7 +415,7 @@ describe('storage by itself', () => {
   it('is told beside a quote, and one that has no price is kept for nothing: null would say that it cannot be', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
     const price = freezeStoragePrice(
-      quoteInput({}, { book: [disk] }),
+      quoteInput({}, { prices: [disk] }),
       { kind: 'disk', region: 'eu-west-1' },
       100,
     );
@@ -440,19 +442,19 @@ describe('any quote', () => {
       durationSeconds: fc.integer({ min: 1, max: 5_000_000 }),
     })
     .map((draw) => {
-      const wish = {
+      const spec = {
         gpuCount: draw.gpuCount,
         discountPercentage: draw.claimedPpm / 10_000,
         durationSeconds: draw.durationSeconds,
         ...(draw.size === undefined ? {} : { storageSizeInGb: draw.size }),
         ...(draw.isReserved ? reserved : {}),
       };
-      const input = quoteInput(wish, {
-        book: [priceOf(h100, draw.unit), priceOf({ kind: 'volume', region: null }, draw.gb)],
+      const input = quoteInput(spec, {
+        prices: [priceOf(h100, draw.unit), priceOf({ kind: 'volume', region: null }, draw.gb)],
         entitlements: [entitlementOf(draw.grantedPpm)],
         reserveOptions: [optionOf({ discount: ppm(draw.publishedPpm), refund: ppm(draw.refundPpm) })],
       });
-      return { draw, input, wish };
+      return { draw, input, spec: spec };
     });
   const publishedIn = (draw: { isReserved: boolean; publishedPpm: number }): number =>
     draw.isReserved ? draw.publishedPpm : 0;
@@ -462,7 +464,7 @@ describe('any quote', () => {
       fc.property(anyInput, ({ draw, input }) => {
         const allowed = Math.max(draw.grantedPpm, publishedIn(draw));
         if (draw.claimedPpm > allowed) {
-          expect(refusal(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
+          expect(faultOf(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
           return;
         }
         const { frozen, discount } = buildQuote(input);
@@ -496,10 +498,10 @@ describe('any quote', () => {
 
   it('never falls with time', () => {
     fc.assert(
-      fc.property(anyInput, fc.integer({ min: 0, max: 5_000_000 }), ({ draw, input, wish }, longer) => {
+      fc.property(anyInput, fc.integer({ min: 0, max: 5_000_000 }), ({ draw, input, spec }, longer) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
         const totalFor = (durationSeconds: number): NanoUsd =>
-          buildQuote({ ...input, wish: { ...eightGpus, ...wish, durationSeconds } }).total ??
+          buildQuote({ ...input, spec: { ...eightGpus, ...spec, durationSeconds } }).total ??
           expect.fail('a time was given');
         expect(totalFor(draw.durationSeconds) <= totalFor(draw.durationSeconds + longer)).toBe(true);
       }),
@@ -510,11 +512,11 @@ describe('any quote', () => {
     fc.assert(
       fc.property(anyInput, fc.bigInt({ min: 0n, max: 10n ** 11n }), ({ draw, input }, newPrice) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
-        const book = [...input.book];
-        const { frozen } = buildQuote({ ...input, book });
+        const prices = [...input.prices];
+        const { frozen } = buildQuote({ ...input, prices });
         const stored = JSON.stringify(frozen);
-        book.push(priceOf(h100, newPrice, { validFrom: day(9), orgId: acme }));
-        buildQuote({ ...input, book });
+        prices.push(priceOf(h100, newPrice, { validFrom: day(9), orgId: acme }));
+        buildQuote({ ...input, prices });
         expect(JSON.stringify(frozen)).toBe(stored);
         expect(JSON.parse(stored)).toEqual(frozen);
       }),

@@ -56,12 +56,12 @@ export interface PriceContext {
   readonly orgId: OrgId;
   /** Test mode is free: it needs no price and every amount is 0. */
   readonly mode: Mode;
-  readonly book: readonly Price[];
+  readonly prices: readonly Price[];
   readonly now: Date;
 }
 
 export interface QuoteInput extends PriceContext {
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly reserveOptions: readonly ReserveOption[];
   readonly entitlements: readonly Entitlement[];
   /** What new work could use now. */
@@ -115,40 +115,40 @@ export function buildQuote(input: QuoteInput): Quote {
 }
 
 function computeQuote(input: QuoteInput): Quote {
-  const { wish, now } = input;
+  const { spec, now } = input;
   const rental = freezeRentalPrice(input);
   const volume =
-    wish.storageSizeInGb === undefined
+    spec.storageSizeInGb === undefined
       ? null
-      : freezeStoragePrice(input, { kind: 'volume', region: wish.region }, wish.storageSizeInGb);
-  const lines = [...rentalLines(wish, rental), ...storageLines(volume)];
-  const parts = volume === null ? [rental] : [rental, volume];
-  const perHour = addUsd(...parts.map(rateOf));
-  const hold = addUsd(...parts.map((part) => initialHold(part, input.holdWindowMs)));
-  const durationMs = durationMsOf(wish, rental.reserve);
+      : freezeStoragePrice(input, { kind: 'volume', region: spec.region }, spec.storageSizeInGb);
+  const lines = [...rentalLines(spec, rental), ...storageLines(volume)];
+  const prices = volume === null ? [rental] : [rental, volume];
+  const perHour = addUsd(...prices.map(rateOf));
+  const hold = addUsd(...prices.map((part) => initialHold(part, input.holdWindowMs)));
+  const durationMs = durationMsOf(spec, rental.reserve);
   return {
     perHour,
-    originalPerHour: addUsd(...parts.map((part) => amountOf(part.originalNanoUsdPerHour))),
+    originalPerHour: addUsd(...prices.map((part) => amountOf(part.originalNanoUsdPerHour))),
     perSecond: roundExact(hourlyCharge(perHour, secondsToMs(1)), 'up'),
     discount: ppm(rental.discountPpm),
     lines,
     hold,
-    total: durationMs === null ? null : addUsd(...parts.map((part) => costOfDuration(part, durationMs))),
+    total: durationMs === null ? null : addUsd(...prices.map((part) => costOfDuration(part, durationMs))),
     term: rental.reserve,
-    runwaySeconds: runwaySecondsWith(input, parts),
+    runwaySeconds: runwaySecondsWith(input, prices),
     affordable: hold === zeroUsd || hold <= input.available,
-    validUntil: quoteValidUntil(now, [...input.book, ...input.entitlements]),
+    validUntil: quoteValidUntil(now, [...input.prices, ...input.entitlements]),
     frozen: { rental, volume },
   };
 }
 
 function freezeRentalPrice(input: QuoteInput): FrozenPrice {
-  const { wish, now } = input;
-  const { gpuType, region, networkType, gpuCount } = wish;
+  const { spec, now } = input;
+  const { gpuType, region, networkType, gpuCount } = spec;
   const option = reserveOptionFor(input);
   const discount = resolveDiscount(input, option);
-  const thing = { kind: 'gpu', gpuType, machineType: wish.rentalType, region, networkType } as const;
-  const price = unitPriceOf(input, thing);
+  const item = { kind: 'gpu', gpuType, machineType: spec.rentalType, region, networkType } as const;
+  const price = unitPriceOf(input, item);
   const original = timesUsd(price.perUnit, BigInt(gpuCount));
   const rate = applyDiscount(original, discount.applied);
   return {
@@ -192,14 +192,14 @@ export function freezeAgreedPrice(agreed: {
 /** A volume by its size, or the local disk of a rental that was stopped. */
 export function freezeStoragePrice(
   context: PriceContext,
-  thing: PricedItem & { readonly kind: 'volume' | 'disk' },
+  item: PricedItem & { readonly kind: 'volume' | 'disk' },
   sizeGb: number,
 ): FrozenPrice {
-  const price = unitPriceOf(context, thing);
+  const price = unitPriceOf(context, item);
   const rate = String(timesUsd(price.perUnit, BigInt(sizeGb)));
   return {
     version: 1,
-    product: thing.kind === 'volume' ? 'volume' : 'rental',
+    product: item.kind === 'volume' ? 'volume' : 'rental',
     rateNanoUsdPerHour: rate,
     originalNanoUsdPerHour: rate,
     discountPpm: 0,
@@ -212,11 +212,11 @@ export function freezeStoragePrice(
 }
 
 function unitPriceOf(
-  { mode, book, orgId, now }: PriceContext,
-  thing: PricedItem,
+  { mode, prices, orgId, now }: PriceContext,
+  item: PricedItem,
 ): { readonly perUnit: NanoUsd; readonly ids: FrozenPrice['priceIds'] } {
   if (mode === 'test') return { perUnit: zeroUsd, ids: [] };
-  const price = resolvePrice(book, orgId, thing, now);
+  const price = resolvePrice(prices, orgId, item, now);
   if (price === null) throw new Fault('PRICE_NOT_AVAILABLE');
   return { perUnit: price.price, ids: [price.id] };
 }
@@ -226,9 +226,9 @@ export function applyDiscount(original: NanoUsd, discount: Ppm): NanoUsd {
   return roundExact(shareOf(original, ppm(ppmPerWhole - discount)), DISCOUNTED_PRICE_ROUNDING);
 }
 
-function reserveOptionFor({ wish, reserveOptions }: QuoteInput): ReserveOption | null {
-  if (wish.termType === 'on-demand') return null;
-  const { termPeriodDays, rentalType: machineType, gpuType, region } = wish;
+function reserveOptionFor({ spec, reserveOptions }: QuoteInput): ReserveOption | null {
+  if (spec.termType === 'on-demand') return null;
+  const { termPeriodDays, rentalType: machineType, gpuType, region } = spec;
   if (termPeriodDays === undefined) {
     throw invalidField('termPeriodDays', 'is required with the termType reserved');
   }
@@ -246,12 +246,12 @@ function resolveDiscount(
   input: QuoteInput,
   option: ReserveOption | null,
 ): { readonly applied: Ppm; readonly onDemand: Ppm } {
-  const { wish, entitlements, orgId, now } = input;
-  const claimed = fromPercentage(wish.discountPercentage);
+  const { spec, entitlements, orgId, now } = input;
+  const claimed = fromPercentage(spec.discountPercentage);
   if (claimed === null) {
     throw invalidField('discountPercentage', 'must be between 0 and 100 with at most four decimals');
   }
-  const entitled = entitledDiscount(entitlements, orgId, wish.gpuType, now);
+  const entitled = entitledDiscount(entitlements, orgId, spec.gpuType, now);
   const published = option?.discount ?? 0;
   if (claimed > Math.max(entitled, published)) throw new Fault('DISCOUNT_NOT_ENTITLED');
   return { applied: ppm(Math.max(claimed, published)), onDemand: ppm(Math.min(claimed, entitled)) };
@@ -281,9 +281,9 @@ function durationMsOf(request: RentalSpec, term: FrozenPrice['reserve']): number
 }
 
 /** A commitment is paid at once and burns no more; everything else is paid from what is left. */
-function runwaySecondsWith(input: QuoteInput, parts: readonly FrozenPrice[]): number | null {
-  const left = subtractUsd(input.available, addUsd(...parts.map(commitmentOf)));
-  const burning = parts.filter((part) => part.reserve === null).map(rateOf);
+function runwaySecondsWith(input: QuoteInput, prices: readonly FrozenPrice[]): number | null {
+  const left = subtractUsd(input.available, addUsd(...prices.map(commitmentOf)));
+  const burning = prices.filter((part) => part.reserve === null).map(rateOf);
   const { burnPerHour, cover } = input.burn;
   return runwaySeconds({ burnPerHour: addUsd(burnPerHour, ...burning), cover }, left);
 }

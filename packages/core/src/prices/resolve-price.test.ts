@@ -24,9 +24,9 @@ const onNetwork = { ...h100, networkType: 'ethernet' } as const;
 const exact = { ...inRegion, networkType: 'ethernet' } as const;
 
 /** The price that counts for acme on day 10, whichever way round the book lies. */
-function winner(book: readonly Price[], thing: PricedItem = wanted, at = day(10)): Price | null {
-  const found = resolvePrice(book, acme, thing, at);
-  expect(resolvePrice(book.toReversed(), acme, thing, at)).toBe(found);
+function winner(prices: readonly Price[], item: PricedItem = wanted, at = day(10)): Price | null {
+  const found = resolvePrice(prices, acme, item, at);
+  expect(resolvePrice(prices.toReversed(), acme, item, at)).toBe(found);
   return found;
 }
 
@@ -36,7 +36,7 @@ describe('the price that counts', () => {
   });
 
   it('is the most specific: the contract, then the region, then the network', () => {
-    const ladder = [
+    const ranked = [
       priceOf(h100, 1n),
       priceOf(onNetwork, 2n),
       priceOf(inRegion, 3n),
@@ -46,8 +46,8 @@ describe('the price that counts', () => {
       priceOf(inRegion, 7n, { orgId: acme }),
       priceOf(exact, 8n, { orgId: acme }),
     ];
-    for (let length = 1; length <= ladder.length; length++) {
-      expect(winner(ladder.slice(0, length))).toBe(ladder[length - 1]);
+    for (let length = 1; length <= ranked.length; length++) {
+      expect(winner(ranked.slice(0, length))).toBe(ranked[length - 1]);
     }
   });
 
@@ -77,23 +77,23 @@ describe('the price that counts', () => {
     const first = priceOf(h100, 1n, { validFrom: day(1) });
     const second = priceOf(h100, 2n, { validFrom: day(5) });
     const future = priceOf(h100, 3n, { validFrom: day(11) });
-    const book = [first, second, future];
-    expect(winner(book, wanted, day(0))).toBeNull();
-    expect(winner(book, wanted, new Date(day(1).getTime() - 1))).toBeNull();
-    expect(winner(book, wanted, day(1))).toBe(first);
-    expect(winner(book, wanted, new Date(day(5).getTime() - 1))).toBe(first);
-    expect(winner(book, wanted, day(5))).toBe(second);
-    expect(winner(book, wanted, day(11))).toBe(future);
+    const prices = [first, second, future];
+    expect(winner(prices, wanted, day(0))).toBeNull();
+    expect(winner(prices, wanted, new Date(day(1).getTime() - 1))).toBeNull();
+    expect(winner(prices, wanted, day(1))).toBe(first);
+    expect(winner(prices, wanted, new Date(day(5).getTime() - 1))).toBe(first);
+    expect(winner(prices, wanted, day(5))).toBe(second);
+    expect(winner(prices, wanted, day(11))).toBe(future);
   });
 
   it('counts up to the instant of its end, and then uncovers the older or the more general one', () => {
     const older = priceOf(inRegion, 1n, { validFrom: day(1), validUntil: day(9) });
     const newer = priceOf(inRegion, 2n, { validFrom: day(5), validUntil: day(8) });
     const general = priceOf(h100, 3n);
-    const book = [older, newer, general];
-    expect(winner(book, wanted, new Date(day(8).getTime() - 1))).toBe(newer);
-    expect(winner(book, wanted, day(8))).toBe(older);
-    expect(winner(book, wanted, day(9))).toBe(general);
+    const prices = [older, newer, general];
+    expect(winner(prices, wanted, new Date(day(8).getTime() - 1))).toBe(newer);
+    expect(winner(prices, wanted, day(8))).toBe(older);
+    expect(winner(prices, wanted, day(9))).toBe(general);
   });
 
   it('is never one that was ended before it began', () => {
@@ -112,10 +112,10 @@ describe('the price that counts', () => {
     const everywhere = priceOf({ kind: 'volume', region: null }, 1n);
     const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 2n);
     const disk = priceOf({ kind: 'disk', region: null }, 3n);
-    const book = [everywhere, here, disk, priceOf(h100, 9n)];
-    expect(winner(book, { kind: 'volume', region: 'us-central-1' })).toBe(here);
-    expect(winner(book, { kind: 'volume', region: 'eu-west-1' })).toBe(everywhere);
-    expect(winner(book, { kind: 'disk', region: 'us-central-1' })).toBe(disk);
+    const prices = [everywhere, here, disk, priceOf(h100, 9n)];
+    expect(winner(prices, { kind: 'volume', region: 'us-central-1' })).toBe(here);
+    expect(winner(prices, { kind: 'volume', region: 'eu-west-1' })).toBe(everywhere);
+    expect(winner(prices, { kind: 'disk', region: 'us-central-1' })).toBe(disk);
     expect(winner([here], { kind: 'volume', region: 'eu-west-1' })).toBeNull();
     expect(winner([everywhere], { kind: 'disk', region: 'eu-west-1' })).toBeNull();
   });
@@ -124,11 +124,11 @@ describe('the price that counts', () => {
     const prompt = priceOf({ kind: 'model', model: 'm', unit: 'prompt_token' }, 1n, { unit: 'token' });
     const image = priceOf({ kind: 'model', model: 'm', unit: 'image' }, 2n, { unit: 'image' });
     const contract = { ...prompt, id: image.id, orgId: acme };
-    const book = [prompt, image];
-    expect(winner(book, { kind: 'model', model: 'm', unit: 'prompt_token' })).toBe(prompt);
-    expect(winner(book, { kind: 'model', model: 'm', unit: 'image' })).toBe(image);
-    expect(winner(book, { kind: 'model', model: 'm', unit: 'character' })).toBeNull();
-    expect(winner(book, { kind: 'model', model: 'n', unit: 'image' })).toBeNull();
+    const prices = [prompt, image];
+    expect(winner(prices, { kind: 'model', model: 'm', unit: 'prompt_token' })).toBe(prompt);
+    expect(winner(prices, { kind: 'model', model: 'm', unit: 'image' })).toBe(image);
+    expect(winner(prices, { kind: 'model', model: 'm', unit: 'character' })).toBeNull();
+    expect(winner(prices, { kind: 'model', model: 'n', unit: 'image' })).toBeNull();
     expect(winner([prompt, contract], { kind: 'model', model: 'm', unit: 'prompt_token' })).toBe(contract);
   });
 
@@ -152,8 +152,8 @@ describe('the price that counts', () => {
         }),
       );
     fc.assert(
-      fc.property(fc.array(anyPrice, { maxLength: 30 }), fc.integer({ min: 0, max: 20 }), (book, at) => {
-        expect(resolvePrice(book, acme, wanted, day(at))).toBe(bySorting(book, day(at)));
+      fc.property(fc.array(anyPrice, { maxLength: 30 }), fc.integer({ min: 0, max: 20 }), (prices, at) => {
+        expect(resolvePrice(prices, acme, wanted, day(at))).toBe(bySorting(prices, day(at)));
       }),
       { numRuns: 500 },
     );
@@ -161,13 +161,13 @@ describe('the price that counts', () => {
 });
 
 /** The rule once more, as naively as it can be said: one text that sorts. */
-function bySorting(book: readonly Price[], at: Date): Price | null {
+function bySorting(prices: readonly Price[], at: Date): Price | null {
   const key = (price: Price): string => {
     const { region, networkType } = price.subject as typeof h100;
     const flags = [price.orgId, region, networkType].map((part) => (part === null ? '0' : '1'));
     return [...flags, price.validFrom.toISOString(), price.createdAt.toISOString(), price.id].join(' ');
   };
-  const applies = book.filter((price) => {
+  const applies = prices.filter((price) => {
     const subject = price.subject as typeof h100;
     return (
       subject.gpuType === 'h100' &&
@@ -209,10 +209,10 @@ describe('the reserve option that counts', () => {
     ]) {
       expect(resolveReserveOption(order, request)).toBe(hereLater);
     }
-    const twin = { ...hereLater, id: optionOf().id };
-    const later = twin.id > hereLater.id ? twin : hereLater;
-    expect(resolveReserveOption([twin, hereLater], request)).toBe(later);
-    expect(resolveReserveOption([hereLater, twin], request)).toBe(later);
+    const duplicate = { ...hereLater, id: optionOf().id };
+    const later = duplicate.id > hereLater.id ? duplicate : hereLater;
+    expect(resolveReserveOption([duplicate, hereLater], request)).toBe(later);
+    expect(resolveReserveOption([hereLater, duplicate], request)).toBe(later);
   });
 });
 

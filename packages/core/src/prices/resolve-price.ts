@@ -30,16 +30,16 @@ export type PricedItem =
  * subject the last to begin wins, and of those that began together the last one written.
  */
 export function resolvePrice(
-  book: readonly Price[],
+  prices: readonly Price[],
   /** Null: what those without a contract pay. */
   orgId: OrgId | null,
-  thing: PricedItem,
+  item: PricedItem,
   at: Date,
 ): Price | null {
-  const candidates = book.filter(
+  const candidates = prices.filter(
     (price) =>
       (price.orgId === null || price.orgId === orgId) &&
-      coversItem(price.subject, thing) &&
+      coversItem(price.subject, item) &&
       isValidAt(price.validFrom, price.validUntil, at),
   );
   return highestRanked(candidates, rankOfPrice);
@@ -110,21 +110,21 @@ function isValidAt(validFrom: Date, validUntil: Date | null, at: Date): boolean 
   return validFrom <= at && (validUntil === null || at < validUntil);
 }
 
-function coversItem(subject: PriceSubject, thing: PricedItem): boolean {
+function coversItem(subject: PriceSubject, item: PricedItem): boolean {
   switch (subject.kind) {
     case 'gpu':
       return (
-        thing.kind === 'gpu' &&
-        subject.gpuType === thing.gpuType &&
-        subject.machineType === thing.machineType &&
-        matchesOrAny(subject.region, thing.region) &&
-        matchesOrAny(subject.networkType, thing.networkType)
+        item.kind === 'gpu' &&
+        subject.gpuType === item.gpuType &&
+        subject.machineType === item.machineType &&
+        matchesOrAny(subject.region, item.region) &&
+        matchesOrAny(subject.networkType, item.networkType)
       );
     case 'volume':
     case 'disk':
-      return thing.kind === subject.kind && matchesOrAny(subject.region, thing.region);
+      return item.kind === subject.kind && matchesOrAny(subject.region, item.region);
     case 'model':
-      return thing.kind === 'model' && subject.model === thing.model && subject.unit === thing.unit;
+      return item.kind === 'model' && subject.model === item.model && subject.unit === item.unit;
   }
 }
 

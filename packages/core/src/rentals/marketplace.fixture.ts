@@ -119,7 +119,7 @@ function instanceOrder(
       providerId: node.providerId,
       pricePerGpuHour,
       supplier: supplied ? { orgId: supplierOrgId, ratePerHour } : null,
-      toldAs: { instanceId: `quiet-test-otter-${wireId}`, clusterName, nodeName: node.id },
+      publicIdentity: { instanceId: `quiet-test-otter-${wireId}`, clusterName, nodeName: node.id },
     },
   };
 }

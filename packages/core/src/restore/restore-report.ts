@@ -48,7 +48,7 @@ export async function buildRestoreReport(
   sources: ReportSources,
 ): Promise<RestoreReport> {
   const problems: string[] = [];
-  const ask = async <T>(what: string, work: () => Promise<T>, otherwise: T): Promise<T> => {
+  const tryRead = async <T>(what: string, work: () => Promise<T>, otherwise: T): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -56,13 +56,13 @@ export async function buildRestoreReport(
       return otherwise;
     }
   };
-  const leases = await ask('Leases in Valkey', sources.leases, []);
-  const found = await ask('Machines on engines', sources.machines, { machines: [], problems: [] });
+  const leases = await tryRead('Leases in Valkey', sources.leases, []);
+  const found = await tryRead('Machines on engines', sources.machines, { machines: [], problems: [] });
   // A page may have been made before the point and paid after it: Stripe keeps one open for a day.
   const since = new Date(state.markedAt.getTime() - 24 * 3_600_000);
-  const payments = await ask('Payments at Stripe', () => sources.payments(since), []);
-  const events = await ask('Events in NATS', sources.events, []);
-  const usageMessages = await ask('Usage in NATS', sources.usageMessages, 0);
+  const payments = await tryRead('Payments at Stripe', () => sources.payments(since), []);
+  const events = await tryRead('Events in NATS', sources.events, []);
+  const usageMessages = await tryRead('Usage in NATS', sources.usageMessages, 0);
   const last = state.outside?.counters.invoices ?? 0;
   return {
     restoredTo: state.markedAt.toISOString(),

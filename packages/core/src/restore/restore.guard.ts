@@ -33,7 +33,7 @@ export interface RestoreGuard {
    */
   isOpen(): boolean;
   /** Whether it is open, decided by the row that the caller's transaction sees. */
-  mayLend(reader: Reader): Promise<boolean>;
+  mayGrant(reader: Reader): Promise<boolean>;
   /** Why not, for people. */
   reason(): string | null;
   /** When this process could last act again after it had to wait; null: it never had to. */
@@ -63,7 +63,7 @@ const unverifiedText =
 interface StoreAnswers {
   readonly marks: readonly MarkCopy[];
   /** NATS keeps its copy on disk, so its answer counts also when it has none; an empty Valkey says nothing. */
-  readonly isTelling: boolean;
+  readonly isCertain: boolean;
 }
 
 async function readCopies(
@@ -73,18 +73,19 @@ async function readCopies(
   const responses = await Promise.all(
     stores.map(async (store) => ({
       store,
-      answer: await store.read(installation).then(
+      response: await store.read(installation).then(
         (mark) => ({ mark }),
         () => null,
       ),
     })),
   );
-  const marks = responses.flatMap(({ answer }) =>
-    answer === null || answer.mark === null ? [] : [answer.mark],
+  const marks = responses.flatMap(({ response }) =>
+    response === null || response.mark === null ? [] : [response.mark],
   );
   return {
     marks,
-    isTelling: marks.length > 0 || responses.some((one) => one.store.name === 'nats' && one.answer !== null),
+    isCertain:
+      marks.length > 0 || responses.some((one) => one.store.name === 'nats' && one.response !== null),
   };
 }
 
@@ -139,7 +140,7 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
   /** The stores are read before the row: each copy was committed here before, so a row that is behind was put back. */
   async function check(): Promise<RestoreState> {
     const { installation } = await readRestoreState(db);
-    const { marks, isTelling } = await readCopies(stores, installation);
+    const { marks, isCertain } = await readCopies(stores, installation);
     const present = await readRestoreState(db);
     const behindSeen = isMarkAhead(seen, present);
     const newest = newestCopy(marks);
@@ -152,13 +153,13 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
       await options.whileRestored?.(blocked);
       return blocked;
     }
-    isVerified ||= isTelling;
+    isVerified ||= isCertain;
     if (present.status !== 'normal') {
       remember(present);
       await options.whileRestored?.(present);
       return readRestoreState(db);
     }
-    if (!isTelling) {
+    if (!isCertain) {
       remember(present);
       return present;
     }
@@ -178,7 +179,7 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
   return {
     check,
     isOpen,
-    async mayLend(reader) {
+    async mayGrant(reader) {
       if (!isOpen()) return false;
       // This process may advance the mark while the row is read.
       const before = seen;

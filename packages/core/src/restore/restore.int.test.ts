@@ -17,20 +17,20 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 function memoryStore(name: MarkStore['name']) {
-  const kept = new Map<string, MarkCopy>();
+  const copies = new Map<string, MarkCopy>();
   let isAway = false;
   const store: MarkStore = {
     name,
     read: async (installation) => {
       if (isAway) throw new Error('away');
-      return kept.get(installation) ?? null;
+      return copies.get(installation) ?? null;
     },
     write: async (installation, mark) => {
       if (isAway) throw new Error('away');
-      kept.set(installation, mark);
+      copies.set(installation, mark);
     },
   };
-  return { ...store, wipe: () => kept.clear(), cut: (away: boolean) => void (isAway = away) };
+  return { ...store, wipe: () => copies.clear(), cut: (away: boolean) => void (isAway = away) };
 }
 
 const guardOf = (...stores: readonly MarkStore[]): RestoreGuard =>
@@ -107,7 +107,7 @@ describe('the restore mark', () => {
     for (let nth = 0; nth < 3; nth += 1) await guard.check();
     await restoreTo(1);
     nats.wipe();
-    expect(await guard.mayLend(database.db)).toBe(false);
+    expect(await guard.mayGrant(database.db)).toBe(false);
     expect((await guard.check()).status).toBe('restored');
   });
 

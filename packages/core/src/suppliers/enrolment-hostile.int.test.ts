@@ -50,7 +50,7 @@ import { EnrolmentSweep } from './enrolment/enrolment.sweep.ts';
 const REGION = 'us-central-1';
 const MINUTE_MS = 60_000;
 /** Divides the time limits of calls where a daemon gives no answer, so that a test does not wait a quarter of a minute for each. */
-const HURRY = 25;
+const TIME_DIVISOR = 25;
 
 let database: TestDatabase;
 let db: Db;
@@ -65,11 +65,11 @@ const log = createLogger({ name: 'enrolment', level: 'silent' });
 const sealer = createSealer({ keys: [{ id: 'k1', key: randomBytes(32) }], activeId: 'k1' });
 const daemons: HostileIncus[] = [];
 
-function hurried(of: Clock, hurry: number): Clock {
-  return { ...of, after: (ms, action) => of.after(Math.ceil(ms / hurry), action) };
+function hurried(of: Clock, divisor: number): Clock {
+  return { ...of, after: (ms, action) => of.after(Math.ceil(ms / divisor), action) };
 }
 
-function partsWith(guard: NetGuard, hurry = 1): EnrolmentDeps {
+function depsWith(guard: NetGuard, divisor = 1): EnrolmentDeps {
   const credentials = {
     suppliers: {
       certificateFile: join(folder, 'client.crt'),
@@ -77,12 +77,12 @@ function partsWith(guard: NetGuard, hurry = 1): EnrolmentDeps {
       serverCertificateFile: null,
     },
   };
-  const real = hurried(hybridClock(clock), hurry);
+  const real = hurried(hybridClock(clock), divisor);
   drivers = createDriverPool({
     db,
     log,
     connect: (cluster) =>
-      connectDriver(cluster, { db, clock: real, log, credentials, guard, opensDoors: false }),
+      connectDriver(cluster, { db, clock: real, log, credentials, guard, opensPorts: false }),
   });
   return {
     db,
@@ -113,15 +113,15 @@ afterAll(async () => {
   await database.drop();
   rmSync(folder, { recursive: true, force: true });
 });
-function useTimeLimits({ hurry, readTimeoutMs }: { hurry: number; readTimeoutMs: number }): void {
-  deps = partsWith(createNetGuard({ allowedNetworks: ['127.0.0.0/8'] }), hurry);
+function useTimeLimits({ divisor, readTimeoutMs }: { divisor: number; readTimeoutMs: number }): void {
+  deps = depsWith(createNetGuard({ allowedNetworks: ['127.0.0.0/8'] }), divisor);
   sweeper = new EnrolmentSweep(deps);
   const tuning = { readTimeoutMs };
   sync = new FleetSync({ db, clock: hybridClock(clock), log, holder: 'test', drivers, tuning });
 }
 beforeEach(() => {
   // The product's own time limits: an honest daemon may be slow on a slow machine.
-  useTimeLimits({ hurry: 1, readTimeoutMs: 60_000 });
+  useTimeLimits({ divisor: 1, readTimeoutMs: 60_000 });
 });
 afterEach(async () => {
   await sync.stop();
@@ -166,8 +166,8 @@ function joinWith(
   token: string,
   request: Partial<JoinRequest> = {},
 ): Promise<Enrolment> {
-  daemon.pretence.projectConfig['user.millrace.join'] = createHash('sha256').update(token).digest('hex');
-  const asked = {
+  daemon.fake.projectConfig['user.millrace.join'] = createHash('sha256').update(token).digest('hex');
+  const joinRequest = {
     token,
     incusToken: daemon.trustToken(),
     endpoint: daemon.url,
@@ -176,7 +176,7 @@ function joinWith(
     ...request,
   };
   return db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
-    startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, asked),
+    startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, joinRequest),
   );
 }
 
@@ -216,13 +216,13 @@ it('an honest double is trusted and inspected, so that what follows is about lie
   expect(await now(enrolment)).toMatchObject({ stage: 'testing' });
 });
 
-describe.each(Object.entries<Misbehaviour>(unusableResponses))('a daemon that answers with %s', (_, lie) => {
+describe.each(Object.entries<Misbehaviour>(unusableResponses))('a daemon that answers with %s', (_, flaw) => {
   it('is refused in words once its time is over, keeps no secret of its owner here, and may ask again', async () => {
-    useTimeLimits({ hurry: HURRY, readTimeoutMs: 600 });
+    useTimeLimits({ divisor: TIME_DIVISOR, readTimeoutMs: 600 });
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const token = await newToken(orgId);
     const enrolment = await joinWith(daemon, token);
-    daemon.lie = lie;
+    daemon.misbehaviour = flaw;
     await sweep();
     const waiting = await now(enrolment);
     expect(waiting.stage).toBe('trusting');
@@ -234,8 +234,8 @@ describe.each(Object.entries<Misbehaviour>(unusableResponses))('a daemon that an
     expect(await clustersOf(orgId)).toEqual([]);
     // From here on the daemon is honest, and may be slow.
     await drivers.close();
-    useTimeLimits({ hurry: 1, readTimeoutMs: 60_000 });
-    daemon.lie = null;
+    useTimeLimits({ divisor: 1, readTimeoutMs: 60_000 });
+    daemon.misbehaviour = null;
     const again = await joinWith(daemon, token);
     expect(again.id).not.toBe(enrolment.id);
     await sweep();
@@ -245,11 +245,11 @@ describe.each(Object.entries<Misbehaviour>(unusableResponses))('a daemon that an
 
 it.each(Object.entries<Misbehaviour>(impossibleHardware))(
   'a daemon that reports %s is never tested, let alone enrolled',
-  async (_, lie) => {
+  async (_, flaw) => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const enrolment = await joinWith(daemon, await newToken(orgId));
     await sweep();
-    daemon.lie = lie;
+    daemon.misbehaviour = flaw;
     await sync.tick();
     await sync.look((await now(enrolment)).clusterId ?? expect.fail('It has no cluster.'));
     const refused = await giveUpOn(enrolment);
@@ -267,7 +267,7 @@ describe('a daemon that trusts us with more than one project', () => {
     const refused = await now(enrolment);
     expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
     expect(refused.problem).toContain('trusts Millrace with everything');
-    expect(daemon.pretence.trusted.size).toBe(0);
+    expect(daemon.fake.trusted.size).toBe(0);
     expect(await clustersOf(orgId)).toEqual([]);
   });
 
@@ -275,9 +275,9 @@ describe('a daemon that trusts us with more than one project', () => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const enrolment = await joinWith(daemon, await newToken(orgId));
     const others = [{ name: 'web', project: 'default', status: 'Running', status_code: 103 }];
-    daemon.lie = (request) =>
+    daemon.misbehaviour = (request) =>
       request.path === '/1.0/instances' && request.query.get('all-projects') === 'true'
-        ? { do: 'answer', answer: { status: 200, body: { type: 'sync', metadata: others } } }
+        ? { do: 'answer', response: { status: 200, body: { type: 'sync', metadata: others } } }
         : null;
     await sweep();
     expect(await now(enrolment)).toMatchObject({ stage: 'refused' });
@@ -296,7 +296,7 @@ it('a machine of which something cannot be written down is refused when its time
 it('a daemon whose owner did not ask for it is not taken: its project does not name the join token', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
-  daemon.pretence.projectConfig['user.millrace.join'] = 'f'.repeat(64);
+  daemon.fake.projectConfig['user.millrace.join'] = 'f'.repeat(64);
   await sweep();
   expect((await now(enrolment)).problem).toContain('does not name the join token');
 });
@@ -306,7 +306,7 @@ it('a daemon that shows another certificate than the one it was announced with i
   const enrolment = await joinWith(daemon, await newToken(orgId));
   await daemon.showOtherCertificate();
   await sweep();
-  expect(daemon.asked).toEqual([]);
+  expect(daemon.requests).toEqual([]);
   expect(await now(enrolment)).toMatchObject({ stage: 'trusting' });
 });
 
@@ -319,12 +319,12 @@ it('a token of one daemon and the certificate of another do not go together', as
 
 it('a daemon at an address of our inside is never connected to', async () => {
   await drivers.close();
-  deps = partsWith(createNetGuard({ allowedNetworks: [] }));
+  deps = depsWith(createNetGuard({ allowedNetworks: [] }));
   sweeper = new EnrolmentSweep(deps);
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
   const refused = await giveUpOn(enrolment);
-  expect(daemon.asked).toEqual([]);
+  expect(daemon.requests).toEqual([]);
   expect(refused.stage).toBe('refused');
 });
 
@@ -339,21 +339,21 @@ describe(poisonedLoop('enrol machines'), () => {
     'a supplier whose daemon %s delays no other supplier',
     async (how) => {
       // Long enough for an honest daemon on a slow machine; the silent ones are waited for at the end.
-      useTimeLimits({ hurry: 2, readTimeoutMs: 60_000 });
-      const [hostileOrg, honestOrg] = [await newSupplier(), await newSupplier()];
+      useTimeLimits({ divisor: 2, readTimeoutMs: 60_000 });
+      const [hostileOrg, otherOrg] = [await newSupplier(), await newSupplier()];
       const token = await newToken(hostileOrg);
       for (let index = 0; index < 6; index += 1) {
         const daemon = await newDaemon();
-        daemon.lie =
+        daemon.misbehaviour =
           how === 'hangs' ? unusableResponses.silence : unusableResponses['a connection that breaks'];
         await joinWith(daemon, token);
       }
       const few = new EnrolmentSweep(deps, { slots: 4, perSupplier: 2 });
-      const honest = await joinWith(await newDaemon(), await newToken(honestOrg));
+      const valid = await joinWith(await newDaemon(), await newToken(otherOrg));
       // The first enrolments are processed first, and still leave slots for others.
       expect(await few.sweep()).toBe(3);
       await few.sweep();
-      await expect.poll(async () => (await now(honest)).stage).toBe('inspecting');
+      await expect.poll(async () => (await now(valid)).stage).toBe('inspecting');
       await few.settled();
       await refuseAll(hostileOrg);
     },
@@ -422,7 +422,7 @@ it('what was taken up before it was asked anew changes nothing: its trust token 
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const token = await newToken(orgId);
   const first = await joinWith(daemon, token, { incusToken: daemon.trustToken() });
-  daemon.pretence.secrets.clear();
+  daemon.fake.secrets.clear();
   const [takenUp] = await claimEnrolments(deps, { limit: 1, perSupplier: 1, busy: [] });
   await joinWith(daemon, token);
   await advanceEnrolment(deps, takenUp ?? expect.fail('Nothing was due.'));

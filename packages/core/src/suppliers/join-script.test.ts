@@ -69,9 +69,9 @@ test('a second run with another type brings the image of that type, and with the
 test.each([
   ['does not answer', 'curl() { return 7; }', 'does not answer'],
   ['refuses', "curl() { printf '{}\\n400'; }", 'refused (status 400)'],
-])('a marketplace that %s leaves no trust token behind', (_what, curl, said) => {
+])('a marketplace that %s leaves no trust token behind', (_what, curl, message) => {
   const result = run(`${curl}\n${sectionOf('Trust')}\n${sectionOf('Asking to join')}`);
-  expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(said)]);
+  expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(message)]);
   const lastAdd = result.calls.findLastIndex((call) => call.startsWith('config trust add'));
   const lastRevoke = result.calls.lastIndexOf('config trust revoke-token millrace');
   expect(lastAdd).toBeGreaterThanOrEqual(0);

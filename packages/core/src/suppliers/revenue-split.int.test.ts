@@ -31,7 +31,7 @@ afterAll(async () => {
   await harness[Symbol.asyncDispose]();
 });
 
-interface Life {
+interface Run {
   readonly random: Random;
   readonly supplier: SeededSupplier;
   readonly tenant: OrgId;
@@ -56,7 +56,7 @@ const operator = systemAuditContext('operator', 'live');
 const backFrom = (random: Random): Date =>
   new Date(harness.clock.nowMs() - random.pick([0, 1, random.int(0, 10_000), random.int(0, 5 * 3_600_000)]));
 
-const acts: readonly (readonly [number, (life: Life) => Promise<void>])[] = [
+const steps: readonly (readonly [number, (run: Run) => Promise<void>])[] = [
   [8, ({ random }) => harness.pass(random.pick([1, random.int(1, 999), random.int(1, 4 * 3_600_000)]))],
   [1, ({ random }) => harness.pass(random.int(1, 12) * 86_400_000)],
   [
@@ -69,9 +69,9 @@ const acts: readonly (readonly [number, (life: Life) => Promise<void>])[] = [
       );
     },
   ],
-  [3, (life) => change(life, 'pause')],
-  [2, (life) => change(life, 'resume')],
-  [2, (life) => change(life, 'close')],
+  [3, (run) => change(run, 'pause')],
+  [2, (run) => change(run, 'resume')],
+  [2, (run) => change(run, 'close')],
   [2, ({ tenant }) => harness.apply(grantOf(tenant, usd(5)))],
   [1, ({ tenant }) => harness.apply({ ...grantOf(tenant, usd(5)), promo: { priority: 1, expiresAt: null } })],
   [2, refundSome],
@@ -92,16 +92,16 @@ const acts: readonly (readonly [number, (life: Life) => Promise<void>])[] = [
   [1, async () => void (await writeDueStatements(harness.db, { log: quiet, limit: 50 }))],
 ];
 
-async function change({ random, tenant, meters }: Life, act: 'pause' | 'resume' | 'close'): Promise<void> {
+async function change({ random, tenant, meters }: Run, action: 'pause' | 'resume' | 'close'): Promise<void> {
   if (meters.length === 0) return;
   const { id: meterId } = random.pick(meters);
   await harness.change(
-    { do: act, meterId, at: act === 'resume' ? harness.clock.now() : backFrom(random) },
+    { do: action, meterId, at: action === 'resume' ? harness.clock.now() : backFrom(random) },
     tenant,
   );
 }
 
-async function refundSome({ random, tenant }: Life): Promise<void> {
+async function refundSome({ random, tenant }: Run): Promise<void> {
   const charges = await harness.rows<{ id: string; paid: bigint }>(
     `select id, -amount_nano_usd as paid from ledger_transfers
       where kind = 'charge' and amount_nano_usd < 0 and org_id = '${toUuid(tenant)}' order by id desc limit 20`,
@@ -123,7 +123,7 @@ async function refundSome({ random, tenant }: Life): Promise<void> {
   );
 }
 
-async function settleSome({ random, supplier }: Life): Promise<void> {
+async function settleSome({ random, supplier }: Run): Promise<void> {
   const payouts = await listPayouts(harness.db, supplier.orgId, { limit: 10, after: null });
   if (payouts.length === 0) return;
   const settle = (id: PayoutId) => {
@@ -134,7 +134,7 @@ async function settleSome({ random, supplier }: Life): Promise<void> {
 }
 
 /** What went where by the meters of the supplier, from the entries alone. */
-async function split({ supplier }: Life) {
+async function split({ supplier }: Run) {
   const [sums] = await harness.rows<
     Record<'paid' | 'promo' | 'borne' | 'earned' | 'fee' | 'elsewhere', bigint>
   >(
@@ -163,12 +163,12 @@ it.each([1, 2, 3, 4, 5, 6])(
     const random = createRandom(seed);
     const supplier = await harness.supplier();
     const { orgId: tenant } = await harness.tenant(random.pick([0.000001, 3, 50]));
-    const life: Life = { random, supplier, tenant, meters: [] };
-    for (let step = 0; step < 120; step += 1) await random.weighted(acts)(life);
-    const { paid, promo, borne, earned, fee, elsewhere } = await split(life);
-    expect(paid + borne).toBe(earned + fee);
+    const run: Run = { random, supplier, tenant, meters: [] };
+    for (let step = 0; step < 120; step += 1) await random.weighted(steps)(run);
+    const { paid, promo, borne: absorbed, earned, fee, elsewhere: other } = await split(run);
+    expect(paid + absorbed).toBe(earned + fee);
     expect(promo).toBe(0n);
-    expect(elsewhere).toBe(0n);
+    expect(other).toBe(0n);
     const [{ out } = { out: 0n }] = await harness.rows<{ out: bigint }>(
       `select coalesce(sum(amount_nano_usd), 0)::bigint as out from supplier_payouts
         where status = 'paid' and org_id = '${toUuid(supplier.orgId)}'`,

@@ -66,7 +66,7 @@ export interface VolumeHarness extends Pick<Customers, 'topUp' | 'sweepMeters' |
   readonly clock: SimulatedClock;
   readonly backend: FakeBackend;
   readonly backends: BackendPool;
-  readonly parts: VolumeReconcileDeps;
+  readonly deps: VolumeReconcileDeps;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   tenant(balanceUsd?: number): Promise<Tenant>;
   limitedKey(tenant: Tenant, limits: Partial<ApiKeyLimits>, scopes?: readonly Scope[]): Promise<KeyId>;
@@ -121,7 +121,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
       if (typeof fields === 'object' && fields !== null && 'err' in fields) mistakes.push(fields.err);
     },
   };
-  const parts: VolumeReconcileDeps = { db, clock, log, backends, policy: defaultVolumePolicy };
+  const deps: VolumeReconcileDeps = { db, clock, log, backends, policy: defaultVolumePolicy };
   await applyStorageConfig(db, [
     nodeOf('eu-1', region),
     nodeOf('eu-2', otherRegion),
@@ -141,9 +141,9 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
   const customers = customersOf(database, db, clock);
   const signal = new AbortController().signal;
   const settle = async (): Promise<void> => {
-    await checkDueNodes(parts, signal);
+    await checkDueNodes(deps, signal);
     for (let round = 0; round < 20; round += 1) {
-      const count = await reconcileDueVolumes(parts, 100, signal);
+      const count = await reconcileDueVolumes(deps, 100, signal);
       if (mistakes.length > 0) throw mistakes.pop();
       if (count === 0) return;
     }
@@ -181,7 +181,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
     clock,
     backend,
     backends,
-    parts,
+    deps,
     run,
     create,
     read,
@@ -198,7 +198,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
       const stepMs = defaultVolumePolicy.lookMs * 3;
       for (let done = 0; done < ms; done += stepMs) {
         await clock.advance(Math.min(stepMs, ms - done));
-        await checkDueNodes(parts, signal);
+        await checkDueNodes(deps, signal);
       }
     },
     events: (orgId) => eventsOf(db, orgId),

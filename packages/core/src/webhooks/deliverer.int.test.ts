@@ -21,7 +21,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   orgId = await harness.newOrganisation();
 });
-afterEach(() => harness.tidy());
+afterEach(() => harness.stopAll());
 afterAll(() => harness.close());
 
 function verifies(secret: string, { payload, headers }: ReceivedDelivery): boolean {
@@ -33,11 +33,11 @@ function verifies(secret: string, { payload, headers }: ReceivedDelivery): boole
   }
 }
 
-async function newHook(options: Parameters<WebhookHarness['plant']>[2] = {}, at: OrgId = orgId) {
+async function newHook(options: Parameters<WebhookHarness['seed']>[2] = {}, at: OrgId = orgId) {
   const receiver = await harness.newReceiver();
   harness.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
   const url = `https://hooks.example.com:${receiver.port}/in`;
-  return { receiver, url, webhook: await harness.plant(at, url, options) };
+  return { receiver, url, webhook: await harness.seed(at, url, options) };
 }
 
 describe('a delivery', () => {
@@ -45,8 +45,8 @@ describe('a delivery', () => {
     const { receiver, webhook } = await newHook();
     await harness.publish(orgId, ['a']);
     harness.deliverer();
-    const [kept] = await harness.settled(webhook.id);
-    expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 204, error: null }] });
+    const [stored] = await harness.settled(webhook.id);
+    expect(stored).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 204, error: null }] });
     const [got] = receiver.received;
     if (got === undefined) expect.fail('Nothing came.');
     vi.setSystemTime(harness.clock.now());
@@ -93,9 +93,9 @@ describe('a delivery', () => {
       const got = receiver.received[before];
       if (got === undefined) expect.fail('Nothing came.');
       vi.setSystemTime(harness.clock.now());
-      const verdicts = [next, webhook.secret].map((secret) => verifies(secret, got));
+      const results = [next, webhook.secret].map((secret) => verifies(secret, got));
       vi.useRealTimers();
-      return verdicts;
+      return results;
     };
     expect(await signatures()).toEqual([true, true]);
     await harness.clock.advance(60_000);
@@ -104,8 +104,8 @@ describe('a delivery', () => {
 
   it('goes to webhooks that want its type and have its mode, and to no others', async () => {
     const { receiver, url, webhook } = await newHook({ eventTypes: ['key.revoked'] });
-    const test = await harness.plant(orgId, url, { mode: 'test' });
-    const all = await harness.plant(orgId, url);
+    const test = await harness.seed(orgId, url, { mode: 'test' });
+    const all = await harness.seed(orgId, url);
     await harness.publish(orgId, ['a']);
     await harness.publish(orgId, ['b'], { type: 'key.revoked' });
     await harness.publish(orgId, ['c'], { mode: 'test' });
@@ -120,16 +120,16 @@ describe('a delivery', () => {
 describe('a receiver that answers 500', () => {
   it('is asked again by the ladder, and given up after the last rung; what is about the same thing waits for that, the rest does not', async () => {
     const { receiver, webhook } = await newHook();
-    receiver.answer = ({ event }) => (event.resource.id === 'bad' && event.seq === 1 ? 500 : 200);
+    receiver.respond = ({ event }) => (event.resource.id === 'bad' && event.seq === 1 ? 500 : 200);
     harness.deliverer();
     await harness.publish(orgId, ['bad', 'bad', 'good']);
     const statuses = async () => (await harness.settled(webhook.id)).map(({ status }) => status);
     expect(await statuses()).toEqual(['pending', 'pending', 'succeeded']);
-    for (const [rung, waitMs] of retryWaitsMs.entries()) {
-      expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(rung + 1);
+    for (const [attempt, waitMs] of retryWaitsMs.entries()) {
+      expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(attempt + 1);
       await harness.clock.advance(waitMs - 1);
       expect(await statuses()).toEqual(['pending', 'pending', 'succeeded']);
-      expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(rung + 1);
+      expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(attempt + 1);
       await harness.clock.advance(1);
       // The wait is counted from when the failure is written down.
       await harness.settled(webhook.id);
@@ -144,7 +144,7 @@ describe('a receiver that answers 500', () => {
 
   it('is switched off after five days without a success, told why, and asked no more', async () => {
     const { receiver, webhook } = await newHook();
-    receiver.answer = () => 500;
+    receiver.respond = () => 500;
     harness.deliverer();
     await harness.publish(orgId, ['a']);
     await harness.settled(webhook.id);
@@ -160,24 +160,24 @@ describe('a receiver that answers 500', () => {
     });
     await harness.settled(webhook.id);
     await cleanUpWebhooks(harness.db, 500);
-    const asked = receiver.received.length;
+    const sent = receiver.received.length;
     expect((await harness.deliveries(webhook.id)).map(({ status }) => status)).not.toContain('pending');
     await harness.publish(orgId, ['d']);
     expect(await harness.deliveries(webhook.id)).toHaveLength(3);
-    expect(receiver.received).toHaveLength(asked);
-    const { rows } = await sql<{ disabled_by: string; audited: boolean; told: boolean }>`
+    expect(receiver.received).toHaveLength(sent);
+    const { rows } = await sql<{ disabled_by: string; audited: boolean; notified: boolean }>`
       select disabled_by,
              exists (select 1 from audit_log where action = 'webhook.disabled' and resource_id = ${webhook.id}) as audited,
-             exists (select 1 from notices where type = 'webhook.disabled' and data->>'webhookId' = ${webhook.id}) as told
+             exists (select 1 from notices where type = 'webhook.disabled' and data->>'webhookId' = ${webhook.id}) as notified
         from webhooks where id = ${toUuid(webhook.id)}`.execute(harness.db.kysely);
-    expect(rows).toEqual([{ disabled_by: 'failures', audited: true, told: true }]);
+    expect(rows).toEqual([{ disabled_by: 'failures', audited: true, notified: true }]);
   });
 
   it('and 410 is switched off at once; one that works again is as good as new', async () => {
     const { receiver, webhook } = await newHook();
     const { receiver: second, webhook: recovering } = await newHook();
-    receiver.answer = () => 410;
-    second.answer = () => (second.received.length < 2 ? 503 : 200);
+    receiver.respond = () => 410;
+    second.respond = () => (second.received.length < 2 ? 503 : 200);
     harness.deliverer();
     await harness.publish(orgId, ['a']);
     await harness.settled(webhook.id);
@@ -199,7 +199,7 @@ describe('an attempt to an address that is changed before the receiver answers',
     const response = Promise.withResolvers<number>();
     const post = harness.post();
     const isOld = (url: string) => url.includes(String(old.port));
-    old.answer = () => status;
+    old.respond = () => status;
     harness.deliverer({
       post: async (call) => {
         const result = await post(call);
@@ -214,8 +214,11 @@ describe('an attempt to an address that is changed before the receiver answers',
     );
     response.resolve(status);
     await eventually({ what: 'the delivery at the new address' }, () => next.received.length === 1);
-    const [kept] = await harness.settled(webhook.id);
-    expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: status }, { error: null }] });
+    const [stored] = await harness.settled(webhook.id);
+    expect(stored).toMatchObject({
+      status: 'succeeded',
+      attempts: [{ httpStatus: status }, { error: null }],
+    });
     expect(await harness.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
     const { failures } = await harness.db.kysely
       .selectFrom('webhook_deliveries')
@@ -234,7 +237,7 @@ describe('a receiver that is slow', () => {
         const { receiver } = await newHook();
         const neighbour = await harness.newOrganisation();
         const { receiver: quick } = await newHook({}, neighbour);
-        receiver.answer = (_delivery, response) => {
+        receiver.respond = (_delivery, response) => {
           if (how === 'throws') response.destroy();
           return undefined;
         };
@@ -251,7 +254,7 @@ describe('a receiver that is slow', () => {
       const { receiver, webhook } = await newHook();
       const neighbour = await harness.newOrganisation();
       const { receiver: quick } = await newHook({}, neighbour);
-      receiver.answer = ({ event }) => (event.resource.id === 'slow' ? undefined : 200);
+      receiver.respond = ({ event }) => (event.resource.id === 'slow' ? undefined : 200);
       // The test itself ends the time limit of an attempt, so a slow machine does not reach it before the others are served.
       const limits: { readonly ms: number; readonly end: () => void }[] = [];
       const after = (ms: number, end: () => void): (() => void) => {
@@ -286,7 +289,7 @@ describe('a receiver that is slow', () => {
     const { receiver, webhook } = await newHook();
     const neighbour = await harness.newOrganisation();
     const { receiver: quick, webhook: working } = await newHook({}, neighbour);
-    receiver.answer = () => (receiver.received.length === 1 ? 500 : undefined);
+    receiver.respond = () => (receiver.received.length === 1 ? 500 : undefined);
     harness.deliverer({ tuning: { workingAtOnce: 1, failingAtOnce: 1 } });
     await harness.publish(orgId, ['a']);
     await harness.settled(webhook.id);
@@ -299,7 +302,7 @@ describe('a receiver that is slow', () => {
 
   it('with an answer that never ends has accepted all the same, and is not listened to', async () => {
     const { receiver, webhook } = await newHook();
-    receiver.answer = (_delivery, response) => {
+    receiver.respond = (_delivery, response) => {
       response.writeHead(200);
       const chatter = setInterval(() => response.write('x'.repeat(8_192)), 1);
       response.on('close', () => clearInterval(chatter));
@@ -307,9 +310,9 @@ describe('a receiver that is slow', () => {
     };
     harness.deliverer({ post: harness.post({ timeoutMs: 60_000 }) });
     await harness.publish(orgId, ['a']);
-    const [kept] = await harness.settled(webhook.id);
-    expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
-    expect(kept?.attempts[0]?.durationMs).toBeLessThan(30_000);
+    const [stored] = await harness.settled(webhook.id);
+    expect(stored).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
+    expect(stored?.attempts[0]?.durationMs).toBeLessThan(30_000);
   });
 });
 
@@ -317,25 +320,25 @@ describe('workers', () => {
   it('of which several send at once keep the order of each thing, and send nothing twice', async () => {
     const { receiver, webhook } = await newHook();
     const { receiver: second, webhook: slower } = await newHook();
-    second.answer = async () => {
+    second.respond = async () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
       return 200;
     };
     for (let nth = 0; nth < 3; nth += 1) harness.deliverer({ tuning: { turnMs: 50 } });
-    const things = ['a', 'b', 'c', 'd'];
-    for (let round = 0; round < 10; round += 1) await harness.publish(orgId, things);
+    const resources = ['a', 'b', 'c', 'd'];
+    for (let round = 0; round < 10; round += 1) await harness.publish(orgId, resources);
     for (const [hook, seen] of [
       [webhook, receiver],
       [slower, second],
     ] as const) {
-      const kept = await eventually({ what: 'all is sent' }, async () => {
+      const deliveries = await eventually({ what: 'all is sent' }, async () => {
         const all = await harness.deliveries(hook.id);
         return all.length === 40 && all.every(({ status }) => status === 'succeeded') && all;
       });
-      expect(kept.every(({ attempts }) => attempts.length === 1)).toBe(true);
+      expect(deliveries.every(({ attempts }) => attempts.length === 1)).toBe(true);
       expect(seen.received).toHaveLength(40);
-      for (const thing of things) {
-        const order = seen.received.filter(({ event }) => event.resource.id === thing);
+      for (const resource of resources) {
+        const order = seen.received.filter(({ event }) => event.resource.id === resource);
         const numbers = order.map(({ event }) => event.seq);
         expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
       }
@@ -345,7 +348,7 @@ describe('workers', () => {
   it('that lost a webhook to another write nothing about it any more', async () => {
     const { receiver, webhook } = await newHook();
     let responseFirst = (): void => undefined;
-    receiver.answer = async () => {
+    receiver.respond = async () => {
       if (receiver.received.length > 1) return 200;
       await new Promise<void>((resolve) => (responseFirst = resolve));
       return 500;
@@ -358,13 +361,13 @@ describe('workers', () => {
     await sql`update webhook_queues set lease_until = clock_timestamp() - interval '1 second'
                where webhook_id = ${toUuid(webhook.id)}`.execute(harness.db.kysely);
     await eventually({ what: 'another has delivered' }, async () => {
-      const [kept] = await harness.deliveries(webhook.id);
-      return kept?.status === 'succeeded';
+      const [stored] = await harness.deliveries(webhook.id);
+      return stored?.status === 'succeeded';
     });
     responseFirst();
     await frozen.stop();
-    const [kept] = await harness.deliveries(webhook.id);
-    expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
+    const [again] = await harness.deliveries(webhook.id);
+    expect(again).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
     expect(await harness.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
   });
 });

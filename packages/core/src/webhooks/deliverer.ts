@@ -132,33 +132,33 @@ async function sendDueDeliveries(
   stopping: AbortSignal,
 ): Promise<void> {
   const { db, clock } = options;
-  const lanes = new Map<string, Promise<void>>();
+  const queues = new Map<string, Promise<void>>();
   const turnEndsMs = clock.monotonicMs() + tuning.turnMs;
   const isOver = (): boolean => stopping.aborted || clock.monotonicMs() >= turnEndsMs;
   // Read again and again while lanes are under way; null once there is nothing more for us to send.
   let state: WebhookSendState | null = null;
   const failures: unknown[] = [];
 
-  const runLane = async (lane: ResourceQueue): Promise<void> => {
-    for (const delivery of lane.deliveries) {
+  const runQueue = async (queue: ResourceQueue): Promise<void> => {
+    for (const delivery of queue.deliveries) {
       if (state === null || isOver()) return;
       if (delivery.nextAttemptAt === null || delivery.nextAttemptAt > db.clock.now()) return;
       if (!(await attemptDelivery(options, held, state, delivery))) return;
     }
   };
-  const startLanes = async ({ failing }: WebhookSendState): Promise<void> => {
-    const limit = (failing ? 1 : tuning.perWebhook) - lanes.size;
+  const startQueues = async ({ failing }: WebhookSendState): Promise<void> => {
+    const limit = (failing ? 1 : tuning.perWebhook) - queues.size;
     if (limit <= 0) return;
     const found = await findResourceQueues(db, held, {
       now: db.clock.now(),
       limit,
-      underWay: [...lanes.keys()],
+      underWay: [...queues.keys()],
     });
-    for (const lane of found) {
-      const sending = runLane(lane)
+    for (const queue of found) {
+      const sending = runQueue(queue)
         .catch((error: unknown) => void failures.push(error))
-        .then(() => void lanes.delete(lane.thing));
-      lanes.set(lane.thing, sending);
+        .then(() => void queues.delete(queue.resourceKey));
+      queues.set(queue.resourceKey, sending);
     }
   };
   /** False when there is nothing more to do for now. */
@@ -166,8 +166,8 @@ async function sendDueDeliveries(
     const read = await readSendState(db, held);
     state = read?.enabled === true ? read : null;
     if (read === null || failures.length > 0) return false;
-    if (state !== null) await startLanes(state);
-    if (lanes.size > 0) await raceWithTimeout(clock, lanes, tuning.pollMs);
+    if (state !== null) await startQueues(state);
+    if (queues.size > 0) await raceWithTimeout(clock, queues, tuning.pollMs);
     else if (await releaseUntilDue(db, held, read.wakes)) return false;
     return true;
   };
@@ -175,7 +175,7 @@ async function sendDueDeliveries(
   try {
     while (!isOver() && (await step()));
   } finally {
-    await Promise.all(lanes.values());
+    await Promise.all(queues.values());
   }
   if (failures.length > 0)
     throw new AggregateError(failures, 'Some of what was sent could not be written down.');
@@ -185,11 +185,11 @@ async function sendDueDeliveries(
 /** Until one of them is done, or it is time to look for what came meanwhile. */
 async function raceWithTimeout(
   clock: Timer,
-  lanes: ReadonlyMap<string, Promise<void>>,
+  queues: ReadonlyMap<string, Promise<void>>,
   lookAgainMs: number,
 ): Promise<void> {
   const waiting = new AbortController();
   const soon = clock.sleep(lookAgainMs, waiting.signal).catch(() => undefined);
-  await Promise.race([...lanes.values(), soon]);
+  await Promise.race([...queues.values(), soon]);
   waiting.abort();
 }

@@ -20,23 +20,23 @@ async function startNameServer(records: Readonly<Record<number, Buffer>>) {
     header.writeUInt16BE(0x8180 | (record === undefined ? NO_SUCH_NAME : 0), 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(record === undefined ? 0 : 1, 6);
-    const parts: Buffer[] = [header, query.subarray(12, nameEnds + 4)];
+    const chunks: Buffer[] = [header, query.subarray(12, nameEnds + 4)];
     if (record !== undefined) {
       const response = Buffer.alloc(12);
       response.writeUInt16BE(0xc00c, 0);
       query.copy(response, 2, nameEnds, nameEnds + 4);
       response.writeUInt32BE(60, 6);
       response.writeUInt16BE(record.length, 10);
-      parts.push(response, record);
+      chunks.push(response, record);
     }
-    socket.send(Buffer.concat(parts), port, address);
+    socket.send(Buffer.concat(chunks), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return { server: `127.0.0.1:${socket.address().port}`, [Symbol.dispose]: () => void socket.close() };
 }
 
-function ask(server: string): Promise<LookupAddress[]> {
+function lookUp(server: string): Promise<LookupAddress[]> {
   const resolve = createDnsResolver({ servers: [server] });
   return new Promise((done, fail) => {
     resolve('hooks.example.com', { all: true }, (error, found) =>
@@ -50,7 +50,7 @@ test('a name has the addresses of both families that its name server says', asyn
   v6.writeUInt16BE(0x2606, 0);
   v6.writeUInt8(7, 15);
   using names = await startNameServer({ [A]: Buffer.from([203, 0, 113, 9]), [AAAA]: v6 });
-  const found = await ask(names.server);
+  const found = await lookUp(names.server);
   expect(found.toSorted((a, b) => a.family - b.family)).toEqual([
     { address: '203.0.113.9', family: 4 },
     { address: '2606::7', family: 6 },
@@ -59,10 +59,10 @@ test('a name has the addresses of both families that its name server says', asyn
 
 test('a name with one family has the other one in vain', async () => {
   using names = await startNameServer({ [A]: Buffer.from([203, 0, 113, 9]) });
-  expect(await ask(names.server)).toEqual([{ address: '203.0.113.9', family: 4 }]);
+  expect(await lookUp(names.server)).toEqual([{ address: '203.0.113.9', family: 4 }]);
 });
 
 test('a name that no server knows is not found', async () => {
   using names = await startNameServer({});
-  await expect(ask(names.server)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  await expect(lookUp(names.server)).rejects.toMatchObject({ code: 'ENOTFOUND' });
 });

@@ -16,19 +16,19 @@ beforeEach(async () => {
   orgId = await harness.newOrganisation();
   harness.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
 });
-afterEach(() => harness.tidy());
+afterEach(() => harness.stopAll());
 afterAll(() => harness.close());
 
 async function newHook() {
   const receiver = await harness.newReceiver();
   const url = `https://hooks.example.com:${receiver.port}/in`;
-  return { receiver, url, webhook: await harness.plant(orgId, url) };
+  return { receiver, url, webhook: await harness.seed(orgId, url) };
 }
 
 it('a worker that was interrupted over one webhook lets go of it, though it goes on with others', async () => {
   const { url, webhook } = await newHook();
   const { receiver: slow } = await newHook();
-  slow.answer = () => undefined;
+  slow.respond = () => undefined;
   const post = harness.post({ timeoutMs: 60_000 });
   let interrupted = 0;
   harness.deliverer({
@@ -42,13 +42,13 @@ it('a worker that was interrupted over one webhook lets go of it, though it goes
   });
   await harness.publish(orgId, ['a']);
   await eventually({ what: 'it hangs on the other' }, () => slow.received.length === 1);
-  const [kept] = await harness.settled(webhook.id);
-  expect([interrupted, kept?.status, slow.received.length]).toEqual([1, 'succeeded', 1]);
+  const [stored] = await harness.settled(webhook.id);
+  expect([interrupted, stored?.status, slow.received.length]).toEqual([1, 'succeeded', 1]);
 });
 
 it('a long lane behind what failed costs a look at its first, and is let go of', async () => {
   const { receiver, webhook } = await newHook();
-  receiver.answer = ({ event }) => (event.resource.id === 'full' ? 500 : 200);
+  receiver.respond = ({ event }) => (event.resource.id === 'full' ? 500 : 200);
   await harness.publish(orgId, ['full']);
   const waiting = 50_000;
   const atOnce = 10_000;
@@ -76,7 +76,7 @@ it('a long lane behind what failed costs a look at its first, and is let go of',
 
 it('what failed at the old URL of a webhook goes to the new one at once, and has the whole ladder before it', async () => {
   const { receiver, webhook } = await newHook();
-  receiver.answer = () => (receiver.received.length < 3 ? 500 : 200);
+  receiver.respond = () => (receiver.received.length < 3 ? 500 : 200);
   harness.deliverer();
   await harness.publish(orgId, ['a', 'a']);
   await harness.settled(webhook.id);
@@ -87,6 +87,6 @@ it('what failed at the old URL of a webhook goes to the new one at once, and has
   await harness.db.transaction({ name: 'move webhook', isolation: 'read committed' }, (tx) =>
     wakeQueue(tx, orgId, webhook.id, { fresh: true }),
   );
-  const kept = await harness.settled(webhook.id);
-  expect(kept.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+  const deliveries = await harness.settled(webhook.id);
+  expect(deliveries.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
 });

@@ -154,7 +154,7 @@ export interface DueDelivery extends Delivery {
 /** What waits about one thing, in order: the first is due, the others follow it. */
 export interface ResourceQueue {
   /** Names the thing among those of the webhook. */
-  readonly thing: string;
+  readonly resourceKey: string;
   readonly deliveries: readonly DueDelivery[];
 }
 
@@ -227,14 +227,14 @@ async function findResourceQueuesFrom(
   withHeads: RawBuilder<unknown>,
   look: ResourceQueueQuery,
 ): Promise<readonly ResourceQueue[]> {
-  const { rows } = await sql<DeliveryRow & { thing: string }>`
+  const { rows } = await sql<DeliveryRow & { resource_key: string }>`
     ${withHeads},
     due as (
       select * from heads
        where next_attempt_at <= ${look.now} and ${resourceKeyOf(sql`heads`)} <> all(${look.underWay}::text[])
        order by next_attempt_at, seq limit ${look.limit}
     )
-    select following.*, ${resourceKeyOf(sql`following`)} as thing
+    select following.*, ${resourceKeyOf(sql`following`)} as resource_key
       from due cross join lateral (
         select * from webhook_deliveries
          where webhook_id = due.webhook_id and status = 'pending'
@@ -242,9 +242,9 @@ async function findResourceQueuesFrom(
          order by seq limit ${RESOURCE_QUEUE_MAX}) as following
      order by due.next_attempt_at, due.seq, following.seq
   `.execute(db.kysely);
-  const lanes = Map.groupBy(rows, ({ thing }) => thing);
-  return [...lanes].map(([thing, waiting]) => ({
-    thing,
+  const queues = Map.groupBy(rows, (row) => row.resource_key);
+  return [...queues].map(([resourceKey, waiting]) => ({
+    resourceKey,
     deliveries: waiting.map((row) => ({ ...deliveryFromRow(row), failures: row.failures })),
   }));
 }

@@ -29,7 +29,7 @@ export function nextAttemptAt(failures: number, now: Date, random: () => number)
   return new Date(now.getTime() + waitMs + Math.trunc(waitMs * JITTER * random()));
 }
 
-const HTTP_GONE = 410;
+const REMOVED_STATUS = 410;
 
 /** Why a webhook is switched off after a failure; null: it is not, yet. */
 export function reasonToDisable(
@@ -37,7 +37,7 @@ export function reasonToDisable(
   failingSince: Date,
   now: Date,
 ): string | null {
-  if (failure.httpStatus === HTTP_GONE) {
+  if (failure.httpStatus === REMOVED_STATUS) {
     return 'The receiver answered 410 Gone, which asks for no more deliveries.';
   }
   if (now.getTime() - failingSince.getTime() < disabledAfterMs) return null;

@@ -20,11 +20,11 @@ export async function cleanUpWebhooks(db: Db, limit: number): Promise<number> {
   const abandoned = await db.transaction({ name: 'abandon deliveries', isolation: 'read committed' }, (tx) =>
     abandonDeliveries(tx, { webhookId: null, limit }),
   );
-  const forgotten = await deleteOldDeliveries(db, { olderThanMs: DELIVERY_RETENTION_MS, limit });
-  const gone = await db.transaction({ name: 'forget webhooks', isolation: 'read committed' }, (tx) =>
+  const deleted = await deleteOldDeliveries(db, { olderThanMs: DELIVERY_RETENTION_MS, limit });
+  const purged = await db.transaction({ name: 'forget webhooks', isolation: 'read committed' }, (tx) =>
     purgeDeletedWebhooks(tx, { deletedBefore: new Date(tx.clock.nowMs() - DELETED_RETENTION_MS), limit }),
   );
-  return Math.max(abandoned, forgotten, gone);
+  return Math.max(abandoned, deleted, purged);
 }
 
 const RESEAL_PAGE_SIZE = 200;
@@ -43,10 +43,10 @@ export async function resealWebhooks(
     await runner.run(page, {
       key: ({ id }) => id,
       work: async (webhook) => {
-        const anew = tryReseal(sealer, webhook, log);
-        if (anew === null) return;
+        const resealed = tryReseal(sealer, webhook, log);
+        if (resealed === null) return;
         await db.transaction({ name: 'reseal webhook secret', isolation: 'read committed' }, (tx) =>
-          replaceSealed(tx, webhook, anew),
+          replaceSealed(tx, webhook, resealed),
         );
         count += 1;
       },

@@ -59,7 +59,7 @@ export interface WebhookHarness {
   readonly names: Map<string, () => string>;
   newReceiver(host?: string): Promise<WebhookReceiver>;
   newOrganisation(): Promise<OrgId>;
-  plant(
+  seed(
     orgId: OrgId,
     url: string,
     options?: { readonly mode?: Mode; readonly eventTypes?: readonly string[] },
@@ -82,7 +82,7 @@ export interface WebhookHarness {
   }): Deliverer;
   webhook(orgId: OrgId, id: WebhookId): ReturnType<typeof findWebhook>;
   /** Stops deliverers and receivers of one test. */
-  tidy(): Promise<void>;
+  stopAll(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -146,7 +146,7 @@ export async function openWebhookHarness(): Promise<WebhookHarness> {
       return receiver;
     },
     newOrganisation: async () => (await createTenant(db)).orgId,
-    plant: (orgId, url, { mode = 'live', eventTypes = ['*'] } = {}) => {
+    seed: (orgId, url, { mode = 'live', eventTypes = ['*'] } = {}) => {
       const secret = mintSecret();
       return db.transaction({ name: 'plant webhook', isolation: 'read committed' }, async (tx) => {
         const id = tx.ids.next('whk');
@@ -190,7 +190,7 @@ export async function openWebhookHarness(): Promise<WebhookHarness> {
       return started;
     },
     webhook: (orgId, id) => findWebhook(db, orgId, 'live', id),
-    tidy: async () => {
+    stopAll: async () => {
       names.clear();
       // Receivers first: what still hangs on one would be waited for.
       await Promise.all(receivers.splice(0).map((receiver) => receiver[Symbol.asyncDispose]()));

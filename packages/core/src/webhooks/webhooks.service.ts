@@ -116,11 +116,11 @@ async function updateQueueAfterChange(tx: Tx, before: Webhook, now: Webhook): Pr
 /** Nothing is sent to it any more. What was sent to it is forgotten in time, as of any other. */
 export async function deleteWebhook(tx: Tx, call: CallContext, id: WebhookId | null): Promise<void> {
   const before = await requireWritableWebhook(tx, call, id);
-  const gone = await updateWebhook(tx, before, {
+  const deleted = await updateWebhook(tx, before, {
     status: { disabledReason: 'Deleted by its owner.' },
     deleted: true,
   });
-  if (gone === null) throw new Fault('WEBHOOK_NOT_FOUND');
+  if (deleted === null) throw new Fault('WEBHOOK_NOT_FOUND');
   await abandonDeliveries(tx, { webhookId: before.id, limit: ABANDON_BATCH });
   await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'webhook.deleted',

@@ -257,14 +257,14 @@ export async function listWebhooksToReseal(
 export async function replaceSealed(
   tx: Tx,
   { orgId, id, secrets }: Pick<Webhook, 'orgId' | 'id' | 'secrets'>,
-  anew: SealedSecrets,
+  resealed: SealedSecrets,
 ): Promise<void> {
   await tx.kysely
     .updateTable('webhooks')
     .set({
-      secret_sealed: anew.current,
-      previous_secret_sealed: anew.previous?.sealed ?? null,
-      previous_secret_until: anew.previous?.until ?? null,
+      secret_sealed: resealed.current,
+      previous_secret_sealed: resealed.previous?.sealed ?? null,
+      previous_secret_until: resealed.previous?.until ?? null,
     })
     .where('org_id', '=', toUuid(orgId))
     .where('id', '=', toUuid(id))

@@ -24,7 +24,7 @@ describe.each(engines)('a request to %s', (engine) => {
   });
 
   it('carries what was asked for under the names that all engines share', () => {
-    const asked = {
+    const fields = {
       ...{
         temperature: 0.5,
         top_p: 0.9,
@@ -36,7 +36,7 @@ describe.each(engines)('a request to %s', (engine) => {
       ...{ n: 2, user: 'u', tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'auto' },
       ...{ response_format: { type: 'json_object' }, logit_bias: { '5': -100 } },
     };
-    expect(sent(engine, asked)).toMatchObject(asked);
+    expect(sent(engine, fields)).toMatchObject(fields);
   });
 
   it('asks for no logprobs that were not asked for', () => {
@@ -115,10 +115,10 @@ describe('llama.cpp', () => {
     expect(sent('llama.cpp')).not.toHaveProperty('seed');
   });
 
-  it.each([{ echo: true }, { suffix: '.' }])('is not asked for what it would ignore: %j', (asked) => {
-    const ask = () => upstreamBodyOf(completionAdapterOf('llama.cpp'), completionRequest(asked));
-    expect(ask).toThrow(TextEngineError);
-    expect(ask).toThrow(Object.keys(asked)[0]);
+  it.each([{ echo: true }, { suffix: '.' }])('is not asked for what it would ignore: %j', (fields) => {
+    const build = () => upstreamBodyOf(completionAdapterOf('llama.cpp'), completionRequest(fields));
+    expect(build).toThrow(TextEngineError);
+    expect(build).toThrow(Object.keys(fields)[0]);
   });
 });
 
@@ -222,8 +222,8 @@ describe('a failure of an engine', () => {
 
   it('never repeats a word of the prompt, which engines quote in what they say', () => {
     for (const status of [400, 422, 429, 500, 503]) {
-      const told = read(status, JSON.stringify({ detail: [{ input: 'my secret prompt' }], param: 'secret' }));
-      expect(JSON.stringify(told)).not.toContain('secret');
+      const seen = read(status, JSON.stringify({ detail: [{ input: 'my secret prompt' }], param: 'secret' }));
+      expect(JSON.stringify(seen)).not.toContain('secret');
     }
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TextEngineError, type TextAdapter } from './text/text-adapter.ts';
 import { chatAdapterOf } from './text/chat-adapters.ts';
 import {
-  answerContext,
+  completionContext,
   chatRequest,
   completionRequest,
   eventsIn,
@@ -45,13 +45,13 @@ describe.each(engines)('%s (a double)', (engine) => {
   async function whole(body: object, maxTokens?: number) {
     const request = chatRequest(body);
     const { bytes } = await send(chatAdapterOf(engine), request, maxTokens);
-    return chatAdapterOf(engine).readAnswer(bytes.toString(), request, answerContext);
+    return chatAdapterOf(engine).readCompletion(bytes.toString(), request, completionContext);
   }
 
   async function streamed(body: object, maxTokens?: number) {
     const request = chatRequest({ ...body, stream: true });
     const { bytes } = await send(chatAdapterOf(engine), request, maxTokens);
-    return readStream(chatAdapterOf(engine).openStream(request, answerContext), [bytes]);
+    return readStream(chatAdapterOf(engine).openStream(request, completionContext), [bytes]);
   }
 
   it('says and costs the same streamed as whole, in the shapes of the contract, by our names', async () => {
@@ -122,13 +122,13 @@ describe.each(engines)('%s (a double)', (engine) => {
 
   it('passes called tools on, with no content beside them', async () => {
     const tools = [{ type: 'function', function: { name: 'weigh', parameters: { type: 'object' } } }];
-    const asked = { tools, tool_choice: { type: 'function', function: { name: 'weigh' } } };
-    const response = responseSchema.parse(JSON.parse((await whole(asked)).body));
+    const fields = { tools, tool_choice: { type: 'function', function: { name: 'weigh' } } };
+    const response = responseSchema.parse(JSON.parse((await whole(fields)).body));
     expect(response.choices[0]?.message).toMatchObject({
       content: null,
       tool_calls: [{ type: 'function', function: { name: 'weigh', arguments: '{"a":1}' } }],
     });
-    const { text, finishReason } = await streamed(asked);
+    const { text, finishReason } = await streamed(fields);
     expect(finishReason).toBe('tool_calls');
     const calls = eventsIn(text).flatMap(({ choices }) =>
       choices.flatMap(({ delta }) => delta?.tool_calls ?? []),
@@ -141,8 +141,8 @@ describe.each(engines)('%s (a double)', (engine) => {
     ['true', { logprobs: true }, 0],
     ['true with top_logprobs', { logprobs: true, top_logprobs: 2 }, 2],
     ['a number', { logprobs: 3 }, 3],
-  ])('lists as many alternatives as logprobs ask for: %s', async (_name, asked, alternatives) => {
-    const { text } = await streamed(asked);
+  ])('lists as many alternatives as logprobs ask for: %s', async (_name, fields, alternatives) => {
+    const { text } = await streamed(fields);
     const listed = eventsIn(text).flatMap(({ choices }) =>
       choices.flatMap((choice) => choice.logprobs?.content ?? []),
     );
@@ -150,15 +150,15 @@ describe.each(engines)('%s (a double)', (engine) => {
     for (const { top_logprobs: top } of listed) expect(top).toHaveLength(alternatives);
   });
 
-  it.each([{ logprobs: false }, { logprobs: 0 }, {}])('shows no logprobs for %j', async (asked) => {
-    expect((await streamed(asked)).text).not.toContain('logprobs');
-    expect((await whole(asked)).body).not.toContain('logprobs');
+  it.each([{ logprobs: false }, { logprobs: 0 }, {}])('shows no logprobs for %j', async (fields) => {
+    expect((await streamed(fields)).text).not.toContain('logprobs');
+    expect((await whole(fields)).body).not.toContain('logprobs');
   });
 
   it('counts while it runs, at every byte: what was counted only grows and is never more than was produced', async () => {
     const request = chatRequest({ stream: true, n: 2 });
     const { bytes } = await send(chatAdapterOf(engine), request);
-    const stream = chatAdapterOf(engine).openStream(request, answerContext);
+    const stream = chatAdapterOf(engine).openStream(request, completionContext);
     let produced = 0;
     let before = stream.counts();
     for (let at = 0; at < bytes.length; at += 1) {
@@ -180,7 +180,7 @@ describe.each(engines)('%s (a double)', (engine) => {
   it('bills a client that leaves what was last counted, or the stated lower bound', async () => {
     const request = chatRequest({ stream: true });
     const { bytes } = await send(chatAdapterOf(engine), request);
-    const stream = chatAdapterOf(engine).openStream(request, answerContext);
+    const stream = chatAdapterOf(engine).openStream(request, completionContext);
     stream.push(bytes.subarray(0, bytes.indexOf('Mehl')));
     stream.push(bytes.subarray(bytes.indexOf('Mehl'), bytes.indexOf('🍞')));
     const { countsWhileRunning } = chatAdapterOf(engine);
@@ -203,7 +203,9 @@ describe.each(engines)('%s (a double)', (engine) => {
             'data: {"choices":[{"index":0,"delta":{"content":"Brot aus"},"finish_reason":null}]}\n\n',
           ),
       );
-      const { text, broken } = readStream(chatAdapterOf(engine).openStream(request, answerContext), [bytes]);
+      const { text, broken } = readStream(chatAdapterOf(engine).openStream(request, completionContext), [
+        bytes,
+      ]);
       expect(textsIn(text)).toEqual(['Brot aus']);
       expect(text).not.toContain('[DONE]');
       expect(broken?.failure).toMatchObject({ reason: 'UPSTREAM_ERROR', retryable: true });
@@ -212,18 +214,22 @@ describe.each(engines)('%s (a double)', (engine) => {
 
   it('completes plain text, for several prompts and choices, streamed as whole', async () => {
     const adapter = completionAdapterOf(engine);
-    const asked = { prompt: ['Once', 'Twice'], n: 2 };
-    const request = completionRequest(asked);
-    const one = adapter.readAnswer((await send(adapter, request)).bytes.toString(), request, answerContext);
+    const fields = { prompt: ['Once', 'Twice'], n: 2 };
+    const request = completionRequest(fields);
+    const one = adapter.readCompletion(
+      (await send(adapter, request)).bytes.toString(),
+      request,
+      completionContext,
+    );
     const response = completionSchema.parse(JSON.parse(one.body));
     expect(response.choices.map(({ index, text }) => [index, text])).toEqual(
       [0, 1, 2, 3].map((index) => [index, sentence]),
     );
     expect(one.counts).toEqual({ prompt: 22, cached, completion: 24 });
 
-    const streaming = completionRequest({ ...asked, stream: true });
+    const streaming = completionRequest({ ...fields, stream: true });
     const { bytes } = await send(adapter, streaming);
-    const received = readStream(adapter.openStream(streaming, answerContext), [bytes]);
+    const received = readStream(adapter.openStream(streaming, completionContext), [bytes]);
     expect(textsIn(received.text)).toEqual([sentence, sentence, sentence, sentence]);
     expect(received.counts).toEqual(one.counts);
     for (const event of eventsIn(received.text)) completionSchema.parse(event);
@@ -321,7 +327,7 @@ describe('a whole answer', () => {
     ['too many choices', '{"choices":[{"index":0},{"index":1}]}'],
     ['a choice twice', '{"choices":[{"index":1}]}'],
   ])('that is none is the failure of its engine: %s', (_name, text) => {
-    expect(() => chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext)).toThrow(
+    expect(() => chatAdapterOf('vllm').readCompletion(text, chatRequest(), completionContext)).toThrow(
       TextEngineError,
     );
   });
@@ -331,7 +337,7 @@ describe('a whole answer', () => {
       const message = { role: 'assistant', content: '42', [name]: 'Let me think.' };
       const text = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
       const response = responseSchema.parse(
-        JSON.parse(chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext).body),
+        JSON.parse(chatAdapterOf('vllm').readCompletion(text, chatRequest(), completionContext).body),
       );
       expect(response.choices[0]?.message).toEqual({
         role: 'assistant',
@@ -343,17 +349,17 @@ describe('a whole answer', () => {
 
   it('without usage costs the stated lower bound', () => {
     const text = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}';
-    const { counts } = chatAdapterOf('openai').readAnswer(text, chatRequest(), answerContext);
+    const { counts } = chatAdapterOf('openai').readCompletion(text, chatRequest(), completionContext);
     expect(counts).toEqual({ prompt: 2, cached: 0, completion: 1 });
     const long = text.replace('Hi', 'The mill turns by night.');
-    const { counts: more } = chatAdapterOf('openai').readAnswer(long, chatRequest(), answerContext);
+    const { counts: more } = chatAdapterOf('openai').readCompletion(long, chatRequest(), completionContext);
     expect(more).toEqual({ prompt: 2, cached: 0, completion: 5 });
   });
 
   it('never has more cached tokens than its prompt, whatever the engine says', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } };
     const text = JSON.stringify({ choices: [{ index: 0, message: { content: null } }], usage });
-    const response = chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext);
+    const response = chatAdapterOf('vllm').readCompletion(text, chatRequest(), completionContext);
     expect(response.counts).toEqual({ prompt: 3, cached: 3, completion: 1 });
     expect(JSON.parse(response.body).choices[0].message).toEqual({ role: 'assistant', content: '' });
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TextAdapter } from './text/text-adapter.ts';
 import { chatAdapterOf } from './text/chat-adapters.ts';
 import {
-  answerContext,
+  completionContext,
   chatRequest,
   completionRequest,
   deployment,
@@ -20,7 +20,7 @@ const { event: chunkSchema, schema: responseSchema } = contract.operations.creat
 const chat = chatAdapterOf('llama.cpp');
 const completion = completionAdapterOf('llama.cpp');
 const user = (content: string) => ({ messages: [{ role: 'user', content }] });
-const calm = { temperature: 0, seed: 1 };
+const fixed = { temperature: 0, seed: 1 };
 
 describe('llama-server', () => {
   let llama: TestLlama;
@@ -45,55 +45,55 @@ describe('llama-server', () => {
     const request = chatRequest(body);
     const { status, bytes } = await send(chat, request, maxTokens);
     expect([status, status === 200 ? '' : bytes.toString()]).toEqual([200, '']);
-    const read = chat.readAnswer(bytes.toString(), request, answerContext);
-    return { ...read, answer: responseSchema.parse(JSON.parse(read.body)) };
+    const read = chat.readCompletion(bytes.toString(), request, completionContext);
+    return { ...read, completion: responseSchema.parse(JSON.parse(read.body)) };
   }
 
   async function streamed(body: object, maxTokens?: number) {
     const request = chatRequest({ ...body, stream: true });
     const { bytes } = await send(chat, request, maxTokens);
-    const received = readStream(chat.openStream(request, answerContext), [bytes]);
+    const received = readStream(chat.openStream(request, completionContext), [bytes]);
     for (const event of eventsIn(received.text)) chunkSchema.parse(event);
     return { ...received, bytes };
   }
 
   it('says and costs the same streamed as whole, for a long answer', async () => {
-    const asked = { ...user('Count from 1 to 100.'), ...calm };
-    await whole(asked);
+    const fields = { ...user('Count from 1 to 100.'), ...fixed };
+    await whole(fields);
     // From the second time on the prompt is cached, alike for both.
-    const one = await whole(asked);
-    const other = await streamed(asked);
+    const one = await whole(fields);
+    const other = await streamed(fields);
     const hundred = Array.from({ length: 100 }, (_, at) => at + 1).join(', ');
-    expect(one.answer.choices[0]?.message.content).toBe(`${hundred}.`);
+    expect(one.completion.choices[0]?.message.content).toBe(`${hundred}.`);
     expect(textsIn(other.text)).toEqual([`${hundred}.`]);
     expect(other.counts).toEqual(one.counts);
     expect(one.counts).toMatchObject({ prompt: 14, completion: 392 });
     expect(one.counts.cached).toBeGreaterThan(0);
-    expect(eventsIn(other.text).at(-1)?.usage).toEqual(one.answer.usage);
+    expect(eventsIn(other.text).at(-1)?.usage).toEqual(one.completion.usage);
     expect([one.finishReason, other.finishReason]).toEqual(['stop', 'stop']);
   });
 
   it('counts while it runs: at every event what was produced, at the end what is billed', async () => {
-    const { bytes, counts } = await streamed({ ...user('Count from 1 to 100.'), ...calm }, 60);
-    const stream = chat.openStream(chatRequest({ stream: true }), answerContext);
-    let said = 0;
+    const { bytes, counts } = await streamed({ ...user('Count from 1 to 100.'), ...fixed }, 60);
+    const stream = chat.openStream(chatRequest({ stream: true }), completionContext);
+    let produced = 0;
     for (const event of bytes.toString().split(/(?<=\n\n)/)) {
       const before = stream.counts();
-      if (textsIn(stream.push(Buffer.from(event)).toString()).join('') !== '') said += 1;
+      if (textsIn(stream.push(Buffer.from(event)).toString()).join('') !== '') produced += 1;
       const now = stream.counts();
       expect(now.completion).toBeGreaterThanOrEqual(before.completion);
-      expect(now.completion).toBe(said);
-      if (said > 0) expect(now.prompt).toBe(14);
+      expect(now.completion).toBe(produced);
+      if (produced > 0) expect(now.prompt).toBe(14);
     }
     expect(stream.counts()).toEqual(counts);
     expect(counts.completion).toBe(60);
   });
 
   it('has several choices counted together, whole and streamed', async () => {
-    const asked = { ...user('Hello!'), n: 3, temperature: 1, seed: 5 };
-    const one = await whole(asked, 8);
-    const other = await streamed(asked, 8);
-    expect(one.answer.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    const fields = { ...user('Hello!'), n: 3, temperature: 1, seed: 5 };
+    const one = await whole(fields, 8);
+    const other = await streamed(fields, 8);
+    expect(one.completion.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(textsIn(other.text)).toHaveLength(3);
     expect(one.counts.prompt).toBe(6);
     expect(one.counts.completion).toBeGreaterThan(8);
@@ -103,27 +103,30 @@ describe('llama-server', () => {
   });
 
   it.each([1, 2])('stops at max_tokens with finish_reason length (n %i)', async (n) => {
-    const one = await whole({ ...user('Count from 1 to 100.'), ...calm, n }, 5);
+    const one = await whole({ ...user('Count from 1 to 100.'), ...fixed, n }, 5);
     expect(one.finishReason).toBe('length');
     expect(one.counts.completion).toBe(5 * n);
   });
 
   it('stops at a stop word and leaves it out', async () => {
-    const { answer } = await whole({ ...user('Count from 1 to 100.'), ...calm, stop: ['5', '7'] });
-    expect(answer.choices[0]).toMatchObject({ message: { content: '1, 2, 3, 4, ' }, finish_reason: 'stop' });
+    const { completion } = await whole({ ...user('Count from 1 to 100.'), ...fixed, stop: ['5', '7'] });
+    expect(completion.choices[0]).toMatchObject({
+      message: { content: '1, 2, 3, 4, ' },
+      finish_reason: 'stop',
+    });
   });
 
   it.each([
     [{ logprobs: true }, 0],
     [{ logprobs: true, top_logprobs: 3 }, 3],
     [{ logprobs: 2 }, 2],
-  ])('tells logprobs as asked: %j', async (asked, alternatives) => {
-    const { answer } = await whole({ ...user('Hello!'), ...calm, ...asked }, 4);
-    const listed = answer.choices[0]?.logprobs?.['content'] as { top_logprobs: object[] }[];
+  ])('tells logprobs as asked: %j', async (fields, alternatives) => {
+    const { completion } = await whole({ ...user('Hello!'), ...fixed, ...fields }, 4);
+    const listed = completion.choices[0]?.logprobs?.['content'] as { top_logprobs: object[] }[];
     expect(listed).toHaveLength(4);
     expect(Object.keys(listed[0] ?? {})).toEqual(['token', 'logprob', 'bytes', 'top_logprobs']);
     for (const { top_logprobs: top } of listed) expect(top).toHaveLength(alternatives);
-    const { text } = await streamed({ ...user('Hello!'), ...calm, ...asked }, 4);
+    const { text } = await streamed({ ...user('Hello!'), ...fixed, ...fields }, 4);
     const received = eventsIn(text).flatMap(({ choices }) =>
       choices.flatMap((choice) => choice.logprobs?.content ?? []),
     );
@@ -131,31 +134,31 @@ describe('llama-server', () => {
   });
 
   it('repeats itself for a seed, whichever 64-bit number it is, and not for another', async () => {
-    const say = async (seed: number) =>
-      (await whole({ ...user('Tell me a story about a fox.'), temperature: 1.5, seed }, 40)).answer.choices[0]
-        ?.message.content;
-    for (const seed of [7, -1, Number.MAX_SAFE_INTEGER]) expect(await say(seed)).toBe(await say(seed));
-    expect(await say(7)).not.toBe(await say(8));
+    const run = async (seed: number) =>
+      (await whole({ ...user('Tell me a story about a fox.'), temperature: 1.5, seed }, 40)).completion
+        .choices[0]?.message.content;
+    for (const seed of [7, -1, Number.MAX_SAFE_INTEGER]) expect(await run(seed)).toBe(await run(seed));
+    expect(await run(7)).not.toBe(await run(8));
   });
 
   it('feels every parameter: penalties, biases and the ways to sample', async () => {
-    const story = user('Tell me a story about a fox.');
-    const say = async (asked: object) =>
-      (await whole({ ...story, ...calm, ...asked }, 40)).answer.choices[0]?.message.content;
-    const said = await say({});
-    expect(await say({ repetition_penalty: 5 })).not.toBe(said);
-    expect(await say({ frequency_penalty: 1, presence_penalty: 1 })).not.toBe(said);
+    const prompt = user('Tell me a story about a fox.');
+    const run = async (fields: object) =>
+      (await whole({ ...prompt, ...fixed, ...fields }, 40)).completion.choices[0]?.message.content;
+    const baseline = await run({});
+    expect(await run({ repetition_penalty: 5 })).not.toBe(baseline);
+    expect(await run({ frequency_penalty: 1, presence_penalty: 1 })).not.toBe(baseline);
     const wild = { temperature: 2, seed: 3 };
-    expect(await say(wild)).not.toBe(said);
-    expect(await say({ ...wild, top_k: 1 })).toBe(said);
-    expect(await say({ ...wild, top_p: 0 })).toBe(said);
-    expect(await say({ ...wild, min_p: 1 })).toBe(said);
-    const { answer } = await whole({ ...user('Hello!'), ...calm, logprobs: true }, 1);
-    const first = answer.choices[0]?.message.content;
+    expect(await run(wild)).not.toBe(baseline);
+    expect(await run({ ...wild, top_k: 1 })).toBe(baseline);
+    expect(await run({ ...wild, top_p: 0 })).toBe(baseline);
+    expect(await run({ ...wild, min_p: 1 })).toBe(baseline);
+    const { completion } = await whole({ ...user('Hello!'), ...fixed, logprobs: true }, 1);
+    const first = completion.choices[0]?.message.content;
     const banned = Object.fromEntries(Array.from({ length: 1_000 }, (_, id) => [id, id === 437 ? -100 : 0]));
-    const other = await whole({ ...user('Hello!'), ...calm, logit_bias: banned }, 1);
+    const other = await whole({ ...user('Hello!'), ...fixed, logit_bias: banned }, 1);
     expect(first).toBe('Hello');
-    expect(other.answer.choices[0]?.message.content).not.toBe('Hello');
+    expect(other.completion.choices[0]?.message.content).not.toBe('Hello');
   });
 
   it('takes tools, formats, parts, names and every role', async () => {
@@ -169,12 +172,12 @@ describe('llama-server', () => {
       { role: 'assistant', content: null, tool_calls: [call] },
       { role: 'tool', tool_call_id: 'a', content: 'It weighs 5.' },
     ];
-    await whole({ messages, tools, tool_choice: 'auto', ...calm }, 8);
-    const { answer } = await whole(
-      { ...user('Hello!'), ...calm, response_format: { type: 'json_object' } },
+    await whole({ messages, tools, tool_choice: 'auto', ...fixed }, 8);
+    const { completion } = await whole(
+      { ...user('Hello!'), ...fixed, response_format: { type: 'json_object' } },
       8,
     );
-    expect(answer.choices[0]?.message.content).toMatch(/^\s*\{/);
+    expect(completion.choices[0]?.message.content).toMatch(/^\s*\{/);
   });
 
   it('refuses in a way that is told apart: too long, too many choices', async () => {
@@ -191,26 +194,26 @@ describe('llama-server', () => {
   });
 
   it('completes plain text, several prompts and several choices of each', async () => {
-    const asked = { prompt: ['Hello', 'The cat is big'], n: 2, temperature: 1, seed: 3 };
-    const request = completionRequest(asked);
+    const fields = { prompt: ['Hello', 'The cat is big'], n: 2, temperature: 1, seed: 3 };
+    const request = completionRequest(fields);
     const { bytes } = await send(completion, request, 6);
-    const one = completion.readAnswer(bytes.toString(), request, answerContext);
+    const one = completion.readCompletion(bytes.toString(), request, completionContext);
     expect((JSON.parse(one.body) as { choices: object[] }).choices).toHaveLength(4);
     expect(one.counts.prompt).toBe(2 + 5);
     expect(one.counts.completion).toBeGreaterThan(4);
 
-    const streaming = completionRequest({ ...asked, stream: true });
-    const received = readStream(completion.openStream(streaming, answerContext), [
+    const streaming = completionRequest({ ...fields, stream: true });
+    const received = readStream(completion.openStream(streaming, completionContext), [
       (await send(completion, streaming, 6)).bytes,
     ]);
     expect(received.broken).toBeNull();
     expect(textsIn(received.text)).toHaveLength(4);
     expect(received.counts.prompt).toBe(2 + 5);
-    const single = completionRequest({ prompt: 'Hello', ...calm, logprobs: 2 });
-    const response = completion.readAnswer(
+    const single = completionRequest({ prompt: 'Hello', ...fixed, logprobs: 2 });
+    const response = completion.readCompletion(
       (await send(completion, single, 3)).bytes.toString(),
       single,
-      answerContext,
+      completionContext,
     );
     expect(response.counts.prompt).toBe(2);
     expect(response.body).toContain('top_logprobs');

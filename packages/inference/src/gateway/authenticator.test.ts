@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const ask = (operation: Operation, path: string, key?: string): Promise<Response> =>
+const send = (operation: Operation, path: string, key?: string): Promise<Response> =>
   fetch(`${harness.url}${path}`, {
     method: operation.method,
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
@@ -47,22 +47,22 @@ test('a gateway serves exactly what the contract gives to it', () => {
 describe.each(operations.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
   test.each(pathsOf(operation))('without a key, or with nonsense for one, is refused on %s', async (path) => {
     for (const key of [undefined, 'nonsense', `mr_live_${'0'.repeat(12)}_${'0'.repeat(38)}`]) {
-      const response = await ask(operation, path, key);
+      const response = await send(operation, path, key);
       expect(response.status).toBe(401);
       expect(await response.json()).toMatchObject({ object: 'error', code: 401 });
     }
   });
 
   test.each(pathsOf(operation))('with a key that lacks the scope is forbidden on %s', async (path) => {
-    const entries = [...harness.book.keys];
+    const entries = [...harness.feed.keys];
     for (const [publicId, entry] of entries) {
-      harness.book.keys.set(publicId, {
+      harness.feed.keys.set(publicId, {
         ...entry,
         scopes: entry.scopes.filter((scope) => scope !== operation.scope),
       });
     }
-    const response = await ask(operation, path, harness.key);
-    for (const [publicId, entry] of entries) harness.book.keys.set(publicId, entry);
+    const response = await send(operation, path, harness.key);
+    for (const [publicId, entry] of entries) harness.feed.keys.set(publicId, entry);
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ error: { code: 'insufficient_scope' } });
   });

@@ -11,7 +11,7 @@ import {
 
 const arrivals = new WeakMap<GatewayHarness, RequestProgress>();
 
-async function openWorld(options: GatewayHarnessOptions): Promise<GatewayHarness> {
+async function openHarness(options: GatewayHarnessOptions): Promise<GatewayHarness> {
   const harness = await createGatewayHarness(options);
   arrivals.set(harness, trackRequestProgress(harness.gateway.server));
   return harness;
@@ -51,7 +51,7 @@ class Upload {
     return new Promise((resolve) => this.#socket.write(Buffer.alloc(bytes, 0x20), () => resolve()));
   }
 
-  async answer(): Promise<string> {
+  async readResponse(): Promise<string> {
     while (!this.#text.includes('\r\n\r\n')) {
       if (this.#socket.destroyed) throw new Error('The gateway closed the connection without an answer.');
       await Promise.race([this.closed, new Promise((resolve) => this.#socket.once('data', resolve))]);
@@ -78,12 +78,12 @@ const limits = { bodies, bodyBytes: length };
 
 describe('request bodies at the gateway', () => {
   test('a body beyond the number of the organisation is refused before it is read, and the answer can be read', async () => {
-    await using harness = await openWorld({ models: [], limits });
+    await using harness = await openHarness({ models: [], limits });
     const held = Array.from({ length: 4 }, () => new Upload(harness, { key: harness.testKey, length }));
     for (const upload of held) await upload.send(1_000);
     const fifth = new Upload(harness, { key: harness.testKey, length });
     void fifth.sendWhole(300_000);
-    const refused = await fifth.answer();
+    const refused = await fifth.readResponse();
     expect(refused).toMatch(/^HTTP\/1\.1 429 /);
     expect(refused).toContain('retry-after: 1');
     expect(refused.toLowerCase()).toContain('connection: close');
@@ -92,18 +92,18 @@ describe('request bodies at the gateway', () => {
   });
 
   test('bytes of a refused body are dropped while the refusal is still being counted', async () => {
-    await using harness = await openWorld({ models: [], limits: { ...limits, bodies: noBodies } });
+    await using harness = await openHarness({ models: [], limits: { ...limits, bodies: noBodies } });
     const counted = Promise.withResolvers<void>();
     harness.limits.answersAfter = counted.promise;
     const upload = new Upload(harness, { key: harness.testKey, length: 64_000_000 });
     await upload.sendWhole(48_000_000);
     counted.resolve();
-    expect(await upload.answer()).toMatch(/^HTTP\/1\.1 429 /);
+    expect(await upload.readResponse()).toMatch(/^HTTP\/1\.1 429 /);
     upload.end();
   });
 
   test('bytes count as they arrive, and room comes back when a client leaves', async () => {
-    await using harness = await openWorld({
+    await using harness = await openHarness({
       models: [],
       limits: { bodyBytes: length, bodies: { ...bodies, callerBytes: length } },
     });
@@ -124,7 +124,7 @@ describe('request bodies at the gateway', () => {
     ['test keys', { mode: 'test', isFunded: true }],
     ['live keys of organisations without funds', { mode: 'live', isFunded: false }],
   ] as const)('uploads with %s leave room for funded callers', async (_, without) => {
-    await using harness = await openWorld({ models: [], limits });
+    await using harness = await openHarness({ models: [], limits });
     const uploads = Array.from(
       { length: 8 },
       () => new Upload(harness, { key: harness.newKey(without), length }),
@@ -139,10 +139,10 @@ describe('request bodies at the gateway', () => {
 
   test('an organisation whose last reservation was refused for its balance has no room of its own', async () => {
     const model = modelFixture({ deployments: [deploymentFixture({ address: 'http://127.0.0.1:1' })] });
-    await using harness = await openWorld({ models: [model], limits });
-    const ask = { model: model.name, messages: [{ role: 'user', content: 'x' }], max_tokens: 1 };
-    harness.purse.refuseWith = 'INSUFFICIENT_BALANCE';
-    expect((await harness.post('/v1/chat/completions', ask)).status).toBe(402);
+    await using harness = await openHarness({ models: [model], limits });
+    const body = { model: model.name, messages: [{ role: 'user', content: 'x' }], max_tokens: 1 };
+    harness.leases.refuseWith = 'INSUFFICIENT_BALANCE';
+    expect((await harness.post('/v1/chat/completions', body)).status).toBe(402);
     const upload = new Upload(harness, { key: harness.testKey, length });
     await upload.send(900_000);
     expect(await postAs(harness, harness.key)).toBe(429);
@@ -151,16 +151,16 @@ describe('request bodies at the gateway', () => {
   });
 
   test('a caller whose limit is used up is refused before a large body is read', async () => {
-    await using harness = await openWorld({ models: [], limits });
+    await using harness = await openHarness({ models: [], limits });
     harness.limits.perMinute = 1;
     expect((await harness.post('/v1/chat/completions', { model: 'none' })).status).toBe(422);
     const upload = new Upload(harness, { key: harness.testKey, length });
-    expect(await upload.answer()).toMatch(/^HTTP\/1\.1 429 /);
+    expect(await upload.readResponse()).toMatch(/^HTTP\/1\.1 429 /);
     upload.end();
   });
 
   test('a body that comes byte by byte is read whole', async () => {
-    await using harness = await openWorld({ models: [], limits });
+    await using harness = await openHarness({ models: [], limits });
     const body = JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'a'.repeat(40_000) }] });
     const pieces = body.match(/.{1,7}/gs) ?? [];
     const response = await fetch(`${harness.url}/v1/chat/completions`, {
@@ -186,7 +186,7 @@ describe('request bodies at the gateway', () => {
     ['with charset=utf-16', {}, `${json}; charset=utf-16`, 'charset'],
     ['with charset="ISO-8859-1"', {}, `${json}; Charset="ISO-8859-1"`, 'charset'],
   ])('a body %s is refused, and does not count as a held body', async (_what, headers, type, word) => {
-    await using harness = await openWorld({ models: [], limits });
+    await using harness = await openHarness({ models: [], limits });
     const send = (extra: Record<string, string>): Promise<Response> =>
       fetch(`${harness.url}/v1/chat/completions`, {
         method: 'POST',
@@ -209,7 +209,7 @@ describe('request bodies at the gateway', () => {
     [{}, `${json};charset=UTF-8`],
     [{}, `${json}; charset="utf-8"`],
   ])('a body with %j and %s is read', async (headers, type) => {
-    await using harness = await openWorld({ models: [], limits });
+    await using harness = await openHarness({ models: [], limits });
     const response = await fetch(`${harness.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${harness.key}`, ...headers, 'content-type': type },

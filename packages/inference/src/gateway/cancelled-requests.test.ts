@@ -34,7 +34,7 @@ async function openGateway(
   return harness;
 }
 
-const ask = {
+const chat = {
   model: 'acme/chat',
   messages: [{ role: 'user', content: 'What does the mill do?' }],
   max_tokens: 1_024,
@@ -53,11 +53,11 @@ describe('a client that disconnects from a stream', () => {
     const leaving = new AbortController();
     const answering = harness.post(
       '/v1/chat/completions',
-      { ...ask, stream: true },
+      { ...chat, stream: true },
       { signal: leaving.signal },
     );
-    await until(() => engine.asked.length === 1);
-    const [response] = engine.asked;
+    await until(() => engine.pending.length === 1);
+    const [response] = engine.pending;
     response?.writeHead(200, { 'content-type': 'text/event-stream' });
     response?.write(event({ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }));
     for (let nth = 0; nth < 1_000; nth += 1) response?.write(delta(` turn${nth}`));
@@ -80,10 +80,10 @@ describe('a client that disconnects from a stream', () => {
       const leaving = new AbortController();
       const answering = harness.post(
         '/v1/chat/completions',
-        { ...ask, stream: true },
+        { ...chat, stream: true },
         { signal: leaving.signal },
       );
-      await until(() => engine.asked.length === 1);
+      await until(() => engine.pending.length === 1);
       leaving.abort();
       await expect(answering).rejects.toThrow();
       await until(() => engine.dropped === 1);
@@ -100,15 +100,15 @@ describe('a client that disconnects from a stream', () => {
   test('never pays more than its reservation', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'openai', address: engine.address });
-    harness.purse.affordable = 5n;
+    harness.leases.affordable = 5n;
     const leaving = new AbortController();
-    const { max_tokens: _, ...open } = ask;
+    const { max_tokens: _, ...open } = chat;
     const answering = harness.post(
       '/v1/chat/completions',
       { ...open, stream: true },
       { signal: leaving.signal },
     );
-    await until(() => engine.asked.length === 1);
+    await until(() => engine.pending.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
     await harness.settled();
@@ -119,11 +119,11 @@ describe('a client that disconnects from a stream', () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
-    const answering = harness.post('/v1/chat/completions', ask, { signal: leaving.signal });
-    await until(() => engine.asked.length === 1);
+    const answering = harness.post('/v1/chat/completions', chat, { signal: leaving.signal });
+    await until(() => engine.pending.length === 1);
     // The refusal is on its way when the client leaves.
-    engine.asked[0]?.writeHead(400, { 'content-type': 'application/json', 'content-length': 1_000 });
-    engine.asked[0]?.write('{');
+    engine.pending[0]?.writeHead(400, { 'content-type': 'application/json', 'content-length': 1_000 });
+    engine.pending[0]?.write('{');
     await delivered();
     leaving.abort();
     await expect(answering).rejects.toThrow();
@@ -137,8 +137,8 @@ describe('a client that disconnects before a whole answer', () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
-    const answering = harness.post('/v1/chat/completions', ask, { signal: leaving.signal });
-    await until(() => engine.asked.length === 1);
+    const answering = harness.post('/v1/chat/completions', chat, { signal: leaving.signal });
+    await until(() => engine.pending.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
     await until(() => engine.dropped === 1);
@@ -153,13 +153,13 @@ describe('a client that disconnects before a whole answer', () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
-    const answering = harness.post('/v1/chat/completions', ask, { signal: leaving.signal });
-    await until(() => engine.asked.length === 1);
+    const answering = harness.post('/v1/chat/completions', chat, { signal: leaving.signal });
+    await until(() => engine.pending.length === 1);
     const body = JSON.stringify({
       choices: [{ index: 0, message: { role: 'assistant', content: 'It turns.' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 11, completion_tokens: 300 },
     });
-    const [response] = engine.asked;
+    const [response] = engine.pending;
     response?.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
@@ -185,9 +185,9 @@ describe('a client that disconnects before a whole answer', () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'llama.cpp', address: engine.address });
     const leaving = new AbortController();
-    const answering = harness.post('/v1/chat/completions', { ...ask, n: 2 }, { signal: leaving.signal });
-    await until(() => engine.asked.length === 1);
-    const [response] = engine.asked;
+    const answering = harness.post('/v1/chat/completions', { ...chat, n: 2 }, { signal: leaving.signal });
+    await until(() => engine.pending.length === 1);
+    const [response] = engine.pending;
     response?.writeHead(200, { 'content-type': 'text/event-stream' });
     for (let nth = 0; nth < 20; nth += 1) response?.write(delta(` turn${nth}`));
     await delivered();
@@ -215,20 +215,20 @@ describe('a client that disconnects before an image', () => {
     });
     const leaving = new AbortController();
     const answering = harness.post('/v1/images/generations', request, { signal: leaving.signal });
-    await until(() => engine.asked.length === 1);
+    await until(() => engine.pending.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
     const second = harness.post('/v1/images/generations', request);
     await delivered();
     expect(engine.dropped).toBe(0);
-    expect(engine.asked).toHaveLength(1);
-    engine.asked[0]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
-    await until(() => engine.asked.length === 2);
+    expect(engine.pending).toHaveLength(1);
+    engine.pending[0]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
+    await until(() => engine.pending.length === 2);
     const [final] = harness.usage.finals;
     expect(final).toMatchObject({ cancelled: true, finishReason: 'stop' });
     expect(BigInt(final?.amountNanoUsd ?? 0)).toBeGreaterThan(0n);
     expect(final?.amountNanoUsd).toBe(final?.reservedNanoUsd);
-    engine.asked[1]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
+    engine.pending[1]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
     expect((await second).status).toBe(200);
   });
 
@@ -237,13 +237,13 @@ describe('a client that disconnects before an image', () => {
     const harness = await openGateway(draw, { engine: 'openai-images', address: engine.address });
     const leaving = new AbortController();
     const answering = harness.post('/v1/images/generations', request, { signal: leaving.signal });
-    await until(() => engine.asked.length === 1);
+    await until(() => engine.pending.length === 1);
     leaving.abort();
     await expect(answering).rejects.toThrow();
     await delivered();
-    engine.asked[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
+    engine.pending[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
     await until(() => harness.usage.finals.length === 1);
     expect(harness.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
-    expect(engine.asked).toHaveLength(1);
+    expect(engine.pending).toHaveLength(1);
   });
 });

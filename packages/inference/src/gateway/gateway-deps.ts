@@ -20,11 +20,11 @@ export interface GatewayDeps {
   readonly clock: Clock;
   readonly ids: Pick<IdSource, 'next'>;
   readonly log: Logger;
-  readonly book: KeyFeed;
-  readonly door: Authenticator;
+  readonly keyFeed: KeyFeed;
+  readonly authenticator: Authenticator;
   readonly counting: RequestCounter;
   readonly funds: FundingStatus;
-  readonly pots: CreditLeaseClient;
+  readonly leaseClient: CreditLeaseClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
   readonly upstreams: Upstreams;
@@ -44,7 +44,7 @@ export interface GatewayLimits {
   /** Of all bodies that are arriving at once. One of the largest size fits in any case. */
   readonly bodies: BodyBudgetLimits;
   /** Of an answer in one piece. */
-  readonly answerBytes: number;
+  readonly responseBytes: number;
   /** The longest a request may take in all: as long as leases are made for. */
   readonly longestRequestMs: number;
   /** Attempts at engines for one request. */
@@ -66,7 +66,7 @@ export const defaultGatewayLimits: GatewayLimits = {
     callerBytes: 16 * 1024 * 1024,
     callerBodies: 256,
   },
-  answerBytes: 64 * 1024 * 1024,
+  responseBytes: 64 * 1024 * 1024,
   longestRequestMs: 600_000,
   attempts: 3,
   unreadMs: 60_000,

@@ -33,9 +33,9 @@ export interface GatewayHarness {
   readonly otherKey: string;
   /** A key of a new organisation. */
   newKey(fields: { readonly mode: 'live' | 'test'; readonly isFunded: boolean }): string;
-  readonly purse: FakeLeaseClient;
+  readonly leases: FakeLeaseClient;
   readonly usage: FakeUsageReporter;
-  readonly book: { isStale: boolean; readonly keys: Map<string, KeyEntry>; readonly suspended: Set<string> };
+  readonly feed: { isStale: boolean; readonly keys: Map<string, KeyEntry>; readonly suspended: Set<string> };
   /** Of each organisation and address, for what costs no money. */
   readonly limits: { perMinute: number; answersAfter: Promise<void> | null };
   post(
@@ -51,7 +51,7 @@ export interface GatewayHarness {
 
 export interface FakeLeaseClient {
   refuseWith: ReserveRefusal['refused'] | null;
-  lack: InsufficientFunds | null;
+  funds: InsufficientFunds | null;
   /** Reserve no more than this of what can be made smaller. */
   affordable: bigint | null;
   /** Answers no sooner. */
@@ -147,10 +147,10 @@ function createFakeLimiter(limits: GatewayHarness['limits']): Limiter {
 }
 
 function createFakeLeaseClient(): FakeLeaseClient &
-  Pick<CreditLeaseClient, 'reserve' | 'settle' | 'tend' | 'close'> {
+  Pick<CreditLeaseClient, 'reserve' | 'settle' | 'maintain' | 'close'> {
   const double: FakeLeaseClient = {
     refuseWith: null,
-    lack: null,
+    funds: null,
     affordable: null,
     answersAfter: null,
     reserved: [],
@@ -159,7 +159,7 @@ function createFakeLeaseClient(): FakeLeaseClient &
   return Object.assign(double, {
     async reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal> {
       if (double.refuseWith !== null) {
-        const why = double.lack === null ? {} : { lack: double.lack };
+        const why = double.funds === null ? {} : { funds: double.funds };
         return { refused: double.refuseWith, rate: unlimited, ...why };
       }
       double.reserved.push(request);
@@ -183,7 +183,7 @@ function createFakeLeaseClient(): FakeLeaseClient &
     async settle(reservation: Reservation, actual: bigint) {
       double.settled.push({ requestId: reservation.requestId, actual });
     },
-    async tend() {},
+    async maintain() {},
     async close() {},
   });
 }
@@ -241,7 +241,7 @@ export async function createGatewayHarness(options: GatewayHarnessOptions): Prom
   const unfunded = new Set<string>();
   const state = { isStale: false, keys, suspended: new Set<string>() };
   const seen = options.models;
-  const book: KeyFeed = {
+  const keyFeed: KeyFeed = {
     findKey: (publicId) => keys.get(publicId) ?? null,
     knowsKey: () => true,
     organisation: (id) => ({
@@ -259,7 +259,7 @@ export async function createGatewayHarness(options: GatewayHarnessOptions): Prom
     onChange: () => () => undefined,
     close: async () => undefined,
   };
-  const purse = createFakeLeaseClient();
+  const leases = createFakeLeaseClient();
   const usage = createFakeUsageReporter();
   const limits: GatewayHarness['limits'] = { perMinute: Infinity, answersAfter: null };
   const limiter = createFakeLimiter(limits);
@@ -269,8 +269,8 @@ export async function createGatewayHarness(options: GatewayHarnessOptions): Prom
     clock: systemClock,
     ids: testIds,
     log,
-    book,
-    pots: purse,
+    keyFeed,
+    leaseClient: leases,
     router,
     reporter: usage.reporter,
     limiter,
@@ -300,9 +300,9 @@ export async function createGatewayHarness(options: GatewayHarnessOptions): Prom
       if (!isFunded) unfunded.add(newOrgId);
       return mint(mode, keys, newOrgId);
     },
-    purse,
+    leases,
     usage,
-    book: state,
+    feed: state,
     limits,
     post: (path, body, { key: with_ = key, signal } = {}) =>
       fetch(`${url}${path}`, {

@@ -23,7 +23,7 @@ let first: ChatDouble;
 let second: ChatDouble;
 let harness: GatewayHarness;
 
-const ask = {
+const chat = {
   model: 'acme/chat',
   messages: [{ role: 'user', content: 'What does the mill do?' }],
   max_tokens: 20,
@@ -68,7 +68,7 @@ const eventsOf = (text: string): string[] =>
 
 describe('money', () => {
   test('an answer is charged what it used, once, and the rest of its reservation is given back', async () => {
-    const response = await harness.post('/v1/chat/completions', ask);
+    const response = await harness.post('/v1/chat/completions', chat);
     expect(response.status).toBe(200);
     const body = (await response.json()) as { id: string; usage: { cost_nano_usd: number } };
     await harness.settled();
@@ -83,19 +83,21 @@ describe('money', () => {
       cancelled: false,
       finishReason: 'stop',
     });
-    expect(harness.purse.settled).toEqual([{ requestId: body.id, actual: cost }]);
+    expect(harness.leases.settled).toEqual([{ requestId: body.id, actual: cost }]);
     expect(response.headers.get('x-inference-request-id')).toBe(body.id);
     expect(response.headers.get('inference-id')).toBe(body.id);
   });
 
   test('a stream costs what the same answer in one piece costs', async () => {
-    const response = await harness.post('/v1/chat/completions', { ...ask, stream: true });
+    const response = await harness.post('/v1/chat/completions', { ...chat, stream: true });
     const events = eventsOf(await response.text());
     expect(events.at(-1)).toBe('[DONE]');
     const last = JSON.parse(events.at(-2) ?? '') as { usage: { cost_nano_usd: number } };
     await harness.settled();
     expect(last.usage.cost_nano_usd).toBe(Number(costOf(PROMPT_TOKENS, TOKENS.length)));
-    expect(harness.purse.settled.map(({ actual }) => actual)).toEqual([costOf(PROMPT_TOKENS, TOKENS.length)]);
+    expect(harness.leases.settled.map(({ actual }) => actual)).toEqual([
+      costOf(PROMPT_TOKENS, TOKENS.length),
+    ]);
   });
 
   test('a client that leaves after any byte of a stream is charged once, and never for more than was made', async () => {
@@ -106,7 +108,7 @@ describe('money', () => {
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
     });
     try {
-      const whole = await (await lone.post('/v1/chat/completions', { ...ask, stream: true })).text();
+      const whole = await (await lone.post('/v1/chat/completions', { ...chat, stream: true })).text();
       const bytes = Buffer.byteLength(whole);
       for (let from = 0; from < bytes; from += AT_ONCE) {
         const offsets = Array.from({ length: Math.min(AT_ONCE, bytes - from) }, (_, nth) => from + nth);
@@ -117,7 +119,7 @@ describe('money', () => {
       // The whole one, and one for each place at which a client left.
       expect(new Set(finals.map(({ requestId }) => requestId)).size).toBe(bytes + 1);
       expect(finals).toHaveLength(bytes + 1);
-      expect(lone.purse.settled).toHaveLength(bytes + 1);
+      expect(lone.leases.settled).toHaveLength(bytes + 1);
       const amounts = finals.map(({ amountNanoUsd }) => BigInt(amountNanoUsd));
       expect(amounts.every((amount) => amount <= costOf(PROMPT_TOKENS, tokens.length))).toBe(true);
       // Some left so early that they pay less than the whole.
@@ -130,8 +132,8 @@ describe('money', () => {
   });
 
   test('what an engine makes beyond the reservation is not charged', async () => {
-    harness.purse.affordable = 5n;
-    await harness.post('/v1/chat/completions', ask).then((response) => response.text());
+    harness.leases.affordable = 5n;
+    await harness.post('/v1/chat/completions', chat).then((response) => response.text());
     await harness.settled();
     expect(harness.usage.finals[0]).toMatchObject({
       reservedNanoUsd: '5',
@@ -142,11 +144,11 @@ describe('money', () => {
   });
 
   test('without a length the money says how long the answer may be', async () => {
-    const { max_tokens: _, ...open } = ask;
+    const { max_tokens: _, ...open } = chat;
     await harness.post('/v1/chat/completions', open).then((response) => response.text());
-    const [reserved] = harness.purse.reserved;
+    const [reserved] = harness.leases.reserved;
     expect(reserved?.least).toBeLessThan(reserved?.amount ?? 0n);
-    harness.purse.affordable = (reserved?.least ?? 0n) + costOf(0, 9);
+    harness.leases.affordable = (reserved?.least ?? 0n) + costOf(0, 9);
     await harness.post('/v1/chat/completions', open).then((response) => response.text());
     const sent = [...first.received, ...second.received].map(({ body }) => body['max_tokens']);
     expect(sent).toContain(10);
@@ -158,9 +160,9 @@ describe('money', () => {
     ['ACCOUNT_FROZEN', 403],
     ['LEDGER_UNAVAILABLE', 503],
   ] as const)('a purse that says %s answers %i, and no engine hears of it', async (reason, status) => {
-    harness.purse.refuseWith = reason;
+    harness.leases.refuseWith = reason;
     const before = first.received.length + second.received.length;
-    const response = await harness.post('/v1/chat/completions', ask);
+    const response = await harness.post('/v1/chat/completions', chat);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ object: 'error', error: { code: reason.toLowerCase() } });
     expect(first.received.length + second.received.length).toBe(before);
@@ -168,15 +170,15 @@ describe('money', () => {
   });
 
   test('a budget that is too small says what is needed, what is left and when to come back', async () => {
-    harness.purse.refuseWith = 'BUDGET_EXCEEDED';
-    harness.purse.lack = {
+    harness.leases.refuseWith = 'BUDGET_EXCEEDED';
+    harness.leases.funds = {
       of: 'budget',
       needed: 132_000n,
       left: 56_000n,
       isReserved: true,
       resetsInMs: null,
     };
-    const response = await harness.post('/v1/chat/completions', ask);
+    const response = await harness.post('/v1/chat/completions', chat);
     expect([response.status, response.headers.get('retry-after')]).toEqual([402, '1']);
     expect(await response.json()).toMatchObject({
       message: expect.stringContaining('at least 0.000132 USD, but only 0.000056 USD'),
@@ -188,12 +190,12 @@ describe('money', () => {
 
   test('usage that nobody stores lets no new request in', async () => {
     harness.usage.isFull = true;
-    expect((await harness.post('/v1/chat/completions', ask)).status).toBe(503);
-    expect(harness.purse.reserved).toHaveLength(0);
+    expect((await harness.post('/v1/chat/completions', chat)).status).toBe(503);
+    expect(harness.leases.reserved).toHaveLength(0);
   });
 
   test('a test key costs nothing and answers the same every time', async () => {
-    const request = { ...ask, model: 'acme/test' };
+    const request = { ...chat, model: 'acme/test' };
     const texts = await Promise.all(
       [1, 2].map(async () => {
         const response = await harness.post('/v1/chat/completions', request, { key: harness.testKey });
@@ -221,7 +223,7 @@ describe('engines that fail', () => {
       second.failNext(failure);
       const before = first.received.length + second.received.length;
       // Whichever is asked first fails; the other one has its failure still to come, so it is asked twice at most.
-      const response = await harness.post('/v1/chat/completions', { ...ask, stream: true });
+      const response = await harness.post('/v1/chat/completions', { ...chat, stream: true });
       const tried = first.received.length + second.received.length - before;
       await response.text();
       expect(tried).toBeGreaterThan(1);
@@ -245,7 +247,7 @@ describe('engines that fail', () => {
     });
     try {
       slow.failNext('cut');
-      const response = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+      const response = await lone.post('/v1/chat/completions', { ...chat, stream: true });
       const events = eventsOf(await response.text());
       expect(response.status).toBe(200);
       expect(events).not.toContain('[DONE]');
@@ -270,11 +272,11 @@ describe('engines that fail', () => {
     });
     try {
       first.failNext('broken');
-      const response = await lone.post('/v1/chat/completions', ask);
+      const response = await lone.post('/v1/chat/completions', chat);
       expect(response.status).toBe(502);
       expect(await response.json()).toMatchObject({ error: { code: 'upstream_error' } });
       await lone.settled();
-      expect(lone.purse.settled.map(({ actual }) => actual)).toEqual([0n]);
+      expect(lone.leases.settled.map(({ actual }) => actual)).toEqual([0n]);
     } finally {
       await lone.close();
     }
@@ -289,7 +291,7 @@ describe('engines that fail', () => {
       const leaving = new AbortController();
       const response = await lone.post(
         '/v1/chat/completions',
-        { ...ask, stream: true },
+        { ...chat, stream: true },
         { signal: leaving.signal },
       );
       await response.body?.getReader().read();
@@ -312,7 +314,7 @@ describe('engines that fail', () => {
       limits: { longestRequestMs: 400 },
     });
     try {
-      const response = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+      const response = await lone.post('/v1/chat/completions', { ...chat, stream: true });
       const events = eventsOf(await response.text());
       expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { code: 'upstream_timeout' } });
       await lone.settled();
@@ -340,18 +342,18 @@ describe('the door', () => {
   });
 
   test('a key that is changed in the book is judged anew with the next request', async () => {
-    expect((await harness.post('/v1/chat/completions', ask)).status).toBe(200);
-    for (const [publicId, entry] of harness.book.keys) {
-      harness.book.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
+    expect((await harness.post('/v1/chat/completions', chat)).status).toBe(200);
+    for (const [publicId, entry] of harness.feed.keys) {
+      harness.feed.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
     }
-    const response = await harness.post('/v1/chat/completions', ask);
+    const response = await harness.post('/v1/chat/completions', chat);
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ error: { code: 'api_key_revoked' } });
   });
 
   test('a stale book lets nobody in', async () => {
-    harness.book.isStale = true;
-    const response = await harness.post('/v1/chat/completions', ask);
+    harness.feed.isStale = true;
+    const response = await harness.post('/v1/chat/completions', chat);
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ error: { code: 'key_feed_stale' } });
     expect(response.headers.get('retry-after')).toBe('5');
@@ -360,10 +362,10 @@ describe('the door', () => {
   test.each([
     ['JSON that is none', '{"model":', 400, 'malformed_json'],
     ['a body without messages', '{"model":"acme/chat"}', 422, 'validation_failed'],
-    ['a model that is not there', JSON.stringify({ ...ask, model: 'other' }), 404, 'model_not_found'],
+    ['a model that is not there', JSON.stringify({ ...chat, model: 'other' }), 404, 'model_not_found'],
     [
       'more tokens than the model has',
-      JSON.stringify({ ...ask, max_tokens: 5_000 }),
+      JSON.stringify({ ...chat, max_tokens: 5_000 }),
       400,
       'context_length_exceeded',
     ],
@@ -371,7 +373,7 @@ describe('the door', () => {
     const response = await harness.post('/v1/chat/completions', body);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { code } });
-    expect(harness.purse.reserved).toHaveLength(0);
+    expect(harness.leases.reserved).toHaveLength(0);
   });
 
   test('a body beyond the limit is refused without being read', async () => {
@@ -402,10 +404,10 @@ describe('the door', () => {
     try {
       const statuses: number[] = [];
       for (let nth = 0; nth < 5; nth += 1) {
-        statuses.push((await lone.post('/v1/chat/completions', ask, { key: 'mr_live_nonsense' })).status);
+        statuses.push((await lone.post('/v1/chat/completions', chat, { key: 'mr_live_nonsense' })).status);
       }
       expect(statuses).toEqual([401, 401, 401, 429, 429]);
-      expect((await lone.post('/v1/chat/completions', ask)).status).toBe(404);
+      expect((await lone.post('/v1/chat/completions', chat)).status).toBe(404);
     } finally {
       await lone.close();
     }
@@ -423,9 +425,9 @@ test('a drain lets a stream run to its end and takes no other', async () => {
     models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
   });
   try {
-    const response = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+    const response = await lone.post('/v1/chat/completions', { ...chat, stream: true });
     const drained = lone.gateway.drain(10_000);
-    await expect(lone.post('/v1/chat/completions', ask)).rejects.toThrow();
+    await expect(lone.post('/v1/chat/completions', chat)).rejects.toThrow();
     expect(eventsOf(await response.text()).at(-1)).toBe('[DONE]');
     await drained;
     expect(lone.usage.finals).toHaveLength(1);
@@ -450,7 +452,7 @@ function leaveAfter({ url, key }: GatewayHarness, bytes: number): Promise<void> 
       if (bytes === 0) call.destroy();
     });
     call.on('error', (error) => (call.destroyed ? resolve() : reject(error)));
-    call.end(JSON.stringify({ ...ask, stream: true }));
+    call.end(JSON.stringify({ ...chat, stream: true }));
   });
 }
 

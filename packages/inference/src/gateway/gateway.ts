@@ -31,8 +31,8 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly ids: Pick<IdSource, 'next'>;
   readonly log: Logger;
-  readonly book: KeyFeed;
-  readonly pots: CreditLeaseClient;
+  readonly keyFeed: KeyFeed;
+  readonly leaseClient: CreditLeaseClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
   /** On the Valkey of the pots, where paid requests are counted. */
@@ -81,13 +81,13 @@ class ShuttingDown extends Error {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { clock, log, pots, book, router, reporter } = options;
+  const { clock, log, leaseClient, keyFeed, router, reporter } = options;
   const limits = { ...defaultGatewayLimits, ...options.limits };
   const running = new InFlightSet<MeteredRequest>();
   const trusted = createCidrSet(options.trustedProxies);
   const upstreams = createUpstreams({
     connectMs: 2_000,
-    answerMs: limits.longestRequestMs,
+    responseMs: limits.longestRequestMs,
     silenceMs: 60_000,
     connectionsPerEngine: 1_024,
     // Shorter than the five seconds after which common Python servers close an idle connection: a request sent into that
@@ -97,15 +97,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...options.upstreams,
   });
   const settlements = createPendingSettlements(clock);
-  const parts: GatewayDeps = {
+  const deps: GatewayDeps = {
     clock,
     settlements,
     templates: createTemplateOverheads(),
     ids: options.ids,
     log,
-    book,
-    door: createAuthenticator({
-      book,
+    keyFeed,
+    authenticator: createAuthenticator({
+      keyFeed,
       clock,
       trusted,
       lookups: createFailedLookupLimiter({ clock, failedPerMinute: options.failedAuthRpm }),
@@ -116,7 +116,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       failedAuthRpm: options.failedAuthRpm,
     }),
     funds: createFundingStatus(clock),
-    pots,
+    leaseClient,
     router,
     reporter,
     upstreams,
@@ -126,15 +126,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       clock,
       reporter,
       running,
-      purse: pots,
+      settler: leaseClient,
       settlements,
     },
   };
   const open = new InFlightSet<ServerResponse>();
   let draining = false;
   const server = createGatewayServer({
-    parts,
-    routes: gatewayRoutes(parts, options.schemas),
+    deps,
+    routes: gatewayRoutes(deps, options.schemas),
     isDraining: () => draining,
     bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     open,
@@ -143,12 +143,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const loops: Loop[] = [
     startLoop({ name: 'gateway deadlines', clock, log, idleMs: checkIntervalMs }, async () => {
-      checkInFlight(running, parts);
+      checkInFlight(running, deps);
       upstreams.closeUnused();
       return 'idle';
     }),
     startLoop({ name: 'gateway leases', clock, log, idleMs: leaseMaintenanceMs }, async () => {
-      await pots.tend();
+      await leaseClient.maintain();
       return 'idle';
     }),
   ];
@@ -193,13 +193,16 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** Ends requests that took too long or whose key was revoked, and reports how far the long ones have come. */
-function checkInFlight(running: InFlightSet<MeteredRequest>, { clock, door, limits }: GatewayDeps): void {
+function checkInFlight(
+  running: InFlightSet<MeteredRequest>,
+  { clock, authenticator, limits }: GatewayDeps,
+): void {
   const nowMs = clock.monotonicMs();
   for (const exchange of running.list()) {
     if (exchange.isOver) continue;
-    const refusal = door.refusalOf(exchange.caller);
+    const fault = authenticator.recheck(exchange.caller);
     // The engine may still work on a request that is shut out, so the deadline below applies to it too.
-    if (refusal !== null) exchange.shutOut(refusal);
+    if (fault !== null) exchange.revokeAccess(fault);
     if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new RequestTimeout());
     else if (nowMs - exchange.checkpointedMs >= limits.checkpointMs) exchange.checkpoint();
   }

@@ -17,7 +17,7 @@ import {
 let engine: ChatDouble;
 let harness: GatewayHarness | null = null;
 
-const ask = {
+const chat = {
   model: 'acme/chat',
   messages: [{ role: 'user', content: 'What does the mill do?' }],
   max_tokens: 20,
@@ -97,24 +97,24 @@ describe('a client that leaves', () => {
     const models = [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })];
     const { key, gateway, usage, ...opened } = await open({ models });
     const client = await dial({ key, gateway, usage, ...opened });
-    const stream = written('/v1/chat/completions', key, { ...ask, stream: true, max_tokens: 400 });
+    const stream = written('/v1/chat/completions', key, { ...chat, stream: true, max_tokens: 400 });
     client.write(stream + stream + stream);
     await new Promise((resolve) => client.once('data', resolve));
     client.destroy();
     await opened.settled();
-    expect(usage.finals.length).toBe(opened.purse.reserved.length);
+    expect(usage.finals.length).toBe(opened.leases.reserved.length);
     expect(usage.finals.map(({ cancelled }) => cancelled)).toEqual([true, true, true]);
     await slow.close();
   });
 
   test('while its money is set aside gets no picture drawn, and pays for none', async () => {
     const drawn: ServerResponse[] = [];
-    const painter = createServer((request, response) => {
+    const imageServer = createServer((request, response) => {
       if (request.method === 'POST') drawn.push(response);
       else response.end('{}');
     });
-    await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
-    const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+    await new Promise<void>((resolve) => imageServer.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(imageServer.address() as AddressInfo).port}`;
     const models = [
       modelFixture({
         name: 'acme/draw',
@@ -123,21 +123,21 @@ describe('a client that leaves', () => {
       }),
     ];
     const opened = await open({ models });
-    const setAside = gate();
-    opened.purse.answersAfter = setAside.opened;
+    const reserveGate = gate();
+    opened.leases.answersAfter = reserveGate.opened;
     const client = await dial(opened);
-    const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
-    client.write(written('/v1/images/generations', opened.key, wish));
-    await until(() => opened.purse.reserved.length === 1);
+    const image = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+    client.write(written('/v1/images/generations', opened.key, image));
+    await until(() => opened.leases.reserved.length === 1);
     client.destroy();
     await systemClock.sleep(50);
-    setAside.open();
+    reserveGate.open();
     await until(() => opened.usage.finals.length === 1);
     await opened.settled();
     expect(opened.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
     expect(drawn).toHaveLength(0);
-    painter.closeAllConnections();
-    painter.close();
+    imageServer.closeAllConnections();
+    imageServer.close();
   });
 });
 
@@ -153,7 +153,7 @@ describe('a client that reads nothing', () => {
     const client = await dial(opened);
     client.pause();
     client.write(written('/v1/chat/completions', opened.key, request));
-    await until(() => opened.purse.settled.length === 1);
+    await until(() => opened.leases.settled.length === 1);
     const untilMs = systemClock.monotonicMs() + 3_000;
     while ((await connections(opened)) > 0 && systemClock.monotonicMs() < untilMs)
       await systemClock.sleep(20);
@@ -165,12 +165,12 @@ describe('a client that reads nothing', () => {
 
   test('of a stream holds its engine no longer than it may, and pays for what was made', async () => {
     const tokens = Array.from({ length: 20 }, () => 'x'.repeat(1_000_000));
-    const { usage } = await readNothing(tokens, { ...ask, stream: true });
+    const { usage } = await readNothing(tokens, { ...chat, stream: true });
     expect(usage.finals).toMatchObject([{ cancelled: true }]);
   });
 
   test('of a whole answer has it held in memory no longer than it may', async () => {
-    const { usage } = await readNothing(['x'.repeat(16_000_000)], ask);
+    const { usage } = await readNothing(['x'.repeat(16_000_000)], chat);
     expect(usage.finals).toMatchObject([{ cancelled: false, finishReason: 'stop' }]);
   });
 });
@@ -207,7 +207,7 @@ describe('an engine', () => {
     const models = [modelFixture({ deployments: [deploymentFixture({ address: raw.address })] })];
     const opened = await open({ models, upstreams: { silenceMs: 30_000 } });
     const stopwatch = startStopwatch();
-    const text = await (await opened.post('/v1/chat/completions', { ...ask, stream: true })).text();
+    const text = await (await opened.post('/v1/chat/completions', { ...chat, stream: true })).text();
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     await opened.settled();
@@ -220,7 +220,7 @@ describe('an engine', () => {
   test('with an address that is none is a failure, and its request ends', async () => {
     const models = [modelFixture({ deployments: [deploymentFixture({ address: 'no address' })] })];
     const opened = await open({ models });
-    const response = await opened.post('/v1/chat/completions', ask);
+    const response = await opened.post('/v1/chat/completions', chat);
     expect(response.status).toBe(502);
     await opened.settled();
     expect(opened.usage.finals).toMatchObject([{ finishReason: 'error', amountNanoUsd: '0' }]);
@@ -235,7 +235,7 @@ describe('an engine', () => {
     ]);
     const models = [modelFixture({ deployments: [deploymentFixture({ address: raw.address })] })];
     const opened = await open({ models });
-    await (await opened.post('/v1/chat/completions', { ...ask, stream: true })).text();
+    await (await opened.post('/v1/chat/completions', { ...chat, stream: true })).text();
     await opened.settled();
     const [final] = opened.usage.finals;
     expect(usageEvent.safeParse(final).error?.issues).toBeUndefined();
@@ -245,7 +245,7 @@ describe('an engine', () => {
 });
 
 describe('an answer larger than is taken', () => {
-  const limits = { answerBytes: 10_000 };
+  const limits = { responseBytes: 10_000 };
 
   test('is the request asking for too much: no other engine is asked for it, and none looks broken', async () => {
     const long = await startChatDouble({ engine: 'vllm', tokens: ['x'.repeat(20_000)] });
@@ -255,60 +255,60 @@ describe('an answer larger than is taken', () => {
     ];
     const opened = await open({ models: [modelFixture({ deployments: places })], limits });
     for (let nth = 0; nth < 8; nth += 1) {
-      expect((await opened.post('/v1/chat/completions', ask)).status).toBe(422);
+      expect((await opened.post('/v1/chat/completions', chat)).status).toBe(422);
     }
     expect(long.received).toHaveLength(8);
     await long.close();
   });
 
   test('of a picture is the same', async () => {
-    let asked = 0;
-    const painter = createServer((request, response) => {
+    let calls = 0;
+    const imageServer = createServer((request, response) => {
       request.resume();
-      if (request.method === 'POST') asked += 1;
+      if (request.method === 'POST') calls += 1;
       response.end(`{"data":[{"b64_json":"${'A'.repeat(20_000)}"}]}`);
     });
-    await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
-    const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+    await new Promise<void>((resolve) => imageServer.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(imageServer.address() as AddressInfo).port}`;
     const deployments = [1, 2].map(() => deploymentFixture({ engine: 'openai-images', address }));
     const models = [modelFixture({ name: 'acme/draw', modality: 'image', deployments })];
     const opened = await open({ models, limits });
-    const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
-    expect((await opened.post('/v1/images/generations', wish)).status).toBe(422);
-    expect(asked).toBe(1);
+    const image = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+    expect((await opened.post('/v1/images/generations', image)).status).toBe(422);
+    expect(calls).toBe(1);
     await opened.settled();
-    painter.closeAllConnections();
-    painter.close();
+    imageServer.closeAllConnections();
+    imageServer.close();
   });
 });
 
 test('where the only engine for pictures fails, the client is told of that and not of a want of engines', async () => {
-  const painter = createServer((request, response) => {
+  const imageServer = createServer((request, response) => {
     request.resume();
     response.writeHead(500).end('{}');
   });
-  await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
-  const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => imageServer.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(imageServer.address() as AddressInfo).port}`;
   const deployments = [deploymentFixture({ engine: 'openai-images', address })];
   const opened = await open({
     models: [modelFixture({ name: 'acme/draw', modality: 'image', deployments })],
   });
-  const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
-  expect((await opened.post('/v1/images/generations', wish)).status).toBe(502);
+  const image = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+  expect((await opened.post('/v1/images/generations', image)).status).toBe(502);
   await opened.settled();
-  painter.closeAllConnections();
-  painter.close();
+  imageServer.closeAllConnections();
+  imageServer.close();
 });
 
 test('a model for pictures that has no engine is stood in for, like one for text', async () => {
-  const asked: string[] = [];
-  const painter = createServer((request, response) => {
-    asked.push(request.url ?? '');
+  const paths: string[] = [];
+  const imageServer = createServer((request, response) => {
+    paths.push(request.url ?? '');
     request.resume();
     response.writeHead(request.url === '/health' ? 200 : 500).end('{}');
   });
-  await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
-  const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => imageServer.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(imageServer.address() as AddressInfo).port}`;
   const opened = await open({
     models: [
       modelFixture({ name: 'acme/draw', modality: 'image', fallbacks: ['dear/draw'], deployments: [] }),
@@ -319,12 +319,12 @@ test('a model for pictures that has no engine is stood in for, like one for text
       }),
     ],
   });
-  const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
-  expect((await opened.post('/v1/images/generations', wish)).status).toBe(502);
-  expect(asked).toContain('/v1/images/generations');
+  const image = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+  expect((await opened.post('/v1/images/generations', image)).status).toBe(502);
+  expect(paths).toContain('/v1/images/generations');
   await opened.settled();
-  painter.closeAllConnections();
-  painter.close();
+  imageServer.closeAllConnections();
+  imageServer.close();
 });
 
 test('a key that may use some models only is not sent to others when those are down', async () => {
@@ -333,23 +333,23 @@ test('a key that may use some models only is not sent to others when those are d
     modelFixture({ name: 'dear/chat', deployments: [deploymentFixture({ address: engine.address })] }),
   ];
   const opened = await open({ models });
-  expect((await opened.post('/v1/chat/completions', ask)).status).toBe(200);
-  for (const [publicId, entry] of opened.book.keys) {
-    opened.book.keys.set(publicId, { ...entry, models: ['acme/*'] });
+  expect((await opened.post('/v1/chat/completions', chat)).status).toBe(200);
+  for (const [publicId, entry] of opened.feed.keys) {
+    opened.feed.keys.set(publicId, { ...entry, models: ['acme/*'] });
   }
-  expect((await opened.post('/v1/chat/completions', ask)).status).toBe(503);
+  expect((await opened.post('/v1/chat/completions', chat)).status).toBe(503);
 });
 
 describe('a drain', () => {
   test('waits for a request whose money is still being set aside', async () => {
     const opened = await open();
-    const setAside = gate();
-    opened.purse.answersAfter = setAside.opened;
-    const response = opened.post('/v1/chat/completions', ask);
-    await until(() => opened.purse.reserved.length === 1);
+    const reserveGate = gate();
+    opened.leases.answersAfter = reserveGate.opened;
+    const response = opened.post('/v1/chat/completions', chat);
+    await until(() => opened.leases.reserved.length === 1);
     const drained = opened.gateway.drain(5_000);
     await systemClock.sleep(60);
-    setAside.open();
+    reserveGate.open();
     expect((await response).status).toBe(200);
     await drained;
   });
@@ -357,7 +357,7 @@ describe('a drain', () => {
   test('waits for a body that is on its way', async () => {
     const opened = await open();
     const client = await dial(opened);
-    const text = written('/v1/chat/completions', opened.key, ask);
+    const text = written('/v1/chat/completions', opened.key, chat);
     client.write(text.slice(0, -5));
     await systemClock.sleep(50);
     const drained = opened.gateway.drain(5_000);
@@ -377,8 +377,8 @@ describe('a drain', () => {
     const opened = await open({ models });
     const client = await dial(opened);
     client.pause();
-    client.write(written('/v1/chat/completions', opened.key, ask));
-    await until(() => opened.purse.settled.length === 1);
+    client.write(written('/v1/chat/completions', opened.key, chat));
+    await until(() => opened.leases.settled.length === 1);
     const drained = opened.gateway.drain(5_000);
     await systemClock.sleep(60);
     let bytes = 0;
@@ -393,18 +393,18 @@ describe('a drain', () => {
 test('a key that is revoked while its body is on its way pays for nothing any more', async () => {
   const opened = await open();
   const client = await dial(opened);
-  const text = written('/v1/chat/completions', opened.key, ask);
+  const text = written('/v1/chat/completions', opened.key, chat);
   client.write(text.slice(0, -5));
   await systemClock.sleep(50);
-  for (const [publicId, entry] of opened.book.keys) {
-    opened.book.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
+  for (const [publicId, entry] of opened.feed.keys) {
+    opened.feed.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
   }
   client.write(text.slice(-5));
   const head = await new Promise<string>((resolve) => {
     client.once('data', (data) => resolve(data.toString('latin1')));
   });
   expect(head).toMatch(/^HTTP\/1.1 401 /);
-  expect(opened.purse.reserved).toHaveLength(0);
+  expect(opened.leases.reserved).toHaveLength(0);
   client.destroy();
 });
 
@@ -417,8 +417,8 @@ test('the largest numbers that a client can write are refused or priced, never a
     }),
   ];
   const opened = await open({ models });
-  const huge = { ...ask, max_tokens: Number.MAX_SAFE_INTEGER, n: 128 };
+  const huge = { ...chat, max_tokens: Number.MAX_SAFE_INTEGER, n: 128 };
   const response = await opened.post('/v1/chat/completions', huge);
   expect(response.status).toBeLessThan(500);
-  for (const { tokens } of opened.purse.reserved) expect(Number.isSafeInteger(tokens)).toBe(true);
+  for (const { tokens } of opened.leases.reserved) expect(Number.isSafeInteger(tokens)).toBe(true);
 });

@@ -7,21 +7,21 @@ import { PRICE } from './gateway.fixture.ts';
 export interface ManualEngine {
   readonly address: string;
   /** The requests under way, in the order of their arrival. */
-  readonly asked: ServerResponse[];
+  readonly pending: ServerResponse[];
   /** Requests whose connection the gateway closed. */
   dropped: number;
   close(): void;
 }
 
 export async function startManualEngine(): Promise<ManualEngine> {
-  const asked: ServerResponse[] = [];
+  const pending: ServerResponse[] = [];
   const server = createServer((request, response) => {
     if (request.method !== 'POST') {
       response.end('{}');
       return;
     }
     request.resume();
-    request.on('end', () => asked.push(response));
+    request.on('end', () => pending.push(response));
     response.on('close', () => {
       if (!response.writableFinished) engine.dropped += 1;
     });
@@ -29,7 +29,7 @@ export async function startManualEngine(): Promise<ManualEngine> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const engine = {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    pending: pending,
     dropped: 0,
     close() {
       server.closeAllConnections();

@@ -21,7 +21,7 @@ import type { GatewayDeps } from './gateway-deps.ts';
 import { requirePrice } from './requests/pricing.ts';
 import { noRouteFault, upstreamOutcomeOf } from './upstream/upstream-outcomes.ts';
 import type { GatewayRequest } from './http/server.ts';
-import { toFault, answerTooLargeFailure } from './text/text-relay.ts';
+import { toFault, responseTooLargeFailure } from './text/text-relay.ts';
 import { ResponseTooLarge } from './upstream/upstreams.ts';
 
 /** Images and speech: whole answers. A client pays for what was made, even if it left or lost its key meanwhile. */
@@ -29,24 +29,24 @@ import { ResponseTooLarge } from './upstream/upstreams.ts';
 const zeroUnits: MediaUnits = { imagePixelSteps: 0, characters: 0 };
 const noTokens = { prompt: 0, cached: 0, completion: 0 };
 
-export async function serveMedia<Wish, Answer>(
+export async function serveMedia<Spec, Output>(
   deps: GatewayDeps,
-  operation: MediaOperation<Wish, Answer>,
-  ask: GatewayRequest,
+  operation: MediaOperation<Spec, Output>,
+  inbound: GatewayRequest,
 ): Promise<void> {
-  const { request: wish, ignored } = operation.read(ask.body);
-  const { caller, requestId } = ask;
-  const asked = operation.modelOf(wish);
+  const { request: spec, ignored } = operation.read(inbound.body);
+  const { caller, requestId } = inbound;
+  const name = operation.modelOf(spec);
   const named =
-    asked === null ? requireDefaultModel(deps, ask, operation.modality) : requireModel(deps, caller, asked);
+    name === null ? requireDefaultModel(deps, inbound, operation.modality) : requireModel(deps, caller, name);
   if (named.modality !== operation.modality) {
     throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
   }
-  const model = modelOrFallback(deps, caller, named, (other) => canServe(operation, wish, other.deployments));
-  const able = capableDeployments(operation, wish, model.deployments);
+  const model = modelOrFallback(deps, caller, named, (other) => canServe(operation, spec, other.deployments));
+  const able = capableDeployments(operation, spec, model.deployments);
   const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
-  const worst = mediaCost(price, operation.worstCase(wish));
-  const reservation = await reserveCredit(deps, ask, model, {
+  const worst = mediaCost(price, operation.worstCase(spec));
+  const reservation = await reserveCredit(deps, inbound, model, {
     requestId,
     mostNanoUsd: worst,
     leastNanoUsd: worst,
@@ -55,8 +55,8 @@ export async function serveMedia<Wish, Answer>(
   const headers = responseHeaders(requestId, reservation.rate, ignored);
   const session = new MediaExecution(deps, {
     operation,
-    wish,
-    ask,
+    spec,
+    inbound,
     model,
     price,
     reservation,
@@ -66,18 +66,18 @@ export async function serveMedia<Wish, Answer>(
   try {
     const { contentType, body } = await session.run();
     // The client left, or was shut out.
-    if (ask.response.destroyed || ask.response.headersSent) return;
-    ask.response.writeHead(200, {
+    if (inbound.response.destroyed || inbound.response.headersSent) return;
+    inbound.response.writeHead(200, {
       ...headers,
       'content-type': contentType,
       'content-length': Buffer.byteLength(body),
     });
-    ask.response.end(body);
-    startUnreadTimeout(ask.response, deps.limits.unreadMs);
+    inbound.response.end(body);
+    startUnreadTimeout(inbound.response, deps.limits.unreadMs);
   } catch (error) {
     if (!(error instanceof Fault))
       deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
-    sendFault(ask.response, error, requestId, headers);
+    sendFault(inbound.response, error, requestId, headers);
   }
 }
 
@@ -86,15 +86,15 @@ function requireDefaultModel(
   { caller }: GatewayRequest,
   modality: 'image' | 'audio',
 ): ModelEntry {
-  const model = defaultModel(deps.book.models(caller.key.orgId, caller.key.mode), modality);
+  const model = defaultModel(deps.keyFeed.models(caller.key.orgId, caller.key.mode), modality);
   if (model === null) throw new Fault('MODEL_NOT_FOUND');
   return requireModel(deps, caller, model.name);
 }
 
-interface MediaExecutionInput<Wish, Answer> {
-  readonly operation: MediaOperation<Wish, Answer>;
-  readonly wish: Wish;
-  readonly ask: GatewayRequest;
+interface MediaExecutionInput<Spec, Output> {
+  readonly operation: MediaOperation<Spec, Output>;
+  readonly spec: Spec;
+  readonly inbound: GatewayRequest;
   readonly model: ModelEntry;
   readonly price: FrozenModelPrice;
   readonly reservation: Reservation;
@@ -103,9 +103,9 @@ interface MediaExecutionInput<Wish, Answer> {
   readonly headers: ResponseHeaders;
 }
 
-class MediaExecution<Wish, Answer> implements RequestExecution {
-  readonly #parts: GatewayDeps;
-  readonly #work: MediaExecutionInput<Wish, Answer>;
+class MediaExecution<Spec, Output> implements RequestExecution {
+  readonly #deps: GatewayDeps;
+  readonly #work: MediaExecutionInput<Spec, Output>;
   readonly #exchange: MeteredRequest;
   /** Ends everything: this process stops the request. */
   readonly #ending = new AbortController();
@@ -118,23 +118,23 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
   #made: MediaUnits = zeroUnits;
   #failure: EngineFailure | null = null;
 
-  constructor(deps: GatewayDeps, work: MediaExecutionInput<Wish, Answer>) {
-    this.#parts = deps;
+  constructor(deps: GatewayDeps, work: MediaExecutionInput<Spec, Output>) {
+    this.#deps = deps;
     this.#work = work;
     const able = new Set(work.able.map(({ id }) => id));
     this.#except = new Set(work.model.deployments.map(({ id }) => id).filter((id) => !able.has(id)));
     const admitted = {
-      requestId: work.ask.requestId,
-      caller: work.ask.caller,
+      requestId: work.inbound.requestId,
+      caller: work.inbound.caller,
       model: work.model.name,
       priceIds: work.price.priceIds,
       reservation: work.reservation,
       streamed: false,
     };
     this.#exchange = new MeteredRequest(deps.exchanges, admitted, this);
-    work.ask.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
+    work.inbound.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
     // It may have left while its money was set aside.
-    if (work.ask.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
+    if (work.inbound.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
   }
 
   measure(): MeasuredUsage {
@@ -146,17 +146,17 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
     this.#ending.abort(why);
   }
 
-  shutOut(why: Fault): void {
+  revokeAccess(why: Fault): void {
     if (this.#leaving.signal.aborted) return;
     this.#leaving.abort(why);
-    const { ask, headers } = this.#work;
-    sendFault(ask.response, why, ask.requestId, headers);
+    const { inbound, headers } = this.#work;
+    sendFault(inbound.response, why, inbound.requestId, headers);
   }
 
   async run() {
     try {
       for (;;) {
-        const call = await this.#visit();
+        const call = await this.#call();
         try {
           return await this.#draw(call);
         } catch (error) {
@@ -164,20 +164,20 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
         }
       }
     } finally {
-      const isShutOut = this.#leaving.signal.reason instanceof Fault;
-      const cancelled = !isShutOut && (this.#leaving.signal.aborted || this.#ending.signal.aborted);
-      const finishReason = this.#made === zeroUnits || isShutOut ? 'error' : 'stop';
+      const isRevoked = this.#leaving.signal.reason instanceof Fault;
+      const cancelled = !isRevoked && (this.#leaving.signal.aborted || this.#ending.signal.aborted);
+      const finishReason = this.#made === zeroUnits || isRevoked ? 'error' : 'stop';
       this.#exchange.end({ cancelled, finishReason });
     }
   }
 
-  async #visit(): Promise<UpstreamCall> {
-    const { model, ask } = this.#work;
-    const { router } = this.#parts;
+  async #call(): Promise<UpstreamCall> {
+    const { model, inbound } = this.#work;
+    const { router } = this.#deps;
     const signal = AbortSignal.any([this.#leaving.signal, this.#ending.signal]);
     if (signal.aborted) throw abortFault(signal.reason);
     const request = {
-      orgId: ask.caller.key.orgId,
+      orgId: inbound.caller.key.orgId,
       prefix: '',
       by: 'affinity',
       except: this.#except,
@@ -195,28 +195,29 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
   }
 
   async #draw(call: UpstreamCall) {
-    const { operation, wish, ask } = this.#work;
-    const { clock } = this.#parts;
+    const { operation, spec, inbound } = this.#work;
+    const { clock } = this.#deps;
     const { deployment } = call;
     const adapter = operation.adapterOf(deployment.engine);
     if (adapter === null) throw new Fault('MODEL_NOT_AVAILABLE');
     const startedMs = clock.monotonicMs();
-    const facts = { deployment, requestId: ask.requestId };
-    const response = await adapter.run(wish, facts, this.#callOf(deployment), this.#ending.signal);
-    this.#made = operation.made(wish, response);
-    this.#exchange.began();
+    const facts = { deployment, requestId: inbound.requestId };
+    const response = await adapter.run(spec, facts, this.#callOf(deployment), this.#ending.signal);
+    this.#made = operation.made(spec, response);
+    this.#exchange.markFirstByte();
     call.end('ok');
     this.#note(call, startedMs, 200, null);
     const elapsedMs = clock.monotonicMs() - this.#exchange.startedMs;
-    return operation.render(wish, response, {
+    return operation.render(spec, response, {
       createdSeconds: msToSecondsRoundDown(clock.nowMs()),
       elapsedMs,
     });
   }
 
   #callOf(deployment: DeploymentEntry): SendUpstream {
-    const { upstreams, limits } = this.#parts;
-    return (request, signal) => upstreams.call(deployment, request, { maxBytes: limits.answerBytes, signal });
+    const { upstreams, limits } = this.#deps;
+    return (request, signal) =>
+      upstreams.call(deployment, request, { maxBytes: limits.responseBytes, signal });
   }
 
   /** Returns when another engine may try; throws what the client is told otherwise. */
@@ -234,7 +235,7 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
     call.end(upstreamOutcomeOf(failure));
     // Not its message: an engine may quote the prompt in it, and attempts are kept.
     this.#note(call, this.#exchange.startedMs, failure.status, failure.reason);
-    const { limits, router, log } = this.#parts;
+    const { limits, router, log } = this.#deps;
     log.warn(
       { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },
       'an engine failed a request',
@@ -245,7 +246,7 @@ class MediaExecution<Wish, Answer> implements RequestExecution {
   }
 
   #note(call: UpstreamCall, startedMs: number, status: number | null, error: string | null): void {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
     const startedAtMs = clock.nowMs() - durationMs;
     this.#exchange.tried({ deployment: call.deployment.id, startedAtMs, durationMs, status, error });
@@ -263,7 +264,7 @@ function throwAbortFault(cause: unknown): never {
 
 function failureIn(error: unknown): EngineFailure {
   if (error instanceof MediaEngineError) return error.failure;
-  if (error instanceof ResponseTooLarge) return answerTooLargeFailure;
+  if (error instanceof ResponseTooLarge) return responseTooLargeFailure;
   const message = error instanceof Error ? error.message : String(error);
   return { status: null, reason: 'UPSTREAM_ERROR', message, retryable: true };
 }

@@ -34,6 +34,6 @@ describe('a live model without a deployment', () => {
     const response = await harness.post('/v1/chat/completions', { model, messages });
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);
     expect(await response.json()).toMatchObject({ error: { code: 'model_not_available' } });
-    expect(harness.purse.reserved).toEqual([]);
+    expect(harness.leases.reserved).toEqual([]);
   });
 });

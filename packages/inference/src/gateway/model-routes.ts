@@ -9,11 +9,11 @@ import type { GatewayRequest } from './http/server.ts';
 /** What can be called, and what it costs: read from the book alone. */
 
 export function serveModels(
-  { book }: GatewayDeps,
+  { keyFeed }: GatewayDeps,
   { caller, response, requestId, rate }: GatewayRequest,
 ): void {
   const { key } = caller;
-  const models = book.models(key.orgId, key.mode);
+  const models = keyFeed.models(key.orgId, key.mode);
   // A model is offered once a deployment serves it, or a model that stands in for it.
   const running = new Set(models.filter(hasActiveDeployment).map(({ name }) => name));
   const offered = models.filter(

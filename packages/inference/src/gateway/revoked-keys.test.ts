@@ -25,17 +25,17 @@ afterAll(() => engine.close());
 afterEach(() => harness.close());
 
 function change(key: string, fields: Partial<KeyEntry> | null): void {
-  const [publicId, entry] = [...harness.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
-  if (fields === null) harness.book.keys.delete(publicId);
-  else harness.book.keys.set(publicId, { ...entry, ...fields });
+  const [publicId, entry] = [...harness.feed.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
+  if (fields === null) harness.feed.keys.delete(publicId);
+  else harness.feed.keys.set(publicId, { ...entry, ...fields });
 }
 
 const suspend = (key: string): void => {
-  const [, { orgId }] = [...harness.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
-  harness.book.suspended.add(orgId);
+  const [, { orgId }] = [...harness.feed.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
+  harness.feed.suspended.add(orgId);
 };
 
-const shutOut: readonly [string, string, (key: string) => void][] = [
+const changes: readonly [string, string, (key: string) => void][] = [
   ['is revoked', 'api_key_revoked', (key) => change(key, { refusedFor: 'API_KEY_REVOKED' })],
   ['expires', 'api_key_expired', (key) => change(key, { expiresAtMs: systemClock.nowMs() + 100 })],
   ['is deleted', 'api_key_revoked', (key) => change(key, null)],
@@ -43,7 +43,7 @@ const shutOut: readonly [string, string, (key: string) => void][] = [
 ];
 
 describe('the open stream of a key', () => {
-  test.each(shutOut)('that %s ends within a second with %s, and is charged', async (_how, code, act) => {
+  test.each(changes)('that %s ends within a second with %s, and is charged', async (_how, code, revoke) => {
     harness = await createGatewayHarness({
       models: [
         modelFixture({
@@ -61,7 +61,7 @@ describe('the open stream of a key', () => {
     const reader = response.body?.getReader() ?? expect.fail('no body');
     await reader.read();
     const stopwatch = startStopwatch();
-    act(harness.key);
+    revoke(harness.key);
     let text = '';
     for (;;) {
       const { done, value } = await reader.read();
@@ -72,7 +72,7 @@ describe('the open stream of a key', () => {
     expect(JSON.parse(text.trim().split('data: ').at(-1) ?? '')).toMatchObject({ error: { code } });
     expect(harness.usage.finals).toMatchObject([{ finishReason: 'error', cancelled: false }]);
     expect(Number(harness.usage.finals[0]?.tokensCompletion)).toBeGreaterThan(0);
-    expect(harness.purse.settled).toHaveLength(1);
+    expect(harness.leases.settled).toHaveLength(1);
     // Streams of other keys go on.
     expect(harness.gateway.inFlight()).toBe(1);
     await other.body?.cancel();
@@ -98,7 +98,7 @@ describe('a request whose key is shut out while an engine works', () => {
   }
 
   const revoke = (): void => change(harness.key, { refusedFor: 'API_KEY_REVOKED' });
-  const ask = {
+  const chat = {
     model: 'acme/chat',
     messages: [{ role: 'user', content: 'What does the mill do?' }],
     max_tokens: 1_024,
@@ -107,43 +107,46 @@ describe('a request whose key is shut out while an engine works', () => {
   const LEAST_PROMPT = 6;
 
   test.each(
-    shutOut.flatMap(([how, code, act]) =>
+    changes.flatMap(([how, code, action]) =>
       [false, true].map((stream) => ({
         kind: stream ? 'a stream' : 'a buffered text',
         how,
         code,
-        act,
+        act: action,
         stream,
       })),
     ),
-  )('$kind whose key $how before the first byte is charged for its prompt', async ({ code, act, stream }) => {
-    await openGateway({}, {});
-    const answering = harness.post('/v1/chat/completions', { ...ask, stream });
-    await until(() => manual.asked.length === 1);
-    act(harness.key);
-    const refused = await answering;
-    expect(refused.status).toBeGreaterThanOrEqual(400);
-    expect(await refused.json()).toMatchObject({ error: { code } });
-    await until(() => manual.dropped === 1);
-    await harness.settled();
-    expect(harness.usage.finals).toMatchObject([
-      {
-        cancelled: false,
-        finishReason: 'error',
-        tokensPrompt: LEAST_PROMPT,
-        tokensCompletion: 0,
-        amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
-      },
-    ]);
-    expect(harness.purse.settled.map(({ actual }) => actual)).toEqual([costOf(LEAST_PROMPT, 0)]);
-  });
+  )(
+    '$kind whose key $how before the first byte is charged for its prompt',
+    async ({ code, act: action, stream }) => {
+      await openGateway({}, {});
+      const answering = harness.post('/v1/chat/completions', { ...chat, stream });
+      await until(() => manual.pending.length === 1);
+      action(harness.key);
+      const refused = await answering;
+      expect(refused.status).toBeGreaterThanOrEqual(400);
+      expect(await refused.json()).toMatchObject({ error: { code } });
+      await until(() => manual.dropped === 1);
+      await harness.settled();
+      expect(harness.usage.finals).toMatchObject([
+        {
+          cancelled: false,
+          finishReason: 'error',
+          tokensPrompt: LEAST_PROMPT,
+          tokensCompletion: 0,
+          amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
+        },
+      ]);
+      expect(harness.leases.settled.map(({ actual }) => actual)).toEqual([costOf(LEAST_PROMPT, 0)]);
+    },
+  );
 
   test('a text is never charged more than its reservation', async () => {
     await openGateway({}, {});
-    harness.purse.affordable = 5n;
-    const { max_tokens: _, ...open } = ask;
+    harness.leases.affordable = 5n;
+    const { max_tokens: _, ...open } = chat;
     const answering = harness.post('/v1/chat/completions', open);
-    await until(() => manual.asked.length === 1);
+    await until(() => manual.pending.length === 1);
     revoke();
     expect((await answering).status).toBe(401);
     await harness.settled();
@@ -152,29 +155,29 @@ describe('a request whose key is shut out while an engine works', () => {
 
   test('a text that waits for an engine is charged nothing', async () => {
     await openGateway({}, { maxConcurrency: 1 });
-    const first = harness.post('/v1/chat/completions', ask, { key: harness.otherKey });
-    await until(() => manual.asked.length === 1);
-    const waiting = harness.post('/v1/chat/completions', ask);
-    await until(() => harness.purse.reserved.length === 2);
+    const first = harness.post('/v1/chat/completions', chat, { key: harness.otherKey });
+    await until(() => manual.pending.length === 1);
+    const waiting = harness.post('/v1/chat/completions', chat);
+    await until(() => harness.leases.reserved.length === 2);
     revoke();
     expect((await waiting).status).toBe(401);
     await until(() => harness.usage.finals.length === 1);
     expect(harness.usage.finals).toMatchObject([{ amountNanoUsd: '0', cancelled: false }]);
-    manual.asked[0]?.writeHead(400).end('{}');
+    manual.pending[0]?.writeHead(400).end('{}');
     await first;
     await harness.settled();
-    expect(manual.asked).toHaveLength(1);
+    expect(manual.pending).toHaveLength(1);
   });
 
   test('a buffered text whose answer has begun to arrive is charged for the whole answer', async () => {
     await openGateway({}, {});
-    const answering = harness.post('/v1/chat/completions', ask);
-    await until(() => manual.asked.length === 1);
+    const answering = harness.post('/v1/chat/completions', chat);
+    await until(() => manual.pending.length === 1);
     const body = JSON.stringify({
       choices: [{ index: 0, message: { role: 'assistant', content: 'It turns.' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 11, completion_tokens: 300 },
     });
-    const [response] = manual.asked;
+    const [response] = manual.pending;
     response?.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
@@ -208,25 +211,25 @@ describe('a request whose key is shut out while an engine works', () => {
       modality: 'image',
       engine: 'openai-images',
       path: '/v1/images/generations',
-      wish: { model: 'acme/media', prompt: 'a mill', size: '256x256' },
-      answer: JSON.stringify({ created: 1, data: [{ b64_json: picture }] }),
+      body: { model: 'acme/media', prompt: 'a mill', size: '256x256' },
+      reply: JSON.stringify({ created: 1, data: [{ b64_json: picture }] }),
     },
     {
       kind: 'speech',
       modality: 'audio',
       engine: 'openai',
       path: '/v1/audio/speech',
-      wish: { model: 'acme/media', input: 'The mill turns.', voice: 'alloy' },
-      answer: silentMp3(31),
+      body: { model: 'acme/media', input: 'The mill turns.', voice: 'alloy' },
+      reply: silentMp3(31),
     },
   ] as const;
 
   test.each(media)(
     '$kind is not delivered, is charged in full, and holds its slot until the engine is done',
-    async ({ modality, engine: kind, path, wish, answer }) => {
+    async ({ modality, engine: kind, path, body, reply }) => {
       await openGateway({ name: 'acme/media', modality }, { engine: kind, maxConcurrency: 1 });
-      const answering = harness.post(path, wish);
-      await until(() => manual.asked.length === 1);
+      const answering = harness.post(path, body);
+      await until(() => manual.pending.length === 1);
       revoke();
       // The client is told at once: the engine has not answered yet.
       const refused = await answering;
@@ -234,35 +237,35 @@ describe('a request whose key is shut out while an engine works', () => {
         401,
         { error: { code: 'api_key_revoked' } },
       ]);
-      const second = harness.post(path, wish, { key: harness.otherKey });
-      await until(() => harness.purse.reserved.length === 2);
+      const second = harness.post(path, body, { key: harness.otherKey });
+      await until(() => harness.leases.reserved.length === 2);
       await delivered();
       expect(manual.dropped).toBe(0);
-      expect(manual.asked).toHaveLength(1);
+      expect(manual.pending).toHaveLength(1);
       expect(harness.usage.finals).toHaveLength(0);
-      manual.asked[0]?.end(answer);
-      await until(() => manual.asked.length === 2);
+      manual.pending[0]?.end(reply);
+      await until(() => manual.pending.length === 2);
       const [final] = harness.usage.finals;
       expect(final).toMatchObject({ cancelled: false, finishReason: 'error' });
       expect(BigInt(final?.amountNanoUsd ?? 0)).toBeGreaterThan(0n);
       expect(final?.amountNanoUsd).toBe(final?.reservedNanoUsd);
-      manual.asked[1]?.end(answer);
+      manual.pending[1]?.end(reply);
       expect((await second).status).toBe(200);
     },
   );
 
   test.each(media)(
     '$kind is charged nothing if the engine then fails',
-    async ({ modality, engine: kind, path, wish }) => {
+    async ({ modality, engine: kind, path, body }) => {
       await openGateway({ name: 'acme/media', modality }, { engine: kind });
-      const answering = harness.post(path, wish);
-      await until(() => manual.asked.length === 1);
+      const answering = harness.post(path, body);
+      await until(() => manual.pending.length === 1);
       revoke();
       expect((await answering).status).toBe(401);
-      manual.asked[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
+      manual.pending[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
       await until(() => harness.usage.finals.length === 1);
       expect(harness.usage.finals).toMatchObject([{ amountNanoUsd: '0' }]);
-      expect(manual.asked).toHaveLength(1);
+      expect(manual.pending).toHaveLength(1);
     },
   );
 
@@ -272,10 +275,10 @@ describe('a request whose key is shut out while an engine works', () => {
       { name: 'acme/media', modality: 'image' },
       { engine: image.engine },
       // The connection to the engine has a longer limit, so that only the limit of the request can end it.
-      { limits: { longestRequestMs: 4_000 }, upstreams: { answerMs: 600_000 } },
+      { limits: { longestRequestMs: 4_000 }, upstreams: { responseMs: 600_000 } },
     );
-    const answering = harness.post(image.path, image.wish);
-    await until(() => manual.asked.length === 1);
+    const answering = harness.post(image.path, image.body);
+    await until(() => manual.pending.length === 1);
     revoke();
     await answering;
     await until(() => manual.dropped === 1);

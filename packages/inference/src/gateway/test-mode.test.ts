@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-interface Answer {
+interface ChatResponse {
   readonly choices: readonly {
     readonly message: {
       readonly content: string | null;
@@ -33,14 +33,14 @@ interface Answer {
   readonly error?: { readonly code: string };
 }
 
-async function ask(body: object): Promise<{ readonly status: number; readonly json: Answer }> {
+async function send(body: object): Promise<{ readonly status: number; readonly json: ChatResponse }> {
   const messages = [{ role: 'user', content: 'Tell me of the mill.' }];
   const response = await harness.post(
     '/v1/chat/completions',
     { model, messages, ...body },
     { key: harness.testKey },
   );
-  return { status: response.status, json: (await response.json()) as Answer };
+  return { status: response.status, json: (await response.json()) as ChatResponse };
 }
 
 const schema = {
@@ -58,13 +58,13 @@ const schema = {
 describe('test mode', () => {
   test('refuses a prompt that does not fit into the context', async () => {
     const messages = [{ role: 'user', content: 'word '.repeat(1_000) }];
-    const { status, json } = await ask({ messages });
+    const { status, json } = await send({ messages });
     expect([status, json.error?.code]).toEqual([400, 'context_length_exceeded']);
   });
 
   test('ends an answer where the context ends', async () => {
     const messages = [{ role: 'user', content: 'word '.repeat(153) }];
-    const { status, json } = await ask({ messages });
+    const { status, json } = await send({ messages });
     expect(status).toBe(200);
     expect(json.choices[0]?.finish_reason).toBe('length');
     expect(json.usage.prompt_tokens + json.usage.completion_tokens).toBe(200);
@@ -72,7 +72,7 @@ describe('test mode', () => {
 
   test('answers with an object that a strict schema allows', async () => {
     const format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } };
-    const { status, json } = await ask({ response_format: format });
+    const { status, json } = await send({ response_format: format });
     expect(status).toBe(200);
     expect(JSON.parse(json.choices[0]?.message.content ?? '')).toEqual({
       city: 'mock',
@@ -85,7 +85,7 @@ describe('test mode', () => {
 
   test('cuts an object at max_tokens, and says so', async () => {
     const format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } };
-    const { json } = await ask({ response_format: format, max_tokens: 3 });
+    const { json } = await send({ response_format: format, max_tokens: 3 });
     expect(json.choices[0]?.message.content).toHaveLength(12);
     expect(json.choices[0]?.finish_reason).toBe('length');
   });
@@ -97,25 +97,25 @@ describe('test mode', () => {
       required: ['id'],
     };
     const format = { type: 'json_schema', json_schema: { name: 'id', strict: true, schema: pattern } };
-    const { status, json } = await ask({ response_format: format });
+    const { status, json } = await send({ response_format: format });
     expect([status, json.error?.code]).toEqual([400, 'parameter_not_supported']);
   });
 
   test('calls a tool with arguments that its parameters allow', async () => {
     const tools = [{ type: 'function', function: { name: 'find', parameters: schema } }];
-    const { json } = await ask({ tools, tool_choice: 'required' });
+    const { json } = await send({ tools, tool_choice: 'required' });
     const written = json.choices[0]?.message.tool_calls?.[0]?.function.arguments ?? '';
     expect(JSON.parse(written)).toMatchObject({ population: 1_000, kind: 'capital' });
   });
 
   test('stops before a stop word', async () => {
-    const whole = (await ask({})).json.choices[0]?.message.content ?? '';
+    const whole = (await send({})).json.choices[0]?.message.content ?? '';
     const word = whole.split(' ')[4] ?? '';
-    const { json } = await ask({ stop: ['never said', ` ${word}`] });
-    const said = json.choices[0]?.message.content ?? '';
-    expect(whole.startsWith(said)).toBe(true);
-    expect(said).not.toContain(` ${word}`);
-    expect(said.length).toBeLessThan(whole.length);
+    const { json } = await send({ stop: ['never said', ` ${word}`] });
+    const content = json.choices[0]?.message.content ?? '';
+    expect(whole.startsWith(content)).toBe(true);
+    expect(content).not.toContain(` ${word}`);
+    expect(content.length).toBeLessThan(whole.length);
     expect(json.choices[0]?.finish_reason).toBe('stop');
   });
 });

@@ -4,6 +4,7 @@ import {
   createKeyFeedSync,
   maintainKeyFeed,
   type KeyFeedMaintenanceOptions,
+  type ModelEntry,
 } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
@@ -116,14 +117,14 @@ function options(): KeyFeedMaintenanceOptions {
 }
 
 async function open(): Promise<KeyFeed> {
-  const book = await openKeyFeed({ nats, clock: systemClock, log, prefix });
-  onTestFinished(() => book.close());
-  return book;
+  const feed = await openKeyFeed({ nats, clock: systemClock, log, prefix });
+  onTestFinished(() => feed.close());
+  return feed;
 }
 
 /** The price that the gateway would charge, or the reason of its refusal. */
-function charged(book: KeyFeed, orgId: string): string | null {
-  const entry = book.model(model, orgId, 'live');
+function charged(feed: KeyFeed, orgId: string): string | null {
+  const entry = feed.model(model, orgId, 'live');
   if (entry === null) return 'MODEL_NOT_FOUND';
   try {
     return priceOf(entry, orgId, systemClock.nowMs())?.promptNanoUsdPerMillion ?? null;
@@ -133,7 +134,7 @@ function charged(book: KeyFeed, orgId: string): string | null {
   }
 }
 
-async function parts(): Promise<readonly BucketEntry[]> {
+async function listEntries(): Promise<readonly BucketEntry[]> {
   const found: BucketEntry[] = [];
   for await (const entry of bucket.list(keyFeedKeys.contractPartsOf(model))) found.push(entry);
   return found.filter(({ value }) => value !== null);
@@ -149,35 +150,38 @@ describe('a model with 5 000 contracts', () => {
     expect(JSON.parse(await modelText())).toMatchObject({ contractPrices: {} });
     const startsLater = await open();
     await eventually({ what: 'the model' }, () => charged(follows, 'org_other') === listPrice);
-    for (const book of [follows, startsLater]) {
-      expect(new Set(contractors.map((orgId) => charged(book, orgId)))).toEqual(new Set([contractPrice]));
-      expect(charged(book, 'org_other')).toBe(listPrice);
+    for (const feed of [follows, startsLater]) {
+      expect(new Set(contractors.map((orgId) => charged(feed, orgId)))).toEqual(new Set([contractPrice]));
+      expect(charged(feed, 'org_other')).toBe(listPrice);
     }
   });
 
   it('follows a removed contract, and returns to one entry without parts when few contracts are left', async () => {
-    const [removed = expect.fail(), kept = expect.fail(), ...others] = contractors;
+    const [removed = expect.fail(), retained = expect.fail(), ...others] = contractors;
     const sync = createKeyFeedSync(options());
     await sync.flush();
-    const book = await open();
-    expect((await parts()).length).toBeGreaterThan(1);
+    const feed = await open();
+    expect((await listEntries()).length).toBeGreaterThan(1);
     await endContracts([removed]);
     await keepOneNote();
     await sync.flush();
-    await eventually({ what: 'the list price' }, () => charged(book, removed) === listPrice);
-    expect(charged(book, kept)).toBe(contractPrice);
+    await eventually({ what: 'the list price' }, () => charged(feed, removed) === listPrice);
+    expect(charged(feed, retained)).toBe(contractPrice);
     await endContracts(others);
     await keepOneNote();
     await sync.flush();
-    expect(await parts()).toEqual([]);
-    await eventually({ what: 'the end of the others' }, () => charged(book, others[0] ?? '') === listPrice);
-    expect([charged(book, kept), charged(await open(), kept)]).toEqual([contractPrice, contractPrice]);
+    expect(await listEntries()).toEqual([]);
+    await eventually({ what: 'the end of the others' }, () => charged(feed, others[0] ?? '') === listPrice);
+    expect([charged(feed, retained), charged(await open(), retained)]).toEqual([
+      contractPrice,
+      contractPrice,
+    ]);
   });
 
   it('is refused while a part is missing; the comparison restores the part and removes leftovers', async () => {
     await createKeyFeedSync(options()).flush();
-    const book = await open();
-    const before = await parts();
+    const feed = await open();
+    const before = await listEntries();
     const missing = before[0] ?? expect.fail('no parts');
     const [leftover, ofNoModel] = [
       keyFeedKeys.contractPart(model, 1_024, 7),
@@ -185,21 +189,21 @@ describe('a model with 5 000 contracts', () => {
     ];
     for (const key of [leftover, ofNoModel]) await bucket.write(key, missing.value, 0);
     await bucket.write(missing.key, null, missing.revision);
-    await eventually({ what: 'the refusal' }, () => charged(book, 'org_other') === 'SERVICE_UNAVAILABLE');
-    expect(new Set(contractors.map((orgId) => charged(book, orgId)))).toEqual(
+    await eventually({ what: 'the refusal' }, () => charged(feed, 'org_other') === 'SERVICE_UNAVAILABLE');
+    expect(new Set(contractors.map((orgId) => charged(feed, orgId)))).toEqual(
       new Set(['SERVICE_UNAVAILABLE']),
     );
     expect(charged(await open(), 'org_other')).toBe('SERVICE_UNAVAILABLE');
-    const keeper = maintainKeyFeed(options());
-    onTestFinished(() => keeper.stop());
-    await eventually({ what: 'the end of the refusal' }, () => charged(book, 'org_other') === listPrice);
-    expect(new Set(contractors.map((orgId) => charged(book, orgId)))).toEqual(new Set([contractPrice]));
+    const loop = maintainKeyFeed(options());
+    onTestFinished(() => loop.stop());
+    await eventually({ what: 'the end of the refusal' }, () => charged(feed, 'org_other') === listPrice);
+    expect(new Set(contractors.map((orgId) => charged(feed, orgId)))).toEqual(new Set([contractPrice]));
     await eventually(
       { what: 'the end of the leftovers' },
       async () => (await bucket.read(ofNoModel))?.value === null,
     );
     const keysOf = (entries: readonly BucketEntry[]) => entries.map(({ key }) => key).toSorted();
-    expect(keysOf(await parts())).toEqual(keysOf(before));
+    expect(keysOf(await listEntries())).toEqual(keysOf(before));
   });
 
   it('has all its parts after several writers have switched it off and on at the same time', async () => {
@@ -211,13 +215,13 @@ describe('a model with 5 000 contracts', () => {
       await flushes[flushes.length - writers.length];
     }
     await Promise.all(flushes);
-    const book = await open();
+    const feed = await open();
     await eventually({ what: 'the contract prices' }, async () => {
       // A writer that was overtaken too often has postponed the note.
       await writers[0]?.flush();
-      return contractors.every((orgId) => charged(book, orgId) === contractPrice);
+      return contractors.every((orgId) => charged(feed, orgId) === contractPrice);
     });
-    const { contractParts } = JSON.parse(await modelText()) as { contractParts?: number };
-    expect((await parts()).length).toBe(contractParts);
+    const entry = JSON.parse(await modelText()) as ModelEntry;
+    expect((await listEntries()).length).toBe(entry.contractParts);
   });
 });

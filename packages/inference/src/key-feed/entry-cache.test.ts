@@ -8,12 +8,12 @@ import { EntryCache } from './entry-cache.ts';
 
 /** A bucket whose answers come when the test says so. */
 function slowBucket() {
-  const asked: { readonly key: string; readonly answer: (entry: BucketEntry | null) => void }[] = [];
+  const reads: { readonly key: string; readonly resolve: (entry: BucketEntry | null) => void }[] = [];
   const read = (key: string) =>
     new Promise<BucketEntry | null>((resolve) => {
-      asked.push({ key, answer: resolve });
+      reads.push({ key, resolve: resolve });
     });
-  return { asked, read };
+  return { reads, read };
 }
 
 const entry = (name: string, revision: number, fields: Partial<KeyEntry> | null = {}): BucketEntry => ({
@@ -34,77 +34,77 @@ function setUp(options: { readonly maxEntries?: number; readonly isWhole?: () =>
     keyOf: keyFeedKeys.key,
     parse: (text) => keyEntry.parse(JSON.parse(text)),
   });
-  return { keys, clock, asked: bucket.asked };
+  return { keys, clock, reads: bucket.reads };
 }
 
 const first = <T>(list: readonly T[]): T => list[0] ?? expect.fail('nothing was asked');
 
 describe('a look-up', () => {
   it('asks once for many at the same time, and never again', async () => {
-    const { keys, asked } = setUp();
+    const { keys, reads } = setUp();
     const both = Promise.all([keys.find('A'), keys.find('A')]);
-    first(asked).answer(entry('A', 1));
+    first(reads).resolve(entry('A', 1));
     expect((await both).map((key) => key?.refusedFor)).toEqual([null, null]);
     expect(keys.find('A')).toMatchObject({ version: 1 });
-    expect(asked).toHaveLength(1);
+    expect(reads).toHaveLength(1);
   });
 
   it('answered before a change and arriving after it does not win', async () => {
-    const { keys, asked } = setUp();
+    const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A'));
     keys.take(entry('A', 7, { refusedFor: 'API_KEY_REVOKED' }));
-    first(asked).answer(entry('A', 3));
+    first(reads).resolve(entry('A', 3));
     expect((await found)?.refusedFor).toBe('API_KEY_REVOKED');
     expect(keys.find('A')).toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
   });
 
   it('that found nothing is remembered until the key appears', async () => {
-    const { keys, asked } = setUp();
+    const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A'));
-    first(asked).answer(null);
+    first(reads).resolve(null);
     expect(await found).toBeNull();
     expect(keys.find('A')).toBeNull();
     keys.take(entry('A', 1));
     expect(keys.find('A')).toMatchObject({ version: 1 });
-    expect(asked).toHaveLength(1);
+    expect(reads).toHaveLength(1);
   });
 
   it('that found nothing loses to a key that appeared meanwhile', async () => {
-    const { keys, asked } = setUp();
+    const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A'));
     keys.take(entry('A', 1));
-    first(asked).answer(null);
+    first(reads).resolve(null);
     expect(await found).toMatchObject({ version: 1 });
   });
 
   it('in a bucket that is not filled yet does not call a key absent', async () => {
     let isWhole = false;
-    const { keys, asked } = setUp({ isWhole: () => isWhole });
+    const { keys, reads } = setUp({ isWhole: () => isWhole });
     const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
-    first(asked).answer(null);
+    first(reads).resolve(null);
     expect(await found).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
     isWhole = true;
     const again = Promise.resolve(keys.find('A'));
-    asked.at(-1)?.answer(null);
+    reads.at(-1)?.resolve(null);
     expect(await again).toBeNull();
   });
 
   it('answered by a bucket that was replaced meanwhile is not believed', async () => {
-    const { keys, asked } = setUp();
+    const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
     keys.clear();
-    first(asked).answer(entry('A', 1));
+    first(reads).resolve(entry('A', 1));
     expect(isFault(await found)).toBe(true);
     expect(keys.size).toBe(0);
   });
 
   it('that is not answered is refused in time, and tried again', async () => {
-    const { keys, clock, asked } = setUp();
+    const { keys, clock, reads } = setUp();
     const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
     await clock.advance(2_000);
     expect(await found).toMatchObject({ reason: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 1 });
     void Promise.resolve(keys.find('A')).catch(() => undefined);
-    expect(asked).toHaveLength(2);
+    expect(reads).toHaveLength(2);
   });
 
   it('of what this version cannot read is unavailable, not absent', () => {
@@ -114,11 +114,11 @@ describe('a look-up', () => {
   });
 
   it('keeps a bounded number, and made-up names push out no real ones', async () => {
-    const { keys, asked } = setUp({ maxEntries: 3 });
+    const { keys, reads } = setUp({ maxEntries: 3 });
     for (const name of ['A', 'B', 'C']) keys.take(entry(name, 1));
     for (let n = 0; n < 10; n += 1) {
       const found = Promise.resolve(keys.find(`NONE${n}`));
-      asked.at(-1)?.answer(null);
+      reads.at(-1)?.resolve(null);
       expect(await found).toBeNull();
     }
     expect(keys.size).toBe(6);

@@ -80,14 +80,14 @@ export class EntryCache<Value extends object> {
   }
 
   #load(key: string): Promise<Value | null> {
-    const loading = this.#ask(key).finally(() => {
+    const loading = this.#request(key).finally(() => {
       if (this.#pending.get(key) === loading) this.#pending.delete(key);
     });
     this.#pending.set(key, loading);
     return loading;
   }
 
-  async #ask(key: string): Promise<Value | null> {
+  async #request(key: string): Promise<Value | null> {
     const { bucket, clock, withinMs, isWhole, maxEntries } = this.#options;
     let entry: BucketEntry | null;
     try {

@@ -132,8 +132,8 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   };
 
   const waiting = new AbortController();
-  const patience = clock.sleep(options.openWithinMs ?? defaultOpenTimeoutMs, waiting.signal);
-  await Promise.race([follower.begun(), patience.catch(() => undefined)]);
+  const timeout = clock.sleep(options.openWithinMs ?? defaultOpenTimeoutMs, waiting.signal);
+  await Promise.race([follower.ready(), timeout.catch(() => undefined)]);
   waiting.abort();
   return {
     findKey: (publicId) => keys.find(publicId),

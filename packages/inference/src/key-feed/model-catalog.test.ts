@@ -52,11 +52,11 @@ describe('a model', () => {
 
   it('is served to test keys by the mock alone, free, and as the same object each time', () => {
     const catalog = catalogOf(modelOf({ name: 'm', fallbacks: ['n'] }));
-    const twin = catalog.find('m', 'org_a', 'test') ?? expect.fail('not found');
-    expect(twin.deployments.map(({ engine }) => engine)).toEqual(['mock']);
-    expect([twin.mode, twin.fallbacks]).toEqual(['test', []]);
-    expect(priceOf(twin, 'org_a', 0)).toMatchObject({ promptNanoUsdPerMillion: '0', priceIds: [] });
-    expect(catalog.find('m', 'org_a', 'test')).toBe(twin);
+    const testModel = catalog.find('m', 'org_a', 'test') ?? expect.fail('not found');
+    expect(testModel.deployments.map(({ engine }) => engine)).toEqual(['mock']);
+    expect([testModel.mode, testModel.fallbacks]).toEqual(['test', []]);
+    expect(priceOf(testModel, 'org_a', 0)).toMatchObject({ promptNanoUsdPerMillion: '0', priceIds: [] });
+    expect(catalog.find('m', 'org_a', 'test')).toBe(testModel);
   });
 
   it('of test mode is invisible to live keys', () => {
@@ -68,18 +68,18 @@ describe('a model', () => {
 
 describe('a price', () => {
   const cheap = frozenPrice({ promptNanoUsdPerMillion: '1' });
-  const dear = frozenPrice({ promptNanoUsdPerMillion: '2' });
+  const expensive = frozenPrice({ promptNanoUsdPerMillion: '2' });
   const model = modelOf({
     prices: [
-      { fromMs: null, untilMs: 1_000, price: dear },
+      { fromMs: null, untilMs: 1_000, price: expensive },
       { fromMs: 1_000, untilMs: 2_000, price: cheap },
     ],
     contractPrices: { org_a: [{ fromMs: null, untilMs: null, price: frozenPrice({ imageNanoUsd: '7' }) }] },
   });
 
   it.each([
-    [0, dear],
-    [999, dear],
+    [0, expensive],
+    [999, expensive],
     [1_000, cheap],
     [1_999, cheap],
     [2_000, null],

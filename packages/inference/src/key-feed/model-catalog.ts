@@ -19,7 +19,7 @@ interface CatalogModel {
   readonly entry: ModelEntry;
   readonly visibleTo: ReadonlySet<string> | null;
   /** The same model for test keys. Made once, so that it stays the same object. */
-  readonly twin: ModelEntry;
+  readonly testModel: ModelEntry;
 }
 
 export interface ModelCatalog {
@@ -35,7 +35,7 @@ export interface ModelCatalog {
 
 export function createModelCatalog(): ModelCatalog {
   const held = new Map<string, CatalogModel>();
-  const parts = new Map<string, ContractPartEntry>();
+  const entries = new Map<string, ContractPartEntry>();
   let byName = new Map<string, CatalogModel>();
 
   /** A name is never shadowed by another model's alias, whatever order they came in. */
@@ -48,21 +48,21 @@ export function createModelCatalog(): ModelCatalog {
   return {
     put(key, model) {
       if (model === null) held.delete(key);
-      else held.set(key, toCatalogModel(model, parts));
+      else held.set(key, toCatalogModel(model, entries));
       index();
     },
     putPart(key, part) {
-      if (part === null) parts.delete(key);
-      else parts.set(key, part);
+      if (part === null) entries.delete(key);
+      else entries.set(key, part);
       const modelKey = keyFeedKeys.model(keyFeedKeys.nameOfModel(key));
       const model = held.get(modelKey)?.stored;
       if (model?.contractParts === undefined) return;
-      held.set(modelKey, toCatalogModel(model, parts));
+      held.set(modelKey, toCatalogModel(model, entries));
       index();
     },
     clear() {
       held.clear();
-      parts.clear();
+      entries.clear();
       byName.clear();
     },
     size: () => held.size,
@@ -74,21 +74,21 @@ export function createModelCatalog(): ModelCatalog {
   };
 }
 
-function toCatalogModel(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): CatalogModel {
+function toCatalogModel(stored: ModelEntry, entries: ReadonlyMap<string, ContractPartEntry>): CatalogModel {
   return {
     stored,
-    entry: withContractPrices(stored, parts),
+    entry: withContractPrices(stored, entries),
     visibleTo: stored.visibleTo === null ? null : new Set(stored.visibleTo),
-    twin: toTestModel(stored),
+    testModel: toTestModel(stored),
   };
 }
 
 /** While a part is missing, the entry keeps `contractParts`, and `priceOf` refuses. */
-function withContractPrices(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): ModelEntry {
+function withContractPrices(stored: ModelEntry, entries: ReadonlyMap<string, ContractPartEntry>): ModelEntry {
   const { contractParts: count, ...rest } = stored;
   if (count === undefined) return stored;
   const found = Array.from({ length: count }, (_, part) =>
-    parts.get(keyFeedKeys.contractPart(stored.name, count, part)),
+    entries.get(keyFeedKeys.contractPart(stored.name, count, part)),
   ).filter((part) => part !== undefined);
   if (found.length < count) return stored;
   const contracts = found.flatMap(({ contractPrices }) => Object.entries(contractPrices));
@@ -97,7 +97,7 @@ function withContractPrices(stored: ModelEntry, parts: ReadonlyMap<string, Contr
 
 function visibleModel(model: CatalogModel | undefined, orgId: string, mode: Mode): ModelEntry | null {
   if (model === undefined || (model.visibleTo !== null && !model.visibleTo.has(orgId))) return null;
-  if (mode === 'test') return model.twin;
+  if (mode === 'test') return model.testModel;
   return model.entry.mode === 'live' ? model.entry : null;
 }
 

@@ -25,7 +25,7 @@ describe('a breaker', () => {
 
   it('opens when half of the recent visits failed, though never many in a row', () => {
     const breaker = new Breaker(limits);
-    for (let visit = 0; visit < BREAKER_WINDOW - 1; visit += 1) breaker.end(false, visit % 2 === 0, 0);
+    for (let call = 0; call < BREAKER_WINDOW - 1; call += 1) breaker.end(false, call % 2 === 0, 0);
     expect(breaker.state).toBe('closed');
     breaker.end(false, true, 0);
     expect(breaker.state).toBe('open');

@@ -86,16 +86,16 @@ export class Breaker {
     this.state = 'open';
     this.reopensAtMs = nowMs + this.#pauseMs;
     this.#pauseMs = Math.min(this.#limits.longestPauseMs, this.#pauseMs * 2);
-    this.#forget();
+    this.#remove();
   }
 
   #close(): void {
     this.state = 'closed';
     this.#pauseMs = this.#limits.firstPauseMs;
-    this.#forget();
+    this.#remove();
   }
 
-  #forget(): void {
+  #remove(): void {
     this.#inRow = 0;
     this.#remembered = 0;
     this.#memory = 0;

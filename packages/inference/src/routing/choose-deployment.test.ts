@@ -7,8 +7,8 @@ import { candidate } from './router-types.fixture.ts';
 import type { RoutePreference } from './router-types.ts';
 
 const limits = routerLimits.choice;
-const nobody: ReadonlySet<string> = new Set();
-const byAffinity = { by: 'affinity', except: nobody } as const;
+const none: ReadonlySet<string> = new Set();
+const byAffinity = { by: 'affinity', except: none } as const;
 
 const ids = fc.uniqueArray(
   fc.integer({ min: 0, max: 1_000_000 }).map((value) => `dep_${value}`),
@@ -38,11 +38,11 @@ describe('prefix affinity', () => {
     fc.assert(
       fc.property(ids, fc.nat(), fc.array(keys, { minLength: 50, maxLength: 50 }), (names, pick, some) => {
         const all = names.map((id) => candidate(id));
-        const gone = names[pick % names.length];
-        const left = all.filter(({ entry }) => entry.id !== gone);
+        const removed = names[pick % names.length];
+        const left = all.filter(({ entry }) => entry.id !== removed);
         for (const key of some) {
           const before = affinity(all, key);
-          if (before === gone) expect(affinity(left, key)).not.toBe(gone);
+          if (before === removed) expect(affinity(left, key)).not.toBe(removed);
           else expect(affinity(left, key)).toBe(before);
         }
       }),
@@ -61,9 +61,9 @@ describe('prefix affinity', () => {
     ];
     fc.assert(
       fc.property(ids, fc.nat(), keys, fc.constantFrom(...ways), (names, pick, key, troubled) => {
-        const gone = names[pick % names.length];
-        const left = names.filter((id) => id !== gone).map((id) => candidate(id));
-        const all = names.map((id) => (id === gone ? troubled(id) : candidate(id)));
+        const removed = names[pick % names.length];
+        const left = names.filter((id) => id !== removed).map((id) => candidate(id));
+        const all = names.map((id) => (id === removed ? troubled(id) : candidate(id)));
         expect(affinity(all, key)).toBe(affinity(left, key));
       }),
     );
@@ -264,7 +264,7 @@ describe('the orders on request', () => {
   const pick = (all: readonly Candidate[], by: RoutePreference, key = 7): string | undefined =>
     idAt(
       all,
-      chooseDeployment(all, key, { by, except: nobody }, limits, ({ region }) => BigInt(region)),
+      chooseDeployment(all, key, { by, except: none }, limits, ({ region }) => BigInt(region)),
     );
 
   it('by price takes the cheapest while it has room at all, and of equal prices the one with less to do', () => {

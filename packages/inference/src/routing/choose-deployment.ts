@@ -114,9 +114,9 @@ function hasCapacity(candidate: Candidate, limits: ChoiceLimits): boolean {
 
 /** Lower is better, before everything else: those in trouble last, those with more than their share after those without. */
 function rankOf(candidate: Candidate, by: RoutePreference, isEasy: boolean): number {
-  const trouble = candidate.state.health === 'degraded' ? 2 : 0;
+  const penalty = candidate.state.health === 'degraded' ? 2 : 0;
   // Who asks for the lowest price gets it as long as there is room at all; of equal prices the easier place.
-  return by === 'price' || isEasy ? trouble : trouble + 1;
+  return by === 'price' || isEasy ? penalty : penalty + 1;
 }
 
 /** Lower is better. Where nothing was measured lately, one request goes to measure it and the others wait for the result. */

@@ -11,7 +11,7 @@ export interface DeploymentMonitorOptions {
   readonly state: DeploymentState;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  readonly ask: SendProbe;
+  readonly probe: SendProbe;
   readonly limits: ProbeLimits;
   /** Something is known anew. */
   readonly onNews: () => void;
@@ -73,7 +73,7 @@ export class DeploymentMonitor {
     void this.#lookOnce().finally(() => {
       this.#isLooking = false;
       if (this.#isClosed) return;
-      this.#tell(before);
+      this.#notify(before);
       this.#options.onNews();
       this.#goOn();
     });
@@ -98,29 +98,29 @@ export class DeploymentMonitor {
     const isDue = this.#lookedAtMs >= this.#healthDueMs || (hasLoad && !loadIsRead);
     if (!isDue && (state.health === 'healthy' || state.health === 'unknown')) return;
     this.#healthDueMs = this.#lookedAtMs + limits.healthEveryMs;
-    await this.#askHealth();
+    await this.#checkHealth();
   }
 
   async #readLoad(): Promise<boolean> {
     const { entry } = this;
     const { state, clock } = this.#options;
-    const inFlightWhenAsked = state.inFlight;
+    const inFlightWhenSent = state.inFlight;
     const response = await this.#get(METRICS_PATH).catch(() => null);
     if (response === null || response.status >= 500) return false;
     const reading = response.status === 200 ? readLoad(entry.engine, response.text) : null;
     if (reading === null) this.#metricsDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
-    else state.read(reading, inFlightWhenAsked, clock.monotonicMs());
+    else state.read(reading, inFlightWhenSent, clock.monotonicMs());
     return true;
   }
 
-  async #askHealth(): Promise<void> {
+  async #checkHealth(): Promise<void> {
     const { entry } = this;
     const { state, clock } = this.#options;
-    const askedAtMs = clock.monotonicMs();
+    const sentAtMs = clock.monotonicMs();
     const response = await this.#get(this.#healthPath ?? '').catch(() => null);
     const result = response === null ? false : isHealthyStatus(entry.engine, response.status);
     if (result === false) {
-      state.probeFailed(askedAtMs);
+      state.probeFailed(sentAtMs);
       return;
     }
     state.probed(result, clock.monotonicMs());
@@ -129,13 +129,13 @@ export class DeploymentMonitor {
 
   #get(path: string): ReturnType<SendProbe> {
     const { entry } = this;
-    const { clock, limits, ask } = this.#options;
+    const { clock, limits, probe } = this.#options;
     return withDeadline(clock, `GET ${path} of ${entry.id}`, limits.timeoutMs, (signal) =>
-      ask(entry, path, signal),
+      probe(entry, path, signal),
     );
   }
 
-  #tell(before: DeploymentState['health']): void {
+  #notify(before: DeploymentState['health']): void {
     const { entry } = this;
     const { state, log } = this.#options;
     if (state.health === before) return;

@@ -33,7 +33,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   /** Somebody wanted to know, for a request. */
   lastUsedMs = 0;
   /** Forgotten by the router: whoever still holds it looks it up again. */
-  isGone = false;
+  isRemoved = false;
 
   readonly #breaker: Breaker;
   readonly #limits: DeploymentLimits;
@@ -84,15 +84,15 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     if (isTrial) this.#breaker.passTrial();
     this.firstTokenMs = runningMean(this.firstTokenMs, afterMs);
     this.#firstTokenAtMs = nowMs;
-    this.#lives(nowMs);
+    this.#noteAlive(nowMs);
   }
 
   end(outcome: UpstreamOutcome, isTrial: boolean, nowMs: number): void {
     this.inFlight -= 1;
     this.#breaker.end(isTrial, outcome === 'cancelled' ? null : outcome === 'failed', nowMs);
     if (outcome === 'overloaded') this.#saturatedUntilMs = nowMs + SATURATED_MS;
-    if (outcome === 'ok' || outcome === 'overloaded') this.#lives(nowMs);
-    else this.#judge();
+    if (outcome === 'ok' || outcome === 'overloaded') this.#noteAlive(nowMs);
+    else this.#decide();
   }
 
   produced(tokens: number, inMs: number, nowMs: number): void {
@@ -106,22 +106,22 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     const wasDown = this.health === 'down';
     this.#failedProbes = 0;
     this.#isKnownWell = isWell === true;
-    this.#judge();
+    this.#decide();
     if (wasDown) this.#breaker.shorten(nowMs);
   }
 
-  probeFailed(askedAtMs: number): void {
+  probeFailed(sentAtMs: number): void {
     // What it did for a request since it was asked says more than a probe that got lost, or was late with us.
-    if (this.#aliveAtMs >= askedAtMs) return;
+    if (this.#aliveAtMs >= sentAtMs) return;
     this.#failedProbes += 1;
-    this.#judge();
+    this.#decide();
   }
 
   /** `inFlight` when the engine was asked: some of those may have ended since, and stand in its answer all the same. */
-  read(reading: LoadReading, inFlightWhenAsked: number, nowMs: number): void {
+  read(reading: LoadReading, inFlightWhenSent: number, nowMs: number): void {
     this.#reading = reading;
     this.#readAtMs = nowMs;
-    this.#inFlightWhenRead = Math.max(inFlightWhenAsked, this.inFlight);
+    this.#inFlightWhenRead = Math.max(inFlightWhenSent, this.inFlight);
     this.#countOthers(reading, nowMs);
   }
 
@@ -129,7 +129,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   unwatched(): void {
     this.#failedProbes = 0;
     this.#isKnownWell = false;
-    this.#judge();
+    this.#decide();
   }
 
   #countOthers(reading: LoadReading, nowMs: number): void {
@@ -146,13 +146,13 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     this.waiting = reading.waiting === 0 ? 0 : Math.max(0, reading.waiting + sentSince);
   }
 
-  #lives(nowMs: number): void {
+  #noteAlive(nowMs: number): void {
     this.#aliveAtMs = nowMs;
     this.#failedProbes = 0;
-    this.#judge();
+    this.#decide();
   }
 
-  #judge(): void {
+  #decide(): void {
     if (this.#failedProbes >= PROBES_TO_BE_DOWN) this.health = 'down';
     else if (this.#failedProbes > 0 || this.#breaker.failures >= FAILURES_TO_BE_DEGRADED)
       this.health = 'degraded';

@@ -17,7 +17,7 @@ export function createEngineProbe(clock: Clock): EngineProbe {
       const path = healthPath(engine);
       if (path === null) return 'healthy';
       const { status } = await withDeadline(clock, `Asking ${address}`, probeTimeoutMs, (signal) =>
-        prober.ask({ id: address, address, apiKey }, path, signal),
+        prober.probe({ id: address, address, apiKey }, path, signal),
       );
       const well = isHealthyStatus(engine, status);
       return well === null ? 'unknown' : well ? 'healthy' : 'degraded';

@@ -11,7 +11,7 @@ import type { DeploymentMonitor } from './deployment-monitor.ts';
 export interface QueuedRequest {
   readonly orgId: string;
   readonly key: number;
-  readonly wish: RouteRequest;
+  readonly request: RouteRequest;
   readonly priceOf: DeploymentPriceOf | undefined;
   readonly settle: (route: Route) => void;
 }
@@ -26,7 +26,7 @@ export interface MonitoredDeployment extends Candidate {
 export interface ModelSnapshot {
   readonly entry: ModelEntry;
   readonly model: ModelState;
-  readonly seats: readonly MonitoredDeployment[];
+  readonly deployments: readonly MonitoredDeployment[];
 }
 
 /** What is kept of a model whatever version of its entry is asked for. */
@@ -36,7 +36,7 @@ export class ModelState {
   lastUsedMs = 0;
   /** The entry that was met last: those in line go by it. */
   latest: ModelSnapshot | null = null;
-  #visitMs: number | null = null;
+  #callMs: number | null = null;
   #turnMs: number | null = null;
   #lastTurnMs: number | null = null;
 
@@ -45,8 +45,8 @@ export class ModelState {
     this.budget = new RetryBudget(limits.retry);
   }
 
-  visitEnded(tookMs: number, nowMs: number): void {
-    this.#visitMs = runningMean(this.#visitMs, tookMs);
+  callEnded(tookMs: number, nowMs: number): void {
+    this.#callMs = runningMean(this.#callMs, tookMs);
     // How fast the line moves shows only while there is one.
     if (this.line.size === 0) {
       this.#lastTurnMs = null;
@@ -62,7 +62,7 @@ export class ModelState {
   }
 
   full(): NoRoute {
-    const estimateMs = this.line.size > 0 ? this.waitMs(this.line.size) : (this.#visitMs ?? 0);
+    const estimateMs = this.line.size > 0 ? this.waitMs(this.line.size) : (this.#callMs ?? 0);
     return { outcome: 'full', retryAfterMs: clampRetryAfterMs(estimateMs) };
   }
 }

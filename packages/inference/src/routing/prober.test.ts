@@ -33,7 +33,7 @@ describe('a prober', () => {
   it('offers an engine HTTP/1.1 alone', async () => {
     const engine = await startProtocolRecorder();
     const entry = deploymentEntry('dep_a', { address: engine.url });
-    await expect(prober().ask(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow();
+    await expect(prober().probe(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow();
     expect(await engine.offered).toEqual(['http/1.1']);
     engine.close();
   });
@@ -42,36 +42,36 @@ describe('a prober', () => {
     const address = await serve((request, response) => {
       response.end(`${request.url} ${request.headers.authorization}`);
     });
-    const { ask } = prober();
+    const { probe } = prober();
     const entry = deploymentEntry('dep_a', { address: `${address}/engines/1/`, apiKey: 'sesame' });
-    const answer = await ask(entry, '/metrics', AbortSignal.timeout(60_000));
-    expect(answer).toEqual({ status: 200, text: '/engines/1/metrics Bearer sesame' });
+    const reply = await probe(entry, '/metrics', AbortSignal.timeout(60_000));
+    expect(reply).toEqual({ status: 200, text: '/engines/1/metrics Bearer sesame' });
   });
 
   it('does not wait behind a deployment of the same origin that hangs', async () => {
     const address = await serve((request, response) => {
       if (request.url === '/b/health') response.end('well');
     });
-    const { ask } = prober();
+    const { probe } = prober();
     const stop = new AbortController();
-    const hanging = ask(deploymentEntry('dep_a', { address: `${address}/a` }), '/health', stop.signal);
-    const answer = await ask(
+    const hanging = probe(deploymentEntry('dep_a', { address: `${address}/a` }), '/health', stop.signal);
+    const reply = await probe(
       deploymentEntry('dep_b', { address: `${address}/b` }),
       '/health',
       AbortSignal.timeout(60_000),
     );
-    expect(answer).toEqual({ status: 200, text: 'well' });
+    expect(reply).toEqual({ status: 200, text: 'well' });
     stop.abort();
     await expect(hanging).rejects.toThrow();
   });
 
   it('rejects when nobody listens, when it is told to stop, and when an answer does not end', async () => {
-    const { ask } = prober();
-    const nobody = deploymentEntry('dep_a', { address: 'http://127.0.0.1:9' });
-    await expect(ask(nobody, '/health', AbortSignal.timeout(60_000))).rejects.toThrow();
+    const { probe } = prober();
+    const unreachable = deploymentEntry('dep_a', { address: 'http://127.0.0.1:9' });
+    await expect(probe(unreachable, '/health', AbortSignal.timeout(60_000))).rejects.toThrow();
 
     const hanging = deploymentEntry('dep_b', { address: await serve(() => undefined) });
-    await expect(ask(hanging, '/health', AbortSignal.timeout(50))).rejects.toThrow();
+    await expect(probe(hanging, '/health', AbortSignal.timeout(50))).rejects.toThrow();
 
     const endless = await serve((_request, response) => {
       const more = (): void => {
@@ -81,7 +81,9 @@ describe('a prober', () => {
       more();
     });
     const entry = deploymentEntry('dep_c', { address: endless });
-    await expect(ask(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow('answers without end');
+    await expect(probe(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow(
+      'answers without end',
+    );
   });
 });
 

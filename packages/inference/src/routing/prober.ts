@@ -16,13 +16,13 @@ export type SendProbe = (
 ) => Promise<ProbeResponse>;
 
 export interface Prober {
-  readonly ask: SendProbe;
+  readonly probe: SendProbe;
   close(): void;
 }
 
 export const METRICS_PATH = '/metrics';
 
-const MAX_ANSWER_BYTES = 2_000_000;
+const MAX_RESPONSE_BYTES = 2_000_000;
 
 /**
  * Connections of its own: a probe that waits behind requests would measure the gateway. Their number is not limited,
@@ -32,7 +32,7 @@ export function createProber(): Prober {
   // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
   const agent = new Agent({ allowH2: false, pipelining: 1, keepAliveTimeout: 10_000 });
   return {
-    ask: async (entry, path, signal) => {
+    probe: async (entry, path, signal) => {
       const headers = entry.apiKey === null ? {} : { authorization: `Bearer ${entry.apiKey}` };
       const url = new URL(`${entry.address.replace(/(?<!\/)\/+$/, '')}${path}`);
       const response = await agent.request({
@@ -42,14 +42,14 @@ export function createProber(): Prober {
         headers,
         signal,
       });
-      const parts: Buffer[] = [];
+      const chunks: Buffer[] = [];
       let bytes = 0;
       for await (const part of response.body as AsyncIterable<Buffer>) {
         bytes += part.length;
-        if (bytes > MAX_ANSWER_BYTES) throw new Error(`${path} of ${entry.id} answers without end.`);
-        parts.push(part);
+        if (bytes > MAX_RESPONSE_BYTES) throw new Error(`${path} of ${entry.id} answers without end.`);
+        chunks.push(part);
       }
-      return { status: response.statusCode, text: Buffer.concat(parts).toString('utf8') };
+      return { status: response.statusCode, text: Buffer.concat(chunks).toString('utf8') };
     },
     close: () => {
       void agent.destroy();

@@ -67,11 +67,11 @@ export const silentLog = { info: () => undefined, warn: () => undefined };
 export class FakeEngines implements Prober {
   readonly loads = new Map<string, string>();
   readonly health = new Map<string, number | 'silent' | 'refused'>();
-  readonly asked: string[] = [];
+  readonly probes: string[] = [];
   isClosed = false;
 
-  readonly ask: SendProbe = async (entry, path, signal) => {
-    this.asked.push(`${entry.id}${path}`);
+  readonly probe: SendProbe = async (entry, path, signal) => {
+    this.probes.push(`${entry.id}${path}`);
     const health = this.health.get(entry.id) ?? 200;
     if (health === 'refused') throw new Error('connect ECONNREFUSED');
     if (health === 'silent') {
@@ -88,7 +88,7 @@ export class FakeEngines implements Prober {
   }
 
   countOf(question: string): number {
-    return this.asked.filter((asked) => asked === question).length;
+    return this.probes.filter((probe) => probe === question).length;
   }
 }
 

@@ -26,7 +26,7 @@ function ground(limits: Partial<RouterLimits> = {}): Ground {
   return { clock, engines, router };
 }
 
-function visitOf(route: Route): UpstreamCall {
+function callOf(route: Route): UpstreamCall {
   if (route.outcome !== 'to') throw new Error(`Expected a visit, got ${route.outcome}.`);
   return route;
 }
@@ -44,7 +44,7 @@ const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);
 describe('a route', () => {
   it('counts at its place from the moment it is given until its one end', () => {
     const { router } = ground();
-    const call = visitOf(router.route(two, routeRequest()));
+    const call = callOf(router.route(two, routeRequest()));
     const { id } = call.deployment;
     expect(viewOf(router, two, id).inFlight).toBe(1);
     call.end('ok');
@@ -57,7 +57,7 @@ describe('a route', () => {
     const many = modelEntry(Array.from({ length: 10 }, (_, index) => deploymentEntry(`dep_${index}`)));
     const { router } = ground();
     const go = (fields: Partial<RouteRequest>): string => {
-      const call = visitOf(router.route(many, routeRequest(fields)));
+      const call = callOf(router.route(many, routeRequest(fields)));
       call.end('ok');
       return call.deployment.id;
     };
@@ -70,7 +70,7 @@ describe('a route', () => {
     const other = createRouter({
       ...{ clock: new SimulatedClock(), log: silentLog, gatewayId: 'gw_2', prober: new FakeEngines() },
     });
-    expect(visitOf(other.route(many, routeRequest())).deployment.id).toBe(go({}));
+    expect(callOf(other.route(many, routeRequest())).deployment.id).toBe(go({}));
   });
 
   it('without a beginning goes everywhere by weight', () => {
@@ -78,7 +78,7 @@ describe('a route', () => {
     const uneven = modelEntry([deploymentEntry('dep_a', { weight: 300 }), deploymentEntry('dep_b')]);
     let toA = 0;
     for (let request = 0; request < 2_000; request += 1) {
-      const call = visitOf(router.route(uneven, routeRequest({ prefix: '' })));
+      const call = callOf(router.route(uneven, routeRequest({ prefix: '' })));
       if (call.deployment.id === 'dep_a') toA += 1;
       call.end('ok');
     }
@@ -87,13 +87,13 @@ describe('a route', () => {
 
   it('follows the version of the entry that it is asked with, and keeps what it knows of what stays', () => {
     const { router } = ground();
-    const call = visitOf(router.route(narrow, routeRequest()));
+    const call = callOf(router.route(narrow, routeRequest()));
     const wider = modelEntry([
       deploymentEntry('dep_a', { maxConcurrency: 2 }),
       deploymentEntry('dep_b', { weight: 0 }),
     ]);
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    const second = visitOf(router.route(wider, routeRequest()));
+    const second = callOf(router.route(wider, routeRequest()));
     expect(viewOf(router, wider, 'dep_a').inFlight).toBe(2);
     expect(router.route(wider, routeRequest()).outcome).toBe('full');
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
@@ -106,13 +106,13 @@ describe('a route', () => {
     const { router, clock } = ground();
     expect(router.route(modelEntry([]), routeRequest())).toEqual({ outcome: 'none', retryAfterMs: 1_000 });
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      visitOf(router.route(narrow, routeRequest())).end('failed');
+      callOf(router.route(narrow, routeRequest())).end('failed');
     }
     expect(router.isUp(narrow)).toBe(false);
     expect(router.route(narrow, routeRequest())).toEqual({ outcome: 'none', retryAfterMs: 2_000 });
     await clock.advance(routerLimits.breaker.firstPauseMs);
     expect(router.isUp(narrow)).toBe(true);
-    const trial = visitOf(router.route(narrow, routeRequest()));
+    const trial = callOf(router.route(narrow, routeRequest()));
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     trial.end('ok');
     expect(viewOf(router, narrow, 'dep_a').breaker).toBe('closed');
@@ -123,16 +123,16 @@ describe('a route', () => {
     const { router, clock } = ground();
     const model = modelEntry([deploymentEntry('dep_a')]);
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      visitOf(router.route(model, routeRequest())).end('failed');
+      callOf(router.route(model, routeRequest())).end('failed');
     }
     await clock.advance(routerLimits.breaker.firstPauseMs);
-    const trial = visitOf(router.route(model, routeRequest()));
+    const trial = callOf(router.route(model, routeRequest()));
     expect(router.route(model, routeRequest()).outcome).toBe('full');
     const waiting = router.waitForTurn(model, routeRequest(), never);
     trial.firstByte();
     expect(viewOf(router, model, 'dep_a').breaker).toBe('closed');
-    visitOf(await waiting).end('ok');
-    visitOf(router.route(model, routeRequest())).end('ok');
+    callOf(await waiting).end('ok');
+    callOf(router.route(model, routeRequest())).end('ok');
     // The end of the stream counts like any other: one failure of a closed breaker.
     trial.end('failed');
     expect(viewOf(router, model, 'dep_a')).toMatchObject({ breaker: 'closed', inFlight: 0 });
@@ -141,19 +141,19 @@ describe('a route', () => {
 
   it('leaves an engine alone for a moment that says it is full', async () => {
     const { router, clock } = ground();
-    const first = visitOf(router.route(two, routeRequest()));
+    const first = callOf(router.route(two, routeRequest()));
     first.end('overloaded');
-    const second = visitOf(router.route(two, routeRequest()));
+    const second = callOf(router.route(two, routeRequest()));
     expect(second.deployment.id).not.toBe(first.deployment.id);
     second.end('ok');
     await clock.advance(1_000);
-    expect(visitOf(router.route(two, routeRequest())).deployment.id).toBe(first.deployment.id);
+    expect(callOf(router.route(two, routeRequest())).deployment.id).toBe(first.deployment.id);
     router.close();
   });
 
   it('knows how soon streams begin and how fast they run, and forgets it', async () => {
     const { router, clock } = ground();
-    const call = visitOf(router.route(two, routeRequest()));
+    const call = callOf(router.route(two, routeRequest()));
     const { id } = call.deployment;
     await clock.advance(40);
     call.firstByte();
@@ -173,14 +173,14 @@ describe('probes', () => {
   it('call a deployment down that does not answer twice, and try it as soon as it does again', async () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'refused');
-    visitOf(router.route(two, routeRequest())).end('cancelled');
+    callOf(router.route(two, routeRequest())).end('cancelled');
     await clock.advance(0);
     expect(viewOf(router, two, 'dep_a').health).toBe('degraded');
     await clock.advance(routerLimits.probe.everyMs);
     expect(viewOf(router, two, 'dep_a').health).toBe('down');
     expect(viewOf(router, two, 'dep_b').health).toBe('healthy');
     for (let request = 0; request < 20; request += 1) {
-      const call = visitOf(router.route(two, routeRequest({ prefix: `prompt ${request}` })));
+      const call = callOf(router.route(two, routeRequest({ prefix: `prompt ${request}` })));
       expect(call.deployment.id).toBe('dep_b');
       call.end('ok');
     }
@@ -194,7 +194,7 @@ describe('probes', () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'refused');
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      visitOf(router.route(narrow, routeRequest())).end('failed');
+      callOf(router.route(narrow, routeRequest())).end('failed');
     }
     await clock.advance(1_500);
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ health: 'down', breaker: 'open' });
@@ -209,13 +209,13 @@ describe('probes', () => {
 
   it('are made at once when a visit fails, so that others are preferred before the next look', async () => {
     const { router, clock, engines } = ground();
-    const call = visitOf(router.route(two, routeRequest()));
+    const call = callOf(router.route(two, routeRequest()));
     await clock.advance(500);
     engines.health.set(call.deployment.id, 'refused');
     call.end('failed');
     await clock.advance(0);
     expect(viewOf(router, two, call.deployment.id).health).toBe('degraded');
-    expect(visitOf(router.route(two, routeRequest())).deployment.id).not.toBe(call.deployment.id);
+    expect(callOf(router.route(two, routeRequest())).deployment.id).not.toBe(call.deployment.id);
     router.close();
   });
 
@@ -223,7 +223,7 @@ describe('probes', () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'silent');
     for (let second = 0; second < 5; second += 1) {
-      const call = visitOf(router.route(narrow, routeRequest()));
+      const call = callOf(router.route(narrow, routeRequest()));
       await clock.advance(900);
       call.firstByte();
       await clock.advance(100);
@@ -235,7 +235,7 @@ describe('probes', () => {
 
   it('read the load of others, count our own exactly, and forget a reading that got old', async () => {
     const { router, clock, engines } = ground();
-    const call = visitOf(router.route(narrow, routeRequest()));
+    const call = callOf(router.route(narrow, routeRequest()));
     engines.loads.set('dep_a', llamaMetrics(4, 2));
     await clock.advance(routerLimits.probe.everyMs);
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 1, others: 5, waiting: 2 });
@@ -251,18 +251,18 @@ describe('probes', () => {
 
   it('ask for health less often while all is well, and stop for a model that nobody asks for', async () => {
     const { router, clock, engines } = ground();
-    visitOf(router.route(narrow, routeRequest())).end('ok');
+    callOf(router.route(narrow, routeRequest())).end('ok');
     await clock.advance(10_500);
     expect(engines.countOf('dep_a/metrics')).toBe(11);
     expect(engines.countOf('dep_a/health')).toBe(3);
     await clock.advance(routerLimits.probe.idleAfterMs);
-    const asked = engines.asked.length;
+    const count = engines.probes.length;
     expect(clock.sleeping).toBe(0);
     await clock.advance(60_000);
-    expect(engines.asked.length).toBe(asked);
+    expect(engines.probes.length).toBe(count);
     expect(viewOf(router, narrow, 'dep_a').health).toBe('unknown');
-    visitOf(router.route(narrow, routeRequest())).end('ok');
-    expect(engines.asked.length).toBe(asked + 1);
+    callOf(router.route(narrow, routeRequest())).end('ok');
+    expect(engines.probes.length).toBe(count + 1);
     router.close();
     await clock.advance(60_000);
     expect([clock.sleeping, engines.isClosed]).toEqual([0, true]);
@@ -276,10 +276,10 @@ describe('probes', () => {
     ]);
     engines.health.set('dep_a', 404);
     for (let second = 0; second < 30; second += 1) {
-      visitOf(router.route(others, routeRequest())).end('ok');
+      callOf(router.route(others, routeRequest())).end('ok');
       await clock.advance(1_000);
     }
-    expect(engines.asked).toEqual(['dep_a/health']);
+    expect(engines.probes).toEqual(['dep_a/health']);
     expect(router.views(others).map(({ health }) => health)).toEqual(['unknown', 'unknown']);
     router.close();
   });
@@ -288,21 +288,21 @@ describe('probes', () => {
 describe('standing in line', () => {
   it('gives the room that comes free to who waited, before any newcomer', async () => {
     const { router } = ground();
-    const first = visitOf(router.route(narrow, routeRequest()));
+    const first = callOf(router.route(narrow, routeRequest()));
     const waiting = router.waitForTurn(narrow, routeRequest({ orgId: 'org_2' }), never);
     first.end('ok');
     // The place is taken at the moment it came free, not when the promise is looked at.
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    const second = visitOf(await waiting);
+    const second = callOf(await waiting);
     second.end('ok');
-    visitOf(router.route(narrow, routeRequest())).end('ok');
+    callOf(router.route(narrow, routeRequest())).end('ok');
     router.close();
   });
 
   it('refuses at once when the line is full, and after the longest wait', async () => {
     const line = { maxWaiting: 2, maxWaitingPerOrganisation: 1, maxWaitMs: 5_000 };
     const { router, clock } = ground({ line });
-    visitOf(router.route(narrow, routeRequest()));
+    callOf(router.route(narrow, routeRequest()));
     const outcomes: string[] = [];
     const join = (orgId: string): void => {
       void router
@@ -324,13 +324,13 @@ describe('standing in line', () => {
     const { router, clock } = ground({
       line: { maxWaiting: 100, maxWaitingPerOrganisation: 100, maxWaitMs: 5_000 },
     });
-    let call = visitOf(router.route(narrow, routeRequest()));
+    let call = callOf(router.route(narrow, routeRequest()));
     const join = (orgId: string): Promise<Route> =>
       router.waitForTurn(narrow, routeRequest({ orgId }), never);
     const serveNext = async (next: Promise<Route>): Promise<void> => {
       await clock.advance(2_000);
       call.end('ok');
-      call = visitOf(await next);
+      call = callOf(await next);
     };
     const early = [join('org_2'), join('org_3')];
     for (const next of early) await serveNext(next);
@@ -343,32 +343,32 @@ describe('standing in line', () => {
 
   it('lets a waiter go whose client has left, and its place in line with it', async () => {
     const { router } = ground();
-    const first = visitOf(router.route(narrow, routeRequest()));
+    const first = callOf(router.route(narrow, routeRequest()));
     const left = new AbortController();
-    const gone = router.waitForTurn(narrow, routeRequest(), left.signal);
+    const cancelled = router.waitForTurn(narrow, routeRequest(), left.signal);
     const stays = router.waitForTurn(narrow, routeRequest(), never);
     left.abort(new Error('the client left'));
-    await expect(gone).rejects.toThrow('the client left');
+    await expect(cancelled).rejects.toThrow('the client left');
     await expect(router.waitForTurn(narrow, routeRequest(), left.signal)).rejects.toThrow('the client left');
     first.end('ok');
-    visitOf(await stays).end('ok');
+    callOf(await stays).end('ok');
     router.close();
   });
 
   it('tells those who wait at once when none is up any more, and when the gateway closes', async () => {
     const { router, clock } = ground();
     const one = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 5 })]);
-    const visits = Array.from({ length: 5 }, () => visitOf(router.route(one, routeRequest())));
+    const calls = Array.from({ length: 5 }, () => callOf(router.route(one, routeRequest())));
     const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, routeRequest(), never));
-    for (const call of visits) call.end('failed');
+    for (const call of calls) call.end('failed');
     const firstOnes = await Promise.all(waiting);
     // Four came free before the breaker opened, so all three got a place; their failures are its business.
-    for (const route of firstOnes) visitOf(route).end('cancelled');
+    for (const route of firstOnes) callOf(route).end('cancelled');
     expect(router.route(one, routeRequest()).outcome).toBe('none');
     await expect(router.waitForTurn(one, routeRequest(), never)).resolves.toMatchObject({ outcome: 'none' });
 
-    visitOf(router.route(two, routeRequest()));
-    const held = visitOf(router.route(narrowOther, routeRequest()));
+    callOf(router.route(two, routeRequest()));
+    const held = callOf(router.route(narrowOther, routeRequest()));
     const atClose = router.waitForTurn(narrowOther, routeRequest(), never);
     router.close();
     await expect(atClose).resolves.toMatchObject({ outcome: 'none' });
@@ -379,14 +379,14 @@ describe('standing in line', () => {
 
   it('is left when a probe finds room, without any visit ending', async () => {
     const { router, clock, engines } = ground();
-    visitOf(router.route(narrow, routeRequest())).end('ok');
+    callOf(router.route(narrow, routeRequest())).end('ok');
     engines.loads.set('dep_a', llamaMetrics(1, 0));
     await clock.advance(1_000);
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     const waiting = router.waitForTurn(narrow, routeRequest(), never);
     engines.loads.set('dep_a', llamaMetrics(0, 0));
     await clock.advance(1_000);
-    visitOf(await waiting).end('ok');
+    callOf(await waiting).end('ok');
     router.close();
   });
 });
@@ -433,16 +433,16 @@ describe('whatever happens', () => {
         const model = modelEntry(
           [0, 1, 2].map((at) => deploymentEntry(`dep_${at}`, { maxConcurrency: at + 1 })),
         );
-        const visits: UpstreamCall[] = [];
+        const calls: UpstreamCall[] = [];
         const clients: AbortController[] = [];
         let inLine = 0;
         const arrived = (route: Route): void => {
-          if (route.outcome === 'to') visits.push(route);
+          if (route.outcome === 'to') calls.push(route);
           else expect(route.retryAfterMs).toBeGreaterThanOrEqual(1_000);
         };
         const check = (): void => {
           for (const view of router.views(model)) {
-            const own = visits.filter(({ deployment }) => deployment.id === view.entry.id).length;
+            const own = calls.filter(({ deployment }) => deployment.id === view.entry.id).length;
             expect(view.inFlight).toBeLessThanOrEqual(view.entry.maxConcurrency ?? 0);
             expect(own).toBeLessThanOrEqual(view.inFlight);
           }
@@ -476,7 +476,7 @@ describe('whatever happens', () => {
               break;
             }
             case 'end':
-              visits.splice(move.which % Math.max(1, visits.length), 1)[0]?.end(move.outcome);
+              calls.splice(move.which % Math.max(1, calls.length), 1)[0]?.end(move.outcome);
               break;
             case 'leave':
               clients[move.which % Math.max(1, clients.length)]?.abort(new Error('left'));
@@ -492,7 +492,7 @@ describe('whatever happens', () => {
         }
         await clock.advance(10_000);
         expect(inLine).toBe(0);
-        for (const call of visits) call.end('ok');
+        for (const call of calls) call.end('ok');
         expect(router.views(model).map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
         router.close();
         await clock.advance(10_000);
@@ -504,7 +504,7 @@ describe('whatever happens', () => {
 
   it('attempts elsewhere stay within the share of requests that the model’s budget allows', async () => {
     const { router, clock } = ground({ retry: { shareOfRequests: 0.2, always: 2 } });
-    for (let request = 0; request < 50; request += 1) visitOf(router.route(two, routeRequest())).end('ok');
+    for (let request = 0; request < 50; request += 1) callOf(router.route(two, routeRequest())).end('ok');
     let allowed = 0;
     for (let retry = 0; retry < 50; retry += 1) if (router.mayRetry(two)) allowed += 1;
     expect(allowed).toBe(10);
@@ -521,19 +521,19 @@ describe('whatever happens', () => {
 
   it('what was not used for long is forgotten, and known again when it is asked for', async () => {
     const { router, clock } = ground();
-    const kept = visitOf(router.route(narrow, routeRequest()));
+    const active = callOf(router.route(narrow, routeRequest()));
     const old = modelEntry([deploymentEntry('dep_z')], 'old');
-    visitOf(router.route(old, routeRequest())).end('ok');
+    callOf(router.route(old, routeRequest())).end('ok');
     await clock.advance(700_000);
     // Seeing a new entry is when it forgets; what has a visit is kept.
     router.views(modelEntry([deploymentEntry('dep_y')], 'new'));
-    const again = visitOf(router.route(old, routeRequest()));
+    const again = callOf(router.route(old, routeRequest()));
     const same = modelEntry([deploymentEntry('dep_z')], 'old');
     expect(router.views(same).map(({ inFlight }) => inFlight)).toEqual([1]);
     expect(router.views(old).map(({ inFlight }) => inFlight)).toEqual([1]);
     again.end('ok');
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
-    kept.end('ok');
+    active.end('ok');
     router.close();
   });
 });

@@ -82,7 +82,7 @@ class DefaultRouter implements Router {
 
   waitForTurn(
     entry: ModelEntry,
-    wish: RouteRequest,
+    request: RouteRequest,
     signal: AbortSignal,
     priceOf?: DeploymentPriceOf,
   ): Promise<Route> {
@@ -94,15 +94,15 @@ class DefaultRouter implements Router {
       const nowMs = this.#clock.monotonicMs();
       const placement = this.#placementOf(entry, nowMs);
       const { model } = placement;
-      const key = this.#keyOf(wish);
+      const key = this.#keyOf(request);
       if (model.line.size === 0 || this.#isClosed) {
-        const route = this.#attempt(placement, key, wish, priceOf, nowMs);
+        const route = this.#attempt(placement, key, request, priceOf, nowMs);
         if (route.outcome !== 'full' || this.#isClosed) {
           resolve(route);
           return;
         }
       }
-      const before = model.line.placeFor(wish.orgId);
+      const before = model.line.placeFor(request.orgId);
       if (before === null || model.waitMs(before) > this.#limits.line.maxWaitMs) {
         resolve(model.full());
         return;
@@ -116,7 +116,7 @@ class DefaultRouter implements Router {
         leave();
         resolve(route);
       };
-      const waiter: QueuedRequest = { orgId: wish.orgId, key, wish, priceOf, settle };
+      const waiter: QueuedRequest = { orgId: request.orgId, key, request, priceOf, settle };
       const onAbort = (): void => {
         model.line.remove(waiter);
         leave();
@@ -139,9 +139,9 @@ class DefaultRouter implements Router {
 
   isUp(entry: ModelEntry): boolean {
     const nowMs = this.#clock.monotonicMs();
-    const { seats } = this.#placementOf(entry, nowMs);
-    this.#attend(seats, nowMs);
-    for (const { entry: deployment, state } of seats) {
+    const { deployments } = this.#placementOf(entry, nowMs);
+    this.#attend(deployments, nowMs);
+    for (const { entry: deployment, state } of deployments) {
       if (deployment.weight > 0 && state.health !== 'down' && state.breaker !== 'open') return true;
     }
     return false;
@@ -149,7 +149,7 @@ class DefaultRouter implements Router {
 
   views(entry: ModelEntry): readonly DeploymentView[] {
     const nowMs = this.#clock.monotonicMs();
-    return this.#placementOf(entry, nowMs).seats.map(({ entry: deployment, state }) => {
+    return this.#placementOf(entry, nowMs).deployments.map(({ entry: deployment, state }) => {
       state.refresh(nowMs);
       const { inFlight, others, waiting, isSaturated, health, breaker, isOnTrial } = state;
       const { firstTokenMs, tokensPerSecond } = state;
@@ -181,20 +181,20 @@ class DefaultRouter implements Router {
     priceOf: DeploymentPriceOf | undefined,
     nowMs: number,
   ): Route {
-    const { seats, model } = placement;
+    const { deployments, model } = placement;
     model.lastUsedMs = nowMs;
-    this.#attend(seats, nowMs);
-    const index = chooseDeployment(seats, key, request, this.#limits.choice, priceOf);
+    this.#attend(deployments, nowMs);
+    const index = chooseDeployment(deployments, key, request, this.#limits.choice, priceOf);
     if (index === NO_CAPACITY) return model.full();
-    const seat = index === NO_DEPLOYMENT ? undefined : seats[index];
-    return seat === undefined
-      ? noDeploymentRoute(seats, nowMs)
-      : new DeploymentCall(this.#host, model, seat, nowMs);
+    const deployment = index === NO_DEPLOYMENT ? undefined : deployments[index];
+    return deployment === undefined
+      ? noDeploymentRoute(deployments, nowMs)
+      : new DeploymentCall(this.#host, model, deployment, nowMs);
   }
 
   /** Somebody wants to know how they are. */
-  #attend(seats: readonly MonitoredDeployment[], nowMs: number): void {
-    for (const { state, watch } of seats) {
+  #attend(deployments: readonly MonitoredDeployment[], nowMs: number): void {
+    for (const { state, watch } of deployments) {
       state.lastUsedMs = nowMs;
       state.refresh(nowMs);
       watch.start();
@@ -206,9 +206,9 @@ class DefaultRouter implements Router {
     if (model.line.size === 0 || placement === null) return;
     const nowMs = this.#clock.monotonicMs();
     model.line.offer((waiter) => {
-      const route = this.#attempt(placement, waiter.key, waiter.wish, waiter.priceOf, nowMs);
+      const route = this.#attempt(placement, waiter.key, waiter.request, waiter.priceOf, nowMs);
       // Full for one who may not go everywhere need not be full for the next.
-      if (route.outcome === 'full') return waiter.wish.except.size > 0 ? 'passed' : 'stop';
+      if (route.outcome === 'full') return waiter.request.except.size > 0 ? 'passed' : 'stop';
       waiter.settle(route);
       return 'served';
     });
@@ -227,24 +227,24 @@ class DefaultRouter implements Router {
 
   #placementOf(entry: ModelEntry, nowMs: number): ModelSnapshot {
     const known = this.#placements.get(entry);
-    return known === undefined || isOutdated(known.seats) ? this.#place(entry, nowMs) : known;
+    return known === undefined || isOutdated(known.deployments) ? this.#place(entry, nowMs) : known;
   }
 
   /** A version of a model's entry is met for the first time. The only moment at which anything grows, so also to forget. */
   #place(entry: ModelEntry, nowMs: number): ModelSnapshot {
-    this.#forget(nowMs - UNUSED_TTL_MS);
+    this.#remove(nowMs - UNUSED_TTL_MS);
     const name = `${entry.mode} ${entry.name}`;
     const model = this.#models.get(name) ?? new ModelState(this.#limits);
     this.#models.set(name, model);
     model.lastUsedMs = nowMs;
-    const seats = entry.deployments.map((deployment) => this.#seatOf(deployment, nowMs));
-    const placement = { entry, model, seats };
+    const deployments = entry.deployments.map((deployment) => this.#entryOf(deployment, nowMs));
+    const placement = { entry, model, deployments: deployments };
     model.latest = placement;
     this.#placements.set(entry, placement);
     return placement;
   }
 
-  #seatOf(entry: DeploymentEntry, nowMs: number): MonitoredDeployment {
+  #entryOf(entry: DeploymentEntry, nowMs: number): MonitoredDeployment {
     // Another address is another server: what was known of the old one does not hold for it.
     const name = `${entry.id} ${entry.engine} ${entry.address}`;
     const known = this.#deployments.get(name);
@@ -257,7 +257,7 @@ class DefaultRouter implements Router {
     const state = new DeploymentState({ breaker, measuresLastMs, readingsLastMs: probe.everyMs * 3 });
     state.lastUsedMs = nowMs;
     const watch = new DeploymentMonitor({
-      ...{ entry, state, clock: this.#clock, log: this.#log, ask: this.#prober.ask, limits: probe },
+      ...{ entry, state, clock: this.#clock, log: this.#log, probe: this.#prober.probe, limits: probe },
       onNews: this.#onNews,
     });
     if (this.#isClosed) watch.close();
@@ -265,10 +265,10 @@ class DefaultRouter implements Router {
     return { ...candidateOf(entry, state), state, watch };
   }
 
-  #forget(beforeMs: number): void {
+  #remove(beforeMs: number): void {
     for (const [name, { state, watch }] of this.#deployments) {
       if (state.lastUsedMs >= beforeMs || state.inFlight > 0) continue;
-      state.isGone = true;
+      state.isRemoved = true;
       watch.close();
       this.#deployments.delete(name);
     }
@@ -280,14 +280,14 @@ class DefaultRouter implements Router {
 
 const closing: NoRoute = { outcome: 'none', retryAfterMs: clampRetryAfterMs(0) };
 
-function isOutdated(seats: readonly MonitoredDeployment[]): boolean {
-  for (const { state } of seats) if (state.isGone) return true;
+function isOutdated(deployments: readonly MonitoredDeployment[]): boolean {
+  for (const { state } of deployments) if (state.isRemoved) return true;
   return false;
 }
 
-function noDeploymentRoute(seats: readonly MonitoredDeployment[], nowMs: number): NoRoute {
+function noDeploymentRoute(deployments: readonly MonitoredDeployment[], nowMs: number): NoRoute {
   let soonestMs = Number.POSITIVE_INFINITY;
-  for (const { state } of seats) {
+  for (const { state } of deployments) {
     if (state.reopensAtMs !== null) soonestMs = Math.min(soonestMs, state.reopensAtMs - nowMs);
   }
   return {

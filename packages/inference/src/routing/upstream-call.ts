@@ -14,20 +14,20 @@ export class DeploymentCall implements UpstreamCall {
   readonly deployment: DeploymentEntry;
   readonly #host: UpstreamCallHost;
   readonly #model: ModelState;
-  readonly #seat: MonitoredDeployment;
+  readonly #entry: MonitoredDeployment;
   /** Until the first byte: that decides the trial of a half-open breaker. */
   #isTrial: boolean;
-  readonly #beganAtMs: number;
+  readonly #startedAtMs: number;
   #firstByteAtMs: number | null = null;
   #isOver = false;
 
-  constructor(host: UpstreamCallHost, model: ModelState, seat: MonitoredDeployment, nowMs: number) {
-    this.deployment = seat.entry;
+  constructor(host: UpstreamCallHost, model: ModelState, deployment: MonitoredDeployment, nowMs: number) {
+    this.deployment = deployment.entry;
     this.#host = host;
     this.#model = model;
-    this.#seat = seat;
-    this.#beganAtMs = nowMs;
-    this.#isTrial = seat.state.begin();
+    this.#entry = deployment;
+    this.#startedAtMs = nowMs;
+    this.#isTrial = deployment.state.begin();
   }
 
   firstByte(): void {
@@ -35,7 +35,7 @@ export class DeploymentCall implements UpstreamCall {
     this.#firstByteAtMs = this.#host.clock.monotonicMs();
     const wasTrial = this.#isTrial;
     this.#isTrial = false;
-    this.#seat.state.firstByte(this.#firstByteAtMs - this.#beganAtMs, wasTrial, this.#firstByteAtMs);
+    this.#entry.state.firstByte(this.#firstByteAtMs - this.#startedAtMs, wasTrial, this.#firstByteAtMs);
     // The breaker has closed: requests that wait for this deployment may go to it.
     if (wasTrial) this.#host.onEnd(this.#model);
   }
@@ -44,10 +44,10 @@ export class DeploymentCall implements UpstreamCall {
     if (this.#isOver) return;
     this.#isOver = true;
     const nowMs = this.#host.clock.monotonicMs();
-    const { state, watch } = this.#seat;
-    if (outcome === 'ok') state.produced(tokens, nowMs - (this.#firstByteAtMs ?? this.#beganAtMs), nowMs);
+    const { state, watch } = this.#entry;
+    if (outcome === 'ok') state.produced(tokens, nowMs - (this.#firstByteAtMs ?? this.#startedAtMs), nowMs);
     state.end(outcome, this.#isTrial, nowMs);
-    this.#model.visitEnded(nowMs - this.#beganAtMs, nowMs);
+    this.#model.callEnded(nowMs - this.#startedAtMs, nowMs);
     if (outcome === 'failed') watch.lookNow();
     this.#host.onEnd(this.#model);
   }

@@ -60,7 +60,7 @@ async function makeStream(maxBytes: number) {
       log: testLog(),
       stream,
       holder: uniqueId(),
-      tuning: { gatherMs: 5, tendMs: 50 },
+      tuning: { gatherMs: 5, maintenanceIntervalMs: 50 },
     });
   return { prefix, stream, startSink };
 }
@@ -132,8 +132,8 @@ it('gives up what cannot be stored in time, and says so to nobody', async () => 
   const { prefix } = await makeStream(1_000_000);
   proxy.cut();
   const reporter = createUsageReporter({ nats: cut, clock: systemClock, log, prefix, cell: 1, closeMs: 100 });
-  let told = false;
-  reporter.report(freeEvent(), () => (told = true));
+  let isConfirmed = false;
+  reporter.report(freeEvent(), () => (isConfirmed = true));
   await reporter.close();
-  expect(told).toBe(false);
+  expect(isConfirmed).toBe(false);
 });

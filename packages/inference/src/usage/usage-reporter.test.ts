@@ -36,65 +36,65 @@ function setUp(options: { maxUnacknowledged?: number; closeMs?: number } = {}) {
     cell: 1,
     ...options,
   });
-  const told: string[] = [];
+  const confirmed: string[] = [];
   const report = (count: number): UsageEvent[] =>
     Array.from({ length: count }, () => {
       const event = usageEventOf({});
-      reporter.report(event, () => told.push(event.requestId));
+      reporter.report(event, () => confirmed.push(event.requestId));
       return event;
     });
-  return { stream, clock, reporter, told, report };
+  return { stream, clock, reporter, confirmed: confirmed, report };
 }
 
 const ids = (events: readonly UsageEvent[]): string[] => events.map(({ requestId }) => requestId);
 
 describe('the usage reporter', () => {
   it('packs what comes within a few milliseconds into one message and tells each once it is stored', async () => {
-    const { stream, clock, told, report } = setUp();
+    const { stream, clock, confirmed, report } = setUp();
     const reported = report(3);
     await clock.advance(4);
-    expect([stream.messages().length, told]).toEqual([0, []]);
+    expect([stream.messages().length, confirmed]).toEqual([0, []]);
     await clock.advance(1);
     expect(stream.messages()).toEqual([reported]);
-    expect(told).toEqual(ids(reported));
+    expect(confirmed).toEqual(ids(reported));
   });
 
   it('does not wait with a full message', async () => {
-    const { stream, clock, told, report } = setUp();
+    const { stream, clock, confirmed, report } = setUp();
     const reported = report(120);
     await clock.advance(0);
     expect(stream.messages().map(({ length }) => length)).toEqual([50, 50]);
     await clock.advance(5);
     expect(stream.messages().map(({ length }) => length)).toEqual([50, 50, 20]);
-    expect(told.toSorted()).toEqual(ids(reported).toSorted());
+    expect(confirmed.toSorted()).toEqual(ids(reported).toSorted());
   });
 
   it('tells nobody while the stream is away, and stores everything once when it is back', async () => {
-    const { stream, clock, told, report } = setUp();
+    const { stream, clock, confirmed, report } = setUp();
     stream.set('away');
     const reported = report(2_000);
     await clock.advance(60_000);
-    expect(told).toEqual([]);
+    expect(confirmed).toEqual([]);
     stream.set('up');
     await clock.advance(2_000);
     expect(ids(stream.events()).toSorted()).toEqual(ids(reported).toSorted());
-    expect(told.toSorted()).toEqual(ids(reported).toSorted());
+    expect(confirmed.toSorted()).toEqual(ids(reported).toSorted());
   });
 
   it('sends a message whose answer was lost under the same id', async () => {
-    const { stream, clock, told, report } = setUp();
+    const { stream, clock, confirmed, report } = setUp();
     stream.set('answers get lost');
     const reported = report(10);
     await clock.advance(5_000);
-    expect(told).toEqual([]);
+    expect(confirmed).toEqual([]);
     stream.set('up');
     await clock.advance(2_000);
     expect(ids(stream.events())).toEqual(ids(reported));
-    expect(told).toEqual(ids(reported));
+    expect(confirmed).toEqual(ids(reported));
   });
 
   it('is full at its bound, takes what was admitted before, and is not full once the stream has taken it', async () => {
-    const { stream, clock, reporter, told, report } = setUp({ maxUnacknowledged: 100 });
+    const { stream, clock, reporter, confirmed, report } = setUp({ maxUnacknowledged: 100 });
     stream.set('away');
     report(99);
     expect(reporter.isFull()).toBe(false);
@@ -106,7 +106,7 @@ describe('the usage reporter', () => {
     stream.set('up');
     await clock.advance(2_000);
     expect(reporter.isFull()).toBe(false);
-    expect(told.length).toBe(105);
+    expect(confirmed.length).toBe(105);
   });
 
   it('sends only the newest checkpoint of a request, and none behind its final event', async () => {
@@ -141,26 +141,26 @@ describe('the usage reporter', () => {
   });
 
   it('goes on when what follows a stored event fails', async () => {
-    const { stream, clock, reporter, told, report } = setUp();
+    const { stream, clock, reporter, confirmed, report } = setUp();
     reporter.report(usageEventOf({}), () => {
       throw new Error('not my day');
     });
     const [last] = report(1);
     await clock.advance(5);
     expect(stream.events().length).toBe(2);
-    expect(told).toEqual([last?.requestId]);
+    expect(confirmed).toEqual([last?.requestId]);
   });
 
   it('closes when all is stored', async () => {
-    const { stream, told, reporter, report } = setUp();
+    const { stream, confirmed, reporter, report } = setUp();
     const reported = report(130);
     await reporter.close();
     expect(ids(stream.events()).toSorted()).toEqual(ids(reported).toSorted());
-    expect(told.length).toBe(130);
+    expect(confirmed.length).toBe(130);
   });
 
   it('gives up at its bound when it is closed while the stream is away, and tells nobody', async () => {
-    const { stream, clock, told, reporter, report } = setUp({ closeMs: 10_000 });
+    const { stream, clock, confirmed, reporter, report } = setUp({ closeMs: 10_000 });
     stream.set('away');
     report(2_000);
     let closed = false;
@@ -169,6 +169,6 @@ describe('the usage reporter', () => {
     expect(closed).toBe(false);
     await clock.advance(2_000);
     expect(closed).toBe(true);
-    expect([told, stream.events()]).toEqual([[], []]);
+    expect([confirmed, stream.events()]).toEqual([[], []]);
   });
 });

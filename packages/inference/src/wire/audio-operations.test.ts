@@ -63,15 +63,15 @@ test('both shapes mean the same, and defaults are those of the decisions', () =>
 
 describe('what the engine is told', () => {
   async function bodySent(request: object, engine: 'speech' | 'vllm' = 'speech'): Promise<unknown> {
-    const { call, asked } = fixedSender(200, silentMp3(2));
+    const { call, requests } = fixedSender(200, silentMp3(2));
     const deployment = deploymentOf(engine, { upstreamModel: 'tts', apiKey: 'k' });
-    const { request: wish } = generateAudio.read(request);
+    const { request: sent } = generateAudio.read(request);
     const response = await generateAudio
       .adapterOf(engine)
-      ?.run(wish, { deployment, requestId: 'r' }, call, never);
+      ?.run(sent, { deployment, requestId: 'r' }, call, never);
     expect(response?.sampleRate).toBe(44_100);
-    expect(asked[0]).toMatchObject({ path: '/v1/audio/speech', headers: { authorization: 'Bearer k' } });
-    return JSON.parse(String(asked[0]?.body));
+    expect(requests[0]).toMatchObject({ path: '/v1/audio/speech', headers: { authorization: 'Bearer k' } });
+    return JSON.parse(String(requests[0]?.body));
   }
 
   test('fields that only some engines know are sent only when they say something', async () => {
@@ -92,11 +92,11 @@ describe('what the engine is told', () => {
   test('OpenAI itself is not asked for what it would refuse', () => {
     const { request } = generateAudio.read({ text: 'Hello', language: 'EN', noise_scale: 0.1 });
     const deployment = deploymentOf('openai');
-    expect(generateAudio.adapterOf('openai')?.lacks(request, deployment)).toEqual([
+    expect(generateAudio.adapterOf('openai')?.unsupportedFields(request, deployment)).toEqual([
       'language',
       'noise_scale',
     ]);
-    expect(generateAudio.adapterOf('speech')?.lacks(request, deployment)).toEqual([]);
+    expect(generateAudio.adapterOf('speech')?.unsupportedFields(request, deployment)).toEqual([]);
   });
 
   test.each([Buffer.from('{"error":"x"}'), Buffer.from('RIFF1234WAVEfmt '), Buffer.alloc(0)])(
@@ -114,7 +114,7 @@ describe('what the engine is told', () => {
 
 test('speech is sold by the character, as a person counts them', () => {
   const price = freezeModelPrice(
-    { orgId: 'org', mode: 'live', now: new Date(0), book: [] } as never,
+    { orgId: 'org', mode: 'live', now: new Date(0), prices: [] } as never,
     'voice',
   );
   const { request } = createSpeech.read({ ...openAi, input: 'né 🎡' });

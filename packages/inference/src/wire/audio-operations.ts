@@ -1,13 +1,13 @@
 import { contract } from '@millrace/contract';
 import { msToSeconds } from '@millrace/platform/money';
 import type { z } from 'zod';
-import { speechAdapterOf, type SpeechAnswer, type SpeechRequest } from '../adapters/media/speech-adapters.ts';
+import { speechAdapterOf, type SpeechResult, type SpeechRequest } from '../adapters/media/speech-adapters.ts';
 import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { createBodyReader, fieldNamesOf } from './body-reader.ts';
 
 /** `POST /v1/audio/generation` as the interface has it, and `POST /v1/audio/speech` as OpenAI's clients send it. */
 
-export type SpeechOperation = MediaOperation<SpeechRequest, SpeechAnswer>;
+export type SpeechOperation = MediaOperation<SpeechRequest, SpeechResult>;
 
 const { generateAudio, createSpeech } = contract.operations;
 type InterfaceBody = z.output<typeof generateAudio.body>;
@@ -54,7 +54,7 @@ export const audioOperations: {
       return { request: fromOpenAi(request), ignored };
     },
     nameOf: (field) => field,
-    render: (_wish, { audio }) => ({ contentType: 'audio/mpeg', body: audio }),
+    render: (_request, { audio }) => ({ contentType: 'audio/mpeg', body: audio }),
   },
 };
 

@@ -17,7 +17,7 @@ const widened = createChatReader(
 );
 
 /** What is wrong with a body, as the client reads it; null when nothing is. */
-function refusal(body: unknown, reader = read) {
+function errorOf(body: unknown, reader = read) {
   try {
     reader(body);
     return null;
@@ -107,14 +107,14 @@ const table: Record<string, { takes: readonly unknown[]; refuses: readonly unkno
 
 describe('each parameter of a chat request', () => {
   it.each(Object.entries(table))('%s: is taken in range and at the edge', (name, { takes }) => {
-    for (const value of takes) expect(refusal({ ...least, [name]: value }), JSON.stringify(value)).toBeNull();
+    for (const value of takes) expect(errorOf({ ...least, [name]: value }), JSON.stringify(value)).toBeNull();
   });
 
   it.each(Object.entries(table))(
     '%s: is refused out of range, and the answer names it',
     (name, { refuses }) => {
       for (const value of refuses) {
-        const found = refusal({ ...least, [name]: value });
+        const found = errorOf({ ...least, [name]: value });
         expect(found?.status, JSON.stringify(value)).toBe(422);
         expect(found?.detail[0]?.loc.slice(0, 2), JSON.stringify(value)).toEqual(['body', name]);
       }
@@ -123,12 +123,12 @@ describe('each parameter of a chat request', () => {
 
   it('top_logprobs goes from 0 to 20, and only with logprobs', () => {
     for (const top of [0, 5, 20]) {
-      expect(refusal({ ...least, logprobs: true, top_logprobs: top })).toBeNull();
-      expect(refusal({ ...least, top_logprobs: top })?.status).toBe(422);
-      expect(refusal({ ...least, logprobs: false, top_logprobs: top })?.status).toBe(422);
+      expect(errorOf({ ...least, logprobs: true, top_logprobs: top })).toBeNull();
+      expect(errorOf({ ...least, top_logprobs: top })?.status).toBe(422);
+      expect(errorOf({ ...least, logprobs: false, top_logprobs: top })?.status).toBe(422);
     }
     for (const top of [-1, 21, 1.5]) {
-      expect(refusal({ ...least, logprobs: true, top_logprobs: top })?.status).toBe(422);
+      expect(errorOf({ ...least, logprobs: true, top_logprobs: top })?.status).toBe(422);
     }
   });
 
@@ -136,8 +136,8 @@ describe('each parameter of a chat request', () => {
     const choice = (name: string) => ({ type: 'function', function: { name } });
     const named = (name: string) => ({ ...least, tools: tools(2), tool_choice: choice(name) });
     const [first] = tools(1);
-    expect(refusal(named(first?.function.name ?? ''))).toBeNull();
-    expect(refusal(named('nobody'))?.detail[0]?.loc).toEqual(['body', 'tool_choice', 'function', 'name']);
+    expect(errorOf(named(first?.function.name ?? ''))).toBeNull();
+    expect(errorOf(named('nobody'))?.detail[0]?.loc).toEqual(['body', 'tool_choice', 'function', 'name']);
   });
 
   it('covers every parameter that the contract knows', () => {
@@ -147,17 +147,17 @@ describe('each parameter of a chat request', () => {
 
   it('an operator setting widens the penalties to -2..2', () => {
     for (const name of ['frequency_penalty', 'presence_penalty']) {
-      for (const value of [-2, 2]) expect(refusal({ ...least, [name]: value }, widened)).toBeNull();
+      for (const value of [-2, 2]) expect(errorOf({ ...least, [name]: value }, widened)).toBeNull();
       for (const value of [-2.1, 2.1])
-        expect(refusal({ ...least, [name]: value }, widened)?.status).toBe(422);
+        expect(errorOf({ ...least, [name]: value }, widened)?.status).toBe(422);
     }
   });
 });
 
 describe('a chat request', () => {
   it('is refused with what is missing when it is empty, and when it is no object', () => {
-    expect(refusal({})?.detail.map(({ loc }) => loc[1])).toEqual(['messages', 'model']);
-    for (const body of [null, [], 7, 'text']) expect(refusal(body)?.status).toBe(422);
+    expect(errorOf({})?.detail.map(({ loc }) => loc[1])).toEqual(['messages', 'model']);
+    for (const body of [null, [], 7, 'text']) expect(errorOf(body)?.status).toBe(422);
   });
 
   it('may send null for what it does not want to set', () => {
@@ -187,18 +187,18 @@ describe('a chat request', () => {
   });
 
   it('that no engine could read is the fault of the client', () => {
-    expect(refusal({ ...least, messages: message({ content: 'half \ud800' }) })?.status).toBe(422);
+    expect(errorOf({ ...least, messages: message({ content: 'half \ud800' }) })?.status).toBe(422);
     const deep = JSON.parse(`${'{"a":'.repeat(80)}1${'}'.repeat(80)}`) as object;
     const tool = { type: 'function', function: { name: 'f', parameters: deep } };
-    expect(refusal({ ...least, tools: [tool] })?.status).toBe(422);
+    expect(errorOf({ ...least, tools: [tool] })?.status).toBe(422);
   });
 
   it('asks for the smaller of its two limits', () => {
-    const asked = (body: object) => requestedMaxTokens(read({ ...least, ...body }).request);
-    expect(asked({})).toBeNull();
-    expect(asked({ max_tokens: 5 })).toBe(5);
-    expect(asked({ max_completion_tokens: 6 })).toBe(6);
-    expect(asked({ max_tokens: 5, max_completion_tokens: 6 })).toBe(5);
+    const limitOf = (body: object) => requestedMaxTokens(read({ ...least, ...body }).request);
+    expect(limitOf({})).toBeNull();
+    expect(limitOf({ max_tokens: 5 })).toBe(5);
+    expect(limitOf({ max_completion_tokens: 6 })).toBe(6);
+    expect(limitOf({ max_tokens: 5, max_completion_tokens: 6 })).toBe(5);
   });
 
   it('has a prompt bound that no tokenizer exceeds: at least a token for each byte and for each message', () => {

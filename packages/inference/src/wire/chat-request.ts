@@ -63,9 +63,9 @@ export function chatChoices(request: ChatRequest): number {
 
 /** How long each answer may be by the client's own wish; null: it did not say. */
 export function requestedMaxTokens(request: ChatRequest): number | null {
-  const { max_tokens: old, max_completion_tokens: asked } = request;
-  if (old === undefined) return asked ?? null;
-  return asked === undefined ? old : Math.min(old, asked);
+  const { max_tokens: old, max_completion_tokens: completion } = request;
+  if (old === undefined) return completion ?? null;
+  return completion === undefined ? old : Math.min(old, completion);
 }
 
 export function hasImages(request: ChatRequest): boolean {
@@ -127,9 +127,9 @@ function maxMessageTokens(message: Message): number {
   return bound;
 }
 
-function maxContentTokens(parts: Exclude<Content, string>): number {
+function maxContentTokens(content: Exclude<Content, string>): number {
   let bound = 0;
-  for (const part of parts) bound += 1 + (part.type === 'text' ? byteLength(part.text) : imageTokens);
+  for (const part of content) bound += 1 + (part.type === 'text' ? byteLength(part.text) : imageTokens);
   return bound;
 }
 

@@ -212,7 +212,7 @@ describe('options of an engine never reach it out of a prompt', () => {
 
 describe('money', () => {
   const price = freezeModelPrice(
-    { orgId: 'org', mode: 'live', now: new Date(0), book: [] } as never,
+    { orgId: 'org', mode: 'live', now: new Date(0), prices: [] } as never,
     'pictures',
   );
 

@@ -7,7 +7,7 @@ import { readImageHeader } from '../adapters/media/image-header.ts';
 import {
   imageDefaults,
   type ImageAdapter,
-  type ImageAnswer,
+  type ImageResult,
   type ImageRequest,
 } from '../adapters/media/image-adapter.ts';
 import { stripEngineOptions } from './strip-engine-options.ts';
@@ -16,7 +16,7 @@ import { createBodyReader, fieldNamesOf } from './body-reader.ts';
 
 /** `POST /v1/image/generation` as the interface has it, and `POST /v1/images/generations` as OpenAI's clients send it. */
 
-export type ImageOperation = MediaOperation<ImageRequest, ImageAnswer>;
+export type ImageOperation = MediaOperation<ImageRequest, ImageResult>;
 
 export interface ImageOperationOptions extends ImageAdapterOptions {
   /** A whole number from 0 to 2^31 - 1. */
@@ -61,7 +61,7 @@ export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
         return { request: fromInterface(request, randomSeed), ignored };
       },
       nameOf: (field) => field,
-      render: (_wish, { images }, { elapsedMs }) => ({
+      render: (_request, { images }, { elapsedMs }) => ({
         contentType: 'application/json',
         body: JSON.stringify({
           images: images.map(({ base64, seed }, index) => ({
@@ -81,7 +81,7 @@ export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
         return { request: fromOpenAi(request, randomSeed), ignored };
       },
       nameOf: (field) => openAiNames[field] ?? field,
-      render: (_wish, { images }, { createdSeconds }) => ({
+      render: (_request, { images }, { createdSeconds }) => ({
         contentType: 'application/json',
         body: JSON.stringify({
           created: createdSeconds,
@@ -102,9 +102,9 @@ function units(imagePixelSteps: number): MediaUnits {
 }
 
 /** A picture that came out smaller than was asked for costs what it is; a larger one what was asked for. */
-function producedUnits(request: ImageRequest, { images }: ImageAnswer): MediaUnits {
-  const asked = request.width * request.height;
-  const pixels = images.reduce((sum, { width, height }) => sum + Math.min(width * height, asked), 0);
+function producedUnits(request: ImageRequest, { images }: ImageResult): MediaUnits {
+  const requested = request.width * request.height;
+  const pixels = images.reduce((sum, { width, height }) => sum + Math.min(width * height, requested), 0);
   return units(pixels * request.steps);
 }
 

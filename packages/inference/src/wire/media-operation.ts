@@ -14,7 +14,7 @@ export interface MediaUnits {
 }
 
 /** What the answer must say that no engine knows. */
-export interface MediaAnswerContext {
+export interface MediaResponseContext {
   readonly createdSeconds: number;
   /** From the request's arrival to the engine's answer. */
   readonly elapsedMs: number;
@@ -26,20 +26,20 @@ export interface RenderedMedia {
 }
 
 /** One operation. `Wish` is what both shapes of it are read into, `Answer` what every engine's answer is. */
-export interface MediaOperation<Wish, Answer> {
+export interface MediaOperation<Spec, Output> {
   readonly id: 'generateImage' | 'createImages' | 'generateAudio' | 'createSpeech';
   readonly modality: 'image' | 'audio';
   /** Throws `VALIDATION_FAILED`, with everything that is wrong. */
-  read(body: unknown): ParsedBody<Wish>;
+  read(body: unknown): ParsedBody<Spec>;
   /** Null: the client leaves it to us, see `defaultModel`. */
-  modelOf(request: Wish): string | null;
-  worstCase(request: Wish): MediaUnits;
+  modelOf(request: Spec): string | null;
+  worstCase(request: Spec): MediaUnits;
   /** What was made. Never above the worst case. */
-  made(request: Wish, response: Answer): MediaUnits;
-  adapterOf(engine: EngineKind): MediaAdapter<Wish, Answer> | null;
+  made(request: Spec, response: Output): MediaUnits;
+  adapterOf(engine: EngineKind): MediaAdapter<Spec, Output> | null;
   /** The names that the client wrote for what an adapter says it lacks. */
   nameOf(field: string): string;
-  render(request: Wish, response: Answer, facts: MediaAnswerContext): RenderedMedia;
+  render(request: Spec, response: Output, facts: MediaResponseContext): RenderedMedia;
 }
 
 /** Rounded up once, over everything that a request has made. */
@@ -49,14 +49,14 @@ export function mediaCost(price: FrozenModelPrice, units: MediaUnits): NanoUsd {
 }
 
 /** The deployments that can do all that is asked for. None: a refusal that names what the nearest of them lacks. */
-export function capableDeployments<Wish, Answer>(
-  operation: MediaOperation<Wish, Answer>,
-  request: Wish,
+export function capableDeployments<Spec, Output>(
+  operation: MediaOperation<Spec, Output>,
+  request: Spec,
   deployments: readonly DeploymentEntry[],
 ): readonly DeploymentEntry[] {
   let nearest: readonly string[] | null = null;
   const able = deployments.filter((deployment) => {
-    const missing = operation.adapterOf(deployment.engine)?.lacks(request, deployment);
+    const missing = operation.adapterOf(deployment.engine)?.unsupportedFields(request, deployment);
     if (missing === undefined) return false;
     if (nearest === null || missing.length < nearest.length) nearest = missing;
     return missing.length === 0;
@@ -66,13 +66,14 @@ export function capableDeployments<Wish, Answer>(
 }
 
 /** Whether one of the deployments can do all that is asked for. */
-export function canServe<Wish, Answer>(
-  operation: Pick<MediaOperation<Wish, Answer>, 'adapterOf'>,
-  request: Wish,
+export function canServe<Spec, Output>(
+  operation: Pick<MediaOperation<Spec, Output>, 'adapterOf'>,
+  request: Spec,
   deployments: readonly DeploymentEntry[],
 ): boolean {
   return deployments.some(
-    (deployment) => operation.adapterOf(deployment.engine)?.lacks(request, deployment).length === 0,
+    (deployment) =>
+      operation.adapterOf(deployment.engine)?.unsupportedFields(request, deployment).length === 0,
   );
 }
 

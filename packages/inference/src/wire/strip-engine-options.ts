@@ -14,25 +14,25 @@ const closingBracket = '>'.charCodeAt(0);
  */
 export function stripEngineOptions(text: string): string {
   if (!anyTag.test(text)) return text;
-  const kept = new Uint16Array(text.length);
+  const output = new Uint16Array(text.length);
   let length = 0;
   /** Where the first open tag without a partner stood. */
   let openedAt: number | null = null;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    kept[length] = code;
+    output[length] = code;
     length += 1;
     if (code !== closingBracket) continue;
-    if (endsWithTag(kept, length, openTag)) {
+    if (endsWithTag(output, length, openTag)) {
       length -= openTag.length;
       openedAt = Math.min(openedAt ?? length, length);
-    } else if (endsWithTag(kept, length, closeTag)) {
+    } else if (endsWithTag(output, length, closeTag)) {
       length -= closeTag.length;
       length = Math.min(openedAt ?? length, length);
       openedAt = null;
     }
   }
-  return Buffer.from(kept.buffer, 0, length * Uint16Array.BYTES_PER_ELEMENT).toString('utf16le');
+  return Buffer.from(output.buffer, 0, length * Uint16Array.BYTES_PER_ELEMENT).toString('utf16le');
 }
 
 /** Compares without regard to the case of ASCII letters, as the engine does. */

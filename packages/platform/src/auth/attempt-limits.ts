@@ -18,7 +18,7 @@ const EMAILS_PER_ADDRESS = 5;
 export interface AttemptSource {
   readonly clientIp: string;
   /** As `hashEmail` names it. */
-  readonly mailbox: string | null;
+  readonly emailHash: string | null;
   /** The id of a browser that this mailbox signed in with before. */
   readonly browser: string | null;
   readonly addressTries: number;
@@ -31,7 +31,7 @@ export function hashEmail(email: string): string {
 
 /** What a try costs, by whom it is counted. Each is asked for by itself: a tag keeps one slot of Valkey. */
 function requestsOf(path: AuthPath, who: AttemptSource): readonly RateRequest[] {
-  const { clientIp, mailbox, browser, addressTries } = who;
+  const { clientIp, emailHash, browser, addressTries } = who;
   const block = addressBlock(clientIp);
   const byAddress: RatePolicy = {
     name: path.counted === 'request' ? 'device-codes-address' : 'sign-in-address',
@@ -41,16 +41,16 @@ function requestsOf(path: AuthPath, who: AttemptSource): readonly RateRequest[] 
     windowMs,
   };
   const requests: RateRequest[] = [{ tag: block, policies: [byAddress] }];
-  if (path.counted === 'code' || path.counted === 'request' || mailbox === null) return requests;
+  if (path.counted === 'code' || path.counted === 'request' || emailHash === null) return requests;
   const isPassword = path.counted === 'password';
-  const byMailbox: RatePolicy = {
+  const byEmail: RatePolicy = {
     name: isPassword ? (browser === null ? 'sign-in-mailbox' : 'sign-in-browser') : 'letters-mailbox',
     scope: 'person',
-    subject: isPassword && browser !== null ? `${mailbox}.${browser}` : mailbox,
+    subject: isPassword && browser !== null ? `${emailHash}.${browser}` : emailHash,
     limit: isPassword ? ATTEMPTS_PER_EMAIL : EMAILS_PER_ADDRESS,
     windowMs,
   };
-  return [...requests, { tag: mailbox, policies: [byMailbox] }];
+  return [...requests, { tag: emailHash, policies: [byEmail] }];
 }
 
 export interface CountedAttempt {

@@ -66,14 +66,14 @@ async function handleAuthRequest(
   reply: FastifyReply,
 ): Promise<void> {
   const clientIp = server.clientIpOf(request);
-  const mailbox = emailHashIn(request.body);
-  const browser = mailbox === null ? null : browsers.idIn(request.headers.cookie, mailbox);
-  const attempt = await countAttempt(limiter, path, { clientIp, mailbox, browser, addressTries });
+  const emailHash = emailHashIn(request.body);
+  const browser = emailHash === null ? null : browsers.idIn(request.headers.cookie, emailHash);
+  const attempt = await countAttempt(limiter, path, { clientIp, emailHash, browser, addressTries });
   const response = await handle(toRequest(origin, request, clientIp));
   if (response.status < 400) {
     await attempt.giveBack();
-    if (path.counted === 'password' && mailbox !== null && browser === null)
-      reply.header('set-cookie', browsers.introduce(mailbox));
+    if (path.counted === 'password' && emailHash !== null && browser === null)
+      reply.header('set-cookie', browsers.introduce(emailHash));
   }
   const body = withoutSessionToken(await response.text(), response, path);
   for (const [name, value] of response.headers) {
@@ -91,11 +91,11 @@ async function handleAuthRequest(
 function withoutSessionToken(text: string, response: Response, path: AuthPath): string {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   if (path.answersToken === true || !isJson || text === '') return text;
-  const answer: unknown = JSON.parse(text);
-  if (typeof answer !== 'object' || answer === null) return text;
+  const body: unknown = JSON.parse(text);
+  if (typeof body !== 'object' || body === null) return text;
   // A list stays a list.
-  if (Array.isArray(answer)) return text;
-  const { token: _token, ...rest } = answer as Record<string, unknown>;
+  if (Array.isArray(body)) return text;
+  const { token: _token, ...rest } = body as Record<string, unknown>;
   if (typeof rest['session'] !== 'object' || rest['session'] === null) return JSON.stringify(rest);
   const { token: _sessionToken, ...session } = rest['session'] as Record<string, unknown>;
   return JSON.stringify({ ...rest, session });

@@ -15,22 +15,22 @@ export async function withDeviceOrigin(db: Db, request: Request, response: Respo
 }
 
 async function saveOrigin(db: Db, { headers }: Request, response: Response): Promise<Response> {
-  const { verification_uri_complete: _link, ...answer } = await bodyOf(response);
-  const { user_code: userCode } = answer;
+  const { verification_uri_complete: _link, ...rest } = await bodyOf(response);
+  const { user_code: userCode } = rest;
   if (typeof userCode === 'string') {
     const origin = { ip: headers.get(CLIENT_IP_HEADER) ?? '', userAgent: headers.get('user-agent') };
     await saveDeviceOrigin(db, userCode, origin);
   }
-  return withBody(response, answer);
+  return withBody(response, rest);
 }
 
 async function addOriginToResponse(db: Db, response: Response): Promise<Response> {
-  const answer = await bodyOf(response);
-  const { user_code: userCode, client_id: program } = answer;
+  const body = await bodyOf(response);
+  const { user_code: userCode, client_id: program } = body;
   // The library names the program only to the person who may approve the request. Only that person sees where it came from.
   const mayReview = typeof program === 'string' && typeof userCode === 'string';
   const origin = mayReview ? await findDeviceOrigin(db, plainCode(userCode)) : null;
-  return withBody(response, origin === null ? answer : { ...answer, requestedFrom: origin });
+  return withBody(response, origin === null ? body : { ...body, requestedFrom: origin });
 }
 
 /** As the library stores it. */

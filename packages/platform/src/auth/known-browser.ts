@@ -8,9 +8,9 @@ import { findCookie } from './cookie.ts';
  */
 export interface KnownBrowsers {
   /** The browser's id, or null when it never signed in with this mailbox. */
-  idIn(cookies: string | undefined, mailbox: string): string | null;
+  idIn(cookies: string | undefined, email: string): string | null;
   /** The `Set-Cookie` line for a browser that has just shown the password of this mailbox. */
-  introduce(mailbox: string): string;
+  introduce(email: string): string;
 }
 
 const YEAR_SECONDS = 31_536_000;
@@ -21,18 +21,18 @@ export function createKnownBrowsers(options: {
 }): KnownBrowsers {
   const { secret, https } = options;
   const name = `${https ? '__Secure-' : ''}millrace.known_browser`;
-  const sign = (id: string, mailbox: string): Buffer =>
-    createHmac('sha256', secret).update(`known browser\n${id}\n${mailbox}`, 'utf8').digest();
+  const sign = (id: string, emailHash: string): Buffer =>
+    createHmac('sha256', secret).update(`known browser\n${id}\n${emailHash}`, 'utf8').digest();
   return {
-    idIn(cookies, mailbox) {
+    idIn(cookies, emailHash) {
       const value = cookies === undefined ? null : findCookie(cookies, name);
       const [, id, signature] = /^([\w-]{22})\.([\w-]{43})$/.exec(value ?? '') ?? [];
       if (id === undefined || signature === undefined) return null;
-      return timingSafeEqual(sign(id, mailbox), Buffer.from(signature, 'base64url')) ? id : null;
+      return timingSafeEqual(sign(id, emailHash), Buffer.from(signature, 'base64url')) ? id : null;
     },
-    introduce(mailbox) {
+    introduce(emailHash) {
       const id = randomBytes(16).toString('base64url');
-      const value = `${id}.${sign(id, mailbox).toString('base64url')}`;
+      const value = `${id}.${sign(id, emailHash).toString('base64url')}`;
       const secure = https ? '; Secure' : '';
       return `${name}=${value}; Path=/auth; Max-Age=${YEAR_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
     },

@@ -11,14 +11,14 @@ const MAX_WAITING = 40;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  verify(asked: { readonly hash: string; readonly password: string }): Promise<boolean>;
+  verify(input: { readonly hash: string; readonly password: string }): Promise<boolean>;
 }
 
 export function createPasswords(work: Passwords = { hash: hashPassword, verify: verifyPassword }): Passwords {
   const inTurn = createConcurrencyLimit(MAX_CONCURRENT, MAX_WAITING);
   return {
     hash: (password) => inTurn(() => work.hash(password)),
-    verify: (asked) => inTurn(() => work.verify(asked)),
+    verify: (request) => inTurn(() => work.verify(request)),
   };
 }
 

@@ -25,9 +25,6 @@ export interface SignInSettings {
 
 /** Fields whose columns are named as all our columns are. */
 export function columns<const Name extends string>(names: readonly Name[]): Record<Name, string> {
-  const pairs = names.map((name) => [
-    name,
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  ]);
+  const pairs = names.map((name) => [name, name.replaceAll(/[A-Z]/g, (char) => `_${char.toLowerCase()}`)]);
   return Object.fromEntries(pairs) as Record<Name, string>;
 }

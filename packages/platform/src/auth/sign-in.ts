@@ -47,7 +47,7 @@ export interface SignIn {
   /** Signs and checks the links by which a mailbox refuses further invitation mail. */
   readonly mailRefusals: EmailOptOuts;
   /** Where the console is, and how its cookie is read. */
-  readonly door: Pick<Sessions, 'origin' | 'tokenIn'>;
+  readonly sessions: Pick<Sessions, 'origin' | 'tokenIn'>;
   mount(server: HttpServer, limiter: RefundingLimiter): void;
   /** Removes a batch of what has expired; to be called now and then, and again at once while there is more. */
   sweep(): Promise<'more' | 'done'>;
@@ -113,7 +113,7 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     invitationSecretOf: links.secretOf,
     isInvitationSecret: links.isSecretOf,
     mailRefusals: createEmailOptOuts(settings.secret),
-    door: { origin, tokenIn },
+    sessions: { origin, tokenIn },
     mount: (server, limiter) =>
       serveAuthRoutes({ server, limiter, origin, addressTries: settings.addressTries, browsers, handle }),
     sweep: () =>

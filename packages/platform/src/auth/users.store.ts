@@ -7,16 +7,16 @@ import type { InvitationLinkClaims } from './invitation-link.ts';
 /** An open invitation of this mailbox: the one with this id, or any. */
 export async function findOpenInvitation(
   reader: Reader,
-  asked: { readonly email: string; readonly id: InvitationId | null; readonly at: Date },
+  filter: { readonly email: string; readonly id: InvitationId | null; readonly at: Date },
 ): Promise<InvitationLinkClaims | null> {
   let query = reader.kysely
     .selectFrom('invitations')
     .select(['id', 'email', 'expires_at'])
-    .where('email', '=', asked.email.toLowerCase())
+    .where('email', '=', filter.email.toLowerCase())
     .where('status', '=', 'pending')
-    .where('expires_at', '>', asked.at)
+    .where('expires_at', '>', filter.at)
     .limit(1);
-  if (asked.id !== null) query = query.where('id', '=', toUuid(asked.id));
+  if (filter.id !== null) query = query.where('id', '=', toUuid(filter.id));
   const row = await query.executeTakeFirst();
   if (row === undefined) return null;
   return { id: fromUuid('inv', row.id), email: row.email, expiresAt: row.expires_at };

@@ -74,9 +74,9 @@ describe('a remote clock', () => {
   it('gives a clock that keeps to its own reading', async () => {
     const local = new SimulatedClock(START_MS);
     const remote = new RemoteClock('database', local);
-    const kept = remote.take({ remoteMs: 5_000, sentMs: 0, receivedMs: 0 });
+    const taken = remote.take({ remoteMs: 5_000, sentMs: 0, receivedMs: 0 });
     await local.advance(10);
     remote.take({ remoteMs: 9_000_000, sentMs: 10, receivedMs: 10 });
-    expect([kept.nowMs(), remote.nowMs()]).toEqual([5_010, 9_000_000]);
+    expect([taken.nowMs(), remote.nowMs()]).toEqual([5_010, 9_000_000]);
   });
 });

@@ -16,8 +16,8 @@ const mailVariables = {
     schema: z
       .string()
       .transform((text, issue) => {
-        const mailbox = parseEmailAddress(text);
-        if (mailbox !== null) return mailbox;
+        const address = parseEmailAddress(text);
+        if (address !== null) return address;
         issue.addIssue({ code: 'custom', message: 'it is not a mailbox' });
         return z.NEVER;
       })

@@ -142,36 +142,36 @@ const regionsOf: Readonly<Record<'virtual-machine' | 'bare-metal', readonly stri
 };
 
 function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, index: number): void {
-  const complain = (message: string, ...path: (string | number)[]): void => {
+  const addIssue = (message: string, ...path: (string | number)[]): void => {
     issue.addIssue({ code: 'custom', message, path: [index, ...path] });
   };
   const isMock = provider.variant === 'mock';
   if (provider.driver !== undefined && (provider.driver === 'mock') !== isMock) {
-    complain('the variant mock and the driver mock come together: test keys reach nothing else', 'driver');
+    addIssue('the variant mock and the driver mock come together: test keys reach nothing else', 'driver');
   }
   const isFixed = isMock || provider.variant === 'private-cloud';
   if (isFixed && provider.id !== provider.variant) {
-    complain(`must be ${provider.variant}, since that is the id of this variant in the interface`, 'id');
+    addIssue(`must be ${provider.variant}, since that is the id of this variant in the interface`, 'id');
   }
   if (!isFixed && fixedIds.has(provider.id)) {
-    complain('is the id of the variant of that name, and of no other', 'id');
+    addIssue('is the id of the variant of that name, and of no other', 'id');
   }
   const regions = new Set(provider.regions.map(({ region }) => region));
-  if (regions.size !== provider.regions.length) complain('regions must differ', 'regions');
+  if (regions.size !== provider.regions.length) addIssue('regions must differ', 'regions');
   provider.clusters.forEach((cluster, at) => {
     if (!regions.has(cluster.region))
-      complain('is not among the regions of its provider', 'clusters', at, 'region');
+      addIssue('is not among the regions of its provider', 'clusters', at, 'region');
     const named = isMock || cluster.offer === 'marketplace' ? null : regionsOf[cluster.offer];
     if (named !== null && !named.includes(cluster.region)) {
-      complain(
+      addIssue(
         `is no region in which the interface rents ${cluster.offer}: use one of ${named.join(', ')}`,
         'clusters',
         at,
         'region',
       );
     }
-    const told = Number(cluster.endpoint !== undefined) + Number(cluster.endpoints !== undefined);
-    if (told > 1 || (told === 0 && !isMock)) complain('needs endpoint or endpoints', 'clusters', at);
+    const given = Number(cluster.endpoint !== undefined) + Number(cluster.endpoints !== undefined);
+    if (given > 1 || (given === 0 && !isMock)) addIssue('needs endpoint or endpoints', 'clusters', at);
   });
 }
 

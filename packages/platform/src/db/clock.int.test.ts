@@ -53,14 +53,14 @@ describe('the clock of a transaction', () => {
     'is the clock of the database when the clock of the process is wrong by %s ms',
     async (wrongMs) => {
       const db = open({ processClock: wrongBy(wrongMs), guardClock: false });
-      const [before, told, after] = await db.transaction(plain, async (tx) => [
+      const [before, read, after] = await db.transaction(plain, async (tx) => [
         await databaseMs(tx),
         tx.clock.nowMs(),
         await databaseMs(tx),
       ]);
       // Never ahead of the database; behind it by no more than one answer took to arrive.
-      expect(told).toBeLessThanOrEqual(after);
-      expect(told).toBeGreaterThan(before - 10_000);
+      expect(read).toBeLessThanOrEqual(after);
+      expect(read).toBeGreaterThan(before - 10_000);
     },
   );
 
@@ -94,8 +94,8 @@ describe('the clock of a transaction', () => {
 
   it('is the clock that a test passes in', async () => {
     const db = open({ clock: wrongBy(DAY_MS) });
-    const toldMs = await db.transaction(plain, async (tx) => tx.clock.nowMs());
-    expect(toldMs - systemClock.nowMs()).toBeGreaterThan(DAY_MS - 60_000);
+    const readMs = await db.transaction(plain, async (tx) => tx.clock.nowMs());
+    expect(readMs - systemClock.nowMs()).toBeGreaterThan(DAY_MS - 60_000);
     expect(db.clock.nowMs() - systemClock.nowMs()).toBeGreaterThan(DAY_MS - 60_000);
   });
 });
@@ -105,9 +105,9 @@ describe('the clock of the pool', () => {
     const db = open({ processClock: wrongBy(-DAY_MS) });
     expect(() => db.clock.now()).toThrow('The time of the database is not known yet');
     await db.ping();
-    const toldMs = db.clock.nowMs();
-    expect(toldMs).toBeLessThanOrEqual(await databaseMs(db));
-    expect(toldMs).toBeGreaterThan((await databaseMs(db)) - 10_000);
+    const readMs = db.clock.nowMs();
+    expect(readMs).toBeLessThanOrEqual(await databaseMs(db));
+    expect(readMs).toBeGreaterThan((await databaseMs(db)) - 10_000);
   });
 
   it('is known after a transaction', async () => {

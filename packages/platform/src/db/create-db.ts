@@ -150,7 +150,7 @@ export function createDb(options: DbOptions): Db {
     work: (tx: Tx) => Promise<T>,
   ): Promise<[T, Hook[]]> {
     const maxAttempts = o.maxAttempts ?? defaultMaxAttempts;
-    const patientUntilMs = timer.monotonicMs() + (o.patienceMs ?? 0);
+    const patientUntilMs = timer.monotonicMs() + (o.retryForMs ?? 0);
     for (let attemptNumber = 1, waits = 0; ; attemptNumber += 1) {
       attempts.add(1, { name: o.name, first: attemptNumber === 1 });
       try {

@@ -19,7 +19,7 @@ export interface TransactionOptions {
    * For how long to run `work` again while others hold a lock or all connections that it needs. Left out, the first such
    * time-out fails it. For work that must not be refused because the machine is busy.
    */
-  readonly patienceMs?: number;
+  readonly retryForMs?: number;
   /**
    * Runs also while the clock of the process is wrong. Only for work that neither charges nor ends nor deletes: other
    * transactions are refused with a `ClockSkewError` until the clock is right.

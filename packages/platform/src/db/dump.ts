@@ -13,7 +13,7 @@ const header = `-- The schema after all migrations, for reading and for review. 
  * settings, the names of owners, and the tokens that newer versions of pg_dump wrap the dump in.
  */
 export function normaliseDump(dump: string): string {
-  const kept = dump
+  const lines = dump
     .replaceAll('\r\n', '\n')
     .split('\n')
     .filter(
@@ -26,7 +26,7 @@ export function normaliseDump(dump: string): string {
     .replaceAll(/ALTER DEFAULT PRIVILEGES FOR ROLE \S+ /g, 'ALTER DEFAULT PRIVILEGES ')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();
-  return `${header}\n${kept}\n`;
+  return `${header}\n${lines}\n`;
 }
 
 /** The normalised schema of a database. `pgDump` is the program to run; its major version must be the server's. */

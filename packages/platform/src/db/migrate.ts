@@ -151,11 +151,11 @@ async function apply(client: Client, file: MigrationFile): Promise<void> {
       await record();
     }
   } catch (error) {
-    const kept =
+    const outcome =
       file.concurrentIndex === null
         ? 'nothing of it was kept'
         : 'the next run continues or rebuilds the index';
-    throw new Error(`Migration ${file.version} (${file.name}) failed; ${kept}.`, { cause: error });
+    throw new Error(`Migration ${file.version} (${file.name}) failed; ${outcome}.`, { cause: error });
   }
 }
 

@@ -58,8 +58,8 @@ export class PreparedStatementClient extends Client {
     if (name !== undefined && typeof config === 'string') {
       return query({ name, text: config, values: values as unknown[] });
     }
-    const asksTime = typeof config === 'string' && config.endsWith(readClockText);
-    return asksTime ? query(config).then(lastOf) : query(config, ...rest);
+    const readsClock = typeof config === 'string' && config.endsWith(readClockText);
+    return readsClock ? query(config).then(lastOf) : query(config, ...rest);
   }) as Client['query'];
 }
 

@@ -35,12 +35,12 @@ export async function readClock(
 /** Begins each transaction with a reading of the database's clock, in the round trip of BEGIN itself. */
 class TimedDriver extends PostgresDriver {
   readonly #clock: RemoteClock;
-  readonly #begun: BeginClocks;
+  readonly #started: BeginClocks;
 
   constructor(config: PostgresDialectConfig, clock: RemoteClock, started: BeginClocks) {
     super(config);
     this.#clock = clock;
-    this.#begun = started;
+    this.#started = started;
   }
 
   override async beginTransaction(
@@ -52,7 +52,7 @@ class TimedDriver extends PostgresDriver {
     const begin = `start transaction${isolation}; `;
     try {
       const reading = await readClock(connection, () => this.#clock.monotonicMs(), begin);
-      this.#begun.set(connection, this.#clock.take(reading));
+      this.#started.set(connection, this.#clock.take(reading));
     } catch (error) {
       // The transaction may have begun although the reading failed; the pool must not hand out such a connection.
       await this.rollbackTransaction(connection);

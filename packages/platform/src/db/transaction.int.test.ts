@@ -315,9 +315,9 @@ describe('a connection', () => {
   });
 
   it('ends a statement that takes too long', async () => {
-    const hasty = open({ statementTimeoutMs: 50 });
-    await expect(sql`select pg_sleep(5)`.execute(hasty.kysely)).rejects.toMatchObject({ code: '57014' });
-    await hasty.close();
+    const limited = open({ statementTimeoutMs: 50 });
+    await expect(sql`select pg_sleep(5)`.execute(limited.kysely)).rejects.toMatchObject({ code: '57014' });
+    await limited.close();
   });
 
   it('hands over bigint exactly, instants as Date, days as text, and json parsed', async () => {
@@ -357,7 +357,7 @@ describe('a transaction with patience', () => {
       const refused = impatient.transaction(options, (tx) => write(tx, 1, 6));
       await expect(refused).rejects.toMatchObject({ code: '55P03' });
       let tries = 0;
-      await impatient.transaction({ ...options, patienceMs: 600_000 }, async (tx) => {
+      await impatient.transaction({ ...options, retryForMs: 600_000 }, async (tx) => {
         tries += 1;
         if (tries === 3) await holder.query('commit');
         await write(tx, 1, 7);
@@ -383,7 +383,7 @@ describe('a transaction with patience', () => {
     });
     await isHeld.promise;
     await expect(small.transaction(options, (tx) => write(tx, 1, 8))).rejects.toThrow(/timeout exceeded/);
-    const second = small.transaction({ ...options, patienceMs: 600_000 }, (tx) => write(tx, 1, 9));
+    const second = small.transaction({ ...options, retryForMs: 600_000 }, (tx) => write(tx, 1, 9));
     release.resolve();
     await Promise.all([first, second]);
     expect(await read(db, 1)).toBe(9);

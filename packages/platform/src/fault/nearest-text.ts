@@ -7,11 +7,11 @@ export function nearestText(given: unknown, allowed: readonly unknown[]): string
   const text = given.toLowerCase();
   // No slip in a letter or two, one in a short word, two in a longer one: beyond that it is another word.
   const bearable = text.length < 3 ? 0 : text.length < 5 ? 1 : 2;
-  let best = { slips: bearable + 1, word: undefined as string | undefined };
+  let best = { distance: bearable + 1, word: undefined as string | undefined };
   for (const word of allowed) {
     if (typeof word !== 'string') continue;
-    const slips = editDistance(text, word.toLowerCase());
-    if (slips < best.slips) best = { slips, word };
+    const distance = editDistance(text, word.toLowerCase());
+    if (distance < best.distance) best = { distance, word };
   }
   return best.word;
 }
@@ -19,10 +19,10 @@ export function nearestText(given: unknown, allowed: readonly unknown[]): string
 /** How many letters must be added, dropped or replaced to turn one into the other (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [index, letter] of from.split('').entries()) {
+  for (const [index, char] of from.split('').entries()) {
     const next = [index + 1];
     for (const [column, wanted] of to.split('').entries()) {
-      const replaced = at(row, column) + (letter === wanted ? 0 : 1);
+      const replaced = at(row, column) + (char === wanted ? 0 : 1);
       next.push(Math.min(replaced, at(row, column + 1) + 1, at(next, column) + 1));
     }
     row = next;

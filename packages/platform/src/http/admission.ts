@@ -19,38 +19,41 @@ const unauthenticated: CallerIdentity = { principal: null, person: null };
  * this. Whatever the outcome, the answer carries the limits.
  */
 export async function admit(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const state = stateOf(request);
   const { principal, person } =
-    operation.auth === 'none' ? unauthenticated : await authenticate(kit, operation, request, reply);
+    operation.auth === 'none' ? unauthenticated : await authenticate(context, operation, request, reply);
   state.principal = principal;
   state.person = person;
-  admitOrThrow(reply, await kit.limiter.consume(limitsOf(kit, operation, state)));
-  announceDeprecation(kit, operation, reply);
+  admitOrThrow(reply, await context.limiter.consume(limitsOf(context, operation, state)));
+  announceDeprecation(context, operation, reply);
   if (principal !== null) requireScope(operation, principal);
 }
 
 /** What is no operation costs its caller as much as an anonymous operation. */
 export async function admitAnonymous(
-  kit: ServerContext,
+  context: ServerContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  admitOrThrow(reply, await kit.limiter.consume(anonymousLimits(kit, stateOf(request).clientIp)));
+  admitOrThrow(reply, await context.limiter.consume(anonymousLimits(context, stateOf(request).clientIp)));
 }
 
 /** A file of a page is no try at anything, so whoever loads pages can still sign in at the rate of strangers. */
 export async function admitFile(
-  kit: ServerContext,
+  context: ServerContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const { clientIp } = stateOf(request);
-  admitOrThrow(reply, await kit.limiter.consume(addressLimits('files', clientIp, kit.limits.fileRpm)));
+  admitOrThrow(
+    reply,
+    await context.limiter.consume(addressLimits('files', clientIp, context.limits.fileRpm)),
+  );
 }
 
 function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
@@ -64,34 +67,34 @@ function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
  * address did; nor does a key that could not be judged at all.
  */
 async function authenticate(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<CallerIdentity> {
   const { clientIp } = stateOf(request);
   try {
-    return await identifyCaller(kit, operation, request);
+    return await identifyCaller(context, operation, request);
   } catch (error) {
-    const limits = failedAuthLimits(kit, clientIp);
+    const limits = failedAuthLimits(context, clientIp);
     if (!isFault(error) || statusFor(error.reason, operation) >= 500) {
-      reply.headers(rateHeaders(await kit.limiter.peek(limits)));
+      reply.headers(rateHeaders(await context.limiter.peek(limits)));
       throw error;
     }
-    admitOrThrow(reply, await kit.limiter.consume(limits));
+    admitOrThrow(reply, await context.limiter.consume(limits));
     throw error;
   }
 }
 
 /** Whether whoever was let in would be let in now. Not being able to tell is no reason to send anyone away. */
 export async function isStillAdmitted(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   request: FastifyRequest,
 ): Promise<boolean> {
   if (operation.auth === 'none') return true;
   try {
-    const { principal } = await identifyCaller(kit, operation, request);
+    const { principal } = await identifyCaller(context, operation, request);
     if (principal !== null) requireScope(operation, principal);
     return true;
   } catch (error) {
@@ -99,23 +102,23 @@ export async function isStillAdmitted(
   }
 }
 
-function limitsOf(kit: ServerContext, operation: Operation, state: RequestState): RateRequest {
-  if (state.principal?.kind === 'session') return userLimits(kit, state.principal);
+function limitsOf(context: ServerContext, operation: Operation, state: RequestState): RateRequest {
+  if (state.principal?.kind === 'session') return userLimits(context, state.principal);
   if (state.principal !== null) return principalLimits(state.principal);
-  if (state.person !== null) return userLimits(kit, state.person);
-  return unauthenticatedLimits(kit, operation, state.clientIp);
+  if (state.person !== null) return userLimits(context, state.person);
+  return unauthenticatedLimits(context, operation, state.clientIp);
 }
 
 /**
  * Whoever looks at the console makes more requests than a program with nothing paid in may, and must not use up what the
  * organisation's programs have. So people are counted by themselves, over all their tabs and organisations.
  */
-function userLimits(kit: ServerContext, { userId }: Pick<SessionUser, 'userId'>): RateRequest {
+function userLimits(context: ServerContext, { userId }: Pick<SessionUser, 'userId'>): RateRequest {
   const policy: RatePolicy = {
     name: 'person',
     scope: 'person',
     subject: userId,
-    limit: kit.limits.personRpm,
+    limit: context.limits.personRpm,
     windowMs: minuteMs,
   };
   return { tag: userId, policies: [policy] };
@@ -142,17 +145,17 @@ function principalLimits(principal: Principal): RateRequest {
 }
 
 /** A service that signs what it sends comes from few addresses and in bursts; who guesses learns nothing from more. */
-function unauthenticatedLimits(kit: ServerContext, operation: Operation, clientIp: string): RateRequest {
-  if (operation.signedBody !== true) return anonymousLimits(kit, clientIp);
-  return addressLimits('signed', clientIp, kit.limits.signedRpm);
+function unauthenticatedLimits(context: ServerContext, operation: Operation, clientIp: string): RateRequest {
+  if (operation.signedBody !== true) return anonymousLimits(context, clientIp);
+  return addressLimits('signed', clientIp, context.limits.signedRpm);
 }
 
-function anonymousLimits(kit: ServerContext, clientIp: string): RateRequest {
-  return addressLimits('anonymous', clientIp, kit.limits.anonymousRpm);
+function anonymousLimits(context: ServerContext, clientIp: string): RateRequest {
+  return addressLimits('anonymous', clientIp, context.limits.anonymousRpm);
 }
 
-function failedAuthLimits(kit: ServerContext, clientIp: string): RateRequest {
-  return addressLimits('failed-authentication', clientIp, kit.limits.failedAuthRpm);
+function failedAuthLimits(context: ServerContext, clientIp: string): RateRequest {
+  return addressLimits('failed-authentication', clientIp, context.limits.failedAuthRpm);
 }
 
 function addressLimits(name: string, clientIp: string, limit: number): RateRequest {
@@ -160,12 +163,12 @@ function addressLimits(name: string, clientIp: string, limit: number): RateReque
   return { tag: block, policies: [{ name, scope: 'ip', subject: block, limit, windowMs: minuteMs }] };
 }
 
-function announceDeprecation(kit: ServerContext, operation: Operation, reply: FastifyReply): void {
-  const notice = kit.contract.deprecations?.[operation.id];
+function announceDeprecation(context: ServerContext, operation: Operation, reply: FastifyReply): void {
+  const notice = context.contract.deprecations?.[operation.id];
   if (notice === undefined) return;
   reply.headers(deprecationHeaders(notice));
-  const gone = sunsetFault(notice, kit.clock.nowMs());
-  if (gone !== null) throw gone;
+  const fault = sunsetFault(notice, context.clock.nowMs());
+  if (fault !== null) throw fault;
 }
 
 function requireScope({ scope }: Operation, principal: Principal): void {

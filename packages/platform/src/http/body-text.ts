@@ -16,7 +16,7 @@ export interface ReadTextOptions {
 
 /** Reads a body as text, within the memory that bodies of this process, and of its caller, may hold. */
 export function readText(
-  kit: ServerContext,
+  context: ServerContext,
   request: FastifyRequest,
   payload: Readable,
   reading: ReadTextOptions,
@@ -30,7 +30,7 @@ export function readText(
   }
   let share: BodyReservation;
   try {
-    share = kit.bodies.open(bodyCallerOf(stateOf(request)));
+    share = context.bodies.open(bodyCallerOf(stateOf(request)));
   } catch (error) {
     fail(error);
     return;
@@ -38,7 +38,7 @@ export function readText(
   readBody(payload, {
     announced,
     maxBytes,
-    arrival: { timer: kit.clock, timeoutMs: kit.limits.bodyTimeoutMs },
+    arrival: { timer: context.clock, timeoutMs: context.limits.bodyTimeoutMs },
     share,
     parse: (bytes) => bytes.toString('utf8'),
     done,

@@ -26,28 +26,28 @@ function serving(
   return server;
 }
 
-const ask = (server: TestServer, headers: Readonly<Record<string, string>> = {}) =>
+const send = (server: TestServer, headers: Readonly<Record<string, string>> = {}) =>
   server.fastify.inject({ method: 'POST', url: '/v1/marketplace', headers });
 
 test.each([
   ['at once', () => gzipSync(text)],
   ['piece by piece', () => Readable.from([gzipSync(text).subarray(0, 9), gzipSync(text).subarray(9)])],
 ])('bytes of a handler are sent as they are, %s', async (_how, produce) => {
-  const response = await ask(serving(async () => produce()));
+  const response = await send(serving(async () => produce()));
   expect([response.statusCode, gunzipSync(response.rawPayload).toString()]).toEqual([200, text]);
   expect(response.headers).toMatchObject({ ...packed, 'content-type': 'application/json; charset=utf-8' });
 });
 
 test('a client that has the answer gets none, and none is made', async () => {
   const server = serving(() => Promise.reject(new Error('It was made.')));
-  const response = await ask(server, { 'if-none-match': 'W/"v0", "v1"' });
+  const response = await send(server, { 'if-none-match': 'W/"v0", "v1"' });
   expect([response.statusCode, response.rawPayload.length]).toEqual([304, 0]);
   expect(response.headers).toMatchObject({ etag: '"v1"' });
   expect(response.headers).not.toHaveProperty('content-encoding');
 });
 
 test('a refusal while the answer is made says so in plain text, whatever the answer would have been', async () => {
-  const response = await ask(serving(() => Promise.reject(new Fault('INVALID_CURSOR'))));
+  const response = await send(serving(() => Promise.reject(new Fault('INVALID_CURSOR'))));
   expect([response.statusCode, response.json().reason]).toEqual([400, 'INVALID_CURSOR']);
   expect(response.headers).not.toHaveProperty('content-encoding');
   expect(response.headers).not.toHaveProperty('etag');
@@ -55,7 +55,7 @@ test('a refusal while the answer is made says so in plain text, whatever the ans
 
 test('bytes outside the schema of their operation do not go unseen in development', async () => {
   const produce = async () => gzipSync('{"instances":[1]}');
-  expect((await ask(serving(produce, { 'content-encoding': 'gzip' }))).statusCode).toBe(500);
+  expect((await send(serving(produce, { 'content-encoding': 'gzip' }))).statusCode).toBe(500);
 });
 
 test('a client that reads without end is left alone with it after a while', async () => {

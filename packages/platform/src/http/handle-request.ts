@@ -17,7 +17,7 @@ import type { RawInput } from './input/validate.ts';
 
 /** Runs an admitted request: validate, hand to the handler, answer. */
 export async function handleRequest<Op extends Operation>(
-  kit: ServerContext,
+  server: ServerContext,
   operation: Op,
   handler: Handler<Op>,
   request: FastifyRequest,
@@ -40,9 +40,9 @@ export async function handleRequest<Op extends Operation>(
     query: input.query as Query<Op>,
     body: input.body as Body<Op>,
     context,
-    transact: createTransact(kit, operation, context, raw),
+    transact: createTransact(server, operation, context, raw),
   };
-  await sendResult(kit, operation, await handler(call), request, reply);
+  await sendResult(server, operation, await handler(call), request, reply);
 }
 
 function contextOf(
@@ -68,7 +68,7 @@ function contextOf(
 }
 
 function createTransact<Op extends Operation>(
-  kit: ServerContext,
+  server: ServerContext,
   operation: Op,
   context: RequestContext,
   raw: RawInput,
@@ -77,7 +77,7 @@ function createTransact<Op extends Operation>(
     options: TransactionOptions,
     work: (tx: Tx) => Promise<OperationResult<Op>>,
   ): Promise<Reply<ResponseBody<Op>>> => {
-    const { db, clock } = kit;
+    const { db, clock } = server;
     if (db === undefined)
       throw new Error(`${operation.id} needs a database, and the server was made without one.`);
     const { principal, idempotencyKey } = context;

@@ -21,16 +21,16 @@ const sessionToken = /^[A-Za-z0-9]{32}$/;
  * cookie, which a browser sends along unasked.
  */
 export async function identifyCaller(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   request: FastifyRequest,
-  sessions = kit.sessions,
+  sessions = context.sessions,
 ): Promise<CallerIdentity> {
   const token = sessions === undefined ? null : tokenOf(sessions, operation, request);
   if (sessions !== undefined && token !== null)
     return authenticateSession(sessions, operation, request, token);
   const key = readBearer(headerText(request.headers.authorization));
-  const principal = await kit.authenticate({ key, clientIp: stateOf(request).clientIp });
+  const principal = await context.authenticate({ key, clientIp: stateOf(request).clientIp });
   if (operation.auth === 'person') throw new Fault('PERSON_REQUIRED');
   return { principal, person: null };
 }

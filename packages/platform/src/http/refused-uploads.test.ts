@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { authorizedHeaders, createTestServer, createThing, type TestServer } from './test-server.fixture.ts';
+import { authorizedHeaders, createTestServer, createItem, type TestServer } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {
@@ -12,7 +12,7 @@ const mebibyte = 1_048_576;
 async function listen(): Promise<number> {
   const server = createTestServer({});
   open.push(server);
-  server.serve(createThing, async ({ body }) => ({ id: 'new', size: body.size, key: null }));
+  server.serve(createItem, async ({ body }) => ({ id: 'new', size: body.size, key: null }));
   return (await server.listen({ host: '127.0.0.1', port: 0 })).port;
 }
 

@@ -19,7 +19,7 @@ export interface RequestState {
   /** Null until a route of the contract is known, and for paths that are none. */
   operation: Operation | null;
   /** For a path that is no operation: whose error body it answers with. */
-  elsewhere: FaultTarget;
+  errorTarget: FaultTarget;
   principal: Principal | null;
   person: SessionUser | null;
   /** The reason of the refusal, once there is one. */

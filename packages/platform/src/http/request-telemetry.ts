@@ -15,15 +15,15 @@ const duration = histogram(
 );
 
 /** The first thing that happens to any request: it gets its id, its origin, its span and its log. */
-export function beginRequest(kit: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
-  const requestId = kit.ids.next('req');
+export function beginRequest(server: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
+  const requestId = server.ids.next('req');
   const socketAddress = request.socket.remoteAddress ?? '';
   const address = clientIp({
     socketAddress,
     forwardedFor: headerText(request.headers['x-forwarded-for']),
-    trusted: kit.trusted,
+    trusted: server.trusted,
   });
-  const span = startSpan(request, kit.trusted.includes(socketAddress));
+  const span = startSpan(request, server.trusted.includes(socketAddress));
   span.setAttribute('millrace.request_id', requestId);
   const left = new AbortController();
   reply.raw.once('close', () => {
@@ -32,13 +32,13 @@ export function beginRequest(kit: ServerContext, request: FastifyRequest, reply:
   setState(request, {
     requestId,
     clientIp: address,
-    startedMs: kit.clock.monotonicMs(),
+    startedMs: server.clock.monotonicMs(),
     span,
     context: trace.setSpan(context.active(), span),
-    log: kit.log.child({ requestId }),
+    log: server.log.child({ requestId }),
     left,
     operation: null,
-    elsewhere: null,
+    errorTarget: null,
     principal: null,
     person: null,
     reason: null,
@@ -65,9 +65,9 @@ function startSpan(request: FastifyRequest, fromTrustedProxy: boolean) {
 }
 
 /** The last thing: one line, one measurement, the end of the span. */
-export function endRequest(kit: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
+export function endRequest(server: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const state = stateOf(request);
-  const tookMs = kit.clock.monotonicMs() - state.startedMs;
+  const tookMs = server.clock.monotonicMs() - state.startedMs;
   const operation = state.operation?.id ?? 'none';
   const status = reply.raw.statusCode;
   duration.record(msToSeconds(tookMs), { operation, method: request.method, status });

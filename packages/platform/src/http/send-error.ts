@@ -47,7 +47,7 @@ function isClientError(status: unknown): boolean {
 
 /** The one place where anything thrown becomes an answer. */
 export function sendError(
-  kit: ServerContext,
+  context: ServerContext,
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -55,13 +55,13 @@ export function sendError(
   const state = findState(request);
   const error = toFault(thrown);
   const operation = state?.operation ?? null;
-  const requestId = state?.requestId ?? kit.ids.next('req');
-  const rendered = renderFault(error, operation ?? state?.elsewhere ?? null, requestId);
+  const requestId = state?.requestId ?? context.ids.next('req');
+  const rendered = renderFault(error, operation ?? state?.errorTarget ?? null, requestId);
   if (state !== undefined) state.reason = isFault(error) ? error.reason : 'INTERNAL';
   // What a caller did wrong is told by the request's own line; only what is ours gets one more.
   if (rendered.status >= 500)
-    logFailure(state?.log ?? kit.log, error, 'request failed', { operation: operation?.id });
-  reportUndeclaredStatus(kit, operation, rendered.status);
+    logFailure(state?.log ?? context.log, error, 'request failed', { operation: operation?.id });
+  reportUndeclaredStatus(context, operation, rendered.status);
   if (reply.sent) return;
   const text = JSON.stringify(rendered.body);
   reply.code(rendered.status).headers({
@@ -76,7 +76,7 @@ export function sendError(
   // The rest of that body may never come: the connection cannot be used for another request.
   void reply
     .headers({ connection: 'close', 'content-length': Buffer.byteLength(text) })
-    .send(replyThenDrain(kit, request.raw, text));
+    .send(replyThenDrain(context, request.raw, text));
 }
 
 function hasUnreadBody(request: IncomingMessage): boolean {
@@ -89,16 +89,16 @@ function hasUnreadBody(request: IncomingMessage): boolean {
  * Closing a connection with unread bytes resets it, and the client may lose the answer. So the whole answer is
  * sent, but the response stays open until the client has sent its body, within the limits of the drain.
  */
-function replyThenDrain(kit: ServerContext, request: IncomingMessage, text: string): Readable {
+function replyThenDrain(context: ServerContext, request: IncomingMessage, text: string): Readable {
   const response = new PassThrough();
   response.write(text);
-  kit.bodyDrain.drain(request, () => response.end());
+  context.bodyDrain.drain(request, () => response.end());
   return response;
 }
 
-function reportUndeclaredStatus(kit: ServerContext, operation: Operation | null, status: number): void {
+function reportUndeclaredStatus(context: ServerContext, operation: Operation | null, status: number): void {
   if (operation === null || status === 410 || operation.errors.includes(status)) return;
-  kit.log.error(
+  context.log.error(
     { operation: operation.id, status },
     'an operation answered a status its contract does not declare',
   );

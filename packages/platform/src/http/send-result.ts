@@ -13,7 +13,7 @@ import { sseHeaders, streamEvents } from './response/sse.ts';
 
 /** Sends what a handler returned, in whichever of its forms. */
 export async function sendResult(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   result: unknown,
   request: FastifyRequest,
@@ -21,15 +21,15 @@ export async function sendResult(
 ): Promise<void> {
   if (reply.sent) return;
   if (result instanceof SseReply) {
-    await sendStream(kit, operation, result, request, reply);
+    await sendStream(context, operation, result, request, reply);
     return;
   }
   if (result instanceof BytesReply) {
-    await sendBytes(kit, operation, result, request, reply);
+    await sendBytes(context, operation, result, request, reply);
     return;
   }
   const body: unknown = result instanceof Reply ? result.body : result;
-  if (kit.validateResponses) validateResponse(operation, body);
+  if (context.validateResponses) validateResponse(operation, body);
   if (result instanceof Reply) addHeaders(reply, result.headers);
   if (operation.response.revalidates === true && matchesEtag(request, reply.getHeader('etag'))) {
     await reply.code(304).send();
@@ -50,7 +50,7 @@ export async function sendResult(
 }
 
 async function sendBytes(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   { headers, produce }: BytesReply,
   request: FastifyRequest,
@@ -58,8 +58,8 @@ async function sendBytes(
 ): Promise<void> {
   if (operation.response.revalidates === true && matchesEtag(request, headers['etag'])) {
     // These are of the body that is not sent.
-    const { 'content-encoding': _encoding, 'content-length': _length, ...kept } = headers;
-    addHeaders(reply, kept);
+    const { 'content-encoding': _encoding, 'content-length': _length, ...rest } = headers;
+    addHeaders(reply, rest);
     await reply.code(304).send();
     return;
   }
@@ -67,7 +67,7 @@ async function sendBytes(
   // Not before: a refusal has a body of its own, which is not compressed.
   addHeaders(reply, headers);
   const { contentType } = operation.response;
-  if (kit.validateResponses && contentType === undefined) {
+  if (context.validateResponses && contentType === undefined) {
     bytes = Buffer.isBuffer(bytes) ? bytes : await buffer(bytes);
     const isPacked = reply.getHeader('content-encoding') === 'gzip';
     validateResponse(operation, JSON.parse((isPacked ? gunzipSync(bytes) : bytes).toString('utf8')));
@@ -76,7 +76,7 @@ async function sendBytes(
     .code(operation.response.status)
     .header('content-type', contentType ?? 'application/json; charset=utf-8');
   if (!Buffer.isBuffer(bytes)) {
-    const inTime = kit.clock.after(kit.limits.sendTimeoutMs, () => reply.raw.destroy());
+    const inTime = context.clock.after(context.limits.sendTimeoutMs, () => reply.raw.destroy());
     reply.raw.once('close', inTime);
   }
   await reply.send(bytes);
@@ -110,7 +110,7 @@ function validateResponse(operation: Operation, body: unknown): void {
 }
 
 async function sendStream(
-  kit: ServerContext,
+  context: ServerContext,
   operation: Operation,
   stream: SseReply,
   request: FastifyRequest,
@@ -126,10 +126,10 @@ async function sendStream(
   try {
     await streamEvents(stream, {
       response,
-      clock: kit.clock,
-      limits: kit.limits,
-      draining: kit.draining,
-      stillAdmitted: () => isStillAdmitted(kit, operation, request),
+      clock: context.clock,
+      limits: context.limits,
+      draining: context.draining,
+      stillAdmitted: () => isStillAdmitted(context, operation, request),
     });
   } catch (error) {
     // The head is out, so there is no status left to tell it with; the client reconnects where it stopped.

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { afterEach, expect, test } from 'vitest';
 import { startTelemetry } from '../telemetry/index.ts';
-import { authorizedHeaders, createTestServer, getThing, goodKey } from './test-server.fixture.ts';
+import { authorizedHeaders, createTestServer, getItem, goodKey } from './test-server.fixture.ts';
 import type { TestServer } from './test-server.fixture.ts';
 import type { Handler, HttpServerOptions } from './types.ts';
 
@@ -14,12 +14,12 @@ afterEach(async () => {
 });
 
 async function listen(
-  handler: Handler<typeof getThing> = async () => ({ id: 'a', size: 1, key: null }),
+  handler: Handler<typeof getItem> = async () => ({ id: 'a', size: 1, key: null }),
   options: Partial<HttpServerOptions> = {},
 ): Promise<{ server: TestServer; port: number }> {
   const server = createTestServer(options);
   open.push(server);
-  server.serve(getThing, handler);
+  server.serve(getItem, handler);
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   return { server, port };
 }
@@ -137,10 +137,10 @@ test('a trusted proxy continues its trace; a stranger’s trace is only linked',
 test('a drain does not wait for a connection on which nothing was asked yet', async () => {
   const { server, port } = await listen();
   const socket = connect(port, '127.0.0.1');
-  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   await new Promise<void>((resolve) => socket.once('connect', resolve));
   // An answered request on another connection shows that the server has accepted this one.
   await exchange(port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   await server.drain();
-  await gone;
+  await closed;
 });

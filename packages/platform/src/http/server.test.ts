@@ -9,9 +9,9 @@ import {
   authorizedHeaders,
   chat,
   createTestServer,
-  createThing,
-  deleteThing,
-  getThing,
+  createItem,
+  deleteItem,
+  getItem,
   goodKey,
   market,
   retired,
@@ -37,11 +37,11 @@ function serverWith(
 }
 
 function bindAll(server: TestServer): void {
-  server.serve(getThing, async ({ params, query }) => ({ id: params.thingId, size: query.limit, key: null }));
-  server.serve(createThing, async ({ body }) => ({ id: 'new', size: body.size, key: 'secret' }));
+  server.serve(getItem, async ({ params, query }) => ({ id: params.thingId, size: query.limit, key: null }));
+  server.serve(createItem, async ({ body }) => ({ id: 'new', size: body.size, key: 'secret' }));
   server.serve(chat, async () => ({ ok: true }));
   server.serve(market, async () => ({ instances: [] }));
-  server.serve(deleteThing, async () => undefined);
+  server.serve(deleteItem, async () => undefined);
   server.serve(retired, async () => ({}));
 }
 
@@ -337,7 +337,7 @@ test('an answer outside its schema is a loud 500 in development and goes out as 
     [false, 200],
   ] as const) {
     const server = serverWith({ validateResponses }, ({ serve }) => {
-      serve(getThing, async () => ({ id: 'a', size: 1, key: null, leaked: 'field' }));
+      serve(getItem, async () => ({ id: 'a', size: 1, key: null, leaked: 'field' }));
     });
     const response = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
     expect(response.statusCode).toBe(status);
@@ -347,7 +347,7 @@ test('an answer outside its schema is a loud 500 in development and goes out as 
 
 test('what a bug says stays in the log; the caller gets a request id', async () => {
   const server = serverWith({}, ({ serve }) => {
-    serve(getThing, () => Promise.reject(new Error('relation "secrets" does not exist')));
+    serve(getItem, () => Promise.reject(new Error('relation "secrets" does not exist')));
   });
   const response = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect(response.statusCode).toBe(500);
@@ -372,7 +372,7 @@ test('the interface’s operations answer the interface’s statuses for the sam
     serve(testContract.operations.createInterfaceThing, () =>
       Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')),
     );
-    serve(createThing, () => Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')));
+    serve(createItem, () => Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')));
   });
   const post = (url: string) =>
     server.fastify.inject({ method: 'POST', url, headers: authorizedHeaders, payload: { size: 8 } });
@@ -390,7 +390,7 @@ test.each(['', ' ', 'x'.repeat(256), 'naïve'])('the idempotency key %j is refus
 test('a handler that takes too long is answered for, with a time to come back', async () => {
   const { fastify } = serverWith({ limits: { handlerTimeoutMs: 20 } }, ({ serve }) => {
     serve(
-      getThing,
+      getItem,
       ({ context }) =>
         new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('left')))),
     );
@@ -427,7 +427,7 @@ test('with the limiter degraded requests pass and still carry the policy', async
 
 test('a handler can add headers, and reads who is calling', async () => {
   const { fastify, principal } = serverWith({}, ({ serve }) => {
-    serve(getThing, async ({ context }) =>
+    serve(getItem, async ({ context }) =>
       reply({ id: requirePrincipal(context).orgId, size: 1, key: null }, { link: '<x>; rel="next"' }),
     );
   });
@@ -437,10 +437,8 @@ test('a handler can add headers, and reads who is calling', async () => {
 
 test('only operations of the contract can be served, each once', () => {
   const server = serverWith();
-  expect(() => server.serve(getThing, async () => ({ id: '', size: 1, key: null }))).toThrow(
-    'served already',
-  );
-  expect(() => server.serve({ ...getThing }, async () => ({ id: '', size: 1, key: null }))).toThrow(
+  expect(() => server.serve(getItem, async () => ({ id: '', size: 1, key: null }))).toThrow('served already');
+  expect(() => server.serve({ ...getItem }, async () => ({ id: '', size: 1, key: null }))).toThrow(
     'not an operation',
   );
   expect(server.served()).toContain('getThing');

@@ -28,7 +28,7 @@ import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const drain = new AbortController();
   const limits = { ...defaultHttpLimits, ...options.limits };
-  const kit: ServerContext = {
+  const server: ServerContext = {
     contract: options.contract,
     authenticate: options.authenticate,
     sessions: options.sessions,
@@ -44,9 +44,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     validateResponses: options.validateResponses,
     draining: drain.signal,
   };
-  const fastify = createFastify(kit, options.tls);
+  const fastify = createFastify(server, options.tls);
   const served = new Set<string>();
-  installHooks(kit, fastify, served);
+  installHooks(server, fastify, served);
   const dropSilent = trackUnusedConnections(fastify.server);
 
   let closing: Promise<void> | undefined;
@@ -64,13 +64,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       }
       if (served.has(operation.id)) throw new Error(`${operation.id} is served already.`);
       served.add(operation.id);
-      addRoutes(kit, fastify, operation, handler);
+      addRoutes(server, fastify, operation, handler);
     },
     served: () => [...served],
-    admitAnonymous: (request, reply) => admitAnonymous(kit, request, reply),
+    admitAnonymous: (request, reply) => admitAnonymous(server, request, reply),
     clientIpOf: (request) => stateOf(request).clientIp,
-    admitFile: (request, reply) => admitFile(kit, request, reply),
-    readText: (request, payload, reading) => readText(kit, request, payload, reading),
+    admitFile: (request, reply) => admitFile(server, request, reply),
+    readText: (request, payload, reading) => readText(server, request, payload, reading),
     listen: async (at) => {
       await fastify.listen(at);
       const address = fastify.server.address();
@@ -97,8 +97,8 @@ function trackUnusedConnections(server: Server): () => void {
   };
 }
 
-function createFastify(kit: ServerContext, tls: HttpServerOptions['tls']): FastifyInstance {
-  const { limits } = kit;
+function createFastify(server: ServerContext, tls: HttpServerOptions['tls']): FastifyInstance {
+  const { limits } = server;
   const nodeOptions = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -124,10 +124,10 @@ function createFastify(kit: ServerContext, tls: HttpServerOptions['tls']): Fasti
     onProtoPoisoning: 'error' as const,
     onConstructorPoisoning: 'error' as const,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false, caseSensitive: true },
-    frameworkErrors: (error, request, reply) => void sendUnroutableError(kit, error, request, reply),
+    frameworkErrors: (error, request, reply) => void sendUnroutableError(server, error, request, reply),
     clientErrorHandler: (error, socket) =>
       sendConnectionError(
-        { clock: kit.clock, ids: kit.ids, target: null, headers: (id) => ({ 'x-request-id': id }) },
+        { clock: server.clock, ids: server.ids, target: null, headers: (id) => ({ 'x-request-id': id }) },
         error,
         socket,
       ),
@@ -138,14 +138,14 @@ function createFastify(kit: ServerContext, tls: HttpServerOptions['tls']): Fasti
   return Fastify({ ...shared, https }) as unknown as FastifyInstance;
 }
 
-function installHooks(kit: ServerContext, fastify: FastifyInstance, served: ReadonlySet<string>): void {
-  const admitElsewhere = createUnroutedAdmission(kit, served);
+function installHooks(server: ServerContext, fastify: FastifyInstance, served: ReadonlySet<string>): void {
+  const admitUnrouted = createUnroutedAdmission(server, served);
   fastify.addHook('onRequest', async (request, reply) => {
-    beginRequest(kit, request, reply);
+    beginRequest(server, request, reply);
     // Here and not in the handler: a body is read between the two, and must not be read for nothing.
-    if (request.is404) await admitElsewhere(request, reply);
+    if (request.is404) await admitUnrouted(request, reply);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      await admitAnonymous(kit, request, reply);
+      await admitAnonymous(server, request, reply);
       throw new Fault('VALIDATION_FAILED', {
         message: 'The request names no Host.',
         suggestion: 'Send the header Host, as HTTP/1.1 demands.',
@@ -154,11 +154,11 @@ function installHooks(kit: ServerContext, fastify: FastifyInstance, served: Read
   });
   // An answer that goes out during a drain ends its connection: kept alive, it would hold the drain up.
   fastify.addHook('onSend', async (_request, reply) => {
-    if (kit.draining.aborted) reply.header('connection', 'close');
+    if (server.draining.aborted) reply.header('connection', 'close');
   });
-  fastify.addHook('onResponse', async (request, reply) => endRequest(kit, request, reply));
-  fastify.setErrorHandler((error, request, reply) => sendError(kit, error, request, reply));
-  const methodsAt = createMethodFinder(Object.values(kit.contract.operations));
+  fastify.addHook('onResponse', async (request, reply) => endRequest(server, request, reply));
+  fastify.setErrorHandler((error, request, reply) => sendError(server, error, request, reply));
+  const methodsAt = createMethodFinder(Object.values(server.contract.operations));
   fastify.setNotFoundHandler(async (request, reply) => {
     if (stateOf(request).operation !== null) throw new Fault('OPERATION_NOT_IMPLEMENTED');
     const methods = methodsAt(pathOf(request));
@@ -170,45 +170,45 @@ function installHooks(kit: ServerContext, fastify: FastifyInstance, served: Read
   fastify.server.on('checkExpectation', (request, response) => {
     fastify.server.emit('request', request, response);
   });
-  installBodyParsers(kit, fastify);
+  installBodyParsers(server, fastify);
 }
 
 /** The door of everything the router has no route for. */
 function createUnroutedAdmission(
-  kit: ServerContext,
+  server: ServerContext,
   served: ReadonlySet<string>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const findOperation = createOperationFinder(Object.values(kit.contract.operations));
-  const targetAt = createTargetFinder(Object.values(kit.contract.operations));
+  const findOperation = createOperationFinder(Object.values(server.contract.operations));
+  const targetAt = createTargetFinder(Object.values(server.contract.operations));
   return async (request, reply) => {
     const operation = findOperation(request.method, pathOf(request));
-    stateOf(request).elsewhere = targetAt(pathOf(request));
+    stateOf(request).errorTarget = targetAt(pathOf(request));
     if (operation === undefined || served.has(operation.id)) {
-      await admitAnonymous(kit, request, reply);
+      await admitAnonymous(server, request, reply);
       return;
     }
     // An operation that is not built yet keeps the same door as one that is: who may not call it learns nothing more.
     const state = stateOf(request);
     state.operation = operation;
-    await context.with(state.context, () => admit(kit, operation, request, reply));
+    await context.with(state.context, () => admit(server, operation, request, reply));
   };
 }
 
 /** Some paths the router refuses before any hook runs, so what the hooks do is done here. */
 async function sendUnroutableError(
-  kit: ServerContext,
+  server: ServerContext,
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  beginRequest(kit, request, reply);
-  reply.raw.once('close', () => endRequest(kit, request, reply));
-  const refusal: unknown = await admitAnonymous(kit, request, reply).catch((thrown: unknown) => thrown);
-  sendError(kit, refusal ?? error, request, reply);
+  beginRequest(server, request, reply);
+  reply.raw.once('close', () => endRequest(server, request, reply));
+  const rejection: unknown = await admitAnonymous(server, request, reply).catch((thrown: unknown) => thrown);
+  sendError(server, rejection ?? error, request, reply);
 }
 
 /** JSON is the only body there is. An operation without a body ignores whatever was sent. */
-function installBodyParsers(kit: ServerContext, fastify: FastifyInstance): void {
+function installBodyParsers(server: ServerContext, fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.addContentTypeParser('application/json', (request, payload, done) => {
@@ -222,8 +222,8 @@ function installBodyParsers(kit: ServerContext, fastify: FastifyInstance): void 
             : done(null, value),
         );
     };
-    readText(kit, request, payload, {
-      maxBytes: kit.limits.bodyBytes,
+    readText(server, request, payload, {
+      maxBytes: server.limits.bodyBytes,
       done: parse,
       fail: (error) => done(error as Error),
     });
@@ -242,8 +242,8 @@ function describeMalformedJson(text: string): string {
     return 'The request body holds a key named __proto__ or constructor.';
   } catch (error) {
     const [, place] = /\((line \d+ column \d+)\)$/.exec(error instanceof Error ? error.message : '') ?? [];
-    const breaks = place === undefined ? '' : `: it breaks at ${place}`;
-    return `The request body is not valid JSON${breaks}.`;
+    const position = place === undefined ? '' : `: it breaks at ${place}`;
+    return `The request body is not valid JSON${position}.`;
   }
 }
 
@@ -252,7 +252,7 @@ function takesBody(request: FastifyRequest): boolean {
 }
 
 function addRoutes<Op extends Operation>(
-  kit: ServerContext,
+  server: ServerContext,
   fastify: FastifyInstance,
   operation: Op,
   handler: Handler<Op>,
@@ -264,11 +264,11 @@ function addRoutes<Op extends Operation>(
       onRequest: async (request, reply) => {
         const state = stateOf(request);
         state.operation = operation;
-        await context.with(state.context, () => admit(kit, operation, request, reply));
+        await context.with(state.context, () => admit(server, operation, request, reply));
       },
       handler: async (request, reply) => {
         const state = stateOf(request);
-        await context.with(state.context, () => handleRequest(kit, operation, handler, request, reply));
+        await context.with(state.context, () => handleRequest(server, operation, handler, request, reply));
         return reply;
       },
     });

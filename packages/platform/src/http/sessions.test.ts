@@ -23,8 +23,8 @@ const person: SessionUser = {
 const member = testPrincipal({ kind: 'session', userId: person.userId, scopes: new Set(['rentals:read']) });
 
 /** A door that knows one token, and notes what it is asked. */
-function door() {
-  const asked: unknown[] = [];
+function fakeSessions() {
+  const requested: unknown[] = [];
   const sessions: Sessions = {
     origin,
     tokenIn: (cookies) => /session=(\w+)/.exec(cookies ?? '')?.[1] ?? null,
@@ -33,12 +33,12 @@ function door() {
       return person;
     },
     member: async (presented, named) => {
-      asked.push(named);
+      requested.push(named);
       if (presented !== token) throw new Fault('SESSION_ENDED');
       return { principal: member, person };
     },
   };
-  return { sessions, asked };
+  return { sessions, requests: requested };
 }
 
 const whoAmI = defineOperation({
@@ -57,26 +57,26 @@ const whoAmI = defineOperation({
   idempotency: 'none',
 });
 
-const { getThing, createThing } = testContract.operations;
+const { getThing: getItem, createThing: createItem } = testContract.operations;
 
 function serve(withSessions = true, limits: Partial<HttpLimits> = {}) {
-  const { sessions, asked } = door();
+  const { sessions, requests } = fakeSessions();
   const server = createTestServer({
     contract: { operations: { ...testContract.operations, whoAmI } },
     ...(withSessions ? { sessions } : {}),
     limits,
   });
   server.serve(whoAmI, async ({ context }) => ({ userId: requireSessionUser(context).userId }));
-  server.serve(getThing, async ({ context }) => {
+  server.serve(getItem, async ({ context }) => {
     const { kind, id } = actorOf(requirePrincipal(context));
     return { id: `${kind} ${id}`, size: 8, key: null };
   });
-  server.serve(createThing, async () => ({ id: 'x', size: 8, key: null }));
-  const ask = async (url: string, headers: Record<string, string>, method: 'GET' | 'POST' = 'GET') => {
+  server.serve(createItem, async () => ({ id: 'x', size: 8, key: null }));
+  const send = async (url: string, headers: Record<string, string>, method: 'GET' | 'POST' = 'GET') => {
     const response = await server.fastify.inject({ method, url, headers });
     return { status: response.statusCode, json: response.json() as Record<string, unknown> };
   };
-  return { ask, asked };
+  return { send, requests };
 }
 
 const cookie = `session=${token}`;
@@ -85,45 +85,45 @@ const ownPage = { 'sec-fetch-site': 'same-origin' };
 describe('a person who is signed in', () => {
   it('is counted by themselves, and neither by nor for the organisation and its keys', async () => {
     const member = { cookie, ...ownPage, 'millrace-organisation': 'org_1' };
-    const { ask } = serve(true, { personRpm: 2 });
-    expect((await ask('/v2/things/1', member)).status).toBe(200);
-    expect((await ask('/v2/who', { cookie, ...ownPage })).status).toBe(200);
-    const refused = await ask('/v2/things/1', member);
+    const { send } = serve(true, { personRpm: 2 });
+    expect((await send('/v2/things/1', member)).status).toBe(200);
+    expect((await send('/v2/who', { cookie, ...ownPage })).status).toBe(200);
+    const refused = await send('/v2/things/1', member);
     expect([refused.status, refused.json['message']]).toEqual([429, expect.stringContaining('(person)')]);
   });
 
   it('is let in by cookie and by token, and is the author of what they do', async () => {
-    const { ask, asked } = serve();
+    const { send, requests } = serve();
     for (const headers of [
       { cookie, ...ownPage },
       { cookie, origin },
       { authorization: `Bearer ${token}` },
     ]) {
-      const response = await ask('/v2/things/1', {
+      const response = await send('/v2/things/1', {
         ...headers,
         'millrace-organisation': 'org_1',
         'millrace-mode': 'test',
       });
       expect(response).toMatchObject({ status: 200, json: { id: `user ${person.userId}` } });
-      expect((await ask('/v2/who', headers)).json).toEqual({ userId: person.userId });
+      expect((await send('/v2/who', headers)).json).toEqual({ userId: person.userId });
     }
-    expect(asked).toEqual(Array(3).fill({ organisation: 'org_1', mode: 'test' }));
+    expect(requests).toEqual(Array(3).fill({ organisation: 'org_1', mode: 'test' }));
   });
 
   it('is let in by the header of the console where the browser sends neither fetch metadata nor an origin', async () => {
-    const { ask } = serve();
+    const { send } = serve();
     const fromConsole = { cookie, 'millrace-console': '1' };
-    expect((await ask('/v2/things/1', fromConsole)).status).toBe(200);
-    expect((await ask('/v2/who', fromConsole)).json).toEqual({ userId: person.userId });
+    expect((await send('/v2/things/1', fromConsole)).status).toBe(200);
+    expect((await send('/v2/who', fromConsole)).json).toEqual({ userId: person.userId });
     for (const contradiction of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
-      const { status, json } = await ask('/v2/who', { ...fromConsole, ...contradiction });
+      const { status, json } = await send('/v2/who', { ...fromConsole, ...contradiction });
       expect([status, json['reason']]).toEqual([403, 'CROSS_SITE_REQUEST']);
     }
   });
 
   it('is told of their role, not of a key, when it lacks a scope', async () => {
-    const { ask } = serve();
-    const { status, json } = await ask('/v2/things', { cookie, ...ownPage }, 'POST');
+    const { send } = serve();
+    const { status, json } = await send('/v2/things', { cookie, ...ownPage }, 'POST');
     expect([status, json['reason'], json['requiredScope']]).toEqual([
       403,
       'INSUFFICIENT_SCOPE',
@@ -139,20 +139,20 @@ describe('a person who is signed in', () => {
     ['with another origin', { ...ownPage, origin: 'https://evil.example' }],
     ['that says nothing of itself', {}],
   ])('is not who sends a request %s', async (_what, headers) => {
-    const { ask, asked } = serve();
+    const { send, requests } = serve();
     for (const url of ['/v2/things/1', '/v2/who']) {
-      const { status, json } = await ask(url, { cookie, ...headers });
+      const { status, json } = await send(url, { cookie, ...headers });
       expect([status, json['reason']]).toEqual([403, 'CROSS_SITE_REQUEST']);
     }
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
 describe('who is not', () => {
   it('needs a session where an operation is for people, and a key or one elsewhere', async () => {
-    const { ask } = serve();
+    const { send } = serve();
     const reasonOf = async (url: string, headers: Record<string, string>) =>
-      (await ask(url, headers)).json['reason'];
+      (await send(url, headers)).json['reason'];
     expect(await reasonOf('/v2/who', {})).toBe('SESSION_ENDED');
     expect(await reasonOf('/v2/who', authorizedHeaders)).toBe('PERSON_REQUIRED');
     expect(await reasonOf('/v2/who', { authorization: 'Bearer wrong' })).toBe('INVALID_API_KEY');
@@ -164,15 +164,15 @@ describe('who is not', () => {
   });
 
   it('and has a key is who the key says, whatever cookie the browser adds', async () => {
-    const { ask } = serve();
-    const response = await ask('/v2/things/1', { ...authorizedHeaders, cookie, ...ownPage });
+    const { send } = serve();
+    const response = await send('/v2/things/1', { ...authorizedHeaders, cookie, ...ownPage });
     expect(String(response.json['id'])).toMatch(/^key /);
   });
 
   it('cannot sign in where nobody can: a token is judged as the key that it is not', async () => {
-    const { ask } = serve(false);
+    const { send } = serve(false);
     for (const headers of [{ authorization: `Bearer ${token}` }, { cookie, ...ownPage }]) {
-      expect((await ask('/v2/things/1', headers)).status).toBe(401);
+      expect((await send('/v2/things/1', headers)).status).toBe(401);
     }
   });
 });

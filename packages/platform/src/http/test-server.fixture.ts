@@ -13,12 +13,12 @@ import type { HttpServer, HttpServerOptions, Principal } from './types.ts';
 
 /** A small contract of our own for the tests of the kit; only the handlers are made up, the kit is the real one. */
 
-const thing = z.object({ id: z.string(), size: z.int(), key: z.string().nullable() });
+const item = z.object({ id: z.string(), size: z.int(), key: z.string().nullable() });
 const statuses = [400, 401, 403, 404, 408, 409, 415, 429, 500, 503] as const;
 
 const common = { document: 'v2', summary: 'A thing.', tags: ['things'], errors: statuses } as const;
 
-export const getThing = defineOperation({
+export const getItem = defineOperation({
   ...common,
   id: 'getThing',
   method: 'GET',
@@ -30,11 +30,11 @@ export const getThing = defineOperation({
   scope: 'rentals:read',
   params: z.object({ thingId: z.string().max(40) }),
   query: z.object({ limit: z.coerce.number().int().min(1).max(10).default(5) }),
-  response: { status: 200, schema: thing },
+  response: { status: 200, schema: item },
   idempotency: 'none',
 });
 
-export const createThing = defineOperation({
+export const createItem = defineOperation({
   ...common,
   id: 'createThing',
   method: 'POST',
@@ -44,13 +44,13 @@ export const createThing = defineOperation({
   auth: 'key',
   scope: 'rentals:write',
   body: z.object({ size: z.int().multipleOf(8), color: z.enum(['red', 'blue']).optional() }),
-  response: { status: 201, schema: thing },
+  response: { status: 201, schema: item },
   idempotency: 'key',
   redactForReplay: ['key'],
 });
 
-export const createInterfaceThing = defineOperation({
-  ...createThing,
+export const createInterfaceItem = defineOperation({
+  ...createItem,
   id: 'createInterfaceThing',
   path: '/v2/alpha/interface-things',
   source: 'interface',
@@ -115,7 +115,7 @@ export const feed = defineOperation({
   idempotency: 'none',
 });
 
-export const deleteThing = defineOperation({
+export const deleteItem = defineOperation({
   ...common,
   id: 'deleteThing',
   method: 'DELETE',
@@ -144,14 +144,14 @@ export const retired = defineOperation({
 
 export const testContract = {
   operations: {
-    getThing,
-    createThing,
-    createInterfaceThing,
+    getThing: getItem,
+    createThing: createItem,
+    createInterfaceThing: createInterfaceItem,
     chat,
     market,
     hear: receiveSignedEvent,
     feed,
-    deleteThing,
+    deleteThing: deleteItem,
     retired,
   },
   deprecations: {

@@ -4,7 +4,7 @@ import {
   authorizedHeaders,
   chat,
   createTestServer,
-  createThing,
+  createItem,
   type TestServer,
 } from './test-server.fixture.ts';
 
@@ -16,7 +16,7 @@ afterEach(async () => {
 function serverWith(bodyTimeoutMs = 60_000): TestServer {
   const server = createTestServer({ limits: { bodyTimeoutMs } });
   open.push(server);
-  server.serve(createThing, async ({ body }) => ({ id: 'new', size: body.size, key: null }));
+  server.serve(createItem, async ({ body }) => ({ id: 'new', size: body.size, key: null }));
   server.serve(chat, async () => ({ ok: true }));
   return server;
 }

@@ -4,9 +4,9 @@ import { Fault } from '../fault/index.ts';
 import {
   authorizedHeaders,
   createTestServer,
-  createThing,
+  createItem,
   feed,
-  getThing,
+  getItem,
   goodKey,
   testContract,
 } from './test-server.fixture.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
 function serverWith(options: Partial<HttpServerOptions> = {}): TestServer {
   const server = createTestServer(options);
   open.push(server);
-  server.serve(createThing, async ({ body }) => ({ id: 'new', size: body.size, key: 'secret' }));
+  server.serve(createItem, async ({ body }) => ({ id: 'new', size: body.size, key: 'secret' }));
   return server;
 }
 
@@ -53,7 +53,7 @@ test.each([
   '%s is counted, carries the limits and leaves its line in the log',
   async (_what, request, status) => {
     const server = serverWith();
-    server.serve(getThing, async () => ({ id: 'a', size: 1, key: null }));
+    server.serve(getItem, async () => ({ id: 'a', size: 1, key: null }));
     const headers = {
       ...authorizedHeaders,
       ...('payload' in request ? { 'content-type': 'application/json' } : {}),

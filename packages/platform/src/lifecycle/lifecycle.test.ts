@@ -59,14 +59,14 @@ test('a dependency that may be missing is reported and does not make the process
 
 test('a crowd that asks for readiness asks each dependency once, and whoever comes later asks anew', async () => {
   const { lifecycle } = make();
-  let asked = 0;
-  lifecycle.addCheck({ name: 'postgres', timeoutMs: 100, required: true, check: async () => (asked += 1) });
+  let calls = 0;
+  lifecycle.addCheck({ name: 'postgres', timeoutMs: 100, required: true, check: async () => (calls += 1) });
   lifecycle.started();
   const reports = await Promise.all(Array.from({ length: 50 }, () => lifecycle.ready()));
   expect(reports.every(({ ready, degraded }) => ready && !degraded)).toBe(true);
-  expect(asked).toBe(1);
+  expect(calls).toBe(1);
   await lifecycle.ready();
-  expect(asked).toBe(2);
+  expect(calls).toBe(2);
 });
 
 test('a check that hangs fails after its time limit and delays no other', async () => {
@@ -181,12 +181,12 @@ test('both kinds of process answer /healthz and /readyz', async () => {
     (await fetch(`http://127.0.0.1:${server.port}${path}`)).status;
   const mounted = async (path: string): Promise<number> => (await fastify.inject(path)).statusCode;
   try {
-    for (const ask of [alone, mounted]) {
-      expect([await ask('/healthz'), await ask('/readyz')]).toEqual([200, 503]);
+    for (const statusAt of [alone, mounted]) {
+      expect([await statusAt('/healthz'), await statusAt('/readyz')]).toEqual([200, 503]);
     }
     expect(await alone('/else')).toBe(404);
     lifecycle.started();
-    for (const ask of [alone, mounted]) expect(await ask('/readyz')).toBe(200);
+    for (const statusAt of [alone, mounted]) expect(await statusAt('/readyz')).toBe(200);
   } finally {
     await server.close();
     await fastify.close();

@@ -50,7 +50,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const draining = new AbortController();
   let state: LifecycleState = 'starting';
   let drain: Promise<boolean> | undefined;
-  let asking: ReturnType<typeof runChecks> | undefined;
+  let running: ReturnType<typeof runChecks> | undefined;
 
   async function runDrain(reason: string): Promise<boolean> {
     state = 'draining';
@@ -90,8 +90,8 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     live: () => state !== 'stopped',
     ready: async () => {
       // Anyone may ask, as often as they like: however many do at once, each dependency is asked once.
-      asking ??= runChecks(checks, clock).finally(() => (asking = undefined));
-      const results = await asking;
+      running ??= runChecks(checks, clock).finally(() => (running = undefined));
+      const results = await running;
       const failed = Object.values(results).filter((result) => !result.ok);
       const ready = state === 'running' && !failed.some((result) => result.required);
       return { ready, degraded: ready && failed.length > 0, state, checks: results };

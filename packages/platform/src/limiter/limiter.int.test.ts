@@ -67,8 +67,8 @@ test('the script and the plain model agree on every sequence of calls', async ()
       for (const call of calls) {
         nowMs += call.stepMs;
         const request = { tag, policies: call.policies.map((fields) => policy(fields)) };
-        const ask = (limiter: RefundingLimiter) => limiter[call.act](request);
-        expect(await ask(real)).toEqual(await ask(model));
+        const applyTo = (limiter: RefundingLimiter) => limiter[call.act](request);
+        expect(await applyTo(real)).toEqual(await applyTo(model));
       }
     }),
     { numRuns: 150 },

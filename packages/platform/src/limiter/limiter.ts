@@ -58,7 +58,7 @@ export function createLimiter(options: LimiterOptions): RefundingLimiter {
     return { passed: passed === 1, used };
   }
 
-  function complain(error: unknown): void {
+  function warn(error: unknown): void {
     uncountedCounter.add(1);
     if (clock.monotonicMs() < silentUntilMs) return;
     silentUntilMs = clock.monotonicMs() + warnEveryMs;
@@ -76,7 +76,7 @@ export function createLimiter(options: LimiterOptions): RefundingLimiter {
         rejectedCounter.add(1, { policy: decision.refusedBy.policy.name });
       return decision;
     } catch (error) {
-      complain(error);
+      warn(error);
       return uncountedDecision(policies);
     }
   }
@@ -86,7 +86,7 @@ export function createLimiter(options: LimiterOptions): RefundingLimiter {
     peek: (request) => decide(request, false),
     async giveBack(request) {
       const costs = costsOf(request.policies).map((cost) => -cost);
-      if (costs.length > 0) await run(request, costs, true).catch(complain);
+      if (costs.length > 0) await run(request, costs, true).catch(warn);
     },
   };
 }

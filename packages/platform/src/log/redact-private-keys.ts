@@ -6,16 +6,16 @@ const begin = /-----BEGIN ([A-Z0-9 ]{0,64}PRIVATE KEY)-----(?! \[redacted\])/g;
  */
 export function redactPrivateKeys(text: string, replacement: string): string {
   let result = '';
-  let keptTo = 0;
+  let copiedTo = 0;
   begin.lastIndex = 0;
   for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
     const [head, label = ''] = match;
     const end = endOfKey(text, match.index + head.length, `-----END ${label}-----`);
-    result += `${text.slice(keptTo, match.index)}${head} ${replacement}`;
-    keptTo = end;
+    result += `${text.slice(copiedTo, match.index)}${head} ${replacement}`;
+    copiedTo = end;
     begin.lastIndex = end;
   }
-  return keptTo === 0 ? text : result + text.slice(keptTo);
+  return copiedTo === 0 ? text : result + text.slice(copiedTo);
 }
 
 /** Behind the END line; without one, at the first character that no key holds. Line breaks may be escaped once or more. */
@@ -26,10 +26,10 @@ function endOfKey(text: string, from: number, endLine: string): number {
     if (character === '"') return at;
     if (character === '-' && text.startsWith(endLine, at)) return at + endLine.length;
     if (character === '\\') {
-      let letterAt = at;
-      while (text[letterAt] === '\\') letterAt += 1;
-      if (text[letterAt] !== 'n' && text[letterAt] !== 'r') return at;
-      at = letterAt;
+      let escapedAt = at;
+      while (text[escapedAt] === '\\') escapedAt += 1;
+      if (text[escapedAt] !== 'n' && text[escapedAt] !== 'r') return at;
+      at = escapedAt;
     }
     at += 1;
   }

@@ -35,7 +35,7 @@ const started = matches(
 );
 const defined = matches(product, /defineLoop\(\{\s*name: '([^']+)'/g);
 /** By loop, the kinds of poison that its tests run with: `it.each<ItemPoison>` lists them below `poisonedLoop`. */
-const poisoned = kindsOfPoison(all.filter(({ file }) => isTest(file)).map(({ text }) => text));
+const failingKinds = kindsOfPoison(all.filter(({ file }) => isTest(file)).map(({ text }) => text));
 
 function kindsOfPoison(texts: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
   const kinds = new Map<string, Set<string>>();
@@ -77,12 +77,12 @@ describe('the catalog of loops', () => {
   });
 
   it('has a test with a poisoned item for every loop over shared items', () => {
-    const missing = needed.filter((name) => !poisoned.has(name));
+    const missing = needed.filter((name) => !failingKinds.has(name));
     expect(missing).toEqual([]);
   });
 
   it('has for every loop a test with an item that throws, and with one that hangs or times out', () => {
-    const once = needed.filter((name) => !isShown(poisoned.get(name)));
+    const once = needed.filter((name) => !isShown(failingKinds.get(name)));
     expect(once).toEqual([]);
   });
 

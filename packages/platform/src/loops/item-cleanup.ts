@@ -12,11 +12,11 @@ const STALE_MS = 7 * 86_400_000;
 
 /** Reports how many items fail, and deletes those that are gone. Returns how many it deleted. */
 export function createItemCleanup(db: Db, limit: number): () => Promise<number> {
-  const told = new Set<string>();
+  const reportedLoops = new Set<string>();
   return async () => {
     const counts = new Map((await countFailingItems(db)).map(({ loop, items }) => [loop, items]));
-    for (const loop of counts.keys()) told.add(loop);
-    for (const loop of told) failing.record(counts.get(loop) ?? 0, { loop });
+    for (const loop of counts.keys()) reportedLoops.add(loop);
+    for (const loop of reportedLoops) failing.record(counts.get(loop) ?? 0, { loop });
     return db.transaction({ name: 'forget items of loops', isolation: 'read committed' }, (tx) =>
       deleteStaleItems(tx, new Date(tx.clock.nowMs() - STALE_MS), limit),
     );

@@ -202,10 +202,10 @@ describe('a runner with a database', () => {
 
   it('logs a failure that cannot be recorded after the round has answered', async () => {
     const warned: string[] = [];
-    const telling = { warn: (_: unknown, text: string) => void warned.push(text) };
+    const recorder = { warn: (_: unknown, text: string) => void warned.push(text) };
     const named = { ...loop, name: 'x'.repeat(101) };
-    const runner = createItemRunner(named, { clock, log: telling as never, db });
-    const running = runner.run(['a'], { key, patienceMs: 10, work: () => new Promise(() => undefined) });
+    const runner = createItemRunner(named, { clock, log: recorder as never, db });
+    const running = runner.run(['a'], { key, maxWaitMs: 10, work: () => new Promise(() => undefined) });
     while (runner.free === loop.atOnce) await new Promise(setImmediate);
     await clock.advance(10);
     await running;

@@ -49,12 +49,12 @@ describe('an item runner', () => {
   it('frees the place of an item that hangs when its time is up, and aborts its signal', async () => {
     const { runner, clock } = harness();
     const done: string[] = [];
-    let told = false;
+    let aborted = false;
     const running = runner.run(['hangs', 'hangs too', 'a', 'b'], {
       key,
       work: async (item, signal) => {
         if (item.startsWith('hangs')) {
-          signal.addEventListener('abort', () => (told = true));
+          signal.addEventListener('abort', () => (aborted = true));
           await hang();
         }
         done.push(item);
@@ -65,7 +65,7 @@ describe('an item runner', () => {
     await clock.advance(1);
     expect(await running).toEqual({ done: 2, failed: 2, skipped: 0 });
     expect(done).toEqual(['a', 'b']);
-    expect(told).toBe(true);
+    expect(aborted).toBe(true);
   });
 
   it('does not begin an item again whose earlier work still hangs', async () => {
@@ -93,7 +93,7 @@ describe('an item runner', () => {
     const round = (items: string[]) =>
       runner.run(items, {
         key,
-        patienceMs: 10,
+        maxWaitMs: 10,
         work: async (item) => {
           if (item === 'hangs') await hang();
           done.push(item);

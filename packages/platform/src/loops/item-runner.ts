@@ -48,7 +48,7 @@ export interface ItemWork<T> {
    * How long `run` waits for items that are under way. After it they go on in their places and the next call runs
    * beside them. Unless given, `run` waits until each has ended or its time is up.
    */
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
 }
 
 export interface BatchWork<T> {
@@ -169,7 +169,7 @@ class Runner implements ItemRunner {
         await this.#giveBack(ready.slice(index));
         break;
       }
-      if (!(await this.#isStillOurs(key, takenMs))) continue;
+      if (!(await this.#isStillOwned(key, takenMs))) continue;
       const item = byKey.get(key) as T;
       const placed: Promise<void> = this.#one(
         { key, name: work.key(item), failuresBefore: known.get(key) ?? 0 },
@@ -184,7 +184,7 @@ class Runner implements ItemRunner {
       this.#placed.add(placed);
       started.push(placed);
     }
-    await this.#patiently(Promise.all(started), work.patienceMs);
+    await this.#withRetries(Promise.all(started), work.maxWaitMs);
     counts.hasAnswered = true;
     // Only the record of a failure can get here: then nothing is known of the item, and the loop itself must wait.
     if (counts.problems.length > 0) throw counts.problems[0];
@@ -200,7 +200,7 @@ class Runner implements ItemRunner {
   }
 
   /** A claim that has run down while its item waited for a place is renewed; an item that another worker took over is left. */
-  async #isStillOurs(key: string, takenMs: number): Promise<boolean> {
+  async #isStillOwned(key: string, takenMs: number): Promise<boolean> {
     const { db } = this.#options;
     const waitedMs = this.#clock.monotonicMs() - takenMs;
     if (db === undefined || this.#holder === null || waitedMs < RENEW_AFTER_MS) return true;
@@ -237,7 +237,7 @@ class Runner implements ItemRunner {
     if (db === undefined) {
       const nowMs = this.#clock.monotonicMs();
       const ready = keys.filter((key) => (this.#failing.get(key)?.freeAtMs ?? 0) <= nowMs);
-      this.#forgetVanished(nowMs);
+      this.#removeVanished(nowMs);
       return { ready, known: new Map(ready.map((key) => [key, this.#failing.get(key)?.failures ?? 0])) };
     }
     if (keys.length === 0) return { ready: [], known: new Map() };
@@ -349,19 +349,19 @@ class Runner implements ItemRunner {
   }
 
   /** An item that is gone is never run again and would be remembered for ever. */
-  #forgetVanished(nowMs: number): void {
+  #removeVanished(nowMs: number): void {
     for (const [key, { freeAtMs }] of this.#failing) {
       if (freeAtMs + 2 * this.#loop.maxRetryMs < nowMs) this.#failing.delete(key);
     }
   }
 
-  async #patiently(all: Promise<unknown>, patienceMs: number | undefined): Promise<void> {
-    if (patienceMs === undefined) {
+  async #withRetries(all: Promise<unknown>, maxWaitMs: number | undefined): Promise<void> {
+    if (maxWaitMs === undefined) {
       await all;
       return;
     }
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(patienceMs, resolve);
+      const cancel = this.#clock.after(maxWaitMs, resolve);
       const end = (): void => {
         cancel();
         resolve();

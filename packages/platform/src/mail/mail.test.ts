@@ -16,8 +16,8 @@ test.each([
   ['notices', null],
   ['Two <a@example.com> <b@example.com>', null],
   ['a@example.com, b@example.com', null],
-])('the sender %s is read as it was meant, or not at all', (text, mailbox) => {
-  expect(parseEmailAddress(text)).toEqual(mailbox);
+])('the sender %s is read as it was meant, or not at all', (text, parsed) => {
+  expect(parseEmailAddress(text)).toEqual(parsed);
 });
 
 test.each([
@@ -82,15 +82,15 @@ describe('the settings', () => {
     [{ MILLRACE_SMTP_URL: 'http://u:hunter2@mail', MILLRACE_MAIL_FROM: 'a@b' }, 'MILLRACE_SMTP_URL'],
     [{ MILLRACE_SMTP_URL: 'smtp://u:hunter2@mail', MILLRACE_MAIL_FROM: 'us' }, 'MILLRACE_MAIL_FROM'],
   ])('that are half done are refused by name and without the password', (env, name) => {
-    const refusal = (() => {
+    const thrown = (() => {
       try {
         return read(env);
       } catch (error) {
         return error;
       }
     })();
-    expect(refusal).toBeInstanceOf(ConfigError);
-    expect(String(refusal)).toContain(name);
-    expect(String(refusal)).not.toContain('hunter2');
+    expect(thrown).toBeInstanceOf(ConfigError);
+    expect(String(thrown)).toContain(name);
+    expect(String(thrown)).not.toContain('hunter2');
   });
 });

@@ -87,9 +87,9 @@ export function classifySmtpFailure({
   command,
 }: SmtpFailure): Exclude<SendOutcome, { kind: 'sent' }> {
   const reason = oneLine(message).slice(0, REASON_LENGTH).toWellFormed();
-  const isOfLetter = command !== undefined && messageErrorCommands.has(command);
+  const isAboutMessage = command !== undefined && messageErrorCommands.has(command);
   // 421: it is about to close, and 503: it lost track of the conversation. Neither is about what was asked.
-  if (!isOfLetter || responseCode === undefined || responseCode === 421 || responseCode === 503) {
+  if (!isAboutMessage || responseCode === undefined || responseCode === 421 || responseCode === 503) {
     return { kind: 'unavailable', reason };
   }
   return { kind: responseCode >= 500 ? 'refused' : 'deferred', reason };

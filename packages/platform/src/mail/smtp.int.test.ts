@@ -22,8 +22,8 @@ describe('a letter', () => {
   test('reaches its one mailbox as it was written, whatever stands in its headers', async () => {
     const { smtp, mailer } = await startServer({ withPassword: true });
     expect(await mailer.send(email)).toEqual({ kind: 'sent' });
-    expect(smtp.letters).toHaveLength(1);
-    const [received] = smtp.letters;
+    expect(smtp.emails).toHaveLength(1);
+    const [received] = smtp.emails;
     expect(received).toMatchObject({ from: 'notices@example.com', to: ['ada@example.com'] });
     expect(received?.headers).toMatchObject({
       'message-id': '<1.2@example.com>',
@@ -41,7 +41,7 @@ describe('a letter', () => {
     const { smtp, mailer } = await startServer();
     const to = { name: null, address: 'ada@example.com,eve@example.com' };
     expect(await mailer.send({ ...email, to })).toMatchObject({ kind: 'refused' });
-    expect(smtp.letters).toEqual([]);
+    expect(smtp.emails).toEqual([]);
   });
 
   test.each([
@@ -59,9 +59,9 @@ describe('a letter', () => {
 
 describe('a server', () => {
   test('that cannot prove who it is gets neither a letter nor a password', async () => {
-    const { smtp, mailer } = await startServer({ impostor: true, withPassword: true });
+    const { smtp, mailer } = await startServer({ untrustedTls: true, withPassword: true });
     expect(await mailer.send(email)).toMatchObject({ kind: 'unavailable' });
-    expect(smtp.letters).toEqual([]);
+    expect(smtp.emails).toEqual([]);
   });
 
   test('that does not know us, is gone or says nothing is unavailable, and nothing is held against the letter', async () => {

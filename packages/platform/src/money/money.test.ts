@@ -302,15 +302,15 @@ describe('splitting', () => {
   const weights = fc
     .array(fc.bigInt({ min: 0n, max: 10n ** 9n }), { minLength: 1, maxLength: 12 })
     .filter((list) => list.some((weight) => weight > 0n));
-  const sum = (parts: readonly bigint[]): bigint => parts.reduce((total, part) => total + part, 0n);
+  const sum = (values: readonly bigint[]): bigint => values.reduce((total, part) => total + part, 0n);
 
   it('loses nothing, and no part is a whole nano-USD away from its share', () => {
     fc.assert(
       fc.property(someAmount, weights, (total: NanoUsd, list) => {
-        const parts = allocate(total, list);
+        const shares = allocate(total, list);
         const weightSum = sum(list);
-        expect(sum(parts)).toBe(total);
-        parts.forEach((part, index) => {
+        expect(sum(shares)).toBe(total);
+        shares.forEach((part, index) => {
           const off = part * weightSum - total * (list[index] ?? 0n);
           expect(off < weightSum && off > -weightSum).toBe(true);
         });

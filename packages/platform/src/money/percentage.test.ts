@@ -4,8 +4,8 @@ import { fromPercentage, nanoUsd, ppm, ppmPerWhole, roundExact, shareOf, toPerce
 
 describe('a percentage on the wire', () => {
   it('with up to four decimals survives the way there and back, all million of them', () => {
-    for (let parts = 0; parts <= ppmPerWhole; parts += 1) {
-      if (fromPercentage(toPercentage(ppm(parts))) !== parts) expect.fail(String(parts));
+    for (let millionths = 0; millionths <= ppmPerWhole; millionths += 1) {
+      if (fromPercentage(toPercentage(ppm(millionths))) !== millionths) expect.fail(String(millionths));
     }
   });
 
@@ -17,8 +17,8 @@ describe('a percentage on the wire', () => {
     [33.3333, 333_333],
     [99.9999, 999_999],
     [100, 1_000_000],
-  ])('reads %d', (percentage, parts) => {
-    expect(fromPercentage(percentage)).toBe(parts);
+  ])('reads %d', (percentage, millionths) => {
+    expect(fromPercentage(percentage)).toBe(millionths);
   });
 
   it.each([
@@ -38,8 +38,8 @@ describe('a percentage on the wire', () => {
 });
 
 describe('a share', () => {
-  it.each([-1, 1_000_001, 0.5, Number.NaN])('is never %d parts per million', (parts) => {
-    expect(() => ppm(parts)).toThrow(RangeError);
+  it.each([-1, 1_000_001, 0.5, Number.NaN])('is never %d parts per million', (millionths) => {
+    expect(() => ppm(millionths)).toThrow(RangeError);
   });
 
   it('of an amount is exact before the one rounding', () => {

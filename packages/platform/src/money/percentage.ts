@@ -10,12 +10,12 @@ export const ppmPerWhole = 1_000_000;
 const ppmPerPercent = 10_000;
 
 /** The one door into the type. */
-export function ppm(parts: number): Ppm {
-  if (!Number.isInteger(parts) || parts < 0 || parts > ppmPerWhole) {
-    throw new RangeError(`A share is a whole number of 0 to ${ppmPerWhole} parts per million; got ${parts}.`);
+export function ppm(value: number): Ppm {
+  if (!Number.isInteger(value) || value < 0 || value > ppmPerWhole) {
+    throw new RangeError(`A share is a whole number of 0 to ${ppmPerWhole} parts per million; got ${value}.`);
   }
   // Minus zero is an integer too, and prints as one.
-  return (parts === 0 ? 0 : parts) as Ppm;
+  return (value === 0 ? 0 : value) as Ppm;
 }
 
 /**
@@ -23,9 +23,9 @@ export function ppm(parts: number): Ppm {
  * 100, or is no number at all. A decimal and the nearest double to it name each other, so nothing is lost on the way.
  */
 export function fromPercentage(percentage: number): Ppm | null {
-  const parts = Math.round(percentage * ppmPerPercent);
-  if (!(parts >= 0 && parts <= ppmPerWhole) || parts / ppmPerPercent !== percentage) return null;
-  return ppm(parts);
+  const value = Math.round(percentage * ppmPerPercent);
+  if (!(value >= 0 && value <= ppmPerWhole) || value / ppmPerPercent !== percentage) return null;
+  return ppm(value);
 }
 
 export function toPercentage(share: Ppm): number {

@@ -14,7 +14,7 @@ export type BackgroundNatsClient = NatsNotifications &
     | 'request'
     | 'follow'
     | 'streamState'
-    | 'forgetMessages'
+    | 'purgeMessages'
     | 'ensureBucket'
     | 'bucket'
   >;
@@ -75,7 +75,7 @@ export function connectNatsInBackground(
     bucket: (name) => lazyBucket(() => reached().bucket(name)),
     follow: async (spec) => reached().follow(spec),
     streamState: async (stream) => reached().streamState(stream),
-    forgetMessages: async (...messages) => reached().forgetMessages(...messages),
+    purgeMessages: async (...messages) => reached().purgeMessages(...messages),
     ping: async () => reached().ping(),
     close: async () => {
       closing.abort();
@@ -88,7 +88,7 @@ export function connectNatsInBackground(
 function lazyBucket(open: () => Bucket): Bucket {
   return {
     read: async (key) => open().read(key),
-    glance: async (keys) => open().glance(keys),
+    readFromAnyReplica: async (keys) => open().readFromAnyReplica(keys),
     list: (pattern) => open().list(pattern),
     write: async (...entry) => open().write(...entry),
     follow: (options) => open().follow(options),

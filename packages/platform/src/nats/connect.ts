@@ -167,7 +167,7 @@ function createClient(deps: ClientDeps): NatsClient {
 
     follow: (spec) => followStream(streams, clock, spec),
     streamState: (stream) => retryTransient(clock, () => streamState(manager, stream)),
-    async forgetMessages(stream, throughSequence) {
+    async purgeMessages(stream, throughSequence) {
       await retryTransient(clock, () => manager.streams.purge(stream, { seq: throughSequence + 1 }));
     },
 

@@ -81,14 +81,14 @@ describe('following a stream', () => {
   });
 
   it('goes on behind what was forgotten, and two follow alike', async () => {
-    await client.forgetMessages(stream, 25);
+    await client.purgeMessages(stream, 25);
     expect(await client.streamState(stream)).toMatchObject({ firstSequence: 26, lastSequence: 31, maxBytes });
     const followers = await Promise.all(
       [1, 2].map(() => client.follow({ stream, fromSequence: 1, maxBuffered: 100 })),
     );
     onTestFinished(async () => void (await Promise.all(followers.map((each) => each.close()))));
     for (const follower of followers) expect(await takeAll(follower, 6)).toEqual(upTo(26, 31));
-    await client.forgetMessages(stream, 31);
+    await client.purgeMessages(stream, 31);
     await publish(2);
     for (const follower of followers) expect(await takeAll(follower, 2)).toEqual([32, 33]);
   });
@@ -117,7 +117,7 @@ describe('following a stream', () => {
     }
     expect(attempts.at(-1)).toMatchObject({ message: expect.stringContaining('maximum bytes exceeded') });
     const { lastSequence = 0 } = (await client.streamState(stream)) ?? {};
-    await client.forgetMessages(stream, lastSequence);
+    await client.purgeMessages(stream, lastSequence);
     const again = await client.publish(subject, large, { messageId: `${names.id}-again`, envelope });
     expect(again.sequence).toBe(lastSequence + 1);
   });

@@ -45,13 +45,13 @@ export function followBucket(
   let position = 0;
   let freshAtMs: number | null = null;
   /** The last answer that was not reached yet. */
-  let target: { readonly revision: number; readonly askedAtMs: number } | null = null;
+  let target: { readonly revision: number; readonly requestedAtMs: number } | null = null;
   /** Ahead of `position` at the beginning, when present values were read while others were being written. */
   let ahead = new Map<string, number>();
   /** Where a consumer got no further; where the next one gets no further either, all is read anew. */
   let stuckAt: number | null = null;
 
-  const ask = (): Promise<StreamInfo> =>
+  const readInfo = (): Promise<StreamInfo> =>
     withDeadline(clock, `Asking for the bucket ${bucket}`, infoTimeoutMs, () => manager.streams.info(stream));
 
   const isAnother = (info: StreamInfo): boolean => info.created !== made || info.state.last_seq < position;
@@ -59,7 +59,7 @@ export function followBucket(
   function moveTo(revision: number): void {
     position = Math.max(position, revision);
     if (target === null || target.revision > position) return;
-    freshAtMs = target.askedAtMs;
+    freshAtMs = target.requestedAtMs;
     target = null;
   }
 
@@ -72,8 +72,8 @@ export function followBucket(
 
   /** Reads what stands, unless the bucket is still the one that was followed before. */
   async function begin(): Promise<void> {
-    const askedAtMs = clock.monotonicMs();
-    const info = await ask();
+    const requestedAtMs = clock.monotonicMs();
+    const info = await readInfo();
     if (!isAnother(info)) return;
     const present: BucketEntry[] = [];
     for (const pattern of options.present) for await (const entry of list(pattern)) present.push(entry);
@@ -82,7 +82,7 @@ export function followBucket(
     position = info.state.last_seq;
     ahead = new Map(present.map((entry) => [entry.key, entry.revision]));
     target = null;
-    freshAtMs = askedAtMs;
+    freshAtMs = requestedAtMs;
     options.onBegin(present.filter((entry) => entry.value !== null));
     started.resolve();
   }
@@ -103,12 +103,12 @@ export function followBucket(
     const until = AbortSignal.any([broken.signal, closing.signal]);
     try {
       while (!until.aborted) {
-        const askedAtMs = clock.monotonicMs();
-        const info = await ask().catch(() => null);
+        const requestedAtMs = clock.monotonicMs();
+        const info = await readInfo().catch(() => null);
         if (info !== null && isAnother(info)) return;
-        if (info !== null && target === null) target = { revision: info.state.last_seq, askedAtMs };
+        if (info !== null && target === null) target = { revision: info.state.last_seq, requestedAtMs };
         moveTo(position);
-        if (target !== null && askedAtMs - target.askedAtMs >= overdueMs) return giveUp();
+        if (target !== null && requestedAtMs - target.requestedAtMs >= overdueMs) return giveUp();
         await clock.sleep(checkEveryMs, until).catch(() => undefined);
       }
     } finally {
@@ -132,19 +132,19 @@ export function followBucket(
 
   async function run(): Promise<void> {
     /** Said once, however often it is tried: whoever starts before the bucket is there tries for a while. */
-    let said: string | null = null;
+    let reported: string | null = null;
     while (!closing.signal.aborted) {
       try {
         await followOnce();
-        said = null;
+        reported = null;
       } catch (error) {
         if (closing.signal.aborted) return;
         const problem = String(error);
-        if (problem !== said) {
+        if (problem !== reported) {
           if (isStreamMissing(error)) log.warn({ bucket }, 'a bucket is not there; waiting until it is made');
           else log.warn({ err: error, bucket }, 'a bucket cannot be followed now; trying again');
         }
-        said = problem;
+        reported = problem;
       }
       await clock.sleep(retryAfterMs, closing.signal).catch(() => undefined);
     }
@@ -152,7 +152,7 @@ export function followBucket(
   const running = run();
 
   return {
-    begun: () => started.promise,
+    ready: () => started.promise,
     freshAtMs: () => freshAtMs,
     async close() {
       closing.abort();

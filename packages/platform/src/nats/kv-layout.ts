@@ -19,10 +19,10 @@ export function toEntry(
     readonly text: () => string;
   },
 ): BucketEntry {
-  const isGone = message.headers?.has(operationHeader) === true;
+  const isDeleted = message.headers?.has(operationHeader) === true;
   return {
     key: message.subject.slice(subjectOf(bucket, '').length),
     revision: message.seq,
-    value: isGone ? null : message.text(),
+    value: isDeleted ? null : message.text(),
   };
 }

@@ -30,7 +30,7 @@ export interface FollowOptions {
 
 export interface BucketFollower {
   /** Resolves once `onBegin` has been told for the first time. */
-  begun(): Promise<void>;
+  ready(): Promise<void>;
   /**
    * All that was written before this instant has been told, by the monotonic clock; null before the beginning. It
    * stands still while the broker cannot be asked, so its age is what a process may be behind.
@@ -43,7 +43,7 @@ export interface Bucket {
   /** By the word of the bucket's leader, so never older than what anyone was told; null if it was never written. */
   read(key: string): Promise<BucketEntry | null>;
   /** Many at once, at most a thousand, from any copy: good for comparing, and to be read again before it is relied on. */
-  glance(keys: readonly string[]): Promise<ReadonlyMap<string, BucketEntry>>;
+  readFromAnyReplica(keys: readonly string[]): Promise<ReadonlyMap<string, BucketEntry>>;
   /** All that stand under a pattern, in the order they were written. One question to the leader for each. */
   list(pattern: string): AsyncIterable<BucketEntry>;
   /**

@@ -44,20 +44,20 @@ async function write(bucket: Bucket, key: string, value: string | null, revision
   return found?.value === value ? found.revision : expect.fail(`The write of ${key} was refused.`);
 }
 
-interface Heard {
+interface Received {
   begins: (readonly BucketEntry[])[];
   changes: BucketEntry[];
 }
 
 function listen(from: NatsClient, spec: BucketSpec, present: readonly string[] = ['model.>']) {
-  const heard: Heard = { begins: [], changes: [] };
+  const received: Received = { begins: [], changes: [] };
   const follower = from.bucket(spec.name).follow({
     present,
-    onBegin: (entries) => heard.begins.push(entries),
-    onChange: (entry) => heard.changes.push(entry),
+    onBegin: (entries) => received.begins.push(entries),
+    onChange: (entry) => received.changes.push(entry),
   });
   onTestFinished(() => follower.close());
-  return { heard, follower };
+  return { received: received, follower };
 }
 
 describe('a bucket', () => {
@@ -73,15 +73,15 @@ describe('a bucket', () => {
     expect(await bucket.write('key.a', 'lost', 0)).toBeNull();
     const second = await write(bucket, 'key.a', 'two', first);
     expect(await bucket.read('key.a')).toEqual({ key: 'key.a', revision: second, value: 'two' });
-    const gone = await write(bucket, 'key.a', null, second);
-    expect(await bucket.read('key.a')).toEqual({ key: 'key.a', revision: gone, value: null });
+    const deleted = await write(bucket, 'key.a', null, second);
+    expect(await bucket.read('key.a')).toEqual({ key: 'key.a', revision: deleted, value: null });
   });
 
   it('gives many at a glance and all under a pattern, without what is not there', async () => {
     const bucket = client.bucket((await newBucket()).name);
-    expect(await bucket.glance(['key.a'])).toEqual(new Map());
+    expect(await bucket.readFromAnyReplica(['key.a'])).toEqual(new Map());
     for (const key of ['key.a', 'model.b', 'key.c']) await bucket.write(key, `of ${key}`, 0);
-    const found = await bucket.glance(['key.a', 'key.c', 'key.none']);
+    const found = await bucket.readFromAnyReplica(['key.a', 'key.c', 'key.none']);
     expect([...found.values()].map(({ value }) => value)).toEqual(['of key.a', 'of key.c']);
     const listed: string[] = [];
     for await (const entry of bucket.list('key.>')) listed.push(entry.key);
@@ -103,13 +103,13 @@ describe('following a bucket', () => {
     const bucket = client.bucket(spec.name);
     await bucket.write('model.a', '1', 0);
     await bucket.write('key.a', '2', 0);
-    const { heard, follower } = listen(client, spec);
-    await follower.begun();
-    expect(heard.begins).toEqual([[{ key: 'model.a', revision: 1, value: '1' }]]);
+    const { received, follower } = listen(client, spec);
+    await follower.ready();
+    expect(received.begins).toEqual([[{ key: 'model.a', revision: 1, value: '1' }]]);
     await bucket.write('key.b', '3', 0);
     await bucket.write('model.a', null, 1);
-    await eventually({ what: 'two changes' }, () => heard.changes.length === 2);
-    expect(heard.changes.map(({ key, value }) => [key, value])).toEqual([
+    await eventually({ what: 'two changes' }, () => received.changes.length === 2);
+    expect(received.changes.map(({ key, value }) => [key, value])).toEqual([
       ['key.b', '3'],
       ['model.a', null],
     ]);
@@ -121,33 +121,33 @@ describe('following a bucket', () => {
     onTestFinished(() => proxy.close());
     const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
     onTestFinished(() => fragile.close());
-    const { heard, follower } = listen(fragile, spec);
-    await follower.begun();
+    const { received, follower } = listen(fragile, spec);
+    await follower.ready();
     proxy.cut();
     const bucket = client.bucket(spec.name);
     let revision = 0;
     for (let n = 1; n <= 20; n += 1) revision = await write(bucket, 'key.a', `${n}`, revision);
     const cutAtMs = systemClock.monotonicMs();
     expect(follower.freshAtMs()).toBeLessThan(cutAtMs);
-    expect(heard.changes.filter(({ value }) => value === '20')).toEqual([]);
+    expect(received.changes.filter(({ value }) => value === '20')).toEqual([]);
     proxy.heal();
-    await eventually({ what: 'the last change' }, () => heard.changes.at(-1)?.value === '20');
+    await eventually({ what: 'the last change' }, () => received.changes.at(-1)?.value === '20');
     await eventually({ what: 'freshness' }, () => (follower.freshAtMs() ?? 0) > cutAtMs);
-    expect(heard.begins).toHaveLength(1);
+    expect(received.begins).toHaveLength(1);
   });
 
   it('begins again when the bucket was lost and made anew, although its revisions are small again', async () => {
     const spec = await newBucket();
     const bucket = client.bucket(spec.name);
     for (let n = 0; n < 5; n += 1) await bucket.write(`model.${n}`, 'old', 0);
-    const { heard, follower } = listen(client, spec);
-    await follower.begun();
+    const { received, follower } = listen(client, spec);
+    await follower.ready();
     await manager.streams.delete(`KV_${spec.name}`);
     await client.ensureBucket(spec);
     await bucket.write('model.new', 'new', 0);
-    await eventually({ what: 'the new bucket' }, () => heard.begins.length === 2);
+    await eventually({ what: 'the new bucket' }, () => received.begins.length === 2);
     // A follower that finds the bucket before the value is in it receives the value as a change.
-    const receivedOf = () => [...(heard.begins.at(-1) ?? []), ...heard.changes].map(({ key }) => key);
+    const receivedOf = () => [...(received.begins.at(-1) ?? []), ...received.changes].map(({ key }) => key);
     await eventually({ what: 'the new value' }, () => receivedOf().length > 0);
     expect(receivedOf()).toEqual(['model.new']);
   });
@@ -155,28 +155,28 @@ describe('following a bucket', () => {
   it('waits for a bucket that does not exist yet', async () => {
     made += 1;
     const spec = { name: `${names.natsStream('KV')}_${made}`, replicas: 1, maxBytes: 1_048_576 };
-    const { heard, follower } = listen(client, spec);
+    const { received, follower } = listen(client, spec);
     expect(follower.freshAtMs()).toBeNull();
     await client.ensureBucket(spec);
     onTestFinished(async () => {
       await manager.streams.delete(`KV_${spec.name}`);
     });
-    await follower.begun();
-    expect(heard.begins).toEqual([[]]);
+    await follower.ready();
+    expect(received.begins).toEqual([[]]);
     expect(follower.freshAtMs()).not.toBeNull();
   });
 
   it('gets a new consumer at once when its own was deleted', async () => {
     const spec = await newBucket();
-    const { heard, follower } = listen(client, spec);
-    await follower.begun();
+    const { received, follower } = listen(client, spec);
+    await follower.ready();
     const consumers = async () =>
       (await manager.consumers.list(`KV_${spec.name}`).next()).map(({ name }) => name);
     await eventually({ what: 'a consumer' }, async () => (await consumers()).length > 0);
     const [lost = 'none'] = await consumers();
     await manager.consumers.delete(`KV_${spec.name}`, lost);
     await client.bucket(spec.name).write('key.a', '1', 0);
-    await eventually({ what: 'the change' }, () => heard.changes.length === 1);
+    await eventually({ what: 'the change' }, () => received.changes.length === 1);
   });
 
   it('grows no fresher while the broker does not answer, by its own clock alone', async () => {
@@ -187,7 +187,7 @@ describe('following a bucket', () => {
     const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log, clock });
     onTestFinished(() => fragile.close());
     const { follower } = listen(fragile, spec);
-    await follower.begun();
+    await follower.ready();
     await eventually({ what: 'a fresh answer' }, async () => {
       await clock.advance(1_000);
       return (follower.freshAtMs() ?? 0) > 0;

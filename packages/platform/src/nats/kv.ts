@@ -106,7 +106,7 @@ export function openBucket(deps: BucketDeps, bucket: string): Bucket {
       return message === null ? null : storedEntry(bucket, message);
     },
 
-    async glance(keys) {
+    async readFromAnyReplica(keys) {
       assertOutsideTransaction('NATS');
       if (keys.length > maxKeysPerRead) throw new RangeError(`At most ${maxKeysPerRead} keys at a glance.`);
       if (keys.length === 0) return new Map();

@@ -136,17 +136,17 @@ describe('messages that are not stored', () => {
   });
 
   it('can be answered, and an asker without an answer is told so', async () => {
-    const ask = names.natsSubject('ask');
-    const server = client.subscribe(ask, {}, async (message) => {
+    const target = names.natsSubject('ask');
+    const server = client.subscribe(target, {}, async (message) => {
       const { n } = message.json() as { n: number };
       if (n < 0) throw new Error('no answer to that');
       return { double: n * 2, cell: message.envelope?.cell };
     });
-    const reply = await client.request(ask, { n: 21 }, { envelope, timeoutMs: 60_000 });
+    const reply = await client.request(target, { n: 21 }, { envelope, timeoutMs: 60_000 });
     expect(reply.json()).toEqual({ double: 42, cell: 5 });
-    await expect(client.request(ask, { n: -1 }, { envelope, timeoutMs: 100 })).rejects.toThrow();
+    await expect(client.request(target, { n: -1 }, { envelope, timeoutMs: 100 })).rejects.toThrow();
     await server.close();
-    await expect(client.request(ask, { n: 1 }, { envelope, timeoutMs: 100 })).rejects.toThrow();
+    await expect(client.request(target, { n: 1 }, { envelope, timeoutMs: 100 })).rejects.toThrow();
   });
 });
 
@@ -159,11 +159,11 @@ describe('the connection', () => {
     const early = connectNatsInBackground({ servers: [proxy.rewrite(server)], name: 'test', log });
     onTestFinished(() => early.close());
     const received: string[] = [];
-    const hear = (subject: string) => early.subscribe(subject, {}, async () => received.push(subject));
-    const [kept, dropped] = [names.natsSubject('early.kept'), names.natsSubject('early.dropped')];
-    const listener = hear(kept);
-    await hear(dropped).close();
-    early.notify(kept, 'lost', envelope);
+    const listen = (subject: string) => early.subscribe(subject, {}, async () => received.push(subject));
+    const [stays, dropped] = [names.natsSubject('early.kept'), names.natsSubject('early.dropped')];
+    const listener = listen(stays);
+    await listen(dropped).close();
+    early.notify(stays, 'lost', envelope);
     expect(early.connected()).toBe(false);
     await expect(early.ping()).rejects.toThrow('not been reached');
 
@@ -171,17 +171,17 @@ describe('the connection', () => {
     await eventually({ what: 'the first connection' }, () => early.connected());
     await responses(early);
     client.notify(dropped, 1, envelope);
-    client.notify(kept, 1, envelope);
+    client.notify(stays, 1, envelope);
     await eventually({ what: 'the message' }, () => received.length > 0);
-    expect(received).toEqual([kept]);
+    expect(received).toEqual([stays]);
     await listener.close();
   });
 
   it('that nobody waits for any more is given up, and no password is in what is said', async () => {
     const servers = ['nats://someone:hunter2@127.0.0.1:1'];
-    const hopeless = connectNatsInBackground({ servers, name: 'test', log });
-    await hopeless.close();
-    await expect(hopeless.ping()).rejects.toThrow('not been reached');
+    const unreachable = connectNatsInBackground({ servers, name: 'test', log });
+    await unreachable.close();
+    await expect(unreachable.ping()).rejects.toThrow('not been reached');
     const failed = connectNats({ servers, name: 'test', log, firstConnectionMs: 0 });
     await expect(failed).rejects.toThrow(/could be reached: 127\.0\.0\.1:1\.$/);
   });

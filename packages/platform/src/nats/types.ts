@@ -151,7 +151,7 @@ export interface NatsClient {
   /** Null when there is no such stream. */
   streamState(stream: string): Promise<StreamState | null>;
   /** Forgets the messages up to and with this one. */
-  forgetMessages(stream: string, throughSequence: number): Promise<void>;
+  purgeMessages(stream: string, throughSequence: number): Promise<void>;
   /** Whether the connection stands right now, as far as is known. Never a reason to lose anything: only to hurry. */
   connected(): boolean;
   /** Resolves when the server answers. */

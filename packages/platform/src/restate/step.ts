@@ -20,12 +20,12 @@ export function step<T>(
   ctx: Pick<Context, 'run'>,
   name: string,
   limits: StepLimits,
-  act: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal) => Promise<T>,
 ): RestatePromise<T> {
   if (!Number.isInteger(limits.maxAttempts) || limits.maxAttempts < 1) {
     throw new RangeError(`Step ${name} needs a whole number of attempts, at least one.`);
   }
-  return ctx.run(name, () => withDeadline(systemClock, `Step ${name}`, limits.timeoutMs, act), {
+  return ctx.run(name, () => withDeadline(systemClock, `Step ${name}`, limits.timeoutMs, work), {
     maxRetryAttempts: limits.maxAttempts,
     initialRetryInterval: limits.firstRetryMs ?? 100,
     maxRetryInterval: limits.longestRetryMs ?? 10_000,

@@ -38,13 +38,13 @@ describe('a sealed secret', () => {
     { ...place, column: 'other' },
     { ...place, table: 'other' },
     { table: 'webhooks', column: 'secretrow', rowId: '-1' },
-  ])('does not open anywhere but in its own place: %j', (elsewhere) => {
-    expect(() => sealer.open(sealer.seal('secret', place), elsewhere)).toThrow(SealedSecretError);
+  ])('does not open anywhere but in its own place: %j', (other) => {
+    expect(() => sealer.open(sealer.seal('secret', place), other)).toThrow(SealedSecretError);
   });
 
   it('does not open with a key of the same id but other bytes', () => {
-    const impostor = createSealer({ keys: [{ id: oldKey.id, key: newKey.key }], activeId: oldKey.id });
-    expect(() => impostor.open(sealer.seal('secret', place), place)).toThrow(SealedSecretError);
+    const otherSealer = createSealer({ keys: [{ id: oldKey.id, key: newKey.key }], activeId: oldKey.id });
+    expect(() => otherSealer.open(sealer.seal('secret', place), place)).toThrow(SealedSecretError);
   });
 
   it('fails with the same words whatever was wrong', () => {

@@ -77,8 +77,8 @@ export function createSealer(options: { keys: readonly SealingKey[]; activeId: s
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, keyOf(activeId), nonce, { authTagLength: tagBytes });
     cipher.setAAD(additionalData(activeId, context));
-    const parts = [nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()];
-    return `${version}.${activeId}.${Buffer.concat(parts).toString('base64url')}`;
+    const pieces = [nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return `${version}.${activeId}.${Buffer.concat(pieces).toString('base64url')}`;
   }
 
   function open(sealed: string, context: SealContext): string {

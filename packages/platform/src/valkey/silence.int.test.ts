@@ -21,14 +21,14 @@ it('a client gives up a silent server within seconds, unless its commands may ta
     return { client, losses };
   };
   const patient = await open(300_000);
-  const hasty = await open(500);
+  const short = await open(500);
 
   proxy.pause();
   const response = patient.client.command(['ECHO', 'late']).catch((error: unknown) => error);
-  await eventually({ what: 'the loss to be noticed' }, () => hasty.losses.length > 0);
+  await eventually({ what: 'the loss to be noticed' }, () => short.losses.length > 0);
   // The last answers to the two clients may be up to a second apart.
   await systemClock.sleep(2_000);
-  expect(hasty.losses[0]).toBe('the connection to Valkey was lost');
+  expect(short.losses[0]).toBe('the connection to Valkey was lost');
   expect(patient.losses).toEqual([]);
   proxy.heal();
   expect(await response).toBe('late');

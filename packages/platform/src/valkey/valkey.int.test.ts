@@ -32,10 +32,10 @@ describe('Valkey', () => {
 
   it('does not send the text of a script that must have been there', async () => {
     const absent = defineScript('absent', `return 1 -- ${valkeyPrefix}absent`);
-    const refusal: unknown = await client
+    const thrown: unknown = await client
       .runLoaded(absent, { keys: [], args: [] })
       .catch((error: unknown) => error);
-    expect(isScriptUnknown(refusal)).toBe(true);
+    expect(isScriptUnknown(thrown)).toBe(true);
     expect(await client.command(['SCRIPT', 'EXISTS', absent.sha1])).toEqual([0]);
     await client.command(['SCRIPT', 'LOAD', absent.source]);
     expect(await client.runLoaded(absent, { keys: [], args: [] })).toBe(1);

@@ -74,9 +74,9 @@ test('speed is what came after the first token, over the time that took', () => 
 });
 
 describe('what the books say of a request', () => {
-  const booked = { tokens_prompt: 3, tokens_completion: 2, tokens_cached: 1, cost_nano_usd: 70 };
+  const recorded = { tokens_prompt: 3, tokens_completion: 2, tokens_cached: 1, cost_nano_usd: 70 };
   const absent = (status: number): Error => Object.assign(new Error('refused'), { status });
-  const booksOf = (responses: readonly (Error | typeof booked)[]) => {
+  const ledgerOf = (responses: readonly (Error | typeof recorded)[]) => {
     const left = [...responses];
     return {
       usage: {
@@ -92,18 +92,18 @@ describe('what the books say of a request', () => {
   const clock = { sleep: async () => undefined };
 
   test('is waited for while they do not know it yet', async () => {
-    expect(await waitForLedgerUsage(booksOf([absent(404), absent(404), booked]), 'req_1', { clock })).toEqual(
-      booked,
-    );
-    expect(toCompletionUsage(booked)).toEqual({ ...usage, prompt_tokens_details: { cached_tokens: 1 } });
+    expect(
+      await waitForLedgerUsage(ledgerOf([absent(404), absent(404), recorded]), 'req_1', { clock }),
+    ).toEqual(recorded);
+    expect(toCompletionUsage(recorded)).toEqual({ ...usage, prompt_tokens_details: { cached_tokens: 1 } });
   });
 
   test('is not waited for where one may not read them, nor without end', async () => {
-    expect(await waitForLedgerUsage(booksOf([absent(403)]), 'req_1', { clock })).toBeNull();
+    expect(await waitForLedgerUsage(ledgerOf([absent(403)]), 'req_1', { clock })).toBeNull();
     expect(
-      await waitForLedgerUsage(booksOf(Array.from({ length: 8 }, () => absent(404))), 'req_1', { clock }),
+      await waitForLedgerUsage(ledgerOf(Array.from({ length: 8 }, () => absent(404))), 'req_1', { clock }),
     ).toBeNull();
-    expect(await waitForLedgerUsage(booksOf([]), null, { clock })).toBeNull();
+    expect(await waitForLedgerUsage(ledgerOf([]), null, { clock })).toBeNull();
     expect(toCompletionUsage(null)).toBeNull();
   });
 });

@@ -107,13 +107,13 @@ const ledgerPolls = 8;
 const ledgerPollMs = 400;
 
 /** Null when the books do not have it in time, or the asker may not read them. */
-export async function waitForLedgerUsage<Booked extends LedgerUsage>(
+export async function waitForLedgerUsage<Recorded extends LedgerUsage>(
   client: {
     readonly usage: {
       getRequest(
         input: { readonly requestId: string },
         options: { readonly signal?: AbortSignal },
-      ): PromiseLike<Booked>;
+      ): PromiseLike<Recorded>;
     };
   },
   requestId: string | null,
@@ -121,7 +121,7 @@ export async function waitForLedgerUsage<Booked extends LedgerUsage>(
     readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<unknown> };
     readonly signal?: AbortSignal;
   },
-): Promise<Booked | null> {
+): Promise<Recorded | null> {
   if (requestId === null) return null;
   for (let tried = 0; tried < ledgerPolls; tried += 1) {
     try {
@@ -139,12 +139,12 @@ export async function waitForLedgerUsage<Booked extends LedgerUsage>(
 }
 
 /** The counts of the books in the words of an answer. */
-export const toCompletionUsage = (booked: LedgerUsage | null): CompletionUsage | null =>
-  booked === null
+export const toCompletionUsage = (recorded: LedgerUsage | null): CompletionUsage | null =>
+  recorded === null
     ? null
     : {
-        prompt_tokens: booked.tokens_prompt,
-        completion_tokens: booked.tokens_completion,
-        prompt_tokens_details: { cached_tokens: booked.tokens_cached },
-        cost_nano_usd: booked.cost_nano_usd,
+        prompt_tokens: recorded.tokens_prompt,
+        completion_tokens: recorded.tokens_completion,
+        prompt_tokens_details: { cached_tokens: recorded.tokens_cached },
+        cost_nano_usd: recorded.cost_nano_usd,
       };

@@ -11,13 +11,13 @@ const units = [
 
 function durationUnits(seconds: number): readonly string[] {
   let left = seconds;
-  const parts: string[] = [];
+  const texts: string[] = [];
   for (const [name, size] of units) {
     const [count, rest] = splitBy(left, size);
     left = rest;
-    if (count > 0) parts.push(`${count} ${name}`);
+    if (count > 0) texts.push(`${count} ${name}`);
   }
-  return parts;
+  return texts;
 }
 
 /** To the second: `1 h 2 min 5 s`. For what is charged. */
@@ -27,9 +27,9 @@ export function exactDuration(seconds: number): string {
 
 /** Its two largest units, and it says so when there was more: `about 3 d 4 h`. For what is only an estimate anyway. */
 export function approximateDuration(seconds: number): string {
-  const parts = durationUnits(Math.floor(seconds));
-  if (parts.length === 0) return 'less than 1 s';
-  return parts.length > 2 ? `about ${parts.slice(0, 2).join(' ')}` : parts.join(' ');
+  const texts = durationUnits(Math.floor(seconds));
+  if (texts.length === 0) return 'less than 1 s';
+  return texts.length > 2 ? `about ${texts.slice(0, 2).join(' ')}` : texts.join(' ');
 }
 
 /** How long something took, as one watches it: tenths below ten seconds, then whole seconds. */

@@ -48,7 +48,7 @@ describe('a server that does not keep to the protocol', () => {
     for (const close of closing.splice(0)) close();
   });
 
-  async function meet(
+  async function exchange(
     response: (socket: Socket, call: Buffer) => void,
     timeoutMs = 60_000,
   ): Promise<unknown> {
@@ -76,21 +76,23 @@ describe('a server that does not keep to the protocol', () => {
   };
 
   it('is given up: silent, closing, endless, or talking nonsense', async () => {
-    expect(await meet(() => {}, 300)).toContain('no answer within');
-    expect(await meet((socket) => socket.destroy())).toContain('closed');
-    expect(await meet((socket) => socket.write(new XdrWriter().u32(0xffff_ffff).bytes()))).toContain(
+    expect(await exchange(() => {}, 300)).toContain('no answer within');
+    expect(await exchange((socket) => socket.destroy())).toContain('closed');
+    expect(await exchange((socket) => socket.write(new XdrWriter().u32(0xffff_ffff).bytes()))).toContain(
       'more than',
     );
-    expect(await meet((socket) => socket.write(record(1)))).toContain('ends before');
-    expect(await meet((socket) => socket.write(record(1, 0)))).toContain('not an answer');
-    expect(await meet((socket) => socket.write(record(1, 1, 1, 1, 2)))).toContain('refused the call');
-    expect(await meet((socket) => socket.write(record(1, 1, 0, 0, 0, 2)))).toContain('could not make sense');
-    expect(await meet((socket) => socket.write(record(1, 1, 0, 0, 0, 0, 10_021, 0, 0)))).toContain(
+    expect(await exchange((socket) => socket.write(record(1)))).toContain('ends before');
+    expect(await exchange((socket) => socket.write(record(1, 0)))).toContain('not an answer');
+    expect(await exchange((socket) => socket.write(record(1, 1, 1, 1, 2)))).toContain('refused the call');
+    expect(await exchange((socket) => socket.write(record(1, 1, 0, 0, 0, 2)))).toContain(
+      'could not make sense',
+    );
+    expect(await exchange((socket) => socket.write(record(1, 1, 0, 0, 0, 0, 10_021, 0, 0)))).toContain(
       'MINOR_VERS_MISMATCH',
     );
-    expect(await meet((socket) => socket.write(record(1, 1, 0, 0, 0, 0, 0, 0, 1, 43, 0)))).toContain(
+    expect(await exchange((socket) => socket.write(record(1, 1, 0, 0, 0, 0, 0, 0, 1, 43, 0)))).toContain(
       'instead of',
     );
-    expect(await meet((socket) => socket.write(record()))).toContain('without a number');
+    expect(await exchange((socket) => socket.write(record()))).toContain('without a number');
   });
 });

@@ -7,25 +7,25 @@ const padding = (length: number): number => (4 - (length % 4)) % 4;
 
 /** Writes XDR (RFC 4506): big-endian, in units of four bytes. */
 export class XdrWriter {
-  readonly #parts: Buffer[] = [];
+  readonly #deps: Buffer[] = [];
 
   u32(value: number): this {
     const part = Buffer.alloc(4);
     part.writeUInt32BE(value);
-    this.#parts.push(part);
+    this.#deps.push(part);
     return this;
   }
 
   u64(value: bigint): this {
     const part = Buffer.alloc(8);
     part.writeBigUInt64BE(value);
-    this.#parts.push(part);
+    this.#deps.push(part);
     return this;
   }
 
   /** As it is, without a length; a multiple of four bytes. */
   fixed(bytes: Buffer): this {
-    this.#parts.push(bytes, Buffer.alloc(padding(bytes.length)));
+    this.#deps.push(bytes, Buffer.alloc(padding(bytes.length)));
     return this;
   }
 
@@ -36,7 +36,7 @@ export class XdrWriter {
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.#parts);
+    return Buffer.concat(this.#deps);
   }
 }
 

@@ -41,8 +41,8 @@ export async function startAutomatic1111Double(
   let interrupts = 0;
 
   function draw(request: DoubleRequest): DoubleResponse {
-    const wish = request.body as DrawRequest;
-    if (typeof wish?.width !== 'number') {
+    const spec = request.body as DrawRequest;
+    if (typeof spec?.width !== 'number') {
       return {
         status: 422,
         body: {
@@ -50,13 +50,13 @@ export async function startAutomatic1111Double(
         },
       };
     }
-    if (wish.sampler_name !== undefined && !samplers.includes(wish.sampler_name)) {
+    if (spec.sampler_name !== undefined && !samplers.includes(spec.sampler_name)) {
       return { status: 404, body: { detail: 'Sampler not found' } };
     }
-    if (request.path.endsWith('img2img') && wish.init_images === undefined) {
+    if (request.path.endsWith('img2img') && spec.init_images === undefined) {
       return { status: 404, body: { detail: 'Init image not found' } };
     }
-    const checkpoint = wish.override_settings?.sd_model_checkpoint;
+    const checkpoint = spec.override_settings?.sd_model_checkpoint;
     if (checkpoint !== undefined && !checkpoints.includes(checkpoint)) {
       const body = {
         error: 'RuntimeError',
@@ -66,8 +66,8 @@ export async function startAutomatic1111Double(
       };
       return { status: 500, body };
     }
-    drawn.push({ ...wish, path: request.path });
-    return { status: 200, body: drawImages(wish) };
+    drawn.push({ ...spec, path: request.path });
+    return { status: 200, body: drawImages(spec) };
   }
 
   const double = await startHttpDouble((request) => {

@@ -89,7 +89,7 @@ export async function startChatDouble(options: ChatDoubleOptions): Promise<ChatD
     left: 0,
   };
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    answer(state, request, response).catch(() => response.destroy());
+    respond(state, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -122,7 +122,7 @@ interface State {
   left: number;
 }
 
-async function answer(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = request.url ?? '/';
   if (path === '/health') return void response.writeHead(200).end();
   if (path === '/metrics') return void response.writeHead(200).end(state.style.metrics(state.load));

@@ -21,9 +21,9 @@ export interface ComfyDouble extends HttpDouble {
 
 export interface ComfyOptions {
   /** Whether it draws by itself; `hold` leaves everything in the queue, `fail` breaks while it draws. */
-  readonly manner?: 'draw' | 'hold' | 'fail';
+  readonly behaviour?: 'draw' | 'hold' | 'fail';
   /** How often it is asked after a graph before that is finished. */
-  readonly asksBefore?: number;
+  readonly pollsUntilDone?: number;
   /** Whether it can cancel one job alone, as only later versions can. */
   readonly cancelsJobs?: boolean;
 }
@@ -52,8 +52,8 @@ const required: Readonly<Record<string, readonly string[]>> = {
 };
 
 export async function startComfyDouble(options: ComfyOptions = {}): Promise<ComfyDouble> {
-  const { manner = 'draw', asksBefore = 2, cancelsJobs = true } = options;
-  const waiting = new Map<string, { readonly graph: Graph; asks: number }>();
+  const { behaviour = 'draw', pollsUntilDone = 2, cancelsJobs = true } = options;
+  const waiting = new Map<string, { readonly graph: Graph; polls: number }>();
   const history = new Map<string, unknown>();
   const files = new Map<string, Buffer>();
   const drawn: Graph[] = [];
@@ -69,15 +69,15 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
       return { status: 400, body: { error, node_errors: wrong } };
     }
     const id = uniqueId();
-    waiting.set(id, { graph, asks: 0 });
+    waiting.set(id, { graph, polls: 0 });
     return { status: 200, body: { prompt_id: id, number: waiting.size, node_errors: {} } };
   }
 
-  function askAfter(id: string): DoubleResponse {
+  function pollJob(id: string): DoubleResponse {
     const job = waiting.get(id);
-    if (job !== undefined && manner !== 'hold') {
-      job.asks += 1;
-      if (job.asks > asksBefore) finish(id, job.graph);
+    if (job !== undefined && behaviour !== 'hold') {
+      job.polls += 1;
+      if (job.polls > pollsUntilDone) finish(id, job.graph);
     }
     const entry = history.get(id);
     return { status: 200, body: entry === undefined ? {} : { [id]: entry } };
@@ -85,7 +85,7 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
 
   function finish(id: string, graph: Graph): void {
     waiting.delete(id);
-    if (manner === 'fail') {
+    if (behaviour === 'fail') {
       const messages = [['execution_error', { exception_message: 'out of memory' }]];
       history.set(id, { outputs: {}, status: { status_str: 'error', completed: false, messages } });
       return;
@@ -107,7 +107,7 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
 
   const double = await startHttpDouble((request) => {
     const [, historyId] = /^\/history\/(.+)$/.exec(request.path) ?? [];
-    if (request.method === 'GET' && historyId !== undefined) return askAfter(historyId);
+    if (request.method === 'GET' && historyId !== undefined) return pollJob(historyId);
     const [, jobId] = /^\/api\/jobs\/(.+)\/cancel$/.exec(request.path) ?? [];
     if (jobId !== undefined && cancelsJobs) {
       cancelled.push(jobId);

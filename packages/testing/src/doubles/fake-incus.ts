@@ -92,7 +92,7 @@ export class FakeIncus {
     this.hardware = hardware;
   }
 
-  answer(request: IncusRequest): IncusResponse {
+  respond(request: IncusRequest): IncusResponse {
     const [, version, kind = '', ...rest] = request.path.split('/');
     if (version !== '1.0') return missing;
     const client = request.fingerprint === null ? undefined : this.trusted.get(request.fingerprint);
@@ -215,7 +215,7 @@ export class FakeIncus {
   }
 
   /** What goes on in the background has ended by the time that anybody asks. */
-  #begun(description: string): IncusResponse {
+  #started(description: string): IncusResponse {
     const id = randomUUID();
     this.#operations.set(id, description);
     const metadata = { id, status_code: 103, description };
@@ -233,7 +233,7 @@ export class FakeIncus {
     if (part === 'state' && request.method === 'PUT') {
       const { action = '' } = request.body as { action?: string };
       instance.status = action === 'stop' ? 'Stopped' : 'Running';
-      return this.#begun(`${action} instance`);
+      return this.#started(`${action} instance`);
     }
     if (part === 'metadata') return okResponse({ templates: {} });
     if (part === 'files') {
@@ -250,16 +250,16 @@ export class FakeIncus {
     switch (request.method) {
       case 'DELETE':
         this.instances.delete(`${instance.project}/${instance.name}`);
-        return this.#begun('Deleting instance');
+        return this.#started('Deleting instance');
       case 'PATCH':
         instance.config = { ...instance.config, ...written.config };
         instance.version += 1;
-        return this.#begun('Updating instance');
+        return this.#started('Updating instance');
       case 'PUT':
         instance.config = written.config ?? {};
         instance.devices = written.devices ?? {};
         instance.version += 1;
-        return this.#begun('Updating instance');
+        return this.#started('Updating instance');
       default:
         return okResponse(this.#shown(instance), `v${instance.version}`);
     }
@@ -271,14 +271,14 @@ export class FakeIncus {
     if (this.instances.has(key)) return errorResponse(500, 'UNIQUE constraint failed: instances');
     const createdAt = '2026-01-01T00:00:00Z';
     this.instances.set(key, { name, project, createdAt, status: 'Stopped', version: 1, config, devices });
-    return this.#begun('Creating instance');
+    return this.#started('Creating instance');
   }
 
   #shown(instance: FakeInstance): unknown {
     const isOn = instance.status === 'Running';
     const { name, project, config, devices, status, createdAt } = instance;
     const state = { status_code: isOn ? 103 : 102, network: {} };
-    const told = {
+    const constants = {
       location: 'none',
       ephemeral: false,
       profiles: [],
@@ -293,7 +293,7 @@ export class FakeIncus {
       status,
       status_code: state.status_code,
       created_at: createdAt,
-      ...told,
+      ...constants,
       state,
     };
   }

@@ -25,12 +25,12 @@ export interface HostileIncus {
   readonly url: string;
   readonly port: number;
   /** What it would answer if it were honest. */
-  readonly pretence: FakeIncus;
+  readonly fake: FakeIncus;
   readonly certificate: TestCertificate;
   /** Looked at for each request; null: it is honest. */
-  lie: Misbehaviour | null;
+  misbehaviour: Misbehaviour | null;
   /** Every request that it got, as `GET /1.0`. */
-  readonly asked: string[];
+  readonly requests: string[];
   /** What `incus config trust add` would print: good for one certificate, once. */
   trustToken(options?: { readonly restricted?: boolean; readonly fingerprint?: string }): string;
   /** How a driver that shows this certificate reaches it, in the one project that suppliers give. */
@@ -61,10 +61,10 @@ export interface HostileDriverSettings {
 }
 
 /** What is done with a request instead of answering it honestly; null: it is answered honestly. */
-export type Misbehaviour = (request: IncusRequest, honest: FakeIncus) => MisbehaviourResponse | null;
+export type Misbehaviour = (request: IncusRequest, fake: FakeIncus) => MisbehaviourResponse | null;
 
 export type MisbehaviourResponse =
-  | { readonly do: 'answer'; readonly answer: IncusResponse }
+  | { readonly do: 'answer'; readonly response: IncusResponse }
   | { readonly do: 'text'; readonly text: string }
   /** The request is read, and nothing is ever said. */
   | { readonly do: 'silence' }
@@ -89,11 +89,11 @@ const FLOOD_BYTES = 512 * 1_048_576;
 
 export async function startHostileIncus(options: HostileIncusOptions = {}): Promise<HostileIncus> {
   const name = options.name ?? 'pretender';
-  const pretence = new FakeIncus(name, { ...validHardware(name), ...options.hardware });
+  const fake = new FakeIncus(name, { ...validHardware(name), ...options.hardware });
   const certificate = await makeCertificate(name);
-  const asked: string[] = [];
+  const requests: string[] = [];
   const drips = new Set<NodeJS.Timeout>();
-  let lie: Misbehaviour | null = null;
+  let misbehaviour: Misbehaviour | null = null;
 
   const server = createServer(
     {
@@ -108,11 +108,11 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
     (request, response) => {
       void readIncusRequest(request)
         .then((question) => {
-          asked.push(`${question.method} ${question.path}`);
-          const act = lie?.(question, pretence) ?? null;
-          return act === null
-            ? sendResponse(response, pretence.answer(question))
-            : carryOut(act, request, response);
+          requests.push(`${question.method} ${question.path}`);
+          const action = misbehaviour?.(question, fake) ?? null;
+          return action === null
+            ? sendResponse(response, fake.respond(question))
+            : carryOut(action, request, response);
         })
         // Whoever asked is gone, which is what most of these tests are about.
         .catch(() => request.socket.destroy());
@@ -125,15 +125,15 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
   const url = `https://127.0.0.1:${port}`;
 
   async function carryOut(
-    act: MisbehaviourResponse,
+    action: MisbehaviourResponse,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    switch (act.do) {
+    switch (action.do) {
       case 'answer':
-        return sendResponse(response, act.answer);
+        return sendResponse(response, action.response);
       case 'text':
-        response.writeHead(200, { 'content-type': 'application/json' }).end(act.text);
+        response.writeHead(200, { 'content-type': 'application/json' }).end(action.text);
         return;
       case 'silence':
         return;
@@ -147,7 +147,7 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
       case 'flood':
         return flood(response);
       case 'redirect':
-        response.writeHead(307, { location: act.to }).end();
+        response.writeHead(307, { location: action.to }).end();
         return;
       case 'reset':
         request.socket.destroy();
@@ -161,18 +161,18 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
   return {
     url,
     port,
-    pretence,
+    fake,
     certificate,
-    asked,
-    get lie() {
-      return lie;
+    requests,
+    get misbehaviour() {
+      return misbehaviour;
     },
-    set lie(next) {
-      lie = next;
+    set misbehaviour(next) {
+      misbehaviour = next;
     },
     trustToken: ({ restricted = true, fingerprint = certificate.fingerprint } = {}) => {
       const secret = randomBytes(32).toString('hex');
-      pretence.secrets.set(secret, restricted ? trust : { restricted: false, projects: [] });
+      fake.secrets.set(secret, restricted ? trust : { restricted: false, projects: [] });
       const token = { client_name: 'millrace', fingerprint, addresses: [`127.0.0.1:${port}`], secret };
       return Buffer.from(JSON.stringify({ ...token, expires_at: '0001-01-01T00:00:00Z' })).toString('base64');
     },
@@ -189,7 +189,7 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
       storagePool: 'default',
       sshUser: 'ubuntu',
     }),
-    trust: (fingerprint) => void pretence.trusted.set(fingerprint, trust),
+    trust: (fingerprint) => void fake.trusted.set(fingerprint, trust),
     showOtherCertificate: async () => {
       const other = await makeCertificate(name);
       server.setSecureContext({ cert: other.certificate, key: other.key });
@@ -245,8 +245,8 @@ function* endless(): Generator<Buffer> {
 }
 
 async function readIncusRequest(request: IncomingMessage): Promise<IncusRequest> {
-  const parts: Buffer[] = [];
-  for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+  const chunks: Buffer[] = [];
+  for await (const part of request as AsyncIterable<Buffer>) chunks.push(part);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://pretender');
   const peer = (request.socket as TLSSocket).getPeerCertificate();
   const shown = typeof peer.fingerprint256 === 'string' ? peer.fingerprint256 : null;
@@ -254,7 +254,7 @@ async function readIncusRequest(request: IncomingMessage): Promise<IncusRequest>
     method: request.method ?? 'GET',
     path: pathname,
     query: searchParams,
-    body: parsed(Buffer.concat(parts).toString('utf8')),
+    body: parsed(Buffer.concat(chunks).toString('utf8')),
     fingerprint: shown?.replaceAll(':', '').toLowerCase() ?? null,
   };
 }
@@ -268,15 +268,15 @@ function parsed(text: string): unknown {
 }
 
 const always =
-  (act: MisbehaviourResponse): Misbehaviour =>
+  (action: MisbehaviourResponse): Misbehaviour =>
   () =>
-    act;
+    action;
 
 /** Another report of the hardware than the honest one. */
 const reports =
-  (change: (honest: FakeHardware) => unknown): Misbehaviour =>
+  (change: (fake: FakeHardware) => unknown): Misbehaviour =>
   (request, { hardware }) =>
-    request.path === '/1.0/resources' ? { do: 'answer', answer: okResponse(change(hardware)) } : null;
+    request.path === '/1.0/resources' ? { do: 'answer', response: okResponse(change(hardware)) } : null;
 
 const cardAt = (pci: string, model: string): object => ({
   pci_address: pci,
@@ -298,14 +298,14 @@ export const unusableResponses = {
   'JSON that is nested very deeply': always({ do: 'text', text: '['.repeat(500_000) }),
   'an answer of the wrong types': (request) =>
     request.path === '/1.0'
-      ? { do: 'answer', answer: okResponse({ auth: 1, environment: null }) }
-      : { do: 'answer', answer: okResponse('x') },
+      ? { do: 'answer', response: okResponse({ auth: 1, environment: null }) }
+      : { do: 'answer', response: okResponse('x') },
   'an answer without an end': always({ do: 'flood' }),
   'a byte now and then': always({ do: 'drip' }),
   silence: always({ do: 'silence' }),
   'a connection that breaks': always({ do: 'reset' }),
   'a redirection to our inside': always({ do: 'redirect', to: 'http://169.254.169.254/latest/meta-data/' }),
-  'an error of a megabyte': always({ do: 'answer', answer: errorResponse(500, 'x'.repeat(1_048_576)) }),
+  'an error of a megabyte': always({ do: 'answer', response: errorResponse(500, 'x'.repeat(1_048_576)) }),
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
 
 /**
@@ -344,38 +344,38 @@ function validReport(): { cpu: object; memory: object; gpu: object } {
 
 /** A daemon that fails those who want a machine of it, in each of these ways, and is honest otherwise. */
 export const createFailures = {
-  'says that it made the machine, and has none': (request, honest) => {
+  'says that it made the machine, and has none': (request, fake) => {
     if (request.method !== 'GET' || !isInstance(request.path)) return null;
-    return honest.instances.size === 0 ? null : { do: 'answer', answer: errorResponse(404, 'Not Found') };
+    return fake.instances.size === 0 ? null : { do: 'answer', response: errorResponse(404, 'Not Found') };
   },
   'refuses every machine': (request) =>
     isCreateRequest(request)
-      ? { do: 'answer', answer: errorResponse(500, 'Failed creating instance record') }
+      ? { do: 'answer', response: errorResponse(500, 'Failed creating instance record') }
       : null,
   'is gone in the middle of it': (request) => (isCreateRequest(request) ? { do: 'vanish' } : null),
-  'falls silent in the middle of it': (request, honest) =>
-    isCreateRequest(request) || honest.instances.size > 0 ? { do: 'silence' } : null,
-  'makes it and breaks the connection': (request, honest) => {
+  'falls silent in the middle of it': (request, fake) =>
+    isCreateRequest(request) || fake.instances.size > 0 ? { do: 'silence' } : null,
+  'makes it and breaks the connection': (request, fake) => {
     if (!isCreateRequest(request)) return null;
-    honest.answer(request);
+    fake.respond(request);
     return { do: 'reset' };
   },
   'never ends making it': (request) =>
     request.path.endsWith('/wait')
-      ? { do: 'answer', answer: okResponse({ status_code: 103, description: 'Creating instance' }) }
+      ? { do: 'answer', response: okResponse({ status_code: 103, description: 'Creating instance' }) }
       : null,
-  'makes another one than was asked for': (request, honest) => {
+  'makes another one than was asked for': (request, fake) => {
     if (!isCreateRequest(request)) return null;
     const body = request.body as {
       config: Record<string, string>;
       devices: Record<string, Record<string, string>>;
     };
     const devices = Object.fromEntries(Object.entries(body.devices).filter(([, { type }]) => type !== 'gpu'));
-    return { do: 'answer', answer: honest.answer({ ...request, body: { ...body, devices } }) };
+    return { do: 'answer', response: fake.respond({ ...request, body: { ...body, devices } }) };
   },
   'starts nothing': (request) =>
     request.method === 'PUT' && request.path.endsWith('/state')
-      ? { do: 'answer', answer: errorResponse(500, 'Failed to run: forkstart') }
+      ? { do: 'answer', response: errorResponse(500, 'Failed to run: forkstart') }
       : null,
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
 

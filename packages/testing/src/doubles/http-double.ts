@@ -23,11 +23,11 @@ export interface DoubleResponse {
 }
 
 export async function startHttpDouble(
-  answer: (request: DoubleRequest) => DoubleResponse | Promise<DoubleResponse>,
+  respond: (request: DoubleRequest) => DoubleResponse | Promise<DoubleResponse>,
 ): Promise<HttpDouble> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void readRequest(request)
-      .then(answer)
+      .then(respond)
       .catch((error: unknown) => ({ status: 500, body: { error: String(error) } }))
       .then(({ status, body }) => {
         if (response.destroyed) return;
@@ -51,15 +51,15 @@ export async function startHttpDouble(
 }
 
 async function readRequest(request: IncomingMessage): Promise<DoubleRequest> {
-  const parts: Buffer[] = [];
-  for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+  const chunks: Buffer[] = [];
+  for await (const part of request as AsyncIterable<Buffer>) chunks.push(part);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://double');
   return {
     method: request.method ?? 'GET',
     path: pathname,
     query: searchParams,
     headers: request.headers,
-    body: parsed(Buffer.concat(parts).toString('utf8')),
+    body: parsed(Buffer.concat(chunks).toString('utf8')),
   };
 }
 

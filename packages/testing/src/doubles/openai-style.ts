@@ -90,7 +90,7 @@ function failure(message: string, param: string | null, code: string | null): ob
 
 function chunksOf(choice: DoubleChoice, body: DoubleBody, isChat: boolean): readonly object[] {
   const { index, tokens, toolName, finishReason } = choice;
-  const said = tokens.map((token, at) => {
+  const chunks = tokens.map((token, at) => {
     const named = at === 0 ? { id: 'call_1', type: 'function' } : {};
     const made = at === 0 ? { name: toolName, arguments: token } : { arguments: token };
     const delta =
@@ -110,7 +110,7 @@ function chunksOf(choice: DoubleChoice, body: DoubleBody, isChat: boolean): read
   };
   const last = isChat ? { delta: {} } : { text: '' };
   const ending = { index, ...last, logprobs: null, finish_reason: finishReason };
-  return [...(isChat ? [opening] : []), ...said, ending];
+  return [...(isChat ? [opening] : []), ...chunks, ending];
 }
 
 function wholeChoice(choice: DoubleChoice, body: DoubleBody, isChat: boolean): object {

@@ -97,7 +97,7 @@ function chunksOf(choice: DoubleChoice, body: DoubleBody, isChat: boolean): read
     isChat
       ? { delta: { role: null, content: null, reasoning_content: null, tool_calls: null, ...fields } }
       : { text: '', ...fields };
-  const said = tokens.map((token, at): Part => {
+  const chunks = tokens.map((token, at): Part => {
     const call = { index: 0, id: at === 0 ? 'call_1' : null, type: 'function' };
     const made = { name: at === 0 ? toolName : null, arguments: token };
     const fields = toolName === null ? { content: token } : { tool_calls: [{ ...call, function: made }] };
@@ -105,7 +105,7 @@ function chunksOf(choice: DoubleChoice, body: DoubleBody, isChat: boolean): read
   });
   const opening: Part = [part(delta({ role: 'assistant', content: '' }), null, null), 0];
   const ending: Part = [part(delta({}), finishReason, null), tokens.length];
-  return [...(isChat ? [opening] : []), ...said, ending];
+  return [...(isChat ? [opening] : []), ...chunks, ending];
 }
 
 function wholeChoice({ index, tokens, toolName, finishReason }: DoubleChoice, isChat: boolean): object {

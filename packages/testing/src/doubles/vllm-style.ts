@@ -83,7 +83,7 @@ type Part = readonly [part: object, completion: number];
 
 function chunksOf(choice: DoubleChoice, body: DoubleBody, isChat: boolean): readonly Part[] {
   const { index, tokens, toolName, finishReason } = choice;
-  const parts: Part[] = tokens.map((token, at) => {
+  const chunks: Part[] = tokens.map((token, at) => {
     const isLast = at === tokens.length - 1 && finishReason !== 'stop';
     const delta =
       toolName === null
@@ -112,7 +112,7 @@ function chunksOf(choice: DoubleChoice, body: DoubleBody, isChat: boolean): read
     { index, ...empty, logprobs: null, finish_reason: 'stop', stop_reason: null, token_ids: null },
     tokens.length,
   ];
-  return [...(isChat ? [opening] : []), ...parts, ...(finishReason === 'stop' ? [ending] : [])];
+  return [...(isChat ? [opening] : []), ...chunks, ...(finishReason === 'stop' ? [ending] : [])];
 }
 
 const named = { id: 'chatcmpl-tool-1', type: 'function' };

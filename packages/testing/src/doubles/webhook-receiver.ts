@@ -23,7 +23,7 @@ export interface WebhookReceiver {
   /** How many connections were ever made to it. */
   connections(): number;
   /** Answers a status, or does what it likes with the answer. */
-  answer: (
+  respond: (
     delivery: ReceivedDelivery,
     response: ServerResponse,
   ) => number | undefined | Promise<number | undefined>;
@@ -55,7 +55,7 @@ export async function startWebhookReceiver(options: ReceiverOptions = {}): Promi
     certificate: own.certificate,
     received: [],
     connections: () => connections,
-    answer: () => 204,
+    respond: () => 204,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -63,9 +63,9 @@ export async function startWebhookReceiver(options: ReceiverOptions = {}): Promi
   };
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const parts: Buffer[] = [];
-    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-    const payload = Buffer.concat(parts).toString('utf8');
+    const chunks: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) chunks.push(part);
+    const payload = Buffer.concat(chunks).toString('utf8');
     const delivery: ReceivedDelivery = {
       path: request.url ?? '/',
       headers: Object.fromEntries(
@@ -75,7 +75,7 @@ export async function startWebhookReceiver(options: ReceiverOptions = {}): Promi
       event: JSON.parse(payload) as ReceivedDelivery['event'],
     };
     receiver.received.push(delivery);
-    const status = await receiver.answer(delivery, response);
+    const status = await receiver.respond(delivery, response);
     if (status !== undefined) response.writeHead(status).end();
   }
   return receiver;

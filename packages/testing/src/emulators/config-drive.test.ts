@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readConfigDrive } from './config-drive.ts';
 
 /** As Ironic hands it to the deploy agent: made by `mkisofs -J -r -V config-2`, compressed, in base64. */
-const drive = [
+const image = [
   'H4sICEMb+moCA2NkLmlzbwDt3X1vFMcdAOBZR00JISQiL6oiEpbDSElU7LMJJG6lSpfz2t7k3nR3jkBJZRlzvMTmDmFTUqWp',
   'yl9N/+knqvqNon6EdvbODm+GQwVhA8+z+HZ2ZnZmvF7pt3Pc7oUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACTV',
   '+XJ5Jgm1vLF8Ln24tUH/0tXLp2YfVr7T3r/uWT2i3/iv+AkHDoRPRlmfvHOn+L3ipRSOjraOhgPF6kD46+tvvnP6zTCxs3+6',
@@ -31,7 +31,7 @@ const drive = [
 ].join('');
 
 test('a config drive is read as the engine writes it', () => {
-  expect(readConfigDrive(drive)).toEqual({
+  expect(readConfigDrive(image)).toEqual({
     hostname: 'gpu-0',
     sshKeys: ['ssh-ed25519 AAAA one', 'ssh-ed25519 BBBB two'],
     userData: '#!/bin/sh\necho hello\n',

@@ -33,8 +33,8 @@ export function readConfigDrive(text: string): ConfigDrive {
 
 /** cloud-init reads its part as YAML; the platform writes the part of YAML that is JSON. */
 function hostKeyIn(vendorData: string | null): string | null {
-  const parts = JSON.parse(vendorData ?? '{}') as { readonly 'cloud-init'?: string };
-  const text = (parts['cloud-init'] ?? '').replace(/^#cloud-config\n/, '');
+  const sections = JSON.parse(vendorData ?? '{}') as { readonly 'cloud-init'?: string };
+  const text = (sections['cloud-init'] ?? '').replace(/^#cloud-config\n/, '');
   if (text === '') return null;
   const config = JSON.parse(text) as { readonly ssh_keys?: { readonly ed25519_private?: string } };
   return config.ssh_keys?.ed25519_private ?? null;

@@ -51,15 +51,15 @@ const apiVersion = '1.68';
 export function runDeployAgent(machine: EmulatedMachine, cd: Buffer): DeployAgent {
   const over = new AbortController();
   const commands: AgentCommand[] = [];
-  let beat: () => void = () => undefined;
+  let sendHeartbeat: () => void = () => undefined;
   const live = async (): Promise<void> => {
     const boot = bootParametersOf(cd);
     const node = await lookUp(machine, boot.apiUrl, over.signal);
-    beat = () => {
+    sendHeartbeat = () => {
       void heartbeat({ ...boot, machine, node, signal: over.signal }).catch(() => undefined);
     };
     for (;;) {
-      beat();
+      sendHeartbeat();
       await systemClock.sleep(commands.length === 0 ? FIRST_HEARTBEAT_MS : HEARTBEAT_MS, over.signal);
     }
   };
@@ -76,7 +76,7 @@ export function runDeployAgent(machine: EmulatedMachine, cd: Buffer): DeployAgen
         command_result: null,
       };
       commands.push(command);
-      executeCommand(machine, command, params, () => beat());
+      executeCommand(machine, command, params, () => sendHeartbeat());
       return command;
     },
     stop: () => over.abort(),
@@ -137,7 +137,7 @@ function executeCommand(
   machine: EmulatedMachine,
   command: AgentCommand,
   params: Readonly<Record<string, unknown>>,
-  beat: () => void,
+  sendHeartbeat: () => void,
 ): void {
   const succeed = (result: unknown): void => {
     command.command_result = result;
@@ -149,7 +149,7 @@ function executeCommand(
         command.command_error = { type: 'CommandExecutionError', message: String(error), code: 500 };
         command.command_status = 'FAILED';
       })
-      .then(beat);
+      .then(sendHeartbeat);
   };
   const step = params['step'] as Step | undefined;
   switch (command.command_name) {

@@ -69,10 +69,10 @@ export async function handleSystem(machine: EmulatedMachine, call: RedfishCall):
     return (await machine.reset(type)) ? done : redfishError(400, `There is no reset ${type}.`);
   }
   const [kind = '', name] = call.path.split('/');
-  const parts = hardwareCollections(machine)[kind];
-  if (parts === undefined) return redfishError(404, `There is no ${here}.`);
-  if (name === undefined) return ok(collection(here, Object.keys(parts)));
-  const part = parts[name];
+  const members = hardwareCollections(machine)[kind];
+  if (members === undefined) return redfishError(404, `There is no ${here}.`);
+  if (name === undefined) return ok(collection(here, Object.keys(members)));
+  const part = members[name];
   return part === undefined
     ? redfishError(404, `There is no ${here}.`)
     : ok({ ...link(here), Id: name, Name: name, Status: healthy, ...part });

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { useIncusCluster } from './incus-cluster.ts';
 
 test('two that ask for the cluster at once get the same one', async () => {
-  const asked = Promise.all([useIncusCluster(), useIncusCluster()]);
+  const both = Promise.all([useIncusCluster(), useIncusCluster()]);
   if (process.getuid?.() !== 0) {
-    await expect(asked).rejects.toThrow(/needs root/u);
+    await expect(both).rejects.toThrow(/needs root/u);
     return;
   }
-  const [first, second] = await asked;
+  const [first, second] = await both;
   expect(first.members.map(({ name }) => name)).toEqual(['incus-1', 'incus-2', 'incus-3']);
   expect(second).toEqual(first);
 });

@@ -3,7 +3,7 @@ import { startLlama } from './llama.ts';
 
 test('a server of a test’s own answers by its key, dies on command and comes back at the same address', async () => {
   await using llama = await startLlama({ parallel: 2, cacheRamMib: 0 });
-  const ask = (): Promise<Response> =>
+  const send = (): Promise<Response> =>
     fetch(`${llama.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${llama.apiKey}` },
@@ -12,13 +12,13 @@ test('a server of a test’s own answers by its key, dies on command and comes b
         temperature: 0,
       }),
     });
-  expect(await (await ask()).json()).toMatchObject({
+  expect(await (await send()).json()).toMatchObject({
     model: llama.model,
     choices: [{ message: { content: 'The sky is blue.' }, finish_reason: 'stop' }],
   });
   expect((await llama.metrics()).get('llamacpp:requests_processing')).toBe(0);
   await llama.crash();
-  await expect(ask()).rejects.toThrow('fetch failed');
+  await expect(send()).rejects.toThrow('fetch failed');
   await llama.restart();
-  expect((await ask()).status).toBe(200);
+  expect((await send()).status).toBe(200);
 });

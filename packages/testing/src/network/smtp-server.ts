@@ -15,7 +15,7 @@ export interface ReceivedEmail {
 }
 
 /** What a server answers to a step of the conversation: nothing of its own lets it pass. */
-interface Refusal {
+interface SmtpReply {
   readonly code: number;
   readonly text: string;
 }
@@ -25,12 +25,12 @@ type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA';
 /** A real SMTP server on loopback, which can be told to refuse. */
 export interface TestSmtp extends AsyncDisposable {
   readonly url: string;
-  readonly letters: readonly ReceivedEmail[];
+  readonly emails: readonly ReceivedEmail[];
   /** Refuses this step, for one mailbox or for all of them, until `accept`. */
-  refuse(step: Step, refusal: Refusal, mailbox?: string): void;
+  refuse(step: Step, reply: SmtpReply, email?: string): void;
   accept(): void;
   /** Called when a letter is there and before it is acknowledged. */
-  onLetter: (email: ReceivedEmail) => void;
+  onEmail: (email: ReceivedEmail) => void;
   close(): Promise<void>;
 }
 
@@ -39,19 +39,22 @@ const credentials = { user: 'millrace', password: 'open sesame' };
 export interface SmtpServerOptions {
   readonly withPassword?: boolean;
   /** TLS from the first byte, with a certificate that nobody has reason to trust. */
-  readonly impostor?: boolean;
+  readonly untrustedTls?: boolean;
 }
 
 export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<TestSmtp> {
-  const letters: ReceivedEmail[] = [];
-  const refusals: { readonly step: Step; readonly refusal: Refusal; readonly mailbox: string | undefined }[] =
-    [];
+  const emails: ReceivedEmail[] = [];
+  const refusals: {
+    readonly step: Step;
+    readonly reply: SmtpReply;
+    readonly emailAddress: string | undefined;
+  }[] = [];
   const result = (step: Step, mailboxes: readonly string[]): Error | null => {
     const found = refusals.find((each) => {
-      return each.step === step && (each.mailbox === undefined || mailboxes.includes(each.mailbox));
+      return each.step === step && (each.emailAddress === undefined || mailboxes.includes(each.emailAddress));
     });
     if (found === undefined) return null;
-    return Object.assign(new Error(found.refusal.text), { responseCode: found.refusal.code });
+    return Object.assign(new Error(found.reply.text), { responseCode: found.reply.code });
   };
   const takeOver = async (
     stream: SMTPServerDataStream,
@@ -62,13 +65,13 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
     const refused = result('DATA', to);
     if (refused !== null) return refused;
     const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
-    const letter = { from, to, raw, ...read(raw) };
-    letters.push(letter);
-    smtp.onLetter(letter);
+    const email = { from, to, raw, ...read(raw) };
+    emails.push(email);
+    smtp.onEmail(email);
     return null;
   };
   const server = new SMTPServer({
-    secure: options.impostor === true,
+    secure: options.untrustedTls === true,
     authOptional: options.withPassword !== true,
     allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
@@ -92,11 +95,11 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   const login =
     options.withPassword === true ? `${credentials.user}:${encodeURIComponent(credentials.password)}@` : '';
   const smtp: TestSmtp = {
-    url: `${options.impostor === true ? 'smtps' : 'smtp'}://${login}127.0.0.1:${address.port}`,
-    letters,
-    refuse: (step, refusal, mailbox) => void refusals.push({ step, refusal, mailbox }),
+    url: `${options.untrustedTls === true ? 'smtps' : 'smtp'}://${login}127.0.0.1:${address.port}`,
+    emails,
+    refuse: (step, reply, emailAddress) => void refusals.push({ step, reply, emailAddress }),
     accept: () => void refusals.splice(0),
-    onLetter: () => undefined,
+    onEmail: () => undefined,
     close,
     [Symbol.asyncDispose]: close,
   };

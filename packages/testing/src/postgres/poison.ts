@@ -36,7 +36,7 @@ export async function poisonRows(
 }
 
 /** A call to something outside that fails at once or never ends. */
-export function poisonedCall(how: 'throws' | 'hangs'): Promise<never> {
+export function failingCall(how: 'throws' | 'hangs'): Promise<never> {
   return how === 'throws'
     ? Promise.reject(new Error('This call is poisoned.'))
     : new Promise(() => undefined);
@@ -47,6 +47,6 @@ export function poisonedCall(how: 'throws' | 'hangs'): Promise<never> {
  * every shared loop that is declared by `defineLoop` needs such a case. The case lists its kinds of poison in
  * `it.each<ItemPoison>(['throws', 'hangs'])`, which that test also finds.
  */
-export function poisonedLoop(name: string): string {
+export function failingLoop(name: string): string {
   return `a poisoned item of the loop "${name}"`;
 }

@@ -50,7 +50,7 @@ export interface TestProcess {
 const MAX_OUTPUT_BYTES = 2_000_000;
 /** A process that is not ready by then hangs. Long, because other tests may leave it little of the processor. */
 const NOT_READY_MS = 240_000;
-const ANSWER_MS = 15_000;
+const READY_CALL_MS = 15_000;
 /** Longer than our programs take to finish what is under way (`MILLRACE_DRAIN_MS`). */
 const STOP_GRACE_MS = 120_000;
 
@@ -148,7 +148,7 @@ async function waitReady(handle: TestProcess, readyUrl: string): Promise<void> {
     if (!handle.running()) {
       throw new Error(`${handle.name} ended before it was ready. Its output:\n${handle.output()}`);
     }
-    const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
+    const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(READY_CALL_MS) }).then(
       async (response) => {
         await response.body?.cancel();
         return response.ok;

@@ -6,7 +6,7 @@ import { eventually } from '../time/eventually.ts';
 import { startProcess } from './processes.ts';
 import { clearStorageNodes } from './storage-node.ts';
 
-interface Told {
+interface NodeOutput {
   readonly endpoint: string;
   readonly folder: string;
   readonly vip: string;
@@ -24,23 +24,23 @@ test('what a killed run leaves of a storage node is cleared away by the next', a
       if (!run.running()) return run.output();
       return run.output().split('\n', 1)[0]?.startsWith('{') === true ? run.output() : undefined;
     });
-    const told = JSON.parse(line) as Told;
-    expect(await makeVolume(told)).toBe(200);
+    const output = JSON.parse(line) as NodeOutput;
+    expect(await makeVolume(output)).toBe(200);
     await run.crash();
-    const before = leftOf(told.folder);
+    const before = leftOf(output.folder);
     expect(before.servers).toBe(1);
     // The pool, whose device goes with it, and the volume.
     expect([before.mounts, before.loops]).toEqual([2, 1]);
     await clearStorageNodes({ own: false });
-    expect(leftOf(told.folder)).toEqual({ servers: 0, mounts: 0, loops: 0 });
-    expect(existsSync(told.folder)).toBe(false);
+    expect(leftOf(output.folder)).toEqual({ servers: 0, mounts: 0, loops: 0 });
+    expect(existsSync(output.folder)).toBe(false);
   } finally {
     await run.crash();
     await clearStorageNodes({ own: false });
   }
 });
 
-function makeVolume({ endpoint, credential, vip }: Told): Promise<number> {
+function makeVolume({ endpoint, credential, vip }: NodeOutput): Promise<number> {
   const { hostname, port } = new URL(endpoint);
   const tls = {
     cert: readFileSync(credential.certificateFile),
@@ -70,8 +70,8 @@ function leftOf(folder: string): { servers: number; mounts: number; loops: numbe
     /^\d+$/.test(name) ? textOf(`/proc/${name}/cmdline`) : '',
   );
   const devices = readdirSync('/sys/block').map((name) => {
-    const isToldToGo = textOf(`/sys/block/${name}/loop/autoclear`).trim() === '1';
-    return isToldToGo ? '' : textOf(`/sys/block/${name}/loop/backing_file`);
+    const isAutoclear = textOf(`/sys/block/${name}/loop/autoclear`).trim() === '1';
+    return isAutoclear ? '' : textOf(`/sys/block/${name}/loop/backing_file`);
   });
   return {
     servers: lines.filter((line) => line.startsWith('ganesha.nfsd') && line.includes(`${folder}/`)).length,

@@ -152,11 +152,11 @@ async function removeMountsAndServers(folder: string): Promise<void> {
   await eventually({ what: `nothing to be left of ${folder}`, timeoutMs: 30_000 }, async () => {
     round += 1;
     // A host of another test may hold what was mounted when its namespace was made: then it goes with that host.
-    const patience = round > 20 ? ['--lazy'] : [];
+    const umountOptions = round > 20 ? ['--lazy'] : [];
     for (const pid of serversBelow(folder)) process.kill(pid, 'SIGKILL');
     for (const mount of mountsBelow(folder).toReversed()) {
       await run('fsfreeze', ['--unfreeze', mount]).catch(() => undefined);
-      await run('umount', [...patience, mount]).catch(() => undefined);
+      await run('umount', [...umountOptions, mount]).catch(() => undefined);
       for (const device of loopsBelow(folder)) await run('losetup', ['-d', device]).catch(() => undefined);
     }
     for (const device of loopsBelow(folder)) await run('losetup', ['-d', device]).catch(() => undefined);

@@ -57,13 +57,13 @@ describe('a stopwatch', () => {
       process.exit();
     `;
     const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
-    const said = text(child.stdout);
+    const output = text(child.stdout);
     const isStopped = (): boolean => / [Tt] /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'));
     await eventually({ what: 'the process to stop' }, isStopped);
     await systemClock.sleep(1_000);
     child.kill('SIGCONT');
     await once(child, 'close');
-    const { wallMs, shownMs } = JSON.parse(await said) as { wallMs: number; shownMs: number };
+    const { wallMs, shownMs } = JSON.parse(await output) as { wallMs: number; shownMs: number };
     expect(wallMs).toBeGreaterThan(990);
     expect(shownMs).toBeLessThan(wallMs - 900);
   });

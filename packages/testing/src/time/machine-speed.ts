@@ -80,11 +80,11 @@ function startTicker(): Worker {
 
 /** Waits for the next tick, which records a stall that has just ended. */
 async function nextTick(): Promise<void> {
-  const asked = (ticker ??= startTicker());
+  const worker = (ticker ??= startTicker());
   await new Promise<void>((resolve) => {
     waiting.push(resolve);
-    asked.ref();
-    asked.postMessage('tell the next tick');
+    worker.ref();
+    worker.postMessage('tell the next tick');
   });
 }
 

@@ -5,16 +5,16 @@ const TICK_MS = 20;
 const MAX_GAP_MS = 60;
 
 const frozenMs = workerData as Float64Array;
-let asked = 0;
+let requested = 0;
 let tickedMs = performance.now();
 
 parentPort?.on('message', () => {
-  asked += 1;
+  requested += 1;
 });
 
 setInterval(() => {
   const gapMs = performance.now() - tickedMs;
   tickedMs += gapMs;
   if (gapMs > MAX_GAP_MS) frozenMs[0] = (frozenMs[0] ?? 0) + gapMs - TICK_MS;
-  for (; asked > 0; asked -= 1) parentPort?.postMessage('ticked');
+  for (; requested > 0; requested -= 1) parentPort?.postMessage('ticked');
 }, TICK_MS);

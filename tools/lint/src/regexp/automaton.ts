@@ -92,30 +92,30 @@ interface Reached {
 
 const MAX_PATHS = 10_000;
 /** A second visit enters an inner loop again from an outer one: two paths for one text. More visits would add nothing. */
-const MAX_VISITS = 2;
+const MAX_ENTRIES = 2;
 
 function reach(graph: Graph, start: number, before: number): Reached {
   const readers: { node: number; allowed: ReadonlySet<number> | null }[] = [];
   let accepts = false;
   let paths = 0;
-  const visits = new Map<number, number>();
-  const visit = (node: number, allowed: ReadonlySet<number> | null): void => {
-    const earlier = visits.get(node) ?? 0;
-    if (earlier >= MAX_VISITS || (allowed !== null && allowed.size === 0)) return;
+  const entries = new Map<number, number>();
+  const enter = (node: number, allowed: ReadonlySet<number> | null): void => {
+    const earlier = entries.get(node) ?? 0;
+    if (earlier >= MAX_ENTRIES || (allowed !== null && allowed.size === 0)) return;
     if (++paths > MAX_PATHS) throw new TooManyStates('it has too many paths without a character');
-    visits.set(node, earlier + 1);
+    entries.set(node, earlier + 1);
     if (node === graph.accept && allowed === null) accepts = true;
     const found = graph.nodes[node];
     if (found !== undefined && found.reads.length > 0) readers.push({ node, allowed });
     for (const { to, guard, repeats } of found?.empty ?? []) {
-      if (repeats && (visits.get(to) ?? 0) > 0) continue;
-      if (guard === null) visit(to, allowed);
-      else if (guard.at === 'after') visit(to, intersect(allowed, guard));
-      else if (mayFollow(guard, before)) visit(to, allowed);
+      if (repeats && (entries.get(to) ?? 0) > 0) continue;
+      if (guard === null) enter(to, allowed);
+      else if (guard.at === 'after') enter(to, intersect(allowed, guard));
+      else if (mayFollow(guard, before)) enter(to, allowed);
     }
-    visits.set(node, earlier);
+    entries.set(node, earlier);
   };
-  visit(start, null);
+  enter(start, null);
   return { readers, accepts };
 }
 

@@ -4,7 +4,7 @@ export interface Component {
   readonly isCycle: boolean;
 }
 
-interface Visit {
+interface Frame {
   readonly node: number;
   readonly targets: readonly number[];
   next: number;
@@ -23,7 +23,7 @@ export function componentsOf(
   const lower = (node: number, to: number): void => {
     low.set(node, Math.min(low.get(node) ?? to, to));
   };
-  const enter = (node: number): Visit => {
+  const enter = (node: number): Frame => {
     index.set(node, index.size);
     low.set(node, index.size - 1);
     stack.push(node);
@@ -32,29 +32,29 @@ export function componentsOf(
   };
   for (const root of nodes) {
     if (index.has(root)) continue;
-    const visits: Visit[] = [enter(root)];
-    for (let visit = visits.at(-1); visit !== undefined; visit = visits.at(-1)) {
-      const target = visit.targets[visit.next++];
+    const frames: Frame[] = [enter(root)];
+    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+      const target = frame.targets[frame.next++];
       if (target !== undefined) {
-        if (!index.has(target)) visits.push(enter(target));
-        else if (stacked.has(target)) lower(visit.node, index.get(target) ?? 0);
+        if (!index.has(target)) frames.push(enter(target));
+        else if (stacked.has(target)) lower(frame.node, index.get(target) ?? 0);
         continue;
       }
-      visits.pop();
-      const parent = visits.at(-1);
-      if (parent !== undefined) lower(parent.node, low.get(visit.node) ?? 0);
-      if (low.get(visit.node) === index.get(visit.node)) found.push(closeComponent(visit, stack, stacked));
+      frames.pop();
+      const parent = frames.at(-1);
+      if (parent !== undefined) lower(parent.node, low.get(frame.node) ?? 0);
+      if (low.get(frame.node) === index.get(frame.node)) found.push(closeComponent(frame, stack, stacked));
     }
   }
   return found;
 }
 
-function closeComponent(visit: Visit, stack: number[], stacked: Set<number>): Component {
+function closeComponent(frame: Frame, stack: number[], stacked: Set<number>): Component {
   const members: number[] = [];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     members.push(node);
     stacked.delete(node);
-    if (node === visit.node) break;
+    if (node === frame.node) break;
   }
-  return { members, isCycle: members.length > 1 || visit.targets.includes(visit.node) };
+  return { members, isCycle: members.length > 1 || frame.targets.includes(frame.node) };
 }

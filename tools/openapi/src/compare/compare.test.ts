@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 
 const object = (properties: Json, more: Json = {}): Json => ({ type: 'object', properties, ...more });
 
-interface Parts {
+interface Fields {
   readonly request?: unknown;
   readonly response?: unknown;
   readonly operation?: Json;
@@ -17,11 +17,11 @@ interface Parts {
 }
 
 /** A document with one operation, and the parts of it that a case is about. */
-function documentOf(parts: Parts): Json {
-  const { request = object({}), response = object({}), operation = {}, path = '/things/{id}' } = parts;
+function documentOf(fields: Fields): Json {
+  const { request = object({}), response = object({}), operation = {}, path = '/things/{id}' } = fields;
   return {
     openapi: '3.1.0',
-    info: { version: parts.version ?? '2.0.0' },
+    info: { version: fields.version ?? '2.0.0' },
     paths: {
       [path]: {
         post: {
@@ -42,11 +42,11 @@ function documentOf(parts: Parts): Json {
         },
       },
     },
-    components: { schemas: parts.schemas ?? {}, securitySchemes: parts.schemes ?? { Authorization: {} } },
+    components: { schemas: fields.schemas ?? {}, securitySchemes: fields.schemes ?? { Authorization: {} } },
   };
 }
 
-const rulesOf = (before: Parts, after: Parts) =>
+const rulesOf = (before: Fields, after: Fields) =>
   findBreakingChanges(documentOf(before), documentOf(after)).map(({ rule }) => rule);
 
 describe('an operation', () => {
@@ -59,7 +59,7 @@ describe('an operation', () => {
   const withoutBody = { requestBody: undefined };
   const text = { type: 'string' };
 
-  it.each<[string, Parts, Parts, readonly Rule[]]>([
+  it.each<[string, Fields, Fields, readonly Rule[]]>([
     ['moved to another path', {}, { path: '/other/{id}' }, ['operation-removed']],
     ['without its alias', {}, { operation: { 'x-aliases': [] } }, ['operation-removed']],
     ['with another id', {}, { operation: { operationId: 'createThing' } }, ['operation-id-changed']],
@@ -116,7 +116,7 @@ describe('an operation', () => {
     expect(rulesOf(before, after).toSorted()).toEqual([...expected].toSorted());
   });
 
-  it.each<[string, Parts, Parts]>([
+  it.each<[string, Fields, Fields]>([
     ['that did not change', {}, {}],
     ['whose path parameter has another name', {}, { path: '/things/{thingId}' }],
     ['with a new optional parameter', {}, { operation: parameter('q') }],

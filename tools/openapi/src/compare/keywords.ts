@@ -75,15 +75,15 @@ function valueChange(before: JsonObject, after: JsonObject): KeywordChange | nul
   if (old === null && now === null) return null;
   if (old === null) return { less: true, more: false, what: `only ${now?.join(', ')} are admitted now` };
   if (now === null) return { less: false, more: true, what: `no longer only ${old.join(', ')}` };
-  const gone = old.filter((value) => !now.includes(value));
+  const removed = old.filter((value) => !now.includes(value));
   const come = now.filter((value) => !old.includes(value));
-  if (gone.length === 0 && come.length === 0) return null;
+  if (removed.length === 0 && come.length === 0) return null;
   const what = [
-    ...(gone.length === 0 ? [] : [`without ${gone.join(', ')}`]),
+    ...(removed.length === 0 ? [] : [`without ${removed.join(', ')}`]),
     ...(come.length === 0 ? [] : [`with ${come.join(', ')}`]),
   ].join(' and ');
   // A set that says it may grow promises its readers nothing about what else may come.
-  return { less: gone.length > 0, more: come.length > 0 && before['x-extensible'] !== true, what };
+  return { less: removed.length > 0, more: come.length > 0 && before['x-extensible'] !== true, what };
 }
 
 function multipleChange(before: JsonObject, after: JsonObject): KeywordChange | null {

@@ -161,11 +161,11 @@ function compareBranches(walk: Walk, before: JsonObject, after: JsonObject, at: 
     const now = branchesOf(walk.documents.after, after, keyword);
     if (old.size === 0 && now.size === 0) continue;
     // More alternatives admit more; more conditions that must all hold admit less.
-    const [onGone, onCome] = keyword === 'allOf' ? [admitsMore, admitsLess] : [admitsLess, admitsMore];
+    const [onRemoved, onCome] = keyword === 'allOf' ? [admitsMore, admitsLess] : [admitsLess, admitsMore];
     const extensible = before['x-extensible'] === true;
     for (const [name, branch] of old) {
       if (now.has(name)) compare(walk, branch, now.get(name), `${at}<${name}>`);
-      else onGone(walk, at, `${keyword} without ${name}`);
+      else onRemoved(walk, at, `${keyword} without ${name}`);
     }
     for (const name of now.keys()) {
       if (!old.has(name) && !extensible) onCome(walk, at, `${keyword} with ${name}`);
@@ -187,13 +187,13 @@ function branchesOf(document: JsonObject, schema: JsonObject, keyword: string): 
 
 function branchName(document: JsonObject, branch: unknown, discriminator: string | undefined): string {
   const schema = resolve(document, branch);
-  const telling = discriminator === undefined ? listAt(schema, 'required') : [discriminator];
+  const identifying = discriminator === undefined ? listAt(schema, 'required') : [discriminator];
   const constants = Object.entries(objectAt(schema, 'properties')).flatMap(([name, property]) => {
-    const values = telling.includes(name) ? valuesOf(resolve(document, property)) : null;
+    const values = identifying.includes(name) ? valuesOf(resolve(document, property)) : null;
     return values?.length === 1 ? [`${name}=${values[0]}`] : [];
   });
   if (constants.length > 0) return constants.join(',');
   if (isObject(branch) && typeof branch['$ref'] === 'string') return branch['$ref'];
-  const parts = [textAt(schema, 'type'), textAt(schema, 'format')].filter((part) => part !== undefined);
-  return parts.length === 0 ? 'schema' : parts.join(' ');
+  const words = [textAt(schema, 'type'), textAt(schema, 'format')].filter((part) => part !== undefined);
+  return words.length === 0 ? 'schema' : words.join(' ');
 }

@@ -68,13 +68,13 @@ export async function measureRound(
   const before = readCpu();
   const startedMs = performance.now();
   const endMs = startedMs + roundMs;
-  const lane = async (): Promise<void> => {
+  const runCalls = async (): Promise<void> => {
     for (let beginMs = performance.now(); beginMs < endMs; beginMs = performance.now()) {
       await call();
       latenciesMs.push(performance.now() - beginMs);
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: concurrency }, runCalls));
   const elapsedMs = performance.now() - startedMs;
   const after = readCpu();
   const cpu = { ownUs: after.ownUs - before.ownUs, serverUs: after.serverUs - before.serverUs };

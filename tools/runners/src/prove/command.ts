@@ -99,18 +99,18 @@ async function proveInParallel(
   args: readonly string[],
 ): Promise<Map<string, number>> {
   const codes = new Map<string, number>();
-  const lanes = new Map<string, string[]>();
+  const groups = new Map<string, string[]>();
   const alone: string[] = [];
   for (const name of names) {
     const { company } = await loadDefinition<Proof>(setting.place, name);
-    const lane = company === undefined || company === 'alone' ? 'busy' : company.waitsFor;
+    const group = company === undefined || company === 'alone' ? 'busy' : company.waitsFor;
     if (company === 'alone') alone.push(name);
-    else lanes.set(lane, [...(lanes.get(lane) ?? []), name]);
+    else groups.set(group, [...(groups.get(group) ?? []), name]);
   }
-  const inTurn = async (lane: readonly string[]): Promise<void> => {
-    for (const name of lane) codes.set(name, await setting.again([name, ...args]));
+  const inTurn = async (group: readonly string[]): Promise<void> => {
+    for (const name of group) codes.set(name, await setting.again([name, ...args]));
   };
-  await Promise.all([...lanes.values()].map(inTurn));
+  await Promise.all([...groups.values()].map(inTurn));
   await inTurn(alone);
   return codes;
 }

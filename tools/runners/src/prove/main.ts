@@ -16,11 +16,11 @@ const rerun = async (args: readonly string[]): Promise<number> =>
       ...limit,
     });
     // Two may run at once: each is told of when it is over, in one piece.
-    const said: Buffer[] = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => said.push(part));
+    const output: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => output.push(part));
     child.on('error', reject);
     child.on('close', (code) => {
-      process.stdout.write(Buffer.concat(said));
+      process.stdout.write(Buffer.concat(output));
       resolve(code ?? 1);
     });
   });

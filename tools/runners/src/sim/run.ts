@@ -76,8 +76,8 @@ async function attempt(
   work: () => string | void | Promise<string | void>,
 ): Promise<Failure | null> {
   try {
-    const complaint = await work();
-    return typeof complaint === 'string' ? { ...spot, where, message: complaint } : null;
+    const violation = await work();
+    return typeof violation === 'string' ? { ...spot, where, message: violation } : null;
   } catch (error) {
     return { ...spot, where, message: errorText(error) };
   }

@@ -105,9 +105,9 @@ test('Ironic listens on loopback, asks for a password, and what it is told besid
     expect(lines).toContain(line);
   }
   const conf = { fake: { deploy_delay: 2 }, conductor: { deploy_callback_timeout: 9 } };
-  const told = renderIronicConf({ ...settings, conf });
-  expect(told).toContain('[fake]\ndeploy_delay = 2\n');
-  expect(told).toMatch(/\[conductor\][^[]*automated_clean = true[^[]*deploy_callback_timeout = 9/u);
+  const rendered = renderIronicConf({ ...settings, conf });
+  expect(rendered).toContain('[fake]\ndeploy_delay = 2\n');
+  expect(rendered).toMatch(/\[conductor\][^[]*automated_clean = true[^[]*deploy_callback_timeout = 9/u);
 });
 
 test.each([

@@ -63,13 +63,13 @@ export async function ensureHost(site: Site, node: NodeSpec): Promise<void> {
   await clearHost(site, node);
   const { home, hostRecord, simulation } = incusFiles(site, node.name);
   writeSimulation(simulation, gpusOf(site.portBase, node.name));
-  const keeper = await launchNamespaceHolder(home);
+  const holder = await launchNamespaceHolder(home);
   const remember = (ready: boolean): void =>
-    writeAtomically(hostRecord, `${JSON.stringify({ ...keeper, ready })}\n`);
+    writeAtomically(hostRecord, `${JSON.stringify({ ...holder, ready })}\n`);
   remember(false);
-  await waitForNamespaces(keeper);
-  await connect(site.portBase, node, keeper);
-  await setUpNamespaces(site, node, keeper);
+  await waitForNamespaces(holder);
+  await connect(site.portBase, node, holder);
+  await setUpNamespaces(site, node, holder);
   remember(true);
 }
 
@@ -94,26 +94,26 @@ function namespaceOf(pid: number | 'self', kind: 'mnt' | 'net'): string | null {
 }
 
 /** `unshare` becomes the keeper a moment after it was started. */
-async function waitForNamespaces(keeper: ProcessIdentity): Promise<void> {
+async function waitForNamespaces(holder: ProcessIdentity): Promise<void> {
   const giveUp = (): void => {
-    if (!isAlive(keeper)) throw new Failure('`unshare` could not make namespaces.', 'Is this a full root?');
+    if (!isAlive(holder)) throw new Failure('`unshare` could not make namespaces.', 'Is this a full root?');
   };
   await eventually({ timeoutMs: 10_000, intervalMs: 10, giveUp }, async () => {
-    if (!commandLine(keeper.pid).startsWith('millrace-host ')) throw new Error('not separated yet');
+    if (!commandLine(holder.pid).startsWith('millrace-host ')) throw new Error('not separated yet');
   });
 }
 
 /** A cable from the member to the bridge of its site. */
-async function connect(portBase: number, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
+async function connect(portBase: number, node: NodeSpec, holder: ProcessIdentity): Promise<void> {
   const { bridge, prefix } = siteBridge(portBase);
   if (!existsSync(`/sys/class/net/${bridge}`))
     await runOrThrow('ip', ['link', 'add', bridge, 'type', 'bridge']);
   await runOrThrow('ip', ['addr', 'replace', `${prefix}.1/24`, 'dev', bridge]);
   await runOrThrow('ip', ['link', 'set', bridge, 'up']);
-  const cable = vethName(portBase, node);
-  const peer = ['peer', 'name', 'eth0', 'netns', String(keeper.pid)];
-  await runOrThrow('ip', ['link', 'add', cable, 'type', 'veth', ...peer]);
-  await runOrThrow('ip', ['link', 'set', cable, 'master', bridge, 'up']);
+  const veth = vethName(portBase, node);
+  const peer = ['peer', 'name', 'eth0', 'netns', String(holder.pid)];
+  await runOrThrow('ip', ['link', 'add', veth, 'type', 'veth', ...peer]);
+  await runOrThrow('ip', ['link', 'set', veth, 'master', bridge, 'up']);
 }
 
 /**
@@ -152,18 +152,18 @@ if [ -n "$memory" ]; then
 fi
 `;
 
-async function setUpNamespaces(site: Site, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
+async function setUpNamespaces(site: Site, node: NodeSpec, holder: ProcessIdentity): Promise<void> {
   const { home, database } = incusFiles(site, node.name);
   for (const name of ['cgroup', 'dev', 'sys']) mkdirSync(path.join(home, 'mnt', name), { recursive: true });
   const cards = gpusOf(site.portBase, node.name).length;
   const memory = site.databaseInMemory === true ? database : '';
   const words = [node.name, memberAddress(site.portBase, node), home, String(cards), memory];
-  await runOrThrow('nsenter', [...enter(keeper), 'sh', '-c', namespaceSetupScript, 'sh', ...words]);
+  await runOrThrow('nsenter', [...enter(holder), 'sh', '-c', namespaceSetupScript, 'sh', ...words]);
 }
 
 /** The arguments with which `nsenter` runs something on a member; without one they name no process. */
-export function enter(keeper: ProcessIdentity | null): string[] {
-  return ['-t', String(keeper?.pid ?? 0), '-m', '-n', '-u', '--'];
+export function enter(holder: ProcessIdentity | null): string[] {
+  return ['-t', String(holder?.pid ?? 0), '-m', '-n', '-u', '--'];
 }
 
 /** Ends everything on a member and takes its cable away. The mounts go with the last process that sees them. */
@@ -172,15 +172,12 @@ export async function clearHost(site: Site, node: NodeSpec): Promise<void> {
   if (!existsSync(home)) return;
   const cgroupsFile = path.join(home, 'cgroups.json');
   await eventually({ timeoutMs: 20_000, intervalMs: 50 }, async () => {
-    const inhabitants = namespaceProcesses(rootProcesses(home, dir, readHostRecord(hostRecord)));
-    if (inhabitants.length === 0) return;
+    const processes = namespaceProcesses(rootProcesses(home, dir, readHostRecord(hostRecord)));
+    if (processes.length === 0) return;
     // Written before anything is killed: of a dead container nobody could tell any more which cgroups it had.
-    rememberCgroups(cgroupsFile, inhabitants);
-    for (const identity of inhabitants) signal(identity, 'SIGKILL');
-    throw new Failure(
-      `${node.name} still has ${inhabitants.length} processes.`,
-      'See their /proc/PID/stack.',
-    );
+    rememberCgroups(cgroupsFile, processes);
+    for (const identity of processes) signal(identity, 'SIGKILL');
+    throw new Failure(`${node.name} still has ${processes.length} processes.`, 'See their /proc/PID/stack.');
   });
   removeCgroups(readCgroups(cgroupsFile));
   rmSync(cgroupsFile, { force: true });
@@ -192,17 +189,17 @@ function readCgroups(file: string): string[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
 }
 
-function rememberCgroups(file: string, inhabitants: readonly ProcessIdentity[]): void {
-  const all = new Set([...readCgroups(file), ...inhabitants.flatMap(({ pid }) => cgroupsOf(pid))]);
+function rememberCgroups(file: string, processes: readonly ProcessIdentity[]): void {
+  const all = new Set([...readCgroups(file), ...processes.flatMap(({ pid }) => cgroupsOf(pid))]);
   writeAtomically(file, JSON.stringify([...all]));
 }
 
 /** The keeper by its record or command line, and whatever the daemon started by theirs. */
 function rootProcesses(home: string, dir: string, record: HostRecord | null): number[] {
-  const keeper = `${namespaceHolderCommand(home)} infinity`;
+  const holder = `${namespaceHolderCommand(home)} infinity`;
   const named = allPids().filter((pid) => {
     const command = commandLine(pid);
-    return command === keeper || isDaemonChild(command, dir);
+    return command === holder || isDaemonChild(command, dir);
   });
   return record !== null && isAlive(record) ? [...named, record.pid] : named;
 }

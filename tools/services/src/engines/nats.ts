@@ -58,7 +58,7 @@ export function renderNatsConf(options: {
 }
 
 /** Asks for the JetStream account information, as every client library does first. */
-async function askJetStream(node: NodeSpec): Promise<void> {
+async function checkJetStream(node: NodeSpec): Promise<void> {
   const inbox = '_INBOX.millrace.services';
   const received = await exchangeText({
     port: node.ports['client'] ?? 0,
@@ -122,7 +122,7 @@ export const nats: Engine = {
 
   async ready(_group: Group, node) {
     await httpGet(`http://127.0.0.1:${node.ports['monitor']}/healthz`);
-    await askJetStream(node);
+    await checkJetStream(node);
   },
 
   endpoints({ nodes }) {

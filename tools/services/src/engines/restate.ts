@@ -100,7 +100,7 @@ async function isProvisioned(nodes: readonly NodeSpec[]): Promise<boolean> {
  * The health calls answer several seconds before the partitions have found their leaders, when nothing can
  * be invoked yet. A query over all invocations succeeds only when every partition can be reached.
  */
-async function askPartitions(node: NodeSpec): Promise<void> {
+async function checkPartitions(node: NodeSpec): Promise<void> {
   await httpPost(`http://127.0.0.1:${node.ports['admin']}/query`, {
     query: 'select count(1) as n from sys_invocation_status',
   });
@@ -156,7 +156,7 @@ export const restate: Engine = {
   },
 
   async ready(_group: Group, node) {
-    await askPartitions(node);
+    await checkPartitions(node);
     await httpGet(`http://127.0.0.1:${node.ports['ingress']}/restate/health`);
   },
 

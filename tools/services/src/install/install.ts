@@ -105,7 +105,7 @@ export async function runInstallation(site: Site, steps: readonly Step[], note: 
     const stopRestoring = asRoot === undefined ? () => {} : forbidPackageStartsUntilDone();
     try {
       for (const step of steps) {
-        note(step.says);
+        note(step.description);
         await runStep(step, path.join(site.cacheDir, 'install.log'));
       }
     } finally {

@@ -6,7 +6,7 @@ import type { Requirement } from './requirements.ts';
 export interface Step {
   readonly argv: readonly string[];
   readonly needsRoot: boolean;
-  readonly says: string;
+  readonly description: string;
 }
 
 /** The apt runs that the steps refer to, by the configuration file each reads. */
@@ -24,7 +24,7 @@ export function installSteps(needs: readonly Requirement[], codename: string, ap
 
 function npmSteps(needs: readonly Requirement[]): Step[] {
   if (!needs.some((need) => need.kind === 'npm')) return [];
-  return [{ argv: ['npm', 'ci'], needsRoot: false, says: 'installing npm packages' }];
+  return [{ argv: ['npm', 'ci'], needsRoot: false, description: 'installing npm packages' }];
 }
 
 function packageSteps(needs: readonly Requirement[], codename: string, aptFolder: string): Step[] {
@@ -36,11 +36,11 @@ function packageSteps(needs: readonly Requirement[], codename: string, aptFolder
   if (packages.length === 0) return [];
   const aptGet = ['apt-get', '-c', path.join(aptFolder, 'apt.conf')];
   return [
-    { argv: [...aptGet, 'update'], needsRoot: true, says: 'reading the package lists' },
+    { argv: [...aptGet, 'update'], needsRoot: true, description: 'reading the package lists' },
     {
       argv: [...noninteractive, ...aptGet, 'install', '-y', ...new Set(packages)],
       needsRoot: true,
-      says: `installing ${[...new Set(packages)].join(' ')}`,
+      description: `installing ${[...new Set(packages)].join(' ')}`,
     },
   ];
 }
@@ -61,12 +61,12 @@ function unpackSteps(needs: readonly Requirement[], apt: AptFolders): Step[] {
       {
         argv: [...aptGet, 'update'],
         needsRoot: false,
-        says: `reading the package lists of Debian ${need.suite}`,
+        description: `reading the package lists of Debian ${need.suite}`,
       },
       {
         argv: ['sh', '-c', [clear, download, unpack, replace].join(' && ')],
         needsRoot: false,
-        says: `fetching and unpacking ${need.packages.join(' ')}`,
+        description: `fetching and unpacking ${need.packages.join(' ')}`,
       },
     ];
   });

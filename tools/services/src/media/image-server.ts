@@ -9,7 +9,7 @@ import { BadRequest, json, numberIn, serve, textIn } from './server.ts';
 
 /** The toy image model behind OpenAI's images protocol, with the fields that engines of diffusion models add to it. */
 
-const painter = await loadImageModel(path.join(repositoryRoot, 'fixtures', 'models', 'image'));
+const imageModel = await loadImageModel(path.join(repositoryRoot, 'fixtures', 'models', 'image'));
 
 const whole = (value: number): number => Math.trunc(value);
 
@@ -28,7 +28,7 @@ serve(mediaModels.images, '/v1/images/generations', async (body, signal) => {
   if (format !== 'b64_json') throw new BadRequest('Only response_format b64_json is supported.');
   const data: { readonly b64_json: string }[] = [];
   for (let index = 0; index < count; index += 1) {
-    const picture = await painter.draw({ ...request, seed: seed + index }, signal);
+    const picture = await imageModel.draw({ ...request, seed: seed + index }, signal);
     data.push({ b64_json: toPng(picture, width, height).toString('base64') });
   }
   return json({ created: Math.floor(Date.now() / 1000), data });

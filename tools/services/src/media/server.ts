@@ -4,13 +4,16 @@ import { parseArgs } from 'node:util';
 
 /** What our two small engines have in common: a port on loopback, a key, JSON in, and the errors of OpenAI's protocol. */
 
-export interface Answer {
+export interface EngineResponse {
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
 /** `signal` is aborted once nobody waits for the answer any more. */
-export type Handler = (body: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<Answer>;
+export type Handler = (
+  body: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => Promise<EngineResponse>;
 
 /** What is wrong with a request, said to its client with status 400. */
 export class BadRequest extends Error {
@@ -25,19 +28,19 @@ export function serve(model: string, path: string, handler: Handler): void {
   const keyFile = values['api-key-file'];
   const apiKey = keyFile === undefined ? null : readFileSync(keyFile, 'utf8').trim();
   const server = createServer((request, response) => {
-    void answer(request, response).catch((error: unknown) => fail(response, error));
+    void respond(request, response).catch((error: unknown) => fail(response, error));
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url === '/health') return send(response, 200, json({ status: 'ok' }));
     if (apiKey !== null && request.headers.authorization !== `Bearer ${apiKey}`) {
-      return send(response, 401, refusal('The key is missing or wrong.', 'authentication_error'));
+      return send(response, 401, errorResponse('The key is missing or wrong.', 'authentication_error'));
     }
     if (request.url === '/v1/models') {
       return send(response, 200, json({ object: 'list', data: [{ id: model, object: 'model' }] }));
     }
     if (request.method !== 'POST' || request.url !== path) {
-      return send(response, 404, refusal(`Only POST ${path} is served here.`, 'not_found_error'));
+      return send(response, 404, errorResponse(`Only POST ${path} is served here.`, 'not_found_error'));
     }
     const leaving = new AbortController();
     response.once('close', () => leaving.abort());
@@ -53,14 +56,14 @@ export function serve(model: string, path: string, handler: Handler): void {
 }
 
 async function readJson(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
-  const parts: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length;
     if (length > largestBody) throw new BadRequest('The body is too large.');
-    parts.push(part);
+    chunks.push(part);
   }
-  const text = Buffer.concat(parts).toString('utf8');
+  const text = Buffer.concat(chunks).toString('utf8');
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
@@ -72,23 +75,23 @@ async function readJson(request: IncomingMessage): Promise<Readonly<Record<strin
 
 function fail(response: ServerResponse, error: unknown): void {
   if (error instanceof BadRequest)
-    return send(response, 400, refusal(error.message, 'invalid_request_error'));
+    return send(response, 400, errorResponse(error.message, 'invalid_request_error'));
   if (response.destroyed) return;
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  send(response, 500, refusal('The engine failed.', 'server_error'));
+  send(response, 500, errorResponse('The engine failed.', 'server_error'));
 }
 
-function send(response: ServerResponse, status: number, { contentType, body }: Answer): void {
+function send(response: ServerResponse, status: number, { contentType, body }: EngineResponse): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }
 
-export function json(value: unknown): Answer {
+export function json(value: unknown): EngineResponse {
   return { contentType: 'application/json', body: JSON.stringify(value) };
 }
 
-function refusal(message: string, type: string): Answer {
+function errorResponse(message: string, type: string): EngineResponse {
   return json({ error: { message, type, param: null, code: null } });
 }
 

@@ -44,11 +44,11 @@ interface SpeechOptions {
 async function synthesise(text: string, { voice, speed, signal }: SpeechOptions): Promise<Buffer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-speech-'));
   try {
-    const [spoken, written] = [path.join(folder, 'speech.wav'), path.join(folder, 'text')];
+    const [wav, written] = [path.join(folder, 'speech.wav'), path.join(folder, 'text')];
     await writeFile(written, text);
     const stretch = `duration_stretch=${1 / speed}`;
-    await run('flite', ['-voice', voice, '--setf', stretch, '-f', written, '-o', spoken], { signal });
-    return await readFile(spoken);
+    await run('flite', ['-voice', voice, '--setf', stretch, '-f', written, '-o', wav], { signal });
+    return await readFile(wav);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -64,10 +64,10 @@ async function toMp3(wav: Buffer): Promise<Buffer> {
     { length: (wav.length - wavHeader) >> 1 },
     (_, at) => wav.readInt16LE(wavHeader + 2 * at) / 32_768,
   );
-  const parts: Buffer[] = [];
+  const chunks: Buffer[] = [];
   for (let at = 0; at < samples.length; at += samplesAtOnce) {
-    parts.push(Buffer.from(encoder.encode([samples.subarray(at, at + samplesAtOnce)])));
+    chunks.push(Buffer.from(encoder.encode([samples.subarray(at, at + samplesAtOnce)])));
   }
-  parts.push(Buffer.from(encoder.finalize()));
-  return Buffer.concat(parts);
+  chunks.push(Buffer.from(encoder.finalize()));
+  return Buffer.concat(chunks);
 }

@@ -14,8 +14,8 @@ export const command = defineCommand({
   offline: true,
   json: { kind: 'list', fields: ['name', 'apiUrl', 'inferenceUrl', 'mode', 'current'] },
   async run(context) {
-    const book = await readProfiles(context.files, context);
-    const rows = Object.entries(book.profiles).map(([name, { apiUrl, inferenceUrl, apiKey }]) => ({
+    const store = await readProfiles(context.files, context);
+    const rows = Object.entries(store.profiles).map(([name, { apiUrl, inferenceUrl, apiKey }]) => ({
       name,
       apiUrl,
       inferenceUrl: inferenceUrl ?? apiUrl,

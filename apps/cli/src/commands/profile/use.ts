@@ -16,15 +16,15 @@ export const command = defineCommand({
   offline: true,
   json: { kind: 'record', fields: ['current'] },
   async run(context, { args: { name } }) {
-    const book = await readProfiles(context.files, context);
-    if (!Object.hasOwn(book.profiles, name)) {
+    const store = await readProfiles(context.files, context);
+    if (!Object.hasOwn(store.profiles, name)) {
       throw new CliError(`There is no profile "${name}".`, {
-        why: `There are: ${Object.keys(book.profiles).join(', ') || 'none'}.`,
+        why: `There are: ${Object.keys(store.profiles).join(', ') || 'none'}.`,
         fix: `millrace login --profile ${name}`,
         exitCode: exitCodes.notFound,
       });
     }
-    await writeProfiles(context.files, context, { ...book, current: name });
+    await writeProfiles(context.files, context, { ...store, current: name });
     printResult(context, `Profile "${name}" is in use.`, { current: name });
   },
 });

@@ -44,11 +44,7 @@ export const command = defineCommand({
       }),
     };
     const rental = await waitForRental(context, found.id, waits[flags.until]());
-    const entrance = flags.until === 'running' ? loginHint(rental) : '';
-    printResult(
-      context,
-      `Rental ${rental.id} (${handleOf(rental)}) is ${stateOf(rental)}.${entrance}`,
-      rental,
-    );
+    const hint = flags.until === 'running' ? loginHint(rental) : '';
+    printResult(context, `Rental ${rental.id} (${handleOf(rental)}) is ${stateOf(rental)}.${hint}`, rental);
   },
 });

@@ -22,8 +22,8 @@ export const command = defineCommand({
       `Delete volume ${volume.id} (${volume.label}, ${volume.sizeInGb} GB) with all that is on it?`,
     );
     const { signal } = context;
-    const gone = await context.client().volumes.delete({ storageVolumeId: volume.id }, { signal });
-    const until = gone.purgeAt === null ? '' : ` Its data is kept, and costs, until ${gone.purgeAt}.`;
-    printResult(context, `Volume ${gone.id} (${gone.label}) is deleted.${until}`, gone);
+    const deleted = await context.client().volumes.delete({ storageVolumeId: volume.id }, { signal });
+    const until = deleted.purgeAt === null ? '' : ` Its data is kept, and costs, until ${deleted.purgeAt}.`;
+    printResult(context, `Volume ${deleted.id} (${deleted.label}) is deleted.${until}`, deleted);
   },
 });

@@ -6,9 +6,9 @@ test.each(['approve', 'deny'] as const)(
   async (decision) => {
     const calls: unknown[] = [];
     const requestedFrom = { ip: '203.0.113.7', userAgent: 'millrace', at: '2026-01-01T00:00:00.000Z' };
-    const call = async <Answer>(...args: unknown[]): Promise<Answer> => {
+    const call = async <Output>(...args: unknown[]): Promise<Output> => {
       calls.push(args);
-      return { requestedFrom } as Answer;
+      return { requestedFrom } as Output;
     };
     const found = await findCode(call, ' abcd-ef23 ');
     expect(found).toEqual({ code: 'ABCDEF23', requestedFrom });

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { removeInvitationSecret, invitationSecretFor, storeInvitationSecret } from './invitation-secret.ts';
 
 it('a tab keeps the secret of one invitation, and shows it for that invitation only', () => {
-  const kept = new Map<string, string>();
+  const stored = new Map<string, string>();
   const storage = {
-    getItem: (name: string) => kept.get(name) ?? null,
-    setItem: (name: string, value: string) => void kept.set(name, value),
-    removeItem: (name: string) => void kept.delete(name),
+    getItem: (name: string) => stored.get(name) ?? null,
+    setItem: (name: string, value: string) => void stored.set(name, value),
+    removeItem: (name: string) => void stored.delete(name),
   };
   expect(invitationSecretFor(storage, 'inv_1')).toBeNull();
   storeInvitationSecret(storage, 'inv_1.abc');

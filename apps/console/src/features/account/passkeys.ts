@@ -28,7 +28,7 @@ export async function signInWithPasskey(): Promise<void> {
   );
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   // It takes the place of a password and a second factor, so the device asks who it is.
-  const asked = { ...publicKey, userVerification: 'required' } as const;
-  const response = jsonOf(await navigator.credentials.get({ publicKey: asked }));
+  const requestOptions = { ...publicKey, userVerification: 'required' } as const;
+  const response = jsonOf(await navigator.credentials.get({ publicKey: requestOptions }));
   await authCall('POST', '/passkey/verify-authentication', { response });
 }

@@ -8,14 +8,14 @@ import { NewPasswordField, PasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
 export function PasswordCard() {
-  const say = useToast();
+  const toast = useToast();
   const { busy, error, onSubmit } = useForm(async ({ current = '', password = '', others }) => {
     await authCall('POST', '/change-password', {
       currentPassword: current,
       newPassword: password,
       revokeOtherSessions: others === 'on',
     });
-    say('Your new password is set');
+    toast('Your new password is set');
   });
   return (
     <Card title="Password">

@@ -60,10 +60,10 @@ function EnableTwoFactor({ onDone }: { readonly onDone: () => void }) {
 }
 
 function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly onDone: () => void }) {
-  const say = useToast();
+  const toast = useToast();
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
     await authCall('POST', '/two-factor/verify-totp', { code: code.trim() });
-    say('The second step is on');
+    toast('The second step is on');
     onDone();
   });
   const key = new URL(secret.totpURI).searchParams.get('secret') ?? '';

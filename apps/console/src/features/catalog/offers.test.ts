@@ -14,7 +14,7 @@ const one = makeOffer();
 const two = makeOffer({ gpuCount: 2, totalAvailable: 2 });
 const soldOut = makeOffer({ region: 'eu-west-1', totalAvailable: 0 });
 const closed = makeOffer({ region: 'ca-east-1', enabled: false, totalAvailable: 3 });
-const dear = makeOffer({ region: 'us-east-1', pricePerHourNanoUsd: '3000000001', totalAvailable: 9 });
+const expensive = makeOffer({ region: 'us-east-1', pricePerHourNanoUsd: '3000000001', totalAvailable: 9 });
 const metal = makeOffer({
   machineType: 'bare-metal',
   gpuCount: 16,
@@ -22,7 +22,7 @@ const metal = makeOffer({
   totalAvailable: 1,
   pricePerHourNanoUsd: '32000000016',
 });
-const all = [soldOut, two, closed, metal, dear, one];
+const all = [soldOut, two, closed, metal, expensive, one];
 
 describe('offers', () => {
   it('have the price of one GPU to the nano', () => {
@@ -56,11 +56,11 @@ describe('offers', () => {
 
   it('are narrowed by every filter alone and by all together', () => {
     expect(filterOffers(all, {})).toEqual(all);
-    expect(filterOffers(all, { available: true })).toEqual([two, metal, dear, one]);
+    expect(filterOffers(all, { available: true })).toEqual([two, metal, expensive, one]);
     expect(filterOffers(all, { count: 2 })).toEqual([two]);
     expect(filterOffers(all, { type: 'bare-metal' })).toEqual([metal]);
     expect(filterOffers(all, { region: 'us-east-1', gpu: 'h100', count: 1, available: true })).toEqual([
-      dear,
+      expensive,
     ]);
     expect(filterOffers(all, { gpu: 'b200' })).toEqual([]);
   });

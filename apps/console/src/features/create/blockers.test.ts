@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { attemptFor, randomBelowFrom } from './idempotency.ts';
 import {
   findBlockers,
-  isRefusal,
+  isRejection,
   fixForReason,
   type Budget,
   type Quote,
@@ -49,7 +49,7 @@ const fine: BlockerContext = {
   mayNot: false,
   isSuspended: false,
   isFrozen: false,
-  wish: {
+  spec: {
     gpu: 'h100',
     type: 'virtual-machine',
     count: 1,
@@ -65,7 +65,7 @@ const fine: BlockerContext = {
   maxNanoUsd: null,
   ttlSeconds: null,
 };
-const told = (change: Partial<Quote>): Partial<BlockerContext> => ({
+const quoted = (change: Partial<Quote>): Partial<BlockerContext> => ({
   priced: { state: 'told', quote: { ...quote, ...change } },
 });
 const why = (change: Partial<BlockerContext>) => findBlockers({ ...fine, ...change });
@@ -89,10 +89,10 @@ describe('what keeps Create from being pressed', () => {
       'No price.',
       'catalog',
     ],
-    ['no capacity', told({ available: false }), 'No host can take it', 'alternatives'],
+    ['no capacity', quoted({ available: false }), 'No host can take it', 'alternatives'],
     [
       'no balance',
-      told({ affordable: false }),
+      quoted({ affordable: false }),
       '$0.20 must be available to begin with. You have $5.00.',
       'top-up',
     ],
@@ -110,17 +110,17 @@ describe('what keeps Create from being pressed', () => {
   });
 
   it('is the number of GPUs alone where no price can be asked for', () => {
-    const wish = { ...fine.wish, type: 'bare-metal' as const, count: 9 };
-    expect(why({ wish, priced: { state: 'waiting' } })).toHaveLength(1);
+    const spec = { ...fine.spec, type: 'bare-metal' as const, count: 9 };
+    expect(why({ spec, priced: { state: 'waiting' } })).toHaveLength(1);
   });
 
   it('tells all of it at once, the most decisive first', () => {
-    const both = why({ mayNot: 'No.', keysChosen: 0, ...told({ available: false, affordable: false }) });
+    const both = why({ mayNot: 'No.', keysChosen: 0, ...quoted({ available: false, affordable: false }) });
     expect(both.map(({ step }) => step)).toEqual(['team', 'ssh-key', 'alternatives', 'top-up']);
   });
 
   it('does not guess what a balance is that nobody told', () => {
-    const [first] = why({ ...told({ affordable: false }), availableNanoUsd: null });
+    const [first] = why({ ...quoted({ affordable: false }), availableNanoUsd: null });
     expect(first?.why).toBe('$0.20 must be available to begin with.');
   });
 
@@ -131,7 +131,7 @@ describe('what keeps Create from being pressed', () => {
       { spentNanoUsd: '800000000' },
     ];
     for (const change of harmless) expect(why({ budgets: [{ ...budget, ...change }] })).toEqual([]);
-    expect(why({ budgets: [budget], ...told({ holdNanoUsd: '0' }) })).toEqual([]);
+    expect(why({ budgets: [budget], ...quoted({ holdNanoUsd: '0' }) })).toEqual([]);
     const over = why({ budgets: [{ ...budget, spentNanoUsd: '1500000000' }] });
     expect(over[0]?.why).toContain('leaves $0.00');
   });
@@ -143,9 +143,9 @@ describe('what keeps Create from being pressed', () => {
       earlyTerminationRefundPercentage: 50,
       onDemandCostPerHourNanoUsd: '2490000000',
     };
-    expect(why({ maxNanoUsd: 1_000_000_000n, ...told({ term }) })).toHaveLength(1);
-    expect(why({ maxNanoUsd: 1_000_000_001n, ...told({ term }) })).toEqual([]);
-    const total = told({ totalNanoUsd: '1000000001' });
+    expect(why({ maxNanoUsd: 1_000_000_000n, ...quoted({ term }) })).toHaveLength(1);
+    expect(why({ maxNanoUsd: 1_000_000_001n, ...quoted({ term }) })).toEqual([]);
+    const total = quoted({ totalNanoUsd: '1000000001' });
     expect(why({ maxNanoUsd: 1_000_000_000n, ttlSeconds: 60, ...total })).toHaveLength(1);
     // Without an end the limit itself ends it.
     expect(why({ maxNanoUsd: 1n })).toEqual([]);
@@ -166,10 +166,10 @@ describe('refusals', () => {
         issues: [],
         body: null,
       });
-    expect(isRefusal(response(400))).toBe(true);
-    expect(isRefusal(response(503))).toBe(false);
-    expect(isRefusal(new ConnectionError('gone'))).toBe(false);
-    expect(isRefusal(null)).toBe(false);
+    expect(isRejection(response(400))).toBe(true);
+    expect(isRejection(response(503))).toBe(false);
+    expect(isRejection(new ConnectionError('gone'))).toBe(false);
+    expect(isRejection(null)).toBe(false);
   });
 
   it('lead to where something can be done about them', () => {
@@ -295,7 +295,7 @@ describe('terms', () => {
       { ...option(14, null, 8), gpuType: 'h200' },
     ];
     expect(
-      termsFor(options, fine.wish).map(({ days, discountPercentage }) => [days, discountPercentage]),
+      termsFor(options, fine.spec).map(({ days, discountPercentage }) => [days, discountPercentage]),
     ).toEqual([
       [7, 5],
       [30, 12],

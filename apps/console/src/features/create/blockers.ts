@@ -27,7 +27,7 @@ export interface BlockerContext {
   readonly isSuspended: boolean;
   /** The money of the organisation cannot be spent for now. */
   readonly isFrozen: boolean;
-  readonly wish: RentalSpec;
+  readonly spec: RentalSpec;
   readonly issues: Issues;
   /** Of the person's keys those that will be let in; null: not known yet. */
   readonly keysChosen: number | null;
@@ -57,8 +57,8 @@ const fieldNames: Partial<Readonly<Record<Field, string>>> = {
 
 /** Most decisive first; the button tells the first, the list below it all of them. */
 export function findBlockers(standing: BlockerContext): readonly Blocker[] {
-  const { mayNot, isSuspended, isFrozen, wish, issues, keysChosen, priced } = standing;
-  const count = countIssue(wish);
+  const { mayNot, isSuspended, isFrozen, spec, issues, keysChosen, priced } = standing;
+  const count = countIssue(spec);
   return [
     ...(mayNot === false ? [] : [blocker(mayNot, 'team')]),
     ...(isSuspended ? [blocker('Your organisation is suspended. Ask the operator why.')] : []),
@@ -154,6 +154,6 @@ export function fixForReason(reason: string | null): BlockerFix | null {
 }
 
 /** Whether the service said no. A failure, or silence, may have come after it was carried out. */
-export function isRefusal(error: unknown): boolean {
+export function isRejection(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500;
 }

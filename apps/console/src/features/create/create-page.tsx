@@ -90,25 +90,25 @@ function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offer
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
   const pick = (next: RentalSelection): void => {
     // Another type of machine is sold elsewhere: the place is chosen anew.
-    const kept = next.type === undefined ? selectionFromSpec(spec) : {};
-    void navigate({ to: '/rent', search: { ...kept, ...next }, replace: true, resetScroll: false });
+    const current = next.type === undefined ? selectionFromSpec(spec) : {};
+    void navigate({ to: '/rent', search: { ...current, ...next }, replace: true, resetScroll: false });
   };
   const pickDays = (days: number | null): void => {
-    const { days: _, ...kept } = selectionFromSpec(spec);
+    const { days: _, ...rest } = selectionFromSpec(spec);
     void navigate({
       to: '/rent',
-      search: { ...kept, ...(days !== null && { days }) },
+      search: { ...rest, ...(days !== null && { days }) },
       replace: true,
       resetScroll: false,
     });
   };
   const read = parseDraft(draft, spec);
-  const asked = quoteRequestFor(spec, draft, read);
+  const request = quoteRequestFor(spec, draft, read);
   const create = useCreate(read.order);
-  const review = useQuote(asked, spec, fixForReason(toProblem(create.error).reason) === 'alternatives');
+  const review = useQuote(request, spec, fixForReason(toProblem(create.error).reason) === 'alternatives');
   const idleProblem = idleRuleDisabledReason(spec, review.shown?.idleRules);
   const issues = { ...read.issues, ...idleRuleIssues(draft, idleProblem) };
-  const purse = useBalanceAndBudgets();
+  const funds = useBalanceAndBudgets();
   const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
     client.sshKeys.list({ limit: 200 }, { signal }).all(),
   );
@@ -122,13 +122,13 @@ function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offer
   const blockers = findBlockers({
     mayNot: mayNot('rentals:write'),
     isSuspended: me.organisation.status === 'suspended',
-    isFrozen: purse.isFrozen,
-    wish: spec,
+    isFrozen: funds.isFrozen,
+    spec: spec,
     issues,
     keysChosen: keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length,
     priced: review.priced,
-    availableNanoUsd: purse.availableNanoUsd,
-    budgets: purse.budgets,
+    availableNanoUsd: funds.availableNanoUsd,
+    budgets: funds.budgets,
     maxNanoUsd: read.maxNanoUsd,
     ttlSeconds: read.ttlSeconds,
   });
@@ -187,7 +187,7 @@ function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offer
         isCurrent={review.isCurrent}
         quoteError={review.error}
         onRetry={review.retry}
-        purse={{ ...purse, ttlSeconds: read.ttlSeconds, maxNanoUsd: read.maxNanoUsd, convert: draft.convert }}
+        funds={{ ...funds, ttlSeconds: read.ttlSeconds, maxNanoUsd: read.maxNanoUsd, convert: draft.convert }}
         blockers={blockers}
         explained={review.explained}
         isCreating={create.isCreating}

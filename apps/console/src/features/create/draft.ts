@@ -203,8 +203,8 @@ export function idleRuleDisabledReason(
 }
 
 /** A rule that was entered for another choice is refused rather than dropped: the person relies on it. */
-export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, lack: string | null): Issues {
-  return lack === null || idleAfter.trim() === ''
+export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, problem: string | null): Issues {
+  return problem === null || idleAfter.trim() === ''
     ? {}
     : { idleAfter: 'Not available here. Clear the field.' };
 }

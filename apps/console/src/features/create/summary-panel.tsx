@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
-import { isRefusal, fixForReason, type Blocker, type Quote, type BlockerFix } from './blockers.ts';
+import { isRejection, fixForReason, type Blocker, type Quote, type BlockerFix } from './blockers.ts';
 import { ReservationForm } from '../catalog/reservation-form.tsx';
 import { PlacementExplanation } from './explanation.tsx';
 import { FORM_ID } from './form-id.ts';
@@ -20,7 +20,7 @@ export interface SummaryProps {
   readonly isCurrent: boolean;
   readonly quoteError: Error | null;
   readonly onRetry: () => void;
-  readonly purse: SpendingLimits;
+  readonly funds: SpendingLimits;
   readonly blockers: readonly Blocker[];
   readonly explained: Output<'explainPlacement'> | undefined;
   readonly isCreating: boolean;
@@ -85,7 +85,7 @@ function BottomBar(summary: SummaryProps) {
       {!isOpen && first !== undefined && <p className="text-soft mt-1 text-xs">{first.why}</p>}
       {!isOpen && summary.createError !== null && (
         <div className="mt-2">
-          <Refusal {...summary} />
+          <CreateError {...summary} />
         </div>
       )}
     </aside>
@@ -107,7 +107,7 @@ function CreateButton({ blockers, isCreating, spec }: SummaryProps) {
   );
 }
 
-function CostFigures({ quote, isCurrent, quoteError, onRetry, purse }: SummaryProps) {
+function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryProps) {
   if (quoteError !== null) return <Problem error={quoteError} doing="find out the price" retry={onRetry} />;
   if (quote === undefined) return <Loading what="the price" />;
   return (
@@ -120,7 +120,7 @@ function CostFigures({ quote, isCurrent, quoteError, onRetry, purse }: SummaryPr
       </p>
       <Lines lines={hourlyPriceLines(quote)} />
       <hr className="border-line my-2" />
-      <Lines lines={summaryLines(quote, purse)} />
+      <Lines lines={summaryLines(quote, funds)} />
     </div>
   );
 }
@@ -150,7 +150,7 @@ function BlockerList(summary: SummaryProps) {
   const { spec, blockers, explained, createError } = summary;
   return (
     <>
-      {createError !== null && <Refusal {...summary} />}
+      {createError !== null && <CreateError {...summary} />}
       {blockers.length > 0 && (
         <div>
           <h3>Before you can create it</h3>
@@ -177,13 +177,13 @@ function BlockerList(summary: SummaryProps) {
 }
 
 /** What the service said to the order, and what to do about that. */
-function Refusal({ createError }: SummaryProps) {
+function CreateError({ createError }: SummaryProps) {
   const step = fixForReason(toProblem(createError).reason);
   return (
     <div className="flex flex-col gap-1">
       <Problem error={createError} doing="create it" />
       <p>
-        {isRefusal(createError)
+        {isRejection(createError)
           ? 'Nothing was created and nothing is charged.'
           : 'Whether it was created is not known. Press again: the same order is never carried out twice.'}{' '}
         <FixLink step={step} />

@@ -49,15 +49,15 @@ function termLines({ term }: Quote, convert: boolean): readonly Line[] {
 
 /** Stopped machines that keep their GPUs cost what they cost; nobody should find that out from the ledger. */
 function stoppedLines({ released, costPerHourNanoUsd, lines }: Quote): readonly Line[] {
-  const kept: Line = {
+  const held: Line = {
     label: 'While stopped, GPUs kept',
     value: perHour(costPerHourNanoUsd),
     note: 'The same: nobody else can use them meanwhile.',
   };
-  if (released === null) return [kept];
+  if (released === null) return [held];
   const beside = lines.some(({ kind }) => kind === 'storage') ? ' The new volume costs on beside it.' : '';
   return [
-    kept,
+    held,
     {
       label: 'While stopped, GPUs given back',
       value: perHour(released.costPerHourNanoUsd),
@@ -126,12 +126,12 @@ function balanceLines(quote: Quote, { availableNanoUsd }: SpendingLimits): reado
   ];
 }
 
-export function summaryLines(quote: Quote, purse: SpendingLimits): readonly Line[] {
+export function summaryLines(quote: Quote, funds: SpendingLimits): readonly Line[] {
   return [
-    ...limitLines(quote, purse),
-    ...termLines(quote, purse.convert),
+    ...limitLines(quote, funds),
+    ...termLines(quote, funds.convert),
     ...stoppedLines(quote),
-    ...balanceLines(quote, purse),
+    ...balanceLines(quote, funds),
   ];
 }
 

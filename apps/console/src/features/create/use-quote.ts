@@ -26,18 +26,18 @@ export function quoteRequestFor(
 }
 
 /** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
-export function useQuote(asked: QuoteRequest, spec: RentalSpec, wasRefused: boolean) {
-  const text = JSON.stringify(asked);
+export function useQuote(request: QuoteRequest, spec: RentalSpec, wasRefused: boolean) {
+  const text = JSON.stringify(request);
   const settled = useDebounced(text, DEBOUNCE_MS);
-  const isAsked = countIssue(spec) === null;
+  const isEnabled = countIssue(spec) === null;
   const quote = useApiQuery(
     ['catalog', 'quote', settled],
     (client, signal) => client.options.quote(JSON.parse(settled) as QuoteRequest, { signal }),
-    { enabled: isAsked, keepPrevious: true, refetchMs: REFETCH_MS },
+    { enabled: isEnabled, keepPrevious: true, refetchMs: REFETCH_MS },
   );
   const isCurrent = settled === text && !quote.isPlaceholderData;
   // Somebody else may have been faster than what was told a moment ago.
-  const isFull = isAsked && isCurrent && (wasRefused || quote.data?.available === false);
+  const isFull = isEnabled && isCurrent && (wasRefused || quote.data?.available === false);
   const explained = useApiQuery(
     ['catalog', 'explain', settled],
     (client, signal) => client.options.explain(JSON.parse(settled) as QuoteRequest, { signal }),
@@ -45,7 +45,7 @@ export function useQuote(asked: QuoteRequest, spec: RentalSpec, wasRefused: bool
   );
   return {
     priced: toQuoteState(isCurrent, quote),
-    shown: isAsked ? quote.data : undefined,
+    shown: isEnabled ? quote.data : undefined,
     isCurrent,
     error: isCurrent ? quote.error : null,
     retry: () => void quote.refetch(),

@@ -58,10 +58,10 @@ export function RotateKey({
 }
 
 export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onClose: () => void }) {
-  const say = useToast();
+  const toast = useToast();
   const revoke = useApiMutation((client, keyId: string) => client.keys.revoke({ keyId }), {
     changes: ['keys', 'money'],
-    onSuccess: () => say('Revoked', `${apiKey.name} is refused from now on.`),
+    onSuccess: () => toast('Revoked', `${apiKey.name} is refused from now on.`),
   });
   return (
     <ConfirmDialog

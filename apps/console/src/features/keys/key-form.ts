@@ -180,13 +180,13 @@ export function keySnippet(
   scopes: readonly string[],
   urls: { readonly api: string; readonly inference: string | null },
 ): string {
-  const ask = (url: string): string =>
+  const curl = (url: string): string =>
     `printf 'Authorization: Bearer %s' "$MILLRACE_API_KEY" | curl -fsS -H @- '${url}'`;
   const api = urls.api.replace(/(?<!\/)\/+$/, '');
   const gateway = urls.inference?.replace(/(?<!\/)\/+$/, '');
   return [
     'read -rs MILLRACE_API_KEY  # paste the key, then press Enter',
-    ask(`${api}/v2/me`),
-    ...(gateway !== undefined && scopes.includes('inference:read') ? [ask(`${gateway}/v1/models`)] : []),
+    curl(`${api}/v2/me`),
+    ...(gateway !== undefined && scopes.includes('inference:read') ? [curl(`${gateway}/v1/models`)] : []),
   ].join('\n');
 }

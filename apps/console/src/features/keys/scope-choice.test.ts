@@ -15,8 +15,8 @@ it('every scope stands in exactly one group', () => {
 describe('presets', () => {
   it('never hold what the person may not do', () => {
     for (const { scopes } of presetsFor(may)) expect(scopes.every(may)).toBe(true);
-    const nobody = presetsFor(() => false);
-    expect(nobody.every(({ scopes }) => scopes.length === 0)).toBe(true);
+    const none = presetsFor(() => false);
+    expect(none.every(({ scopes }) => scopes.length === 0)).toBe(true);
   });
 
   it('are what they say', () => {

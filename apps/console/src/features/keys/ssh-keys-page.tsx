@@ -82,7 +82,7 @@ export function SshKeysPage() {
 
 function AddKey() {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const [text, setText] = useState('');
   const [name, setName] = useState<string | null>(null);
   const pasted = inspectPastedKey(text);
@@ -93,7 +93,7 @@ function AddKey() {
       onSuccess: (key) => {
         setText('');
         setName(null);
-        say('Added', `${key.name}, ${key.fingerprint}`);
+        toast('Added', `${key.name}, ${key.fingerprint}`);
       },
     },
   );
@@ -161,10 +161,10 @@ function AddKey() {
 }
 
 function DeleteKey({ sshKey, onClose }: { readonly sshKey: SshKey; readonly onClose: () => void }) {
-  const say = useToast();
+  const toast = useToast();
   const remove = useApiMutation((client, sshKeyId: string) => client.sshKeys.delete({ sshKeyId }), {
     changes: ['ssh-keys'],
-    onSuccess: () => say('Deleted', sshKey.name),
+    onSuccess: () => toast('Deleted', sshKey.name),
   });
   return (
     <ConfirmDialog

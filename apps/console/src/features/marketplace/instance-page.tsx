@@ -221,12 +221,12 @@ function Receipt({ instance }: { readonly instance: Instance }) {
 
 function Terminate({ instance }: { readonly instance: Instance }) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const [isOpen, setOpen] = useState(false);
   const { name, status, costSoFarNanoUsd } = instance;
   const end = useApiMutation((client, id: string) => client.marketplace.instances.terminate({ id }), {
     changes: ['instances', 'marketplace', 'money'],
-    onSuccess: () => say(`${name} is being ended`, 'Nothing more is billed.'),
+    onSuccess: () => toast(`${name} is being ended`, 'Nothing more is billed.'),
   });
   const decision = actionDecision(stateTables.instance, 'terminate', status);
   const off =

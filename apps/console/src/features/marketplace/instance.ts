@@ -17,7 +17,7 @@ export function provisioningSteps(
   { steps, status }: Pick<Instance, 'steps' | 'status'>,
   nowMs: number,
 ): readonly StepView[] {
-  const told = steps.map((step, index): StepView => {
+  const reported = steps.map((step, index): StepView => {
     const planned = plan.find(({ name }) => name === step.name);
     const endMs = step.status === 'running' ? nowMs : step.endedAt === null ? null : Date.parse(step.endedAt);
     const elapsedMs =
@@ -33,9 +33,9 @@ export function provisioningSteps(
       message: step.message,
     };
   });
-  if (status !== 'creating' && status !== 'starting') return told;
+  if (status !== 'creating' && status !== 'starting') return reported;
   const way = createRentalSteps['virtual-machine'];
-  const position = way.findLastIndex(({ name }) => name === told.at(-1)?.name);
+  const position = way.findLastIndex(({ name }) => name === reported.at(-1)?.name);
   const toCome = way.slice(position + 1).map(({ name, does }): StepView => ({
     key: `to come: ${name}`,
     name,
@@ -45,7 +45,7 @@ export function provisioningSteps(
     usual: null,
     message: null,
   }));
-  return [...told, ...toCome];
+  return [...reported, ...toCome];
 }
 
 /** What is billed at this moment, and why. */

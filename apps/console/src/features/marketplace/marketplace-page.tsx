@@ -26,10 +26,10 @@ import { toListInput, machinesCommand, machineSorts, searchIssues, type MachineS
 export function MarketplacePage() {
   const search = useSearch({ from: '/shell/inside/marketplace' });
   const { place } = useSession();
-  const ask = toListInput(search, place.mode);
+  const query = toListInput(search, place.mode);
   const pages = usePages<Machine>(
-    ['marketplace', 'machines', ask],
-    (client, signal) => client.marketplace.list({ ...ask, limit: 50 }, { signal }),
+    ['marketplace', 'machines', query],
+    (client, signal) => client.marketplace.list({ ...query, limit: 50 }, { signal }),
     { refetchMs: 10_000 },
   );
   return (

@@ -197,7 +197,7 @@ function Actions({ model }: { readonly model: CatalogModel }) {
       >
         Try it
       </Link>
-      <ViewCode wish={request} size="small" />
+      <ViewCode request={request} size="small" />
     </span>
   );
 }

@@ -32,7 +32,7 @@ export function BudgetForm({
   readonly names: ReadonlyMap<string, string> | undefined;
   readonly onClose: () => void;
 }) {
-  const say = useToast();
+  const toast = useToast();
   const [fields, setFields] = useState<BudgetFields>(
     budget === undefined ? emptyBudget : toBudgetFields(budget),
   );
@@ -45,7 +45,7 @@ export function BudgetForm({
     {
       changes: ['money'],
       onSuccess: ({ name }) => {
-        say(budget === undefined ? 'Budget created' : 'Budget changed', name);
+        toast(budget === undefined ? 'Budget created' : 'Budget changed', name);
         onClose();
       },
     },

@@ -177,10 +177,10 @@ function ProgressCell({ budget }: { readonly budget: Budget }) {
 }
 
 function DeleteBudget({ budget, onClose }: { readonly budget: Budget; readonly onClose: () => void }) {
-  const say = useToast();
+  const toast = useToast();
   const remove = useApiMutation((client, budgetId: string) => client.budgets.delete({ budgetId }), {
     changes: ['money'],
-    onSuccess: () => say('Deleted', budget.name),
+    onSuccess: () => toast('Deleted', budget.name),
   });
   return (
     <ConfirmDialog

@@ -130,8 +130,8 @@ function Filters({ search }: { readonly search: LedgerSearch }) {
   const set = (change: Readonly<Record<string, string>>): void => {
     // An id belongs to its kind of cause.
     const { causeId, ...rest } = search;
-    const kept = 'causeKind' in change || causeId === undefined ? rest : { ...rest, causeId };
-    void navigate({ to: '/ledger', search: parseLedgerSearch({ ...kept, ...change }), replace: true });
+    const filters = 'causeKind' in change || causeId === undefined ? rest : { ...rest, causeId };
+    void navigate({ to: '/ledger', search: parseLedgerSearch({ ...filters, ...change }), replace: true });
   };
   return (
     <div role="search" aria-label="Filters" className="mb-4 grid grid-cols-2 gap-3 md:grid-cols-5">
@@ -197,11 +197,11 @@ function CauseIdField({
 
 function ExportButton({ search }: { readonly search: LedgerSearch }) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const save = useApiMutation(
     async (client, period: ReturnType<typeof ledgerPeriod>) =>
       download(await client.usage.exportCosts(period).asResponse(), 'costs.csv'),
-    { changes: [], onSuccess: (name) => say('Exported', name) },
+    { changes: [], onSuccess: (name) => toast('Exported', name) },
   );
   return (
     <>

@@ -14,8 +14,8 @@ describe('how long the money lasts', () => {
     [121, 'quarter'],
     [120, 'empty'],
     [0, 'empty'],
-  ] as const)('%s seconds are on the rung %s', (seconds, rung) => {
-    expect(runwayLevel(seconds)).toBe(rung);
+  ] as const)('%s seconds are on the rung %s', (seconds, level) => {
+    expect(runwayLevel(seconds)).toBe(level);
   });
 
   it('names the day of the week and the time while it comes only once', () => {

@@ -70,8 +70,8 @@ export function balanceWarning(
         'Nothing new can be started, as after a payment that was disputed. Only the operator of this installation can free it: ask them, and name your organisation.',
     };
   }
-  const rung = runwayLevel(runwaySeconds);
-  if (rung === 'empty') {
+  const level = runwayLevel(runwaySeconds);
+  if (level === 'empty') {
     return {
       tone: 'bad',
       title: 'The money has run out.',
@@ -79,9 +79,9 @@ export function balanceWarning(
         'What runs is being stopped. Disks are kept for a while out of what was set aside for them, and then deleted. Add money now to keep them.',
     };
   }
-  if (rung !== 'fine') {
+  if (level !== 'fine') {
     return {
-      tone: rung === 'day' ? 'warn' : 'bad',
+      tone: level === 'day' ? 'warn' : 'bad',
       title: `What runs stops in ${approximateDuration(runwaySeconds ?? 0)}.`,
       advice: 'Add money, or stop something that you do not need.',
     };

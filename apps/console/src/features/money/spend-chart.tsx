@@ -38,14 +38,14 @@ export function SpendChart({ days }: { readonly days: readonly SpendDay[] }) {
           The highest day: <Money nano={most} />
         </p>
         <div className="border-line flex h-40 items-end gap-px border-b">
-          {days.map(({ day, total, parts }) => (
+          {days.map(({ day, total, byProduct }) => (
             <div
               key={day}
               title={`${day}: ${usdText(total)}`}
               className="hover:bg-raised flex h-full min-w-0 flex-1 flex-col justify-end"
             >
               {shown.toReversed().map(([product]) => {
-                const height = scaleTo(parts[product], most, CHART_HEIGHT_UNITS);
+                const height = scaleTo(byProduct[product], most, CHART_HEIGHT_UNITS);
                 return height === 0 ? null : (
                   <div
                     key={product}
@@ -108,14 +108,14 @@ function DayTable({
             </tr>
           </thead>
           <tbody>
-            {days.toReversed().map(({ day, total, parts }) => (
+            {days.toReversed().map(({ day, total, byProduct }) => (
               <tr key={day}>
                 <th scope="row" className="font-normal whitespace-nowrap">
                   {day}
                 </th>
                 {shown.map(([product]) => (
                   <td key={product} className="px-2 text-right">
-                    <Money nano={parts[product]} />
+                    <Money nano={byProduct[product]} />
                   </td>
                 ))}
                 <td className="text-right">

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { spendByDay, monthStart, largestDay, productsIn, spendSums, type UsageRow } from './spend.ts';
 
-const row = (group: string, parts: Partial<UsageRow['products']>): UsageRow => {
-  const all = { rentals: '0', volumes: '0', instances: '0', inference: '0', other: '0', ...parts };
+const row = (group: string, amounts: Partial<UsageRow['products']>): UsageRow => {
+  const all = { rentals: '0', volumes: '0', instances: '0', inference: '0', other: '0', ...amounts };
   const amount = Object.values(all).reduce((sum, part) => sum + BigInt(part), 0n);
   return {
     group,
@@ -33,7 +33,7 @@ describe('days', () => {
   it('keep amounts that no number can hold', () => {
     const rows = [row('2026-11-01', { rentals: '9007199254740993' })];
     const moment = at('2026-11-01T00:00:00Z');
-    expect(spendByDay(rows, moment, moment)[0]?.parts.rentals).toBe(9_007_199_254_740_993n);
+    expect(spendByDay(rows, moment, moment)[0]?.byProduct.rentals).toBe(9_007_199_254_740_993n);
   });
 });
 

@@ -19,7 +19,7 @@ export interface SpendDay {
   /** Such as `2026-11-16`. */
   readonly day: string;
   readonly total: bigint;
-  readonly parts: Readonly<Record<Product, bigint>>;
+  readonly byProduct: Readonly<Record<Product, bigint>>;
 }
 
 const dayMs = 86_400_000;
@@ -38,7 +38,7 @@ export function spendByDay(rows: readonly UsageRow[], fromMs: number, untilMs: n
     days.push({
       day,
       total: BigInt(row?.amountNanoUsd ?? '0'),
-      parts: {
+      byProduct: {
         rentals: BigInt(row?.products.rentals ?? '0'),
         volumes: BigInt(row?.products.volumes ?? '0'),
         instances: BigInt(row?.products.instances ?? '0'),
@@ -52,7 +52,7 @@ export function spendByDay(rows: readonly UsageRow[], fromMs: number, untilMs: n
 
 /** Products that anything was spent on, in their fixed order, so that a colour always means the same. */
 export function productsIn(days: readonly SpendDay[]): readonly (typeof products)[number][] {
-  return products.filter(([product]) => days.some(({ parts }) => parts[product] !== 0n));
+  return products.filter(([product]) => days.some(({ byProduct }) => byProduct[product] !== 0n));
 }
 
 export interface SpendSums {

@@ -27,14 +27,14 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
   const [question, setQuestion] = useState('');
   const read = parseSettings(settings, model.max_output_tokens);
   const numbers = read.ok ? read.numbers : {};
-  const asking = { model: model.id, system: settings.system, numbers };
+  const params = { model: model.id, system: settings.system, numbers };
   const off =
     (chat.isAnswering && 'Wait for the answer, or stop it.') ||
     (!read.ok && 'One of the settings is not right.') ||
     (question.trim() === '' && 'Type something first.');
   const send = (): void => {
     if (off !== false) return;
-    chat.ask(question.trim(), asking);
+    chat.send(question.trim(), params);
     setQuestion('');
   };
   const messages = messagesFor(settings.system, chat.exchanges, question.trim() || 'Tell me of the mill.');
@@ -46,7 +46,7 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
           {select}
           <ModelPrice model={model} />
           <Settings settings={settings} onChange={setSettings} read={read} most={model.max_output_tokens} />
-          <ViewCode wish={{ kind: 'chat', model: model.id, messages, ...numbers }} />
+          <ViewCode request={{ kind: 'chat', model: model.id, messages, ...numbers }} />
         </>
       }
       main={
@@ -77,7 +77,7 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
                     exchange={exchange}
                     again={
                       exchange.id === last?.id && !chat.isAnswering
-                        ? () => chat.again(exchange.id, asking)
+                        ? () => chat.again(exchange.id, params)
                         : null
                     }
                   />
@@ -181,7 +181,7 @@ function ExchangeView({
   readonly exchange: Exchange;
   readonly again: (() => void) | null;
 }) {
-  const { question, answer, thought, state, error } = exchange;
+  const { question, response, thought, state, error } = exchange;
   const isComing = state === 'asked' || state === 'answering';
   return (
     <article aria-label={`You: ${question.slice(0, 60)}`}>
@@ -195,8 +195,8 @@ function ExchangeView({
         </details>
       )}
       <div aria-live="polite" aria-busy={isComing}>
-        {answer !== '' && <p className="break-words whitespace-pre-wrap">{answer}</p>}
-        {isComing && answer === '' && <p className="text-soft">Waiting for the first word…</p>}
+        {response !== '' && <p className="break-words whitespace-pre-wrap">{response}</p>}
+        {isComing && response === '' && <p className="text-soft">Waiting for the first word…</p>}
       </div>
       {state === 'failed' && (
         <div className="mt-2">

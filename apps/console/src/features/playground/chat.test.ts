@@ -35,7 +35,7 @@ describe('a conversation', () => {
       { kind: 'part', id: 1, part: { text: 'Hi', thought: '' } },
       { kind: 'part', id: 1, part: { text: '.', thought: '' } },
     );
-    expect(only).toMatchObject({ answer: 'Hi.', thought: 'They greet.', state: 'answering' });
+    expect(only).toMatchObject({ response: 'Hi.', thought: 'They greet.', state: 'answering' });
   });
 
   test('sends what was said, after what the model is told first; what failed was not said', () => {
@@ -78,9 +78,9 @@ describe('what it came to', () => {
       { kind: 'ended', id: 2, end: stopped },
     );
     expect(chatTotals(exchanges)).toEqual({ tokensIn: 10, tokensOut: 4, costNanoUsd: 1_234n, uncounted: 1 });
-    const booked = reduceExchanges(exchanges, { kind: 'booked', id: 2, usage });
-    expect(chatTotals(booked)).toEqual({ tokensIn: 20, tokensOut: 8, costNanoUsd: 2_468n, uncounted: 0 });
-    expect(reduceExchanges(booked, { kind: 'booked', id: 2, usage: null })).toEqual(booked);
+    const recorded = reduceExchanges(exchanges, { kind: 'booked', id: 2, usage });
+    expect(chatTotals(recorded)).toEqual({ tokensIn: 20, tokensOut: 8, costNanoUsd: 2_468n, uncounted: 0 });
+    expect(reduceExchanges(recorded, { kind: 'booked', id: 2, usage: null })).toEqual(recorded);
   });
 
   test('says why an answer is short', () => {

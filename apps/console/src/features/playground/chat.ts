@@ -5,7 +5,7 @@ import type { CompletionResult, CompletionDelta, CompletionUsage } from '@millra
 export interface Exchange {
   readonly id: number;
   readonly question: string;
-  readonly answer: string;
+  readonly response: string;
   /** What a reasoning model thought before it answered. */
   readonly thought: string;
   readonly state: 'asked' | 'answering' | 'answered' | 'failed';
@@ -38,7 +38,7 @@ export function reduceExchanges(exchanges: readonly Exchange[], event: ChatEvent
     case 'asked': {
       const { id, question } = event;
       const started = {
-        answer: '',
+        response: '',
         thought: '',
         state: 'asked',
         end: null,
@@ -48,8 +48,8 @@ export function reduceExchanges(exchanges: readonly Exchange[], event: ChatEvent
       return [...exchanges, { id, question, ...started }];
     }
     case 'part':
-      return ofId(exchanges, event.id, ({ answer, thought }) => ({
-        answer: answer + event.part.text,
+      return ofId(exchanges, event.id, ({ response, thought }) => ({
+        response: response + event.part.text,
         thought: thought + event.part.thought,
         state: 'answering',
       }));
@@ -75,14 +75,14 @@ export interface Message {
 
 /** What is sent for a question: everything before it that was answered, also an answer that was stopped. */
 export function messagesFor(system: string, exchanges: readonly Exchange[], question: string): Message[] {
-  const said = exchanges
-    .filter(({ state, answer }) => state === 'answered' && answer !== '')
+  const history = exchanges
+    .filter(({ state, response }) => state === 'answered' && response !== '')
     .flatMap((exchange): Message[] => [
       { role: 'user', content: exchange.question },
-      { role: 'assistant', content: exchange.answer },
+      { role: 'assistant', content: exchange.response },
     ]);
-  const told: Message[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
-  return [...told, ...said, { role: 'user', content: question }];
+  const systemMessages: Message[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
+  return [...systemMessages, ...history, { role: 'user', content: question }];
 }
 
 export interface ChatTotals {

@@ -6,25 +6,25 @@ const hourMs = 3_600_000;
 const refused = (status: number): Error => Object.assign(new Error('refused'), { status });
 
 /** A world whose time moves only while somebody sleeps. */
-function world(options: { readonly knownAfterMs?: number } = {}) {
+function createHarness(options: { readonly knownAfterMs?: number } = {}) {
   const state = { nowMs: 0, made: 0, waits: [] as number[], revoked: new Set<string>(), failMaking: false };
-  const bornMs = new Map<string, number>();
-  let kept: TabKey | null = null;
+  const createdMs = new Map<string, number>();
+  let stored: TabKey | null = null;
   /** The page is loaded: what was in its memory is gone, and what is kept for the tab is there. */
   const load = () =>
     createGateway<string>({
-      keptKey: () => (kept !== null && kept.expiresAtMs - 60_000 > state.nowMs ? kept : null),
-      forgetKey: () => {
-        kept = null;
+      storedKey: () => (stored !== null && stored.expiresAtMs - 60_000 > state.nowMs ? stored : null),
+      discardKey: () => {
+        stored = null;
       },
       makeKey: async () => {
         await Promise.resolve();
         if (state.failMaking) throw new Error('not now');
         state.made += 1;
         const secret = `key ${String(state.made)}`;
-        bornMs.set(secret, state.nowMs);
-        kept = { secret, madeAtMs: state.nowMs, expiresAtMs: state.nowMs + hourMs };
-        return kept;
+        createdMs.set(secret, state.nowMs);
+        stored = { secret, madeAtMs: state.nowMs, expiresAtMs: state.nowMs + hourMs };
+        return stored;
       },
       clientOf: (secret) => secret,
       nowMs: () => state.nowMs,
@@ -35,7 +35,7 @@ function world(options: { readonly knownAfterMs?: number } = {}) {
     });
   /** What a gateway does: it knows a key some time after it was made, until it is revoked. */
   const use = async (secret: string): Promise<string> => {
-    const ageMs = state.nowMs - (bornMs.get(secret) ?? 0);
+    const ageMs = state.nowMs - (createdMs.get(secret) ?? 0);
     if (ageMs < (options.knownAfterMs ?? 0) || state.revoked.has(secret)) throw refused(401);
     return secret;
   };
@@ -44,7 +44,7 @@ function world(options: { readonly knownAfterMs?: number } = {}) {
 
 describe('calling a gateway', () => {
   test('makes one key for all calls, also for those that begin at once', async () => {
-    const { state, gateway, use } = world();
+    const { state, gateway, use } = createHarness();
     expect(await Promise.all([gateway.call(use), gateway.call(use), gateway.call(use)])).toEqual([
       'key 1',
       'key 1',
@@ -55,20 +55,20 @@ describe('calling a gateway', () => {
   });
 
   test('waits for a new key to reach the gateways, and tells nobody', async () => {
-    const { state, gateway, use } = world({ knownAfterMs: 650 });
+    const { state, gateway, use } = createHarness({ knownAfterMs: 650 });
     expect(await gateway.call(use)).toBe('key 1');
     expect(state.waits).toEqual([100, 200, 400]);
   });
 
   test('gives up on a key that never arrives, and does not make one after the other', async () => {
-    const { state, gateway, use } = world({ knownAfterMs: hourMs });
+    const { state, gateway, use } = createHarness({ knownAfterMs: hourMs });
     await expect(gateway.call(use)).rejects.toMatchObject({ status: 401 });
     expect(state.made).toBe(1);
     expect(state.waits).toHaveLength(5);
   });
 
   test('makes another in time before the hour is over', async () => {
-    const { state, gateway, use } = world();
+    const { state, gateway, use } = createHarness();
     await gateway.call(use);
     state.nowMs = hourMs - 30_000;
     expect(await Promise.all([gateway.call(use), gateway.call(use)])).toEqual(['key 2', 'key 2']);
@@ -76,7 +76,7 @@ describe('calling a gateway', () => {
   });
 
   test('makes another where somebody revoked it, once', async () => {
-    const { state, gateway, use } = world();
+    const { state, gateway, use } = createHarness();
     await gateway.call(use);
     state.nowMs = 60_000;
     state.revoked.add('key 1');
@@ -88,7 +88,7 @@ describe('calling a gateway', () => {
   });
 
   test('makes one key for five loads of the page, and another when that is refused', async () => {
-    const { state, load, use } = world();
+    const { state, load, use } = createHarness();
     for (let time = 0; time < 5; time += 1) expect(await load().call(use)).toBe('key 1');
     expect(state.made).toBe(1);
     state.nowMs = 60_000;
@@ -100,14 +100,14 @@ describe('calling a gateway', () => {
   });
 
   test('leaves other refusals alone', async () => {
-    const { state, gateway } = world();
+    const { state, gateway } = createHarness();
     const broke = gateway.call(async () => Promise.reject(refused(402)));
     await expect(broke).rejects.toMatchObject({ status: 402 });
     expect(state.waits).toEqual([]);
   });
 
   test('a key that could not be made is tried again with the next call', async () => {
-    const { state, gateway, use } = world();
+    const { state, gateway, use } = createHarness();
     state.failMaking = true;
     await expect(gateway.call(use)).rejects.toThrow('not now');
     state.failMaking = false;

@@ -7,10 +7,10 @@ import type { TabKey } from '../../api/tab-keys.ts';
 
 export interface GatewayDeps<Client> {
   /** The key that an earlier load of the page has left for this tab, if it still works by its time. */
-  keptKey(): TabKey | null;
+  storedKey(): TabKey | null;
   makeKey(): Promise<TabKey>;
   /** The key is refused: it must not be found again. */
-  forgetKey(): void;
+  discardKey(): void;
   clientOf(secret: string): Client;
   nowMs(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -41,7 +41,7 @@ export function createGateway<Client>(deps: GatewayDeps<Client>): Gateway<Client
   let held: Promise<ActiveKey<Client>> | null = null;
 
   async function make(): Promise<ActiveKey<Client>> {
-    const { secret, madeAtMs, expiresAtMs } = deps.keptKey() ?? (await deps.makeKey());
+    const { secret, madeAtMs, expiresAtMs } = deps.storedKey() ?? (await deps.makeKey());
     return { client: deps.clientOf(secret), madeAtMs, expiresAtMs, isRefused: false };
   }
 
@@ -74,7 +74,7 @@ export function createGateway<Client>(deps: GatewayDeps<Client>): Gateway<Client
           renewed = true;
           tried = -1;
           key.isRefused = true;
-          deps.forgetKey();
+          deps.discardKey();
           key = await current();
         }
       }

@@ -37,7 +37,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
     (prompt.trim() === '' && 'Say first what is to be seen.');
   const send = (): void => {
     if (!read.ok) return;
-    const { wish, seed } = read;
+    const { request, seed } = read;
     void make(prompt, async (models, signal) => {
       const { data, requestId } = await models.images
         .create(
@@ -45,8 +45,8 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
             model: model.id,
             prompt: prompt.trim(),
             size: fields.size,
-            n: wish.count,
-            num_inference_steps: wish.steps,
+            n: request.count,
+            num_inference_steps: request.steps,
             ...(seed !== null && { seed }),
           },
           { signal },
@@ -60,7 +60,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
       return { blobs, requestId };
     });
   };
-  const { steps, count } = read.ok ? read.wish : { steps: stepsDefault, count: 1 };
+  const { steps, count } = read.ok ? read.request : { steps: stepsDefault, count: 1 };
   return (
     <TwoColumns
       side={
@@ -69,7 +69,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
           <ModelPrice model={model} />
           <Settings fields={fields} onChange={setFields} errors={errors} />
           <ViewCode
-            wish={{
+            request={{
               kind: 'image',
               model: model.id,
               prompt: prompt.trim() || 'a water mill at dusk',
@@ -93,7 +93,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
                 onChange={(event) => setPrompt(event.target.value)}
               />
             }
-            cost={<Cost model={model.id} wish={read.ok ? read.wish : null} />}
+            cost={<Cost model={model.id} request={read.ok ? read.request : null} />}
             button="Make the picture"
             icon={<ImagePlus aria-hidden className="size-4" />}
             off={off}
@@ -168,15 +168,15 @@ function Settings({
 }
 
 /** What the picture will cost, before it is asked for. */
-function Cost({ model, wish }: { readonly model: string; readonly wish: ImageRequest | null }) {
+function Cost({ model, request }: { readonly model: string; readonly request: ImageRequest | null }) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);
   if (mode === 'test') return <span className="text-soft">Free in test mode</span>;
   const each = price?.image_nano_usd ?? null;
-  if (each === null || wish === null) return null;
+  if (each === null || request === null) return null;
   return (
     <span>
-      Costs <Money nano={imagePrice(BigInt(each), wish)} />
+      Costs <Money nano={imagePrice(BigInt(each), request)} />
     </span>
   );
 }

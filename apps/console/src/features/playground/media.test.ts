@@ -38,7 +38,7 @@ describe('what is typed for a picture', () => {
   test('what is left empty is what most have', () => {
     expect(parseImageFields(fields)).toEqual({
       ok: true,
-      wish: { width: 768, height: 1_024, steps: 30, count: 2 },
+      request: { width: 768, height: 1_024, steps: 30, count: 2 },
       seed: null,
     });
     expect(parseImageFields({ ...fields, seed: '7' })).toMatchObject({ ok: true, seed: 7 });

@@ -54,7 +54,7 @@ export type ImageErrors = { readonly [Field in keyof ImageFields]?: string };
 export function parseImageFields(
   fields: ImageFields,
 ):
-  | { readonly ok: true; readonly wish: ImageRequest; readonly seed: number | null }
+  | { readonly ok: true; readonly request: ImageRequest; readonly seed: number | null }
   | { readonly ok: false; readonly errors: ImageErrors } {
   const [width = 0, height = 0] = fields.size.split('x').map(Number);
   const steps = parseNumber(fields.steps) ?? stepsDefault;
@@ -71,7 +71,7 @@ export function parseImageFields(
     ...(seed !== null && !Number.isSafeInteger(seed) && { seed: 'A whole number, or nothing.' }),
   };
   if (Object.keys(errors).length > 0) return { ok: false, errors };
-  return { ok: true, wish: { width, height, steps, count }, seed };
+  return { ok: true, request: { width, height, steps, count }, seed };
 }
 
 const fileSignatures = [

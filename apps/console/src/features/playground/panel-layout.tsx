@@ -34,16 +34,16 @@ export function TwoColumns({ main, side }: { readonly main: ReactNode; readonly 
 
 /** The same in a program, with what is filled in now. */
 export function ViewCode({
-  wish,
+  request,
   size = 'medium',
 }: {
-  readonly wish: SnippetRequest;
+  readonly request: SnippetRequest;
   readonly size?: 'small' | 'medium';
 }) {
   const [isOpen, setOpen] = useState(false);
   const [language, setLanguage] = useState('curl');
   const inferenceUrl = useInferenceUrl() ?? globalThis.location.origin;
-  const snippets = isOpen ? buildSnippets(wish, { apiUrl: globalThis.location.origin, inferenceUrl }) : [];
+  const snippets = isOpen ? buildSnippets(request, { apiUrl: globalThis.location.origin, inferenceUrl }) : [];
   return (
     <>
       <Button size={size} icon={<Code aria-hidden className="size-4" />} onClick={() => setOpen(true)}>

@@ -24,7 +24,7 @@ export function PlaygroundPage() {
   const session = useSession();
   const search = useSearch({ from: '/shell/inside/playground' });
   const navigate = useNavigate();
-  const refusal = session.mayNot('inference:write') || session.mayNot('api-keys:write');
+  const denied = session.mayNot('inference:write') || session.mayNot('api-keys:write');
   const kind = search.kind ?? 'chat';
   const open = (id: string): void =>
     void navigate({ to: '/playground', search: { kind: id as PlaygroundKind } });
@@ -34,7 +34,7 @@ export function PlaygroundPage() {
         title="Playground"
         about="Try a model, see what it costs and how fast it is, and take the code with you."
       />
-      {refusal === false ? (
+      {denied === false ? (
         <Tabs
           label="What to try"
           open={kind}
@@ -46,7 +46,7 @@ export function PlaygroundPage() {
           ]}
         />
       ) : (
-        <Note tone="warn">{refusal}</Note>
+        <Note tone="warn">{denied}</Note>
       )}
     </>
   );

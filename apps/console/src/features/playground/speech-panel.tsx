@@ -63,7 +63,7 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
             onChange={(event) => setSpeed(event.target.value)}
             error={isWrong ? 'A number from 0.25 to 4.' : undefined}
           />
-          <ViewCode wish={{ kind: 'speech', ...request }} />
+          <ViewCode request={{ kind: 'speech', ...request }} />
         </>
       }
       main={

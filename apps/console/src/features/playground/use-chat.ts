@@ -29,17 +29,17 @@ export function useChat(gateway: Gateway<Millrace>) {
   // Whoever leaves the page leaves the answer: the engine stops, and what it made by then is charged.
   useEffect(() => () => running.current?.abort(), []);
 
-  async function answer(id: number, before: readonly Exchange[], question: string, asking: ChatParams) {
+  async function complete(id: number, before: readonly Exchange[], question: string, params: ChatParams) {
     const leaving = new AbortController();
     running.current = leaving;
     const { signal } = leaving;
     const startedMs = monotonicMs();
     let end: CompletionResult;
     try {
-      const messages = messagesFor(asking.system, before, question);
+      const messages = messagesFor(params.system, before, question);
       const stream = await gateway.call(
         async (models) =>
-          models.chat.create({ model: asking.model, messages, ...asking.numbers, stream: true }, { signal }),
+          models.chat.create({ model: params.model, messages, ...params.numbers, stream: true }, { signal }),
         signal,
       );
       const show = (part: CompletionDelta): void => dispatch({ kind: 'part', id, part });
@@ -56,27 +56,27 @@ export function useChat(gateway: Gateway<Millrace>) {
     }
     dispatch({ kind: 'ended', id, end });
     if (!end.stopped) return;
-    const booked = await waitForLedgerUsage(client, end.requestId, { clock });
-    dispatch({ kind: 'booked', id, usage: toCompletionUsage(booked) });
+    const usage = await waitForLedgerUsage(client, end.requestId, { clock });
+    dispatch({ kind: 'booked', id, usage: toCompletionUsage(usage) });
   }
 
-  function ask(before: readonly Exchange[], question: string, asking: ChatParams): void {
+  function send(before: readonly Exchange[], question: string, params: ChatParams): void {
     lastId.current += 1;
     dispatch({ kind: 'asked', id: lastId.current, question });
-    void answer(lastId.current, before, question, asking);
+    void complete(lastId.current, before, question, params);
   }
 
   return {
     exchanges,
     isAnswering: exchanges.some(({ state }) => state === 'asked' || state === 'answering'),
-    ask: (question: string, asking: ChatParams) => ask(exchanges, question, asking),
+    send: (question: string, params: ChatParams) => send(exchanges, question, params),
     /** Asks the same again, and forgets what was said since. */
-    again(id: number, asking: ChatParams): void {
+    again(id: number, params: ChatParams): void {
       const at = exchanges.findIndex((exchange) => exchange.id === id);
       const exchange = exchanges[at];
       if (exchange === undefined) return;
       dispatch({ kind: 'taken-back', id });
-      ask(exchanges.slice(0, at), exchange.question, asking);
+      send(exchanges.slice(0, at), exchange.question, params);
     },
     stop: () => running.current?.abort(),
     clear(): void {

@@ -56,13 +56,13 @@ export function useGateway(): Gateway<Millrace> | null {
     const known = gateways.get(name);
     if (known !== undefined) return known;
     const made = createGateway<Millrace>({
-      keptKey: () => readTabKey(sessionStorage, name, { nowMs: nowMs(), marginMs: EXPIRY_MARGIN_MS }),
+      storedKey: () => readTabKey(sessionStorage, name, { nowMs: nowMs(), marginMs: EXPIRY_MARGIN_MS }),
       makeKey: async () => {
         const key = await makeKey(session);
         storeTabKey(sessionStorage, name, key);
         return key;
       },
-      forgetKey: () => removeTabKeys(sessionStorage, name),
+      discardKey: () => removeTabKeys(sessionStorage, name),
       clientOf: (apiKey) =>
         new Millrace({ baseUrl: globalThis.location.origin, inferenceUrl, apiKey, allowBrowser: true }),
       nowMs,

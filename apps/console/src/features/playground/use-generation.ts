@@ -39,14 +39,14 @@ export function useGeneration(gateway: Gateway<Millrace>) {
   const [state, setState] = useState<State>({ kind: 'nothing' });
   const running = useRef<AbortController | null>(null);
   const urls = useRef<readonly string[]>([]);
-  const forget = (): void => {
+  const revokeUrls = (): void => {
     for (const url of urls.current) URL.revokeObjectURL(url);
     urls.current = [];
   };
   useEffect(
     () => () => {
       running.current?.abort();
-      forget();
+      revokeUrls();
     },
     [],
   );
@@ -63,7 +63,7 @@ export function useGeneration(gateway: Gateway<Millrace>) {
     try {
       const { blobs, requestId } = await gateway.call((models) => use(models, signal), signal);
       const totalMs = Math.round(monotonicMs() - startedMs);
-      forget();
+      revokeUrls();
       const files = blobs.map(({ blob, name }) => ({ url: URL.createObjectURL(blob), name }));
       urls.current = files.map(({ url }) => url);
       const made: GenerationResult = { files, about, requestId, totalMs, costNanoUsd: null };
@@ -71,9 +71,9 @@ export function useGeneration(gateway: Gateway<Millrace>) {
       // Imitations are free; for the rest the books take about a second.
       if (place.mode === 'test') return;
       await sleep(USAGE_RECORDED_AFTER_MS, signal);
-      const booked = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
-      if (booked === null || signal.aborted) return;
-      setState({ kind: 'made', made: { ...made, costNanoUsd: booked.cost_nano_usd } });
+      const usage = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
+      if (usage === null || signal.aborted) return;
+      setState({ kind: 'made', made: { ...made, costNanoUsd: usage.cost_nano_usd } });
     } catch (error) {
       if (running.current === leaving)
         setState(signal.aborted ? { kind: 'nothing' } : { kind: 'failed', error });

@@ -42,9 +42,9 @@ describe('what can be done with a rental', () => {
     ['extend', { expiresAt: '2027-01-01T00:00:00.000Z' }, false],
     ['terminate', { power: 'changing' }, false],
   ] as const)('%s of one that is %j', (verb, changes, why) => {
-    const told = rentalActionDisabledReason(verb, makeRental(changes), false);
-    if (why === false) expect(told).toBe(false);
-    else expect(told).toMatch(why);
+    const reason = rentalActionDisabledReason(verb, makeRental(changes), false);
+    if (why === false) expect(reason).toBe(false);
+    else expect(reason).toMatch(why);
   });
 
   it('off with its GPUs held, it can still be stopped to give them back', () => {

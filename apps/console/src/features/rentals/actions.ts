@@ -63,9 +63,9 @@ function powerDisabledReason(verb: RentalVerb, rental: Fields): string | false {
 export function rentalActionDisabledReason(
   verb: RentalVerb,
   rental: Fields,
-  roleLacks: string | false,
+  deniedReason: string | false,
 ): string | false {
-  if (roleLacks !== false) return roleLacks;
+  if (deniedReason !== false) return deniedReason;
   const state = stateDisabledReason(verb, rental.status);
   if (state !== false) return state;
   const isPrivate = rental.currentTerm.termType === 'private-cloud';

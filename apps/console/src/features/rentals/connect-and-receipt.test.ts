@@ -7,7 +7,7 @@ import { rentalRefetchMs, rentalTitle, rentalHardwareText } from './rental.ts';
 import { rentalsPeriod, parseRentalSearch, parseRentalsSearch } from './search.ts';
 import { tagLines, parseTags } from './tags.ts';
 
-const entrance = {
+const endpoint = {
   host: '192.0.2.7',
   port: 20_000,
   user: 'ubuntu',
@@ -17,25 +17,25 @@ const entrance = {
 
 describe('the way in', () => {
   it('is one command for each node, with the key that must answer and how to see it', () => {
-    expect(sshConnections(makeRental({ ssh: [entrance] }))).toEqual([
+    expect(sshConnections(makeRental({ ssh: [endpoint] }))).toEqual([
       {
         title: null,
-        command: entrance.command,
+        command: endpoint.command,
         fingerprint: 'SHA256:abc',
         check: 'ssh-keyscan -p 20000 192.0.2.7 2>/dev/null | ssh-keygen -lf -',
       },
     ]);
-    const two = makeRental({ ssh: [entrance, entrance] });
+    const two = makeRental({ ssh: [endpoint, endpoint] });
     expect(sshConnections(two).map(({ title }) => title)).toEqual(['Node 1', 'Node 2']);
     expect(sshCommands(two)).toBe('millrace ssh train --node 1\nmillrace ssh train --node 2');
   });
 
   it('is told to be none, and why, in every state that has none', () => {
-    expect(sshUnavailableReason(makeRental({ ssh: [entrance] }))).toBeNull();
+    expect(sshUnavailableReason(makeRental({ ssh: [endpoint] }))).toBeNull();
     for (const status of ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating', 'Terminated'] as const) {
       expect(sshUnavailableReason(makeRental({ status })), status).toMatch(/\.$/);
     }
-    expect(sshUnavailableReason(makeRental({ ssh: [entrance], power: 'off' }))).toContain('Start it');
+    expect(sshUnavailableReason(makeRental({ ssh: [endpoint], power: 'off' }))).toContain('Start it');
   });
 });
 

@@ -96,13 +96,13 @@ function SupplierGate({
 function FreshRights({ title }: { readonly title: string }) {
   const cache = useQueryClient();
   const { place } = useSession();
-  const [isAsked, setAsked] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     void cache
       .refetchQueries({ queryKey: [place.organisationId, place.mode, 'me'] })
-      .then(() => setAsked(true));
+      .then(() => setOpen(true));
   }, [cache, place]);
-  if (!isAsked) return <Loading what="your rights as a supplier" />;
+  if (!isOpen) return <Loading what="your rights as a supplier" />;
   return (
     <RequireScope
       scope="supplier:read"
@@ -130,12 +130,12 @@ function ApplicationPending({ account }: { readonly account: Account | null }) {
 
 function Apply({ refused }: { readonly refused: Account | null }) {
   const { me, mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const [name, setName] = useState(refused?.name ?? me.organisation.name);
   const [about, setAbout] = useState(refused?.about ?? '');
   const apply = useApiMutation(
     (client, request: { readonly name: string; readonly about: string }) => client.supplier.apply(request),
-    { changes: ['supplier'], onSuccess: () => say('Applied', 'The operator decides about it.') },
+    { changes: ['supplier'], onSuccess: () => toast('Applied', 'The operator decides about it.') },
   );
   return (
     <Card title="Become a supplier">

@@ -142,7 +142,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
   const [clusterName, setCluster] = useState(() => suggestedClusterName(me.organisation.name));
   const [region, setRegion] = useState('');
   const [count, setCount] = useState('1');
-  const [life, setLife] = useState<string>('1h');
+  const [ttl, setTtl] = useState<string>('1h');
   // The answer holds the secret: it lives in this dialog alone and goes with it.
   const create = useApiMutation(
     (client, request: Parameters<typeof client.supplier.joinTokens.create>[0]) =>
@@ -150,7 +150,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
     { changes: ['supplier'] },
   );
   if (create.data !== undefined) return <CreatedToken token={create.data} onClose={onClose} />;
-  const lack =
+  const issue =
     clusterNameIssue(clusterName) ||
     (region.trim() === '' && 'Say in which region the host is.') ||
     (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'One token is for 1 to 1000 hosts.');
@@ -159,12 +159,12 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        if (lack !== false) return;
+        if (issue !== false) return;
         create.mutate({
           clusterName,
           region: region.trim(),
           maxMachines: Number(count),
-          ttlSeconds: parseDuration(life) ?? 3_600,
+          ttlSeconds: parseDuration(ttl) ?? 3_600,
         });
       }}
     >
@@ -193,15 +193,15 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
         />
         <SelectField
           label="Good for"
-          value={life}
+          value={ttl}
           choices={tokenLifetimes.map((value) => ({ value, label: lifetimeLabels[value] ?? value }))}
-          onChange={(event) => setLife(event.target.value)}
+          onChange={(event) => setTtl(event.target.value)}
         />
       </div>
       {create.error !== null && <Problem error={create.error} />}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={create.isPending && 'Making…'} off={lack}>
+        <Button type="submit" kind="primary" busy={create.isPending && 'Making…'} off={issue}>
           Make the token
         </Button>
       </div>

@@ -23,8 +23,8 @@ describe('what a supplier may do with a machine', () => {
   });
 
   it('does nothing with what is gone', () => {
-    for (const act of ['drain', 'resume', 'withdraw'] as const) {
-      expect(machineActionDisabledReason(act, { ...idle, status: 'node_removed' })).toBe('It is withdrawn.');
+    for (const verb of ['drain', 'resume', 'withdraw'] as const) {
+      expect(machineActionDisabledReason(verb, { ...idle, status: 'node_removed' })).toBe('It is withdrawn.');
     }
   });
 });

@@ -4,13 +4,13 @@ type Machine = Pick<Output<'supplierGetMachine'>, 'drainedAt' | 'gpusRented' | '
 
 /** Why a supplier cannot do this with a machine now; false where it can. */
 export function machineActionDisabledReason(
-  act: 'drain' | 'resume' | 'withdraw',
+  action: 'drain' | 'resume' | 'withdraw',
   machine: Machine,
 ): string | false {
   const { drainedAt, gpusRented, status } = machine;
   if (status === 'node_removed') return 'It is withdrawn.';
-  if (act === 'drain') return drainedAt !== null && 'You drained it already.';
-  if (act === 'resume') return drainedAt === null && 'You have not drained it.';
+  if (action === 'drain') return drainedAt !== null && 'You drained it already.';
+  if (action === 'resume') return drainedAt === null && 'You have not drained it.';
   if (gpusRented === 0) return false;
   const rented = gpusRented === 1 ? 'One GPU is' : `${String(gpusRented)} GPUs are`;
   return `${rented} rented. Drain it and wait until it is empty.`;

@@ -13,20 +13,20 @@ type Machine = Output<'supplierGetMachine'>;
 /** What suppliers do with a machine of theirs. */
 export function MachineActions({ machine }: { readonly machine: Machine }) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<'drain' | 'withdraw' | null>(null);
+  const [dialog, setDialog] = useState<'drain' | 'withdraw' | null>(null);
   const { id, name } = machine;
   const changes = ['supplier', 'marketplace'] as const;
   const drain = useApiMutation((client, machineId: string) => client.supplier.machines.drain({ machineId }), {
     changes,
-    onSuccess: () => say(`${name} takes nothing new`),
+    onSuccess: () => toast(`${name} takes nothing new`),
   });
   const resume = useApiMutation(
     (client, machineId: string) => client.supplier.machines.resume({ machineId }),
     {
       changes,
-      onSuccess: () => say(`${name} is back in use`),
+      onSuccess: () => toast(`${name} is back in use`),
     },
   );
   const withdraw = useApiMutation(
@@ -34,18 +34,18 @@ export function MachineActions({ machine }: { readonly machine: Machine }) {
     {
       changes,
       onSuccess: () => {
-        say(`${name} is withdrawn`);
+        toast(`${name} is withdrawn`);
         void navigate({ to: '/supplier' });
       },
     },
   );
   const noWrite = mayNot('supplier:write');
-  const close = (): void => setAsked(null);
+  const close = (): void => setDialog(null);
   return (
     <>
       <Button
         off={noWrite || machineActionDisabledReason('drain', machine)}
-        onClick={() => setAsked('drain')}
+        onClick={() => setDialog('drain')}
       >
         Drain
       </Button>
@@ -53,7 +53,7 @@ export function MachineActions({ machine }: { readonly machine: Machine }) {
         busy={resume.isPending && 'Putting it back…'}
         off={noWrite || machineActionDisabledReason('resume', machine)}
         onClick={() =>
-          resume.mutate(id, { onError: (error) => say('It could not be put back', error.message) })
+          resume.mutate(id, { onError: (error) => toast('It could not be put back', error.message) })
         }
       >
         Resume
@@ -61,13 +61,13 @@ export function MachineActions({ machine }: { readonly machine: Machine }) {
       <Button
         kind="danger"
         off={noWrite || machineActionDisabledReason('withdraw', machine)}
-        onClick={() => setAsked('withdraw')}
+        onClick={() => setDialog('withdraw')}
       >
         Withdraw
       </Button>
       <ConfirmDialog
         title={`Drain ${name}?`}
-        open={asked === 'drain'}
+        open={dialog === 'drain'}
         onClose={close}
         action="Drain"
         doing="Draining…"
@@ -80,7 +80,7 @@ export function MachineActions({ machine }: { readonly machine: Machine }) {
       </ConfirmDialog>
       <ConfirmDialog
         title={`Withdraw ${name}?`}
-        open={asked === 'withdraw'}
+        open={dialog === 'withdraw'}
         onClose={close}
         action="Withdraw"
         doing="Withdrawing…"

@@ -111,16 +111,16 @@ function Detail({ machine }: { readonly machine: Machine }) {
 /** The price and whether it is offered, in one form: a machine without a price cannot be listed. */
 function PriceForm({ machine }: { readonly machine: Machine }) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const known = machine.pricePerGpuHourNanoUsd;
   const [amount, setAmount] = useState(known === null ? '' : usdText(known).slice(1));
   const update = useApiMutation(
     (client, change: { readonly listed?: boolean; readonly pricePerGpuHourNanoUsd?: string }) =>
       client.supplier.machines.update({ machineId: machine.id, ...change }),
-    { changes: ['supplier', 'marketplace'], onSuccess: () => say('Saved', `${machine.name} is changed.`) },
+    { changes: ['supplier', 'marketplace'], onSuccess: () => toast('Saved', `${machine.name} is changed.`) },
   );
   const nano = parseUsd(amount);
-  const lack =
+  const issue =
     (nano === null && 'The price must be dollars with at most nine decimals, such as 1.85.') ||
     (nano !== null && nano <= 0n && 'The price must be above zero.') ||
     (nano !== null && nano.toString() === known && 'This is its price already.');
@@ -143,7 +143,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
         className="flex flex-wrap items-end gap-3"
         onSubmit={(event) => {
           event.preventDefault();
-          if (lack === false && nano !== null) update.mutate({ pricePerGpuHourNanoUsd: nano.toString() });
+          if (issue === false && nano !== null) update.mutate({ pricePerGpuHourNanoUsd: nano.toString() });
         }}
       >
         <TextField
@@ -158,7 +158,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
           type="submit"
           kind="primary"
           busy={update.isPending && 'Saving…'}
-          off={mayNot('supplier:write') || lack}
+          off={mayNot('supplier:write') || issue}
         >
           Set the price
         </Button>

@@ -93,26 +93,26 @@ function RequestForm({
   readonly payableNanoUsd: string;
   readonly onClose: () => void;
 }) {
-  const say = useToast();
+  const toast = useToast();
   const [amount, setAmount] = useState(() => usdText(payableNanoUsd).slice(1));
   const request = useApiMutation(
     (client, amountNanoUsd: string) => client.supplier.payouts.request({ amountNanoUsd }),
     {
       changes: ['supplier'],
       onSuccess: (payout) => {
-        say('Asked for', `${usdText(payout.amountNanoUsd)} is set aside until the operator has paid it.`);
+        toast('Asked for', `${usdText(payout.amountNanoUsd)} is set aside until the operator has paid it.`);
         onClose();
       },
     },
   );
-  const lack = payoutIssue(amount, payableNanoUsd);
+  const issue = payoutIssue(amount, payableNanoUsd);
   const nano = parseUsd(amount);
   return (
     <form
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        if (lack === false && nano !== null) request.mutate(nano.toString());
+        if (issue === false && nano !== null) request.mutate(nano.toString());
       }}
     >
       <p>
@@ -126,7 +126,7 @@ function RequestForm({
         error={fieldIssue(request.error, 'amountNanoUsd')}
         onChange={(event) => setAmount(event.target.value)}
       />
-      {lack === false && nano !== null && (
+      {issue === false && nano !== null && (
         <Note>
           Payable afterwards: <Money nano={BigInt(payableNanoUsd) - nano} />
         </Note>
@@ -134,7 +134,7 @@ function RequestForm({
       {request.error !== null && <Problem error={request.error} />}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={request.isPending && 'Asking…'} off={lack}>
+        <Button type="submit" kind="primary" busy={request.isPending && 'Asking…'} off={issue}>
           Ask for it
         </Button>
       </div>

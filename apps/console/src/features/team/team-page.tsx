@@ -202,7 +202,7 @@ function InvitationLink(props: {
 function InviteForm({ onDone }: { readonly onDone: () => void }) {
   const { me } = useSession();
   const installation = useInstallation();
-  const say = useToast();
+  const toast = useToast();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
   const invite = useApiMutation(
@@ -214,8 +214,8 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
         if (link !== null) return;
         // A repeated call whose first answer was lost is answered without the link.
         if (installation.data?.mail === false)
-          say('Invited', 'The answer with the link was lost. Invite again for a new link.');
-        else say('Invited', `A mail is on its way to ${email}.`);
+          toast('Invited', 'The answer with the link was lost. Invite again for a new link.');
+        else toast('Invited', `A mail is on its way to ${email}.`);
         onDone();
       },
     },

@@ -60,8 +60,8 @@ export function RequestCard({ requestId }: { readonly requestId: string | undefi
 function RequestDetail({ requestId }: { readonly requestId: string }) {
   const request = useApiQuery(['usage', 'request', requestId], async (client, signal) => {
     // The books know a request about a second after its end, and one often comes here sooner.
-    const booked = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
-    return booked ?? client.usage.getRequest({ requestId }, { signal });
+    const usage = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
+    return usage ?? client.usage.getRequest({ requestId }, { signal });
   });
   return (
     <div className="mt-4">

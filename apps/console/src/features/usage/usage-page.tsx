@@ -48,17 +48,17 @@ const groupingLabels: Readonly<Record<Grouping, string>> = {
 export function UsagePage() {
   const session = useSession();
   const search = useSearch({ from: '/shell/inside/usage' });
-  const refusal = session.mayNot('billing:read');
+  const denied = session.mayNot('billing:read');
   return (
     <>
       <PageHeader
         title="Usage"
         about="What was used, by whom, and what it cost. Days are days in UTC."
-        actions={<ExportButton search={search} off={refusal} />}
+        actions={<ExportButton search={search} off={denied} />}
       />
       {search.batch !== undefined && session.may('usage:read') && <BatchCard batchId={search.batch} />}
       <RequestCard requestId={search.request} />
-      {refusal === false ? <Sums search={search} /> : <Note tone="warn">{refusal}</Note>}
+      {denied === false ? <Sums search={search} /> : <Note tone="warn">{denied}</Note>}
     </>
   );
 }

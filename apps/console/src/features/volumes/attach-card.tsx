@@ -15,15 +15,15 @@ import { volumeActionDisabledReason, type VolumeDetail } from './volume.ts';
 /** Who may mount it, and who else could. */
 export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
   const session = useSession();
-  const lacks = session.mayNot('volumes:write');
+  const denied = session.mayNot('volumes:write');
   const [detaching, setDetaching] = useState<number | null>(null);
-  const say = useToast();
+  const toast = useToast();
   const detach = useApiMutation(
     (client, rentalId: number) =>
       client.volumes.detach({ storageVolumeId: volume.id, rentalIds: [rentalId] }),
     {
       changes: ['volumes', 'rentals'],
-      onSuccess: (_, rentalId) => say(`${volume.label} is closed to rental ${String(rentalId)}`),
+      onSuccess: (_, rentalId) => toast(`${volume.label} is closed to rental ${String(rentalId)}`),
     },
   );
   return (
@@ -56,7 +56,7 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
                 cell: (id) => (
                   <Button
                     size="small"
-                    off={volumeActionDisabledReason('detach', volume, lacks)}
+                    off={volumeActionDisabledReason('detach', volume, denied)}
                     onClick={() => setDetaching(id)}
                   >
                     Detach
@@ -67,7 +67,7 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
           />
         </div>
       )}
-      {session.may('rentals:read') && <Attach volume={volume} lacks={lacks} />}
+      {session.may('rentals:read') && <Attach volume={volume} denied={denied} />}
       <ConfirmDialog
         title={`Detach ${volume.label} from rental ${String(detaching ?? '')}?`}
         open={detaching !== null}
@@ -88,8 +88,8 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
   );
 }
 
-function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lacks: string | false }) {
-  const say = useToast();
+function Attach({ volume, denied }: { readonly volume: VolumeDetail; readonly denied: string | false }) {
+  const toast = useToast();
   const [chosen, setChosen] = useState('');
   const rentals = useApiQuery(['rentals', 'for-volumes'], (client, signal) =>
     client.rentals.list({ limit: 200 }, { signal }).all({ max: 400 }),
@@ -100,7 +100,7 @@ function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lac
     {
       changes: ['volumes', 'rentals'],
       onSuccess: ({ message }) => {
-        say('Attached', message);
+        toast('Attached', message);
         setChosen('');
       },
     },
@@ -134,7 +134,7 @@ function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lac
               <Button
                 type="submit"
                 busy={attach.isPending && 'Attaching…'}
-                off={volumeActionDisabledReason('attach', volume, lacks) || none}
+                off={volumeActionDisabledReason('attach', volume, denied) || none}
               >
                 Attach
               </Button>

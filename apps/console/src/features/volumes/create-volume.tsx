@@ -58,14 +58,14 @@ function CreateForm({
   readonly onClose: () => void;
 }) {
   const navigate = useNavigate();
-  const say = useToast();
+  const toast = useToast();
   const [label, setLabel] = useState(() => randomRentalName(randomBelow));
   const [region, setRegion] = useState(regions[0] ?? '');
   const [size, setSize] = useState(String(SIZE_STEP_GB));
   const create = useApiMutation((client, request: CreateVolumeInput) => client.volumes.create(request), {
     changes: ['volumes', 'money'],
     onSuccess: ({ storageVolumeId, message }) => {
-      say('The volume is being made', message);
+      toast('The volume is being made', message);
       onClose();
       void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(storageVolumeId) } });
     },

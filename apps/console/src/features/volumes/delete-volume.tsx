@@ -18,7 +18,7 @@ export function DeleteVolume({
   readonly onClose: () => void;
   readonly onDeleted: () => void;
 }) {
-  const say = useToast();
+  const toast = useToast();
   const remove = useApiMutation(
     (client, storageVolumeId: number) => client.volumes.delete({ storageVolumeId }),
     {
@@ -28,7 +28,7 @@ export function DeleteVolume({
           purgeAt === null
             ? undefined
             : `Its data is kept, and costs, until ${when.format(new Date(purgeAt))}.`;
-        say(`${label} is deleted`, until);
+        toast(`${label} is deleted`, until);
         onDeleted();
       },
     },

@@ -42,14 +42,14 @@ export function RestoreSnapshot({
   const [size, setSize] = useState(String(snapshot.volumeSizeInGb));
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
-  const say = useToast();
+  const toast = useToast();
   const restore = useApiMutation(
     (client, order: RestoreRequest) =>
       client.volumes.restoreSnapshot({ storageVolumeId: volume.id, snapshotId: snapshot.id, ...order }),
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ id, label: target }) => {
-        say(`${target} is being restored`, 'That takes seconds.');
+        toast(`${target} is being restored`, 'That takes seconds.');
         onClose();
         if (id !== volume.id) void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(id) } });
       },

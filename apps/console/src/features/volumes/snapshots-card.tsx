@@ -19,10 +19,10 @@ import { volumeActionDisabledReason, type Snapshot, type VolumeDetail } from './
 /** What the volume held at an instant. */
 export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
   const { id: storageVolumeId } = volume;
-  const lacks = useSession().mayNot('volumes:write');
+  const denied = useSession().mayNot('volumes:write');
   const [losing, setLosing] = useState<Snapshot | null>(null);
   const [restoring, setRestoring] = useState<Snapshot | null>(null);
-  const say = useToast();
+  const toast = useToast();
   const pages = usePages<Snapshot>(
     ['volumes', 'one', storageVolumeId, 'snapshots'],
     (client, signal) => client.volumes.listSnapshots({ storageVolumeId, limit: 50 }, { signal }),
@@ -33,11 +33,11 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
   );
   const remove = useApiMutation(
     (client, snapshotId: string) => client.volumes.deleteSnapshot({ storageVolumeId, snapshotId }),
-    { changes: ['volumes', 'money'], onSuccess: () => say('The snapshot is deleted') },
+    { changes: ['volumes', 'money'], onSuccess: () => toast('The snapshot is deleted') },
   );
   return (
     <Card title="Snapshots" about="What it held at an instant. Each costs by what it takes." flush>
-      <NewSnapshot volume={volume} off={volumeActionDisabledReason('snapshot', volume, lacks)} />
+      <NewSnapshot volume={volume} off={volumeActionDisabledReason('snapshot', volume, denied)} />
       <PagedTable
         pages={pages}
         what="snapshots"
@@ -72,7 +72,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
                 <Button
                   size="small"
                   off={
-                    volumeActionDisabledReason('restore-from', volume, lacks) ||
+                    volumeActionDisabledReason('restore-from', volume, denied) ||
                     (snapshot.status !== 'ready' && 'Only a snapshot that is ready can be restored.')
                   }
                   onClick={() => setRestoring(snapshot)}
@@ -82,7 +82,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
                 <Button
                   size="small"
                   kind="danger"
-                  off={lacks || (snapshot.status === 'deleting' && 'It is being deleted.')}
+                  off={denied || (snapshot.status === 'deleting' && 'It is being deleted.')}
                   onClick={() => setLosing(snapshot)}
                 >
                   Delete
@@ -115,7 +115,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
 
 function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly off: string | false }) {
   const [label, setLabel] = useState('');
-  const say = useToast();
+  const toast = useToast();
   const create = useApiMutation(
     (client, name: string) =>
       client.volumes.createSnapshot({
@@ -125,7 +125,7 @@ function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly 
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ label: made }) => {
-        say('A snapshot is being taken', made);
+        toast('A snapshot is being taken', made);
         setLabel('');
       },
     },

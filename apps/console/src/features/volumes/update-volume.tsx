@@ -25,13 +25,13 @@ export function UpdateVolume({
 }) {
   const [label, setLabel] = useState(volume.label);
   const [size, setSize] = useState(String(volume.sizeInGb));
-  const say = useToast();
+  const toast = useToast();
   const update = useApiMutation(
     (client, changes: Changes) => client.volumes.update({ storageVolumeId: volume.id, ...changes }),
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ growingToGb }) => {
-        say('Saved', growingToGb === null ? undefined : `It grows to ${String(growingToGb)} GB.`);
+        toast('Saved', growingToGb === null ? undefined : `It grows to ${String(growingToGb)} GB.`);
         onClose();
       },
     },

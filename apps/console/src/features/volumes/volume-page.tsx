@@ -75,9 +75,9 @@ function VolumeById({ storageVolumeId }: { readonly storageVolumeId: number }) {
 }
 
 function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
-  const [asking, setAsking] = useState<'change' | 'delete' | null>(null);
+  const [dialog, setDialog] = useState<'change' | 'delete' | null>(null);
   const navigate = useNavigate();
-  const lacks = useSession().mayNot('volumes:write');
+  const denied = useSession().mayNot('volumes:write');
   return (
     <PageHeader
       title={volume.label}
@@ -94,23 +94,23 @@ function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
       actions={
         <>
           <Button
-            off={volumeActionDisabledReason('update', volume, lacks)}
-            onClick={() => setAsking('change')}
+            off={volumeActionDisabledReason('update', volume, denied)}
+            onClick={() => setDialog('change')}
           >
             Grow or rename
           </Button>
           <Button
             kind="danger"
-            off={volumeActionDisabledReason('delete', volume, lacks)}
-            onClick={() => setAsking('delete')}
+            off={volumeActionDisabledReason('delete', volume, denied)}
+            onClick={() => setDialog('delete')}
           >
             Delete
           </Button>
-          {asking === 'change' && <UpdateVolume volume={volume} onClose={() => setAsking(null)} />}
+          {dialog === 'change' && <UpdateVolume volume={volume} onClose={() => setDialog(null)} />}
           <DeleteVolume
             volume={volume}
-            open={asking === 'delete'}
-            onClose={() => setAsking(null)}
+            open={dialog === 'delete'}
+            onClose={() => setDialog(null)}
             onDeleted={() => void navigate({ to: '/volumes' })}
           />
         </>

@@ -120,9 +120,9 @@ describe('an order', () => {
     ['much', 256, /a number/],
     ['', 256, /a number/],
   ])('of %s GB where at least %d are needed', (text, smallest, problem) => {
-    const told = sizeIssue(text, smallest);
-    if (problem === null) expect(told).toBeNull();
-    else expect(told).toMatch(problem);
+    const issue = sizeIssue(text, smallest);
+    if (problem === null) expect(issue).toBeNull();
+    else expect(issue).toMatch(problem);
   });
 
   it('is made where bare metal is first', () => {

@@ -57,9 +57,9 @@ export function volumeRefetchMs(
 export function volumeActionDisabledReason(
   action: VolumeAction,
   volume: VolumeLifecycleFields & Pick<Volume, 'attachedRentals'>,
-  roleLacks: string | false,
+  deniedReason: string | false,
 ): string | false {
-  if (roleLacks !== false) return roleLacks;
+  if (deniedReason !== false) return deniedReason;
   const phase = volumePhase(volume);
   if (action === 'delete' && phase === 'deleted') return 'It is deleted already.';
   if (action === 'delete' && volume.attachedRentals.length > 0) {

@@ -30,7 +30,7 @@ export function VolumesPage() {
 
 function Volumes() {
   const [isCreating, setCreating] = useState(false);
-  const lacks = useSession().mayNot('volumes:write');
+  const denied = useSession().mayNot('volumes:write');
   const pages = usePages<Volume>(
     ['volumes', 'list'],
     (client, signal) => client.volumes.list({ limit: 50 }, { signal }),
@@ -39,18 +39,18 @@ function Volumes() {
         volumes.some((volume) => volumePhase(volume) === 'being made') ? 2_000 : 15_000,
     },
   );
-  const asked = volumesToCheck((pages.data?.pages ?? []).flatMap(({ items }) => items));
+  const ids = volumesToCheck((pages.data?.pages ?? []).flatMap(({ items }) => items));
   const restoring = useApiQuery(
-    ['volumes', 'restoring', ...asked],
-    (client, signal) => readRestores(client, asked, signal),
+    ['volumes', 'restoring', ...ids],
+    (client, signal) => readRestores(client, ids, signal),
     {
-      enabled: asked.length > 0,
+      enabled: ids.length > 0,
       keepPrevious: true,
       refetchMs: (known) => ([...(known?.values() ?? [])].some((each) => each !== null) ? 2_000 : 15_000),
     },
   );
   const create = (
-    <Button kind="primary" off={lacks} onClick={() => setCreating(true)}>
+    <Button kind="primary" off={denied} onClick={() => setCreating(true)}>
       Create a volume
     </Button>
   );

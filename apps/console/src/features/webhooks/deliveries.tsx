@@ -137,10 +137,10 @@ function NextTry({ at }: { readonly at: string | null }) {
 
 function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readonly delivery: Delivery }) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const replay = useApiMutation(
     (client, deliveryId: string) => client.webhooks.replayDelivery({ webhookId: webhook.id, deliveryId }),
-    { changes: ['webhooks'], onSuccess: ({ eventType }) => say('Being sent again', eventType) },
+    { changes: ['webhooks'], onSuccess: ({ eventType }) => toast('Being sent again', eventType) },
   );
   const off =
     mayNot('webhooks:write') || (webhook.status === 'disabled' && 'The webhook is off. Switch it on first.');

@@ -32,19 +32,20 @@ const countText = (count: number): string => (count === 1 ? '1 event' : `${Strin
 
 function SendNewest({ webhook, off }: Props) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const send = useApiMutation(
     async (client, webhookId: string) => {
-      const { answer } = await client.events.list({ after: 'latest' });
-      const { lastSeq } = answer;
+      const { response } = await client.events.list({ after: 'latest' });
+      const { lastSeq } = response;
       return lastSeq === 0 ? null : client.webhooks.replay({ webhookId, after: lastSeq - 1 });
     },
     {
       changes: ['webhooks'],
       onSuccess: (response) => {
-        if (response === null) say('There is no event yet', 'Create an API key, for example, and try again.');
-        else if (response.eventCount > 0) say('Being sent', 'Its delivery is in the list above.');
-        else say('Not sent', 'The newest event is of a type that this webhook does not get.');
+        if (response === null)
+          toast('There is no event yet', 'Create an API key, for example, and try again.');
+        else if (response.eventCount > 0) toast('Being sent', 'Its delivery is in the list above.');
+        else toast('Not sent', 'The newest event is of a type that this webhook does not get.');
       },
     },
   );
@@ -63,7 +64,7 @@ function SendNewest({ webhook, off }: Props) {
 }
 
 function SendSince({ webhook, off }: Props) {
-  const say = useToast();
+  const toast = useToast();
   const [typed, setTyped] = useState('');
   const [wrong, setWrong] = useState<string | undefined>();
   const send = useApiMutation(
@@ -74,7 +75,7 @@ function SendSince({ webhook, off }: Props) {
         // A long range goes in parts: the field holds where the next one begins.
         setTyped(nextAfter === null ? '' : String(nextAfter));
         const rest = nextAfter === null ? '' : ` There is more: go on after ${String(nextAfter)}.`;
-        say('Being sent again', `${countText(eventCount)}.${rest}`);
+        toast('Being sent again', `${countText(eventCount)}.${rest}`);
       },
     },
   );

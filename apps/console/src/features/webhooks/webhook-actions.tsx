@@ -56,10 +56,10 @@ export function RotateSecret({
 }
 
 export function DisableWebhook({ webhook, onClose }: Props) {
-  const say = useToast();
+  const toast = useToast();
   const disable = useApiMutation(
     (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'disabled' }),
-    { changes: ['webhooks'], onSuccess: () => say('Switched off', webhook.url) },
+    { changes: ['webhooks'], onSuccess: () => toast('Switched off', webhook.url) },
   );
   return (
     <ConfirmDialog
@@ -79,12 +79,12 @@ export function DisableWebhook({ webhook, onClose }: Props) {
 }
 
 export function DeleteWebhook({ webhook, onClose }: Props) {
-  const say = useToast();
+  const toast = useToast();
   const navigate = useNavigate();
   const remove = useApiMutation((client, webhookId: string) => client.webhooks.delete({ webhookId }), {
     changes: [],
     onSuccess: () => {
-      say('Deleted', webhook.url);
+      toast('Deleted', webhook.url);
       void navigate({ to: '/webhooks' });
     },
   });

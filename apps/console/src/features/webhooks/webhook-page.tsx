@@ -121,12 +121,12 @@ function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
 
 function EnableButton({ webhook }: { readonly webhook: Webhook }) {
   const { mayNot } = useSession();
-  const say = useToast();
+  const toast = useToast();
   const enable = useApiMutation(
     (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'enabled' }),
     {
       changes: ['webhooks'],
-      onSuccess: () => say('Switched on', 'Events from now on are sent. Replay sends those from before.'),
+      onSuccess: () => toast('Switched on', 'Events from now on are sent. Replay sends those from before.'),
     },
   );
   return (

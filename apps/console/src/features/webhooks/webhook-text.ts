@@ -43,8 +43,8 @@ export function webhookHealth({ status, disabledReason, failingSince, lastSuccee
 /** What came of one attempt. */
 export function attemptText({ httpStatus, error, durationMs }: Delivery['attempts'][number]): string {
   const response = httpStatus === null ? null : `answered ${String(httpStatus)}`;
-  const said = [response, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');
-  return `${said === '' ? 'no answer' : said}, after ${elapsedText(durationMs)}`;
+  const outcome = [response, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');
+  return `${outcome === '' ? 'no answer' : outcome}, after ${elapsedText(durationMs)}`;
 }
 
 /** Something is being sent or waits, so the list is looked at again soon. */

@@ -12,18 +12,18 @@ import { IncusError } from './incus-errors.ts';
 
 // A daemon that misbehaves, on a socket of its own. What the real one does is in the conformance suite.
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 async function daemon(
-  answer: Answer,
+  handler: Handler,
   clock: Clock = systemClock,
-): Promise<{ client: IncusClient; asked: string[] }> {
+): Promise<{ client: IncusClient; requests: string[] }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   const socketPath = path.join(folder, 's');
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
-    answer(request, response);
+    requests.push(`${request.method} ${request.url}`);
+    handler(request, response);
   });
   await new Promise<void>((resolve) => {
     server.listen(socketPath, resolve);
@@ -35,16 +35,16 @@ async function daemon(
     server.close();
     rmSync(folder, { recursive: true });
   });
-  return { client, asked };
+  return { client, requests };
 }
 
 const never = new AbortController().signal;
 const question = { what: 'look', path: '/1.0/instances/x', query: { project: 'mr-1' } };
-const deed = { what: 'do it', method: 'POST', path: '/1.0/instances', body: {} } as const;
+const action = { what: 'do it', method: 'POST', path: '/1.0/instances', body: {} } as const;
 const operation = '/1.0/operations/75f4d2df-c8a4-4a9c-bab0-42bcf979b96a';
 
 const text =
-  (body: string, status = 200): Answer =>
+  (body: string, status = 200): Handler =>
   (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   };
@@ -87,9 +87,9 @@ describe('a look', () => {
 
   it('that is answered with silence ends at its time', async () => {
     const clock = new SimulatedClock(0);
-    const { client, asked } = await daemon(() => undefined, clock);
+    const { client, requests } = await daemon(() => undefined, clock);
     const outcome = kindOf(client.read(question, z.unknown(), never));
-    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await clock.advance(12_000);
     expect(await outcome).toBe('unavailable');
   });
@@ -102,19 +102,19 @@ describe('a look', () => {
   });
 
   it('ignores what it does not know, and gives the tag for a guarded change', async () => {
-    const { client, asked } = await daemon((_request, response) => {
+    const { client, requests } = await daemon((_request, response) => {
       response.writeHead(200, { etag: '"1"' }).end(sync({ name: 'x', brand_new: { a: 1 } }));
     });
     const found = await client.find(question, z.object({ name: z.string() }), never);
     expect(found).toEqual({ value: { name: 'x' }, etag: '"1"' });
-    expect(asked).toEqual(['GET /1.0/instances/x?project=mr-1']);
+    expect(requests).toEqual(['GET /1.0/instances/x?project=mr-1']);
   });
 });
 
 describe('a deed', () => {
   it('that goes on in the background is waited for, however long it takes', async () => {
     let waits = 0;
-    const { client, asked } = await daemon((request, response) => {
+    const { client, requests } = await daemon((request, response) => {
       if (request.method === 'POST') {
         response
           .writeHead(202)
@@ -124,8 +124,8 @@ describe('a deed', () => {
       waits += 1;
       response.end(sync({ status_code: waits < 3 ? 103 : 200, err: '' }));
     });
-    await client.write(deed, never);
-    expect(asked).toEqual([
+    await client.write(action, never);
+    expect(requests).toEqual([
       'POST /1.0/instances',
       ...Array.from({ length: 3 }, () => `GET ${operation}/wait?project=p&timeout=10`),
     ]);
@@ -142,25 +142,25 @@ describe('a deed', () => {
         request.method === 'POST' ? JSON.stringify({ type: 'async', operation, metadata: {} }) : body,
       );
     });
-    expect(await kindOf(client.write(deed, never))).toBe(kind);
+    expect(await kindOf(client.write(action, never))).toBe(kind);
   });
 
   it('whose operation is named like another path is not followed', async () => {
     for (const evil of ['/1.0/instances', `${operation}/../../certificates`, 'http://elsewhere/x', '']) {
-      const { client, asked } = await daemon(
+      const { client, requests } = await daemon(
         text(JSON.stringify({ type: 'async', operation: evil, metadata: {} })),
       );
-      expect(await kindOf(client.write(deed, never))).toBe('unavailable');
-      expect(asked).toHaveLength(1);
+      expect(await kindOf(client.write(action, never))).toBe('unavailable');
+      expect(requests).toHaveLength(1);
     }
   });
 
   it('is given up at once when its caller gives up, or the driver is closed', async () => {
-    const { client, asked } = await daemon(() => undefined);
+    const { client, requests } = await daemon(() => undefined);
     const abort = new AbortController();
-    const given = kindOf(client.write(deed, abort.signal));
-    const closed = kindOf(client.write(deed, never));
-    while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    const given = kindOf(client.write(action, abort.signal));
+    const closed = kindOf(client.write(action, never));
+    while (requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
     abort.abort();
     expect(await given).toBe('unavailable');
     await client.close();
@@ -171,16 +171,16 @@ describe('a deed', () => {
 
 it('reads and begins other operations while 300 operations are waited for', async () => {
   const abort = new AbortController();
-  const { client, asked } = await daemon((request, response) => {
+  const { client, requests } = await daemon((request, response) => {
     if (request.url?.includes('/wait') === true) return;
     if (request.method === 'POST') response.end(JSON.stringify({ type: 'async', operation, metadata: {} }));
     else response.end(sync({ name: 'x' }));
   });
   const waits = Array.from({ length: 300 }, () => client.waitFor(operation, 'wait', abort.signal));
   const ended = Promise.allSettled(waits);
-  while (asked.length < 300) await new Promise((resolve) => setImmediate(resolve));
+  while (requests.length < 300) await new Promise((resolve) => setImmediate(resolve));
   expect(await client.read(question, z.object({ name: z.string() }), never)).toEqual({ name: 'x' });
-  expect(await client.begin(deed, never)).toMatchObject({ path: operation });
+  expect(await client.begin(action, never)).toMatchObject({ path: operation });
   abort.abort();
   expect((await ended).map(({ status }) => status)).not.toContain('fulfilled');
 });
@@ -188,7 +188,7 @@ it('reads and begins other operations while 300 operations are waited for', asyn
 it('no daemon at all is unavailable, for looks and deeds alike', async () => {
   const client = new IncusClient({ socketPath: '/no/such/socket' }, systemClock);
   expect(await kindOf(client.find(question, z.unknown(), never))).toBe('unavailable');
-  expect(await kindOf(client.write(deed, never))).toBe('unavailable');
+  expect(await kindOf(client.write(action, never))).toBe('unavailable');
   await client.close();
 });
 

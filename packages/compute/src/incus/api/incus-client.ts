@@ -131,7 +131,7 @@ export class IncusClient {
       },
       signal,
     );
-    const response = this.#answerOf(what, received, false);
+    const response = this.#responseOf(what, received, false);
     if (response.type === 'sync') return null;
     const path = response.operation ?? '';
     if (!operationPattern.test(path)) throw invalidResponseError(what, 'the operation has no usable name');
@@ -175,7 +175,7 @@ export class IncusClient {
     let metadata: unknown;
     try {
       // What went wrong in an operation is a failed deed, although it is learned by reading.
-      ({ metadata } = this.#answerOf(what, received, false));
+      ({ metadata } = this.#responseOf(what, received, false));
     } catch (error) {
       // An operation that nobody knows was lost with its daemon, or ended and was forgotten: its outcome is unknown.
       if (error instanceof IncusError && error.code === 404 && isOperationMissing(error)) {
@@ -188,45 +188,45 @@ export class IncusClient {
 
   /** A file or a log: bytes as they are, not an answer in an envelope. */
   async readBytes(
-    asked: ReadRequest & { readonly maxBytes: number },
+    request: ReadRequest & { readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<TransportResponse> {
     const received = await this.#transport.exchange(
       {
         ...bounds.read,
-        what: asked.what,
+        what: request.what,
         method: 'GET',
-        path: withQuery(asked.path, asked.query ?? {}),
-        maxBytes: asked.maxBytes,
+        path: withQuery(request.path, request.query ?? {}),
+        maxBytes: request.maxBytes,
       },
       signal,
     );
-    if (received.status !== 200) this.#answerOf(asked.what, received, true);
+    if (received.status !== 200) this.#responseOf(request.what, received, true);
     return received;
   }
 
   async pushBytes(
-    asked: ReadRequest & { readonly headers?: Readonly<Record<string, string>>; readonly bytes?: Buffer },
+    call: ReadRequest & { readonly headers?: Readonly<Record<string, string>>; readonly bytes?: Buffer },
     signal: AbortSignal,
   ): Promise<void> {
     const request: TransportRequest = {
       ...bounds.write,
-      what: asked.what,
+      what: call.what,
       method: 'POST',
-      path: withQuery(asked.path, asked.query ?? {}),
+      path: withQuery(call.path, call.query ?? {}),
       // Without a type of its own the daemon reads the body as a form and writes an empty file.
-      headers: { 'content-type': 'application/octet-stream', ...asked.headers },
-      ...(asked.bytes !== undefined && { body: asked.bytes }),
+      headers: { 'content-type': 'application/octet-stream', ...call.headers },
+      ...(call.bytes !== undefined && { body: call.bytes }),
     };
-    this.#answerOf(asked.what, await this.#transport.exchange(request, signal), false);
+    this.#responseOf(call.what, await this.#transport.exchange(request, signal), false);
   }
 
   openSocket(
-    asked: ReadRequest & { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
+    request: ReadRequest & { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
     signal: AbortSignal,
   ): Promise<WebSocket> {
-    const path = withQuery(asked.path, asked.query ?? {});
-    return this.#transport.openSocket(asked.what, path, asked, signal);
+    const path = withQuery(request.path, request.query ?? {});
+    return this.#transport.openSocket(request.what, path, request, signal);
   }
 
   get closing(): AbortSignal {
@@ -238,20 +238,20 @@ export class IncusClient {
   }
 
   async #read<T>(
-    asked: ReadRequest,
+    call: ReadRequest,
     schema: z.ZodType<T>,
     limit: { readonly timeoutMs: number; readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<WithEtag<T>> {
-    const path = withQuery(asked.path, asked.query ?? {});
-    const request: TransportRequest = { ...limit, what: asked.what, method: 'GET', path };
+    const path = withQuery(call.path, call.query ?? {});
+    const request: TransportRequest = { ...limit, what: call.what, method: 'GET', path };
     for (let round = 1; ; round += 1) {
       const received = await this.#transport.exchange(request, signal);
       try {
-        const response = this.#answerOf(asked.what, received, true);
+        const response = this.#responseOf(call.what, received, true);
         const { etag } = received.headers;
         return {
-          value: parse(schema, response.metadata, asked.what),
+          value: parse(schema, response.metadata, call.what),
           etag: typeof etag === 'string' ? etag : null,
         };
       } catch (error) {
@@ -262,7 +262,7 @@ export class IncusClient {
     }
   }
 
-  #answerOf(what: string, received: TransportResponse, isRead: boolean): z.infer<typeof responseSchema> {
+  #responseOf(what: string, received: TransportResponse, isRead: boolean): z.infer<typeof responseSchema> {
     let response: z.infer<typeof responseSchema>;
     try {
       response = responseSchema.parse(JSON.parse(received.body.toString('utf8')));

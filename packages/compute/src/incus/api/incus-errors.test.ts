@@ -63,9 +63,9 @@ describe('a failure that Incus tells', () => {
   });
 
   it('never makes a look conclude more than that a thing is absent', () => {
-    const told = fc.tuple(fc.integer({ min: 500, max: 599 }), fc.string());
+    const failure = fc.tuple(fc.integer({ min: 500, max: 599 }), fc.string());
     fc.assert(
-      fc.property(told, ([code, text]) => {
+      fc.property(failure, ([code, text]) => {
         const { kind } = errorFromResponse('look', code, text, true);
         expect(['unavailable', 'busy', 'not_found']).toContain(kind);
       }),

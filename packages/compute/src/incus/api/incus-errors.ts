@@ -96,10 +96,10 @@ export function errorFromResponse(what: string, code: number, text: string, isRe
   const kind =
     (stillInUse.test(sentence) ? 'busy' : byCode.get(code)) ?? known ?? (isRead ? 'unavailable' : 'failed');
   // Only that the thing is absent is an answer to a look; a daemon that fails over one says nothing about the thing.
-  const told = isRead && !readErrorKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
+  const final = isRead && !readErrorKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
   const help = isoMaker.test(sentence) ? ` ${isoMakerHelp}` : '';
-  return new IncusError(told, `Incus could not ${what}: ${shown} (${code})${help}`, {
+  return new IncusError(final, `Incus could not ${what}: ${shown} (${code})${help}`, {
     code,
     isDuplicate: duplicatePattern.test(sentence),
   });

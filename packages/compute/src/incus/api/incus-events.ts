@@ -52,15 +52,15 @@ export async function* readEvents(client: IncusClient, signal: AbortSignal): Asy
   const inbox = new EventBuffer(client, signal);
   try {
     const query = { type: 'lifecycle', ...client.everywhere };
-    const asked = {
+    const request = {
       what: readEventsAction,
       path: '/1.0/events',
       query,
       maxBytes: eventBytes,
       attach: inbox.attach,
     };
-    await client.openSocket(asked, signal);
-    inbox.beat();
+    await client.openSocket(request, signal);
+    inbox.checkHeartbeat();
     yield* inbox.drain();
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -78,7 +78,7 @@ class EventBuffer {
   #failure: unknown = null;
   #isOver = false;
   #wake: () => void = () => undefined;
-  #cancelBeat: () => void = () => undefined;
+  #cancelHeartbeat: () => void = () => undefined;
   /** True until the daemon shows a sign of life: a connection that is cut somewhere on the way never closes. */
   #isSilent = false;
 
@@ -96,8 +96,8 @@ class EventBuffer {
       if (this.#socket === socket && socket.readyState !== socket.CONNECTING) this.#stop(failure);
     };
     socket.on('message', (data) => this.#take(data));
-    socket.on('pong', () => this.#hear());
-    socket.on('ping', () => this.#hear());
+    socket.on('pong', () => this.#receive());
+    socket.on('ping', () => this.#receive());
     socket.on('error', stop);
     socket.on('close', () => stop(new Error('the connection was closed')));
   };
@@ -119,7 +119,7 @@ class EventBuffer {
 
   end(): void {
     this.#stop(null);
-    this.#cancelBeat();
+    this.#cancelHeartbeat();
     this.#signal.removeEventListener('abort', this.#abort);
     this.#client.closing.removeEventListener('abort', this.#close);
     this.#socket?.terminate();
@@ -129,7 +129,7 @@ class EventBuffer {
   readonly #close = (): void => this.#stop(new Error('the driver was closed'));
 
   #take(data: WebSocket.RawData): void {
-    this.#hear();
+    this.#receive();
     const event = parseEvent(Buffer.isBuffer(data) ? data.toString('utf8') : '', this.#client.project);
     if (event === null) return;
     if (this.#waiting.length >= maxBufferedEvents) {
@@ -141,12 +141,12 @@ class EventBuffer {
     this.#wake();
   }
 
-  #hear(): void {
+  #receive(): void {
     this.#isSilent = false;
   }
 
-  beat(): void {
-    this.#cancelBeat = this.#client.clock.after(heartbeatMs, () => {
+  checkHeartbeat(): void {
+    this.#cancelHeartbeat = this.#client.clock.after(heartbeatMs, () => {
       if (this.#isOver) return;
       if (this.#isSilent) {
         this.#stop(new Error(`nothing was heard for ${heartbeatMs} ms`));
@@ -155,7 +155,7 @@ class EventBuffer {
       }
       this.#isSilent = true;
       if (this.#socket?.readyState === this.#socket?.OPEN) this.#socket?.ping();
-      this.beat();
+      this.checkHeartbeat();
     });
   }
 

@@ -67,8 +67,8 @@ it('a daemon that shows another certificate than the pinned one is told nothing'
   const pinnedWrong = { ...tls, serverCertificate: tls.clientCertificate };
   const client = new IncusClient({ endpoints, tls: pinnedWrong }, systemClock);
   await expect(nameOf(client)).rejects.toSatisfy((error) => isDriverError(error, 'unavailable'));
-  const asked = { what: 'listen', path: '/1.0/events', maxBytes: 1_024, attach: () => undefined };
-  await expect(client.openSocket(asked, soon())).rejects.toSatisfy((error) =>
+  const request = { what: 'listen', path: '/1.0/events', maxBytes: 1_024, attach: () => undefined };
+  await expect(client.openSocket(request, soon())).rejects.toSatisfy((error) =>
     isDriverError(error, 'unavailable'),
   );
   await client.close();

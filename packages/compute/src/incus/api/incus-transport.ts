@@ -152,7 +152,7 @@ export class IncusTransport {
     for (const index of this.#order()) {
       try {
         this.#refuseForbidden(index);
-        const received = await this.#ask(index, request, signal);
+        const received = await this.#request(index, request, signal);
         this.#preferred = index;
         return received;
       } catch (error) {
@@ -223,7 +223,7 @@ export class IncusTransport {
     if (this.#preferred === index) this.#preferred = (index + 1) % this.#bases.length;
   }
 
-  async #ask(index: number, request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
+  async #request(index: number, request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     const pool = (request.isLongPoll === true ? this.#longPollPools : this.#pools)[index];
     if (pool === undefined) throw new Error('There is no such endpoint.');
     const late = new AbortController();

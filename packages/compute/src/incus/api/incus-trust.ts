@@ -87,11 +87,11 @@ class Trust implements IncusTrust {
     if (environment === null || environment === undefined) {
       throw new IncusError('refused', 'Incus does not trust our certificate.');
     }
-    const asked = {
+    const request = {
       what: 'say how far we are trusted',
       path: `/1.0/certificates/${this.#fingerprint}`,
     };
-    const { restricted, projects: named } = await this.#client.read(asked, certificateSchema, signal);
+    const { restricted, projects: named } = await this.#client.read(request, certificateSchema, signal);
     const query = { recursion: '1' };
     const all = { what: 'list the projects', path: '/1.0/projects', query };
     const projects = await this.#client.read(all, projectsSchema, signal);
@@ -113,12 +113,12 @@ class Trust implements IncusTrust {
   }
 
   async readImages(project: string, signal: AbortSignal): Promise<readonly string[]> {
-    const asked = {
+    const request = {
       what: 'list the images',
       path: '/1.0/images/aliases',
       query: { project, recursion: '1' },
     };
-    const aliases = await this.#client.read(asked, aliasesSchema, signal);
+    const aliases = await this.#client.read(request, aliasesSchema, signal);
     return aliases.map(({ name }) => name).slice(0, maxImages);
   }
 

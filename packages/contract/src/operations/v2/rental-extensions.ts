@@ -238,7 +238,7 @@ function recordOperations(rental: RentalDetail) {
 }
 
 function powerOperations(rental: RentalDetail) {
-  const act = {
+  const common = {
     method: 'POST',
     scope: 'rentals:write',
     tags: ['rentals'],
@@ -251,7 +251,7 @@ function powerOperations(rental: RentalDetail) {
   return {
     startRental: v2Operation({
       ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/start'),
-      ...act,
+      ...common,
       id: 'startRental',
       summary: 'Switch a stopped rental on',
       description:
@@ -259,7 +259,7 @@ function powerOperations(rental: RentalDetail) {
     }),
     stopRental: v2Operation({
       ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/stop'),
-      ...act,
+      ...common,
       id: 'stopRental',
       summary: 'Switch a rental off, keeping its disk',
       body: z
@@ -272,14 +272,14 @@ function powerOperations(rental: RentalDetail) {
     }),
     rebootRental: v2Operation({
       ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/reboot'),
-      ...act,
+      ...common,
       id: 'rebootRental',
       summary: 'Reboot a rental',
       body: z.object({ force: z.boolean().default(false) }).meta({ id: 'RentalReboot' }),
     }),
     extendRental: v2Operation({
       ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/extend'),
-      ...act,
+      ...common,
       id: 'extendRental',
       summary: 'Extend a reserved term from its old end, or a time to live',
       body: z

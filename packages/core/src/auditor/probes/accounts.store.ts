@@ -23,7 +23,7 @@ export interface AccountSelection {
 const chainPointHash = (seq: Sql, balance: Sql): Sql => sql`hashint8extended(${seq}, ${balance})`;
 
 /** Closed holds far outnumber open ones and hold nothing; that they do is what a full audit looks at. */
-const openHoldParts = sql`
+const openHoldRows = sql`
   ledger_holds hold join ledger_hold_parts part on part.hold_id = hold.id and hold.closed_at is null`;
 
 export function accountProbe(basis: AccountSelection): Probe {
@@ -51,7 +51,7 @@ function selectAccountRows({ range, fromMarks, orgUuid }: AccountSelection): Sql
     ),
     parts as (
       select part.account_id, sum(part.held_nano_usd) as held
-        from ${fromMarks ? openHoldParts : sql`ledger_hold_parts part`}
+        from ${fromMarks ? openHoldRows : sql`ledger_hold_parts part`}
        where part.held_nano_usd > 0
        group by part.account_id
     )

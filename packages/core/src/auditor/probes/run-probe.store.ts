@@ -64,7 +64,7 @@ async function readFindings(tx: Tx, probe: Probe, check: ProbeCheck, cap: number
       from (${probe.rows}) as q
      where (${check.judges ?? sql`true`}) and (${check.wrong})
      order by 1 limit ${cap}`.execute(tx.kysely);
-  const { severity, says } = auditChecks[check.name];
+  const { severity, text } = auditChecks[check.name];
   return rows.map((row) => {
     const subject = { kind: check.about, id: toPublicId(check.about, row.subject) };
     const expected = row.expected ?? 'nothing';
@@ -76,7 +76,7 @@ async function readFindings(tx: Tx, probe: Probe, check: ProbeCheck, cap: number
       orgId: row.org_id === null ? null : fromUuid('org', row.org_id),
       expected,
       actual,
-      sentence: says({ id: subject.id, expected, actual }),
+      sentence: text({ id: subject.id, expected, actual }),
     };
   });
 }

@@ -1,7 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import type { RateDecision } from '@millrace/platform/limiter';
-import type { AdmissionRefusalReason } from '../common/lease-model.ts';
+import type { AdmissionErrorReason } from '../common/lease-model.ts';
 import type { RequestLimit } from '../common/request-limits.ts';
 
 /** What a gateway spends from. One for each process; it needs Valkey for each request and the ledger only now and then. */
@@ -10,7 +10,7 @@ export interface CreditLeaseClient {
    * Sets the worst case of a request aside and counts it against its rate limits, in one call: both or neither. In test
    * mode only the limits are counted. Throws only for what makes no sense.
    */
-  reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal>;
+  reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection>;
   /**
    * Gives the rest back: of the money, up to what was reserved, and of the limits on tokens. To be called once the usage
    * event of the request is acknowledged by the stream, also when nothing was used: until then the epoch of the request
@@ -18,7 +18,7 @@ export interface CreditLeaseClient {
    */
   settle(reservation: Reservation, actual: bigint, tokens?: number): Promise<void>;
   /** Prolongs what is used and ends what is not. To be called again and again, more often than leases last. */
-  tend(): Promise<void>;
+  maintain(): Promise<void>;
   /** Ends all epochs, once their last requests are settled. */
   close(): Promise<void>;
 }
@@ -78,9 +78,9 @@ export interface InsufficientFunds {
   readonly resetsInMs: number | null;
 }
 
-export interface ReserveRefusal {
-  readonly refused: AdmissionRefusalReason;
-  readonly lack?: InsufficientFunds;
+export interface ReserveRejection {
+  readonly refused: AdmissionErrorReason;
+  readonly funds?: InsufficientFunds;
   /** Its `refusedBy` says which limit it was, when it was one. `degraded` when Valkey could not be asked. */
   readonly rate: RateDecision;
 }

@@ -3,7 +3,7 @@ import { createLimiter, uncountedDecision } from '@millrace/platform/limiter';
 import { createItemRunner } from '@millrace/platform/loops';
 import { createHeldLease, type HeldLease, type HeldLeaseOptions } from './held-lease.ts';
 import { maintainLeases } from '../common/loops.ts';
-import { maxPerLease, toAdmissionRefusalReason } from '../common/lease-model.ts';
+import { maxPerLease, toAdmissionErrorReason } from '../common/lease-model.ts';
 import type { LeaseOwner } from '../common/valkey-leases.ts';
 import type { CreditLeaseClient } from './client-types.ts';
 import { costsFor, withCosts } from '../common/request-limits.ts';
@@ -36,7 +36,7 @@ interface OwnerLease {
 function createLossCheck(
   name: LeaseOwner,
   held: HeldLease,
-  { clock, complain: warnRarely }: { readonly clock: Timer; readonly complain: (error: unknown) => void },
+  { clock, warn: warnRarely }: { readonly clock: Timer; readonly warn: (error: unknown) => void },
 ): OwnerLease['endLost'] {
   let checkAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -46,7 +46,7 @@ function createLossCheck(
     checkAtMs = nowMs + lossCheckIntervalMs;
     const { epoch } = holding.lease;
     try {
-      if (!(await holding.pots.hasForgotten(name, epoch))) return;
+      if (!(await holding.leases.isLost(name, epoch))) return;
     } catch (error) {
       // If Valkey does not answer, it may still have the pot.
       warnRarely(error);
@@ -61,21 +61,21 @@ function createLossCheck(
 
 export function createCreditLeaseClient(options: CreditLeaseClientOptions): CreditLeaseClient {
   const { log, clock } = options;
-  const purses = new Map<string, OwnerLease>();
+  const ownerLeases = new Map<string, OwnerLease>();
   const limiter = createLimiter({ valkey: options.valkey, log, clock });
-  const testPurse = createTestModeReserver({ limiter, clock, gatewayId: options.gatewayId });
+  const testReserver = createTestModeReserver({ limiter, clock, gatewayId: options.gatewayId });
   const runner = createItemRunner(maintainLeases, { clock, log });
-  let lives = 0;
+  let holderCount = 0;
 
   function ownerLeaseOf({ orgId, mode }: LeaseOwner): OwnerLease {
     const key = `${orgId} ${mode}`;
-    const found = purses.get(key);
+    const found = ownerLeases.get(key);
     if (found !== undefined) return found;
     const name = { orgId, mode };
-    const held = createHeldLease(options, name, () => `${options.gatewayId}.${(lives += 1)}`);
+    const held = createHeldLease(options, name, () => `${options.gatewayId}.${(holderCount += 1)}`);
     const settling = createSettlementBatcher(name, held, options);
-    const made = { held, settling, endLost: createLossCheck(name, held, { clock, complain: warnRarely }) };
-    purses.set(key, made);
+    const made = { held, settling, endLost: createLossCheck(name, held, { clock, warn: warnRarely }) };
+    ownerLeases.set(key, made);
     return made;
   }
 
@@ -95,44 +95,45 @@ export function createCreditLeaseClient(options: CreditLeaseClientOptions): Cred
 
   return {
     async reserve(request) {
-      const ask = checkReserveRequest(request);
-      if (ask.mode === 'test') return testPurse.reserve(ask);
-      if (ask.least > maxPerLease) return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(ask) };
-      const { held } = ownerLeaseOf(ask);
-      held.wait(ask);
+      const checked = checkReserveRequest(request);
+      if (checked.mode === 'test') return testReserver.reserve(checked);
+      if (checked.least > maxPerLease)
+        return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(checked) };
+      const { held } = ownerLeaseOf(checked);
+      held.wait(checked);
       try {
-        return await reserveFromLease(held, ask, counter);
+        return await reserveFromLease(held, checked, counter);
       } catch (error) {
         warnRarely(error);
-        return { refused: toAdmissionRefusalReason(null), rate: uncountedDecision(ask.set.limits) };
+        return { refused: toAdmissionErrorReason(null), rate: uncountedDecision(checked.set.limits) };
       } finally {
-        held.stopWaiting(ask);
+        held.stopWaiting(checked);
       }
     },
 
     async settle(reservation, actual, tokens = reservation.tokens) {
       requireAmount(actual, maxPerLease);
-      if (reservation.leaseId === null) return testPurse.settle(reservation, tokens);
+      if (reservation.leaseId === null) return testReserver.settle(reservation, tokens);
       const most = actual < reservation.amount ? actual : reservation.amount;
       return ownerLeaseOf(reservation).settling.settle(reservation, most, tokens);
     },
 
-    async tend() {
-      await runner.run([...purses], {
+    async maintain() {
+      await runner.run([...ownerLeases], {
         key: ([key]) => key,
         work: async ([key, { held, endLost }]) => {
           // Before the question to Valkey, so that a slow Valkey does not keep a lease from being prolonged.
-          await held.tend();
+          await held.maintain();
           await endLost();
           // Asked at the instant of forgetting: a request may have come while the ends were reported.
-          if (held.isDone()) purses.delete(key);
+          if (held.isDone()) ownerLeases.delete(key);
         },
-        patienceMs: maintenanceTimeoutMs,
+        maxWaitMs: maintenanceTimeoutMs,
       });
     },
 
     async close() {
-      await Promise.all([...purses.values()].map(({ held }) => held.close()));
+      await Promise.all([...ownerLeases.values()].map(({ held }) => held.close()));
     },
   };
 }

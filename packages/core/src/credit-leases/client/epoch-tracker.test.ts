@@ -6,9 +6,9 @@ const request = (nth: number): RequestId => `req_${nth}` as RequestId;
 
 function setUp(publish?: () => Promise<void>) {
   const published: string[] = [];
-  let lives = 0;
+  let holderCount = 0;
   const epochs = createEpochTracker({
-    nextId: () => `g.${(lives += 1)}`,
+    nextId: () => `g.${(holderCount += 1)}`,
     publish: async (id, through) => {
       await publish?.();
       published.push(`${id} ${through}`);
@@ -96,7 +96,7 @@ describe('a new life', () => {
     const { epochs, published } = setUp();
     epochs.begin(1n);
     epochs.enter(1n, request(1));
-    epochs.beginLife();
+    epochs.renewHolderId();
     expect(epochs.gatewayId()).toBe('g.2');
     expect(epochs.begin(1n)).toBe(true);
     expect(epochs.inFlight()).toBe(1);

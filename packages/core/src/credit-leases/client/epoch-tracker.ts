@@ -20,7 +20,7 @@ export interface EpochTracker {
   /** This epoch and all before it are over. Said again of what was reported already, it is reported again. */
   end(throughEpoch: bigint): void;
   /** What is done from now on is done under another id; what is under way ends under the old one. */
-  beginLife(): void;
+  renewHolderId(): void;
   inFlight(): number;
   /** Nothing is under way and nothing is left to report. */
   isDone(): boolean;
@@ -33,7 +33,7 @@ export interface EpochTracker {
 interface HolderRun {
   readonly id: string;
   readonly inFlight: Map<bigint, Set<RequestId>>;
-  begun: bigint;
+  started: bigint;
   over: bigint;
   reported: bigint;
 }
@@ -46,14 +46,14 @@ export interface EpochTrackerOptions {
 }
 
 export function createEpochTracker(options: EpochTrackerOptions): EpochTracker {
-  const newLife = (): HolderRun => ({
+  const newRun = (): HolderRun => ({
     id: options.nextId(),
     inFlight: new Map(),
-    begun: 0n,
+    started: 0n,
     over: 0n,
     reported: 0n,
   });
-  let life = newLife();
+  let run = newRun();
   // Lives that are over, until the last of their requests is settled and reported.
   const past = new Set<HolderRun>();
   const waiters = new Set<() => void>();
@@ -79,7 +79,7 @@ export function createEpochTracker(options: EpochTrackerOptions): EpochTracker {
   /** Most requests are of the present life, and end nothing with their own end. */
   function leave(epoch: bigint, requestId: RequestId): void {
     if (
-      !removeFromHolder(life, epoch, requestId) &&
+      !removeFromHolder(run, epoch, requestId) &&
       ![...past].some((each) => removeFromHolder(each, epoch, requestId))
     )
       return;
@@ -92,7 +92,7 @@ export function createEpochTracker(options: EpochTrackerOptions): EpochTracker {
     each.over > each.reported && publishableThrough(each) > each.reported;
 
   function hasEndsToPublish(): boolean {
-    if (isBehind(life)) return true;
+    if (isBehind(run)) return true;
     for (const each of past) if (isBehind(each)) return true;
     return false;
   }
@@ -103,11 +103,11 @@ export function createEpochTracker(options: EpochTrackerOptions): EpochTracker {
       await options.publish(each.id, through);
       each.reported = through;
     }
-    if (each !== life && each.inFlight.size === 0) past.delete(each);
+    if (each !== run && each.inFlight.size === 0) past.delete(each);
   }
 
   async function publishAllEnds(): Promise<void> {
-    for (const each of [life, ...past]) {
+    for (const each of [run, ...past]) {
       await publishHolderEnd(each).catch((error: unknown) =>
         options.log.warn({ err: error }, 'the end of an epoch will be reported again'),
       );
@@ -121,36 +121,36 @@ export function createEpochTracker(options: EpochTrackerOptions): EpochTracker {
   }
 
   return {
-    gatewayId: () => life.id,
+    gatewayId: () => run.id,
     begin(epoch) {
-      if (epoch <= life.over) return false;
+      if (epoch <= run.over) return false;
       // A newer epoch ends the older ones: the pot has only one.
-      if (epoch > life.begun && life.begun > life.over) life.over = epoch - 1n;
-      life.begun = epoch;
+      if (epoch > run.started && run.started > run.over) run.over = epoch - 1n;
+      run.started = epoch;
       return true;
     },
     enter(epoch, requestId) {
-      let requests = life.inFlight.get(epoch);
-      if (requests === undefined) life.inFlight.set(epoch, (requests = new Set()));
+      let requests = run.inFlight.get(epoch);
+      if (requests === undefined) run.inFlight.set(epoch, (requests = new Set()));
       if (requests.has(requestId)) return;
       requests.add(requestId);
       inFlight += 1;
     },
     leave,
     has: (epoch, requestId) =>
-      life.inFlight.get(epoch)?.has(requestId) === true ||
+      run.inFlight.get(epoch)?.has(requestId) === true ||
       [...past].some((each) => each.inFlight.get(epoch)?.has(requestId) === true),
     end(throughEpoch) {
       // Asked for although it was reported: not read yet, or lost with the stream that it stood in. Without it the lease
       // would never close while this gateway lives, and a second marker changes nothing.
-      if (throughEpoch > 0n && throughEpoch <= life.reported) life.reported = throughEpoch - 1n;
-      if (throughEpoch > life.over) life.over = throughEpoch;
+      if (throughEpoch > 0n && throughEpoch <= run.reported) run.reported = throughEpoch - 1n;
+      if (throughEpoch > run.over) run.over = throughEpoch;
       if (hasEndsToPublish()) void report();
     },
-    beginLife() {
-      if (life.begun > life.over) life.over = life.begun;
-      past.add(life);
-      life = newLife();
+    renewHolderId() {
+      if (run.started > run.over) run.over = run.started;
+      past.add(run);
+      run = newRun();
       if (hasEndsToPublish()) void report();
     },
     inFlight: () => inFlight,

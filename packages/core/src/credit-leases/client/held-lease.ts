@@ -22,16 +22,16 @@ type LeaseGranted = Extract<LeaseReply, { outcome: 'leased' }>;
 
 export interface ActiveLease {
   readonly lease: LeaseGranted;
-  readonly pots: ValkeyLeases;
+  readonly leases: ValkeyLeases;
 }
 
 export type LeaseNeed = Pick<LeaseRequest, 'shortage' | 'budgets'>;
 
-export interface LeaseAnswer {
+export interface LeaseRequestResult {
   /** Null: there was none. */
   readonly reply: LeaseReply | null;
   /** What was asked for was more than this one needs: a refusal of that says nothing about less. */
-  readonly askedForMore: boolean;
+  readonly requestedMore: boolean;
   /** The question was asked for this one, and not before it for others. */
   readonly own: boolean;
 }
@@ -42,22 +42,22 @@ export interface HeldLease {
   /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
   current(): ActiveLease | null;
   /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
-  ask(need: LeaseNeed): Promise<LeaseAnswer>;
+  requestMore(need: LeaseNeed): Promise<LeaseRequestResult>;
   /** A request got less than it would have liked although the ledger was asked, for want of money or of a budget. */
-  notePoor(lacking: BudgetId | 'money'): void;
+  notePoor(missing: BudgetId | 'money'): void;
   /** That was a moment ago, so asking again would help nobody. */
   isPoor(budgets: readonly BudgetId[]): boolean;
   /** Asks for more in the background when little is left. */
-  askAhead(): void;
+  refillAhead(): void;
   /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
   drop(): void;
   /** What Valkey said of the pot. */
-  saw(seen: NonNullable<LeaseRequest['seen']>): void;
+  recordState(seen: NonNullable<LeaseRequest['seen']>): void;
   /** Counts a request among those that wait for money and budgets, until it stops waiting. */
   wait(request: WaitingRequest): void;
   stopWaiting(request: WaitingRequest): void;
   /** Prolongs the lease if it is used, gives it back when it was idle for a minute, and reports ends. */
-  tend(): Promise<void>;
+  maintain(): Promise<void>;
   /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
   isDone(): boolean;
   close(): Promise<void>;
@@ -73,14 +73,14 @@ const maxShortages = 100;
 function createShortageMemory(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease, 'notePoor' | 'isPoor'> {
   const untilMs = new Map<BudgetId | 'money', number>();
   return {
-    notePoor(lacking) {
+    notePoor(missing) {
       if (untilMs.size >= maxShortages) untilMs.clear();
-      untilMs.set(lacking, clock.monotonicMs() + requestIntervalMs);
+      untilMs.set(missing, clock.monotonicMs() + requestIntervalMs);
     },
     isPoor(budgets) {
       if (untilMs.size === 0) return false;
       const nowMs = clock.monotonicMs();
-      const isNow = (lacking: BudgetId | 'money'): boolean => nowMs < (untilMs.get(lacking) ?? nowMs);
+      const isNow = (missing: BudgetId | 'money'): boolean => nowMs < (untilMs.get(missing) ?? nowMs);
       return isNow('money') || budgets.some(isNow);
     },
   };
@@ -90,7 +90,7 @@ function createShortageMemory(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease
 interface IdleTimer {
   end(): void;
   /** Whether to give the lease back now. Asks the ledger first: while it does not answer, the lease could not be borrowed again. */
-  mayReturn(ask: HeldLease['ask']): Promise<boolean>;
+  mayReturn(requestMore: HeldLease['requestMore']): Promise<boolean>;
 }
 
 function createIdleTimer(clock: Pick<Timer, 'monotonicMs'>): IdleTimer {
@@ -99,9 +99,9 @@ function createIdleTimer(clock: Pick<Timer, 'monotonicMs'>): IdleTimer {
   const end = (): void => void (sinceMs = clock.monotonicMs());
   return {
     end,
-    async mayReturn(ask) {
+    async mayReturn(requestMore) {
       if (!isOver()) return false;
-      const { reply } = await ask({ shortage: 0n, budgets: [] });
+      const { reply } = await requestMore({ shortage: 0n, budgets: [] });
       const isAway = reply === null || (reply.outcome === 'refused' && reply.reason === 'busy');
       if (isAway) end();
       // A request may have come while the ledger was asked.
@@ -118,7 +118,7 @@ export function createHeldLease(
   const { clock, log, cell } = options;
   let held: ActiveLease | null = null;
   let seen: LeaseRequest['seen'] = null;
-  let asking: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
+  let pending: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
   const waiting = createWaitingTotals();
   let admitUntilMs = 0;
   let prolongAtMs = 0;
@@ -145,13 +145,13 @@ export function createHeldLease(
     const ended = reply.outcome === 'leased' && !epochs.begin(reply.epoch);
     if (ended || (reply.outcome === 'refused' && reply.reason === 'dead')) {
       drop();
-      epochs.beginLife();
+      epochs.renewHolderId();
       return { outcome: 'refused', reason: 'dead', endThrough: 0n };
     }
     if (reply.outcome === 'refused') return reply;
     if (held?.lease.epoch === reply.epoch) held = { ...held, lease: reply };
     else {
-      held = { lease: reply, pots: createValkeyLeases({ valkey: options.valkey, server: reply.server }) };
+      held = { lease: reply, leases: createValkeyLeases({ valkey: options.valkey, server: reply.server }) };
       seen = { epoch: reply.epoch, granted: 0n, remaining: 0n };
     }
     // From when the question was sent: the lease was prolonged later than that.
@@ -166,9 +166,9 @@ export function createHeldLease(
     const gatewayId = epochs.gatewayId();
     try {
       // For all that wait: one question after the other for each of them would have most give up.
-      const budgets = need.budgets.map((asked) => {
-        const ofAll = waiting.wantedOf(asked.id);
-        return ofAll > asked.wanted ? { ...asked, wanted: ofAll } : asked;
+      const budgets = need.budgets.map((budget) => {
+        const ofAll = waiting.wantedOf(budget.id);
+        return ofAll > budget.wanted ? { ...budget, wanted: ofAll } : budget;
       });
       const reply = await options.requestLease({
         ...name,
@@ -186,12 +186,12 @@ export function createHeldLease(
     }
   }
 
-  async function ask(need: LeaseNeed): Promise<LeaseAnswer> {
-    if (closed && asking === null) return { reply: null, askedForMore: false, own: true };
-    const own = asking === null;
-    asking ??= { shortage: need.shortage, reply: requestOnce(need).finally(() => (asking = null)) };
-    const askedForMore = asking.shortage > need.shortage;
-    return { reply: await asking.reply, askedForMore, own };
+  async function requestMore(need: LeaseNeed): Promise<LeaseRequestResult> {
+    if (closed && pending === null) return { reply: null, requestedMore: false, own: true };
+    const own = pending === null;
+    pending ??= { shortage: need.shortage, reply: requestOnce(need).finally(() => (pending = null)) };
+    const requestedMore = pending.shortage > need.shortage;
+    return { reply: await pending.reply, requestedMore, own };
   }
 
   function current(): ActiveLease | null {
@@ -202,40 +202,40 @@ export function createHeldLease(
   return {
     epochs,
     current,
-    ask,
+    requestMore,
     ...createShortageMemory(clock),
-    askAhead() {
+    refillAhead() {
       used = true;
       const nowMs = clock.monotonicMs();
       const low = held !== null && seen !== null && seen.remaining < held.lease.lowWater;
       if (!low || nowMs < aheadAtMs) return;
       aheadAtMs = nowMs + requestIntervalMs;
-      void ask({ shortage: 0n, budgets: [] });
+      void requestMore({ shortage: 0n, budgets: [] });
     },
     drop,
-    saw(pot) {
-      if (held?.lease.epoch === pot.epoch) seen = pot;
+    recordState(state) {
+      if (held?.lease.epoch === state.epoch) seen = state;
     },
     wait(request) {
       idleness.end();
       waiting.add(request);
     },
     stopWaiting: waiting.remove,
-    async tend() {
+    async maintain() {
       // A request that waits has not entered an epoch yet, and may still spend from the lease.
-      if (asking !== null || waiting.count() > 0 || epochs.inFlight() > 0) idleness.end();
-      if (held !== null && (await idleness.mayReturn(ask))) drop();
+      if (pending !== null || waiting.count() > 0 || epochs.inFlight() > 0) idleness.end();
+      if (held !== null && (await idleness.mayReturn(requestMore))) drop();
       // Also after the lease was lost: who still has requests under way must not be taken for dead.
       const busy = used || epochs.inFlight() > 0;
-      if (busy && clock.monotonicMs() >= prolongAtMs) await ask({ shortage: 0n, budgets: [] });
+      if (busy && clock.monotonicMs() >= prolongAtMs) await requestMore({ shortage: 0n, budgets: [] });
       current();
       await epochs.report();
     },
-    isDone: () => held === null && asking === null && waiting.count() === 0 && epochs.isDone(),
+    isDone: () => held === null && pending === null && waiting.count() === 0 && epochs.isDone(),
     async close() {
       closed = true;
       // An answer under way may bring a lease, whose end must be reported too.
-      await asking?.reply;
+      await pending?.reply;
       drop();
       await epochs.idle();
       await epochs.report();

@@ -1,10 +1,10 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
-import type { LeaseAnswer, HeldLease, ActiveLease, LeaseNeed } from './held-lease.ts';
-import { maxPerLease, toAdmissionRefusalReason } from '../common/lease-model.ts';
+import type { LeaseRequestResult, HeldLease, ActiveLease, LeaseNeed } from './held-lease.ts';
+import { maxPerLease, toAdmissionErrorReason } from '../common/lease-model.ts';
 import type { ReserveResult } from '../common/valkey-leases.ts';
-import type { InsufficientFunds, ReserveRefusal, Reservation, ReserveRequest } from './client-types.ts';
+import type { InsufficientFunds, ReserveRejection, Reservation, ReserveRequest } from './client-types.ts';
 import { costsFor, limitSetOf, type LimitSet } from '../common/request-limits.ts';
 
 /** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
@@ -22,13 +22,13 @@ export interface CheckedReserveRequest extends ReserveRequest {
 /** What to ask the ledger for, given what Valkey said. */
 function leaseNeedOf(
   { amount, least, budgets }: CheckedReserveRequest,
-  said: ReserveResult | null,
+  result: ReserveResult | null,
 ): LeaseNeed {
   const short = (request: bigint, remaining: bigint): bigint =>
     request > remaining ? request - remaining : 0n;
-  if (said?.outcome === 'dry') return { shortage: short(least, said.remaining), budgets: [] };
-  if (said?.outcome === 'budget dry') {
-    const { budget: id, granted, remaining } = said;
+  if (result?.outcome === 'dry') return { shortage: short(least, result.remaining), budgets: [] };
+  if (result?.outcome === 'budget dry') {
+    const { budget: id, granted, remaining } = result;
     const shortage = short(least, remaining);
     return { shortage: 0n, budgets: [{ id, granted, shortage, wanted: short(amount, remaining) }] };
   }
@@ -54,14 +54,14 @@ export function checkReserveRequest(request: ReserveRequest): CheckedReserveRequ
 }
 
 /** What Valkey said of the limits, if it looked at them. */
-function rateOf({ set, costs }: CheckedReserveRequest, said: ReserveResult | null): RateDecision {
-  if (said === null || said.used === null) return uncountedDecision(set.limits);
-  return toDecision(said.outcome !== 'limited', set.limits, costs, said.used);
+function rateOf({ set, costs }: CheckedReserveRequest, result: ReserveResult | null): RateDecision {
+  if (result === null || result.used === null) return uncountedDecision(set.limits);
+  return toDecision(result.outcome !== 'limited', set.limits, costs, result.used);
 }
 
 /** Whether what Valkey has would do for a request that can be made smaller. */
-function isEnough(said: ReserveResult | null, least: bigint): boolean {
-  return (said?.outcome === 'dry' || said?.outcome === 'budget dry') && said.remaining >= least;
+function isEnough(result: ReserveResult | null, least: bigint): boolean {
+  return (result?.outcome === 'dry' || result?.outcome === 'budget dry') && result.remaining >= least;
 }
 
 export interface LimitCounter {
@@ -74,7 +74,7 @@ export interface LimitCounter {
 
 /** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
 async function reserveInValkey(
-  { lease, pots }: ActiveLease,
+  { lease, leases }: ActiveLease,
   held: HeldLease,
   request: CheckedReserveRequest,
   { least, clock }: { readonly least: bigint; readonly clock: Timer },
@@ -87,23 +87,23 @@ async function reserveInValkey(
   held.epochs.enter(epoch, requestId);
   let isAdmitted = false;
   try {
-    const said = await pots.reserve(request, {
+    const result = await leases.reserve(request, {
       ...{ epoch, gatewayId, requestId, amount, least, budgets, limits: set, costs },
     });
-    if (said.outcome === 'admitted' || said.outcome === 'dry') {
-      held.saw({ epoch, granted: said.granted, remaining: said.remaining });
+    if (result.outcome === 'admitted' || result.outcome === 'dry') {
+      held.recordState({ epoch, granted: result.granted, remaining: result.remaining });
     }
-    if (said.outcome !== 'admitted') return said;
+    if (result.outcome !== 'admitted') return result;
     isAdmitted = true;
-    const rate = rateOf(request, said);
+    const rate = rateOf(request, result);
     return {
-      ...{ orgId, mode, requestId, amount: said.amount, budgets, limits, tokens },
+      ...{ orgId, mode, requestId, amount: result.amount, budgets, limits, tokens },
       ...{ leaseId, epoch, gatewayId, reservedAtMs, rate },
     };
   } catch (error) {
     // It may have run. Nothing will be used of it; what cannot be given back now stays until the epoch ends.
     const requests = [{ requestId, actual: 0n }];
-    void pots.settle(request, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
+    void leases.settle(request, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
     throw error;
   } finally {
     if (!isAdmitted) held.epochs.leave(epoch, requestId);
@@ -111,33 +111,33 @@ async function reserveInValkey(
 }
 
 /** Why the request cannot be, after what the ledger answered; or null to try again. */
-function refusalReasonIn(
-  { reply, askedForMore }: LeaseAnswer,
+function errorReasonIn(
+  { reply, requestedMore }: LeaseRequestResult,
   request: CheckedReserveRequest,
-): ReserveRefusal['refused'] | null {
-  if (reply === null) return toAdmissionRefusalReason(null);
+): ReserveRejection['refused'] | null {
+  if (reply === null) return toAdmissionErrorReason(null);
   if (reply.outcome === 'refused') {
     const short = reply.reason === 'no money' || reply.reason === 'budget exceeded';
-    if (reply.reason === 'dead' || (short && askedForMore)) return null;
-    return toAdmissionRefusalReason(reply.reason);
+    if (reply.reason === 'dead' || (short && requestedMore)) return null;
+    return toAdmissionErrorReason(reply.reason);
   }
   const isOwn = (id: BudgetId): boolean => request.budgets.includes(id);
   if (reply.exceeded.some(isOwn)) return 'BUDGET_EXCEEDED';
-  return reply.returning.some(isOwn) ? toAdmissionRefusalReason(null) : null;
+  return reply.returning.some(isOwn) ? toAdmissionErrorReason(null) : null;
 }
 
 /** What is missing, by what Valkey and the ledger said last. */
 function insufficientFundsOf(
   request: CheckedReserveRequest,
-  refused: ReserveRefusal['refused'],
-  { said, answer }: LastAnswers,
+  refused: ReserveRejection['refused'],
+  { valkeyResult, ledgerResult }: LastAnswers,
 ): InsufficientFunds | null {
   if (refused !== 'INSUFFICIENT_BALANCE' && refused !== 'BUDGET_EXCEEDED') return null;
-  const reply = answer.reply;
+  const reply = ledgerResult.reply;
   const exceeded =
     reply?.outcome === 'leased' ? reply.left?.find(({ id }) => request.budgets.includes(id)) : undefined;
   const had = reply?.outcome === 'refused' ? reply.available : exceeded?.amount;
-  const dry = said?.outcome === 'dry' || said?.outcome === 'budget dry' ? said : null;
+  const dry = valkeyResult?.outcome === 'dry' || valkeyResult?.outcome === 'budget dry' ? valkeyResult : null;
   const remaining = dry !== null && dry.remaining > 0n ? dry.remaining : 0n;
   const left = had === undefined ? null : had + remaining;
   return {
@@ -152,8 +152,8 @@ function insufficientFundsOf(
 
 /** The last words of Valkey and of the ledger. */
 interface LastAnswers {
-  readonly said: ReserveResult | null;
-  readonly answer: LeaseAnswer;
+  readonly valkeyResult: ReserveResult | null;
+  readonly ledgerResult: LeaseRequestResult;
 }
 
 /** How often a request waits for others that are over to give back what they did not use. */
@@ -173,7 +173,7 @@ async function reserveAfterSettlements(
       const got = await reserveInValkey(holding, held, request, { least: request.least, clock });
       if ('leaseId' in got) return got;
       if (got.outcome !== 'dry' && got.outcome !== 'budget dry') return null;
-      if (isLast || refusalReasonIn(await held.ask(leaseNeedOf(request, got)), request) !== null) break;
+      if (isLast || errorReasonIn(await held.requestMore(leaseNeedOf(request, got)), request) !== null) break;
     }
   }
   return null;
@@ -184,27 +184,27 @@ export async function reserveFromLease(
   held: HeldLease,
   request: CheckedReserveRequest,
   counter: LimitCounter,
-): Promise<Reservation | ReserveRefusal> {
+): Promise<Reservation | ReserveRejection> {
   const { clock, peek } = counter;
   // The whole first, where less would do: the ledger is asked before a request is made smaller.
   let least = held.isPoor(request.budgets) ? request.least : request.amount;
-  let lacking: BudgetId | 'money' | null = null;
+  let missing: BudgetId | 'money' | null = null;
   let rate: RateDecision | null = null;
   for (let nth = 0; nth < maxTries; nth += 1) {
     const holding = held.current();
-    let said: ReserveResult | null = null;
+    let valkeyResult: ReserveResult | null = null;
     if (holding !== null) {
       const got = await reserveInValkey(holding, held, request, { least, clock });
       if ('leaseId' in got) {
-        if (lacking !== null && got.amount < request.amount) held.notePoor(lacking);
-        held.askAhead();
+        if (missing !== null && got.amount < request.amount) held.notePoor(missing);
+        held.refillAhead();
         return got;
       }
-      said = got;
-      rate = rateOf(request, said);
-      if (said.outcome === 'limited') return { refused: 'RATE_LIMITED', rate };
-      if (said.outcome === 'dry') lacking = 'money';
-      else if (said.outcome === 'budget dry') lacking = said.budget;
+      valkeyResult = got;
+      rate = rateOf(request, valkeyResult);
+      if (valkeyResult.outcome === 'limited') return { refused: 'RATE_LIMITED', rate };
+      if (valkeyResult.outcome === 'dry') missing = 'money';
+      else if (valkeyResult.outcome === 'budget dry') missing = valkeyResult.budget;
       // Unless another request has already found that out and got a new one.
       else if (held.current()?.lease.epoch === holding.lease.epoch) held.drop();
     } else if (rate === null) {
@@ -212,19 +212,19 @@ export async function reserveFromLease(
       rate = await peek(request);
       if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
     }
-    const answer = await held.ask(leaseNeedOf(request, said));
-    const refused = refusalReasonIn(answer, request);
+    const ledgerResult = await held.requestMore(leaseNeedOf(request, valkeyResult));
+    const refused = errorReasonIn(ledgerResult, request);
     const mayBeSmaller =
-      refused !== 'ACCOUNT_FROZEN' && isEnough(said, request.least) && least > request.least;
+      refused !== 'ACCOUNT_FROZEN' && isEnough(valkeyResult, request.least) && least > request.least;
     if (refused !== null && !mayBeSmaller) {
-      const lack = insufficientFundsOf(request, refused, { said, answer });
-      const late = lack?.isReserved === true ? await reserveAfterSettlements(held, request, clock) : null;
-      return late ?? refuseReservation(request, refused, { counter, rate, lack });
+      const funds = insufficientFundsOf(request, refused, { valkeyResult, ledgerResult });
+      const late = funds?.isReserved === true ? await reserveAfterSettlements(held, request, clock) : null;
+      return late ?? refuseReservation(request, refused, { counter, rate, funds });
     }
     // A question that others had asked before says nothing about what this one would like.
-    if (answer.own || nth + 2 >= maxTries) ({ least } = request);
+    if (ledgerResult.own || nth + 2 >= maxTries) ({ least } = request);
   }
-  return refuseReservation(request, toAdmissionRefusalReason(null), { counter, rate, lack: null });
+  return refuseReservation(request, toAdmissionErrorReason(null), { counter, rate, funds: null });
 }
 
 /**
@@ -233,18 +233,18 @@ export async function reserveFromLease(
  */
 async function refuseReservation(
   request: CheckedReserveRequest,
-  refused: ReserveRefusal['refused'],
+  refused: ReserveRejection['refused'],
   {
     counter,
     rate,
-    lack,
+    funds,
   }: {
     readonly counter: LimitCounter;
     readonly rate: RateDecision | null;
-    readonly lack: InsufficientFunds | null;
+    readonly funds: InsufficientFunds | null;
   },
-): Promise<ReserveRefusal> {
-  const why = lack === null ? {} : { lack };
+): Promise<ReserveRejection> {
+  const why = funds === null ? {} : { funds };
   if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(request) };
   return { refused, rate: rate ?? uncountedDecision(request.set.limits) };
 }

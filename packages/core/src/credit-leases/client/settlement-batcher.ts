@@ -55,8 +55,8 @@ export function createSettlementBatcher(
     const { epoch } = holding.lease;
     try {
       const end = { epoch, gatewayId, requests, back: [...batch.back.values()] };
-      const result = await holding.pots.settle(name, end);
-      if (result.outcome === 'settled') held.saw({ ...result, epoch });
+      const result = await holding.leases.settle(name, end);
+      if (result.outcome === 'settled') held.recordState({ ...result, epoch });
     } catch (error) {
       log.warn({ err: error, requests: requests.length }, 'reservations stay until their epoch ends');
     } finally {

@@ -1,6 +1,6 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { RefundingLimiter } from '@millrace/platform/limiter';
-import type { ReserveRefusal, Reservation, ReserveRequest } from './client-types.ts';
+import type { ReserveRejection, Reservation, ReserveRequest } from './client-types.ts';
 import { costsFor, limitSetOf, unusedTokens, withCosts } from '../common/request-limits.ts';
 
 /**
@@ -8,7 +8,7 @@ import { costsFor, limitSetOf, unusedTokens, withCosts } from '../common/request
  * its Valkey this one lets them through: what they do is free and is done by the mock engine.
  */
 export interface TestModeReserver {
-  reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal>;
+  reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection>;
   settle(reservation: Reservation, tokens: number): Promise<void>;
 }
 

@@ -20,7 +20,7 @@ import {
   checkLeaseTimes,
   settleInModel,
   sizeGrant,
-  toAdmissionRefusalReason,
+  toAdmissionErrorReason,
   type ModelLease,
   type GrantSizeInput,
 } from './lease-model.ts';
@@ -37,11 +37,11 @@ const grant = (
 });
 
 function opened(granted: bigint, more: Parameters<typeof grant>[1] = {}): ModelLease {
-  const [, pot] = openLease(null, grant(granted, more));
-  return pot ?? expect.fail('no pot');
+  const [, lease] = openLease(null, grant(granted, more));
+  return lease ?? expect.fail('no pot');
 }
 
-const asked = (
+const requestOf = (
   amount: bigint,
   more: { id?: string; least?: bigint; budgets?: string[]; epoch?: bigint; nowMs?: number } = {},
 ) => ({
@@ -53,8 +53,8 @@ const asked = (
   nowMs: more.nowMs ?? 0,
 });
 
-function admitted(lease: ModelLease, ...ask: Parameters<typeof asked>): ModelLease {
-  const [result, next] = reserveFromModel(lease, asked(...ask));
+function admitted(lease: ModelLease, ...args: Parameters<typeof requestOf>): ModelLease {
+  const [result, next] = reserveFromModel(lease, requestOf(...args));
   expect(result.outcome).toBe('admitted');
   return next ?? expect.fail('no pot');
 }
@@ -101,8 +101,8 @@ describe('enlarging a pot', () => {
   });
 
   it('takes on a budget that was not lent before', () => {
-    const [, pot] = enlargeLease(opened(100n), grant(100n, { budget: 30n }));
-    expect(pot?.budgets.get('b')).toEqual({ granted: 30n, recalled: 0n, reserved: 0n, spent: 0n });
+    const [, lease] = enlargeLease(opened(100n), grant(100n, { budget: 30n }));
+    expect(lease?.budgets.get('b')).toEqual({ granted: 30n, recalled: 0n, reserved: 0n, spent: 0n });
   });
 
   it('is refused for a pot that is lost, of another epoch or closed', () => {
@@ -117,11 +117,11 @@ describe('enlarging a pot', () => {
 describe('admission', () => {
   it('reserves up to the last nano-dollar and not one more', () => {
     const lease = admitted(opened(100n), 60n);
-    expect(reserveFromModel(lease, asked(41n, { id: 'g:2' }))).toEqual([
+    expect(reserveFromModel(lease, requestOf(41n, { id: 'g:2' }))).toEqual([
       { outcome: 'dry', remaining: 40n, reserved: 60n },
       lease,
     ]);
-    const [result, next] = reserveFromModel(lease, asked(40n, { id: 'g:2' }));
+    const [result, next] = reserveFromModel(lease, requestOf(40n, { id: 'g:2' }));
     expect(result).toEqual({ outcome: 'admitted', amount: 40n, remaining: 0n });
     expect(next?.amounts.reserved).toBe(100n);
     expect(next?.reservations.get('g:2')).toMatchObject({ amount: 40n, budgets: [] });
@@ -129,21 +129,21 @@ describe('admission', () => {
 
   it('admits the same request once', () => {
     const lease = admitted(opened(100n), 60n);
-    expect(reserveFromModel(lease, asked(60n))).toEqual([
+    expect(reserveFromModel(lease, requestOf(60n))).toEqual([
       { outcome: 'admitted', amount: 60n, remaining: 40n },
       lease,
     ]);
     const [, closed] = closeLease(lease, 1n);
-    expect(reserveFromModel(closed, asked(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
+    expect(reserveFromModel(closed, requestOf(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
   });
 
   it('asks each budget too, and reserves in all or in none', () => {
     const lease = opened(100n, { budget: 50n });
-    expect(reserveFromModel(lease, asked(51n, { budgets: ['b'] }))).toEqual([
+    expect(reserveFromModel(lease, requestOf(51n, { budgets: ['b'] }))).toEqual([
       { outcome: 'budget dry', budget: 'b', remaining: 50n, reserved: 0n },
       lease,
     ]);
-    expect(reserveFromModel(lease, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
+    expect(reserveFromModel(lease, requestOf(1n, { budgets: ['b', 'c'] }))).toEqual([
       { outcome: 'budget dry', budget: 'c', remaining: 0n, reserved: 0n },
       lease,
     ]);
@@ -154,12 +154,12 @@ describe('admission', () => {
 
   it('ends with the lease, with its epoch and with the pot', () => {
     const lease = opened(100n, { admitUntilMs: 10 });
-    expect(reserveFromModel(lease, asked(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
-    expect(reserveFromModel(lease, asked(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, lease]);
-    expect(reserveFromModel(lease, asked(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, lease]);
-    expect(reserveFromModel(null, asked(1n))).toEqual([{ outcome: 'gone' }, null]);
+    expect(reserveFromModel(lease, requestOf(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
+    expect(reserveFromModel(lease, requestOf(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, lease]);
+    expect(reserveFromModel(lease, requestOf(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, lease]);
+    expect(reserveFromModel(null, requestOf(1n))).toEqual([{ outcome: 'gone' }, null]);
     const [, closed] = closeLease(opened(100n), 1n);
-    expect(reserveFromModel(closed, asked(0n))[0]).toEqual({ outcome: 'closed' });
+    expect(reserveFromModel(closed, requestOf(0n))[0]).toEqual({ outcome: 'closed' });
   });
 });
 
@@ -176,12 +176,12 @@ describe('settling', () => {
   });
 
   it('counts what was spent beyond the reservation', () => {
-    const [, pot] = settleInModel(admitted(opened(100n), 10n), {
+    const [, lease] = settleInModel(admitted(opened(100n), 10n), {
       epoch: 1n,
       reservation: 'g:1',
       actual: 130n,
     });
-    expect(remainingOf(pot?.amounts ?? expect.fail('no pot'))).toBe(-30n);
+    expect(remainingOf(lease?.amounts ?? expect.fail('no pot'))).toBe(-30n);
   });
 
   it('knows nothing of other epochs', () => {
@@ -208,13 +208,13 @@ describe('a recall', () => {
   });
 
   it('takes nothing from a pot that is overdrawn, and finds no pot of another epoch', () => {
-    const [, pot] = settleInModel(admitted(opened(100n), 10n), {
+    const [, lease] = settleInModel(admitted(opened(100n), 10n), {
       epoch: 1n,
       reservation: 'g:1',
       actual: 130n,
     });
-    expect(recallFromModel(pot, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 0n });
-    expect(recallFromModel(pot, { epoch: 2n, known: 0n, wanted: 10n })).toEqual(['gone', pot]);
+    expect(recallFromModel(lease, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 0n });
+    expect(recallFromModel(lease, { epoch: 2n, known: 0n, wanted: 10n })).toEqual(['gone', lease]);
   });
 });
 
@@ -231,12 +231,12 @@ describe('closing a pot', () => {
   });
 
   it('takes nothing from a pot that is overdrawn', () => {
-    const [, pot] = settleInModel(admitted(opened(100n), 10n), {
+    const [, lease] = settleInModel(admitted(opened(100n), 10n), {
       epoch: 1n,
       reservation: 'g:1',
       actual: 130n,
     });
-    expect(closeLease(pot, 1n)[1]?.amounts.recalled).toBe(0n);
+    expect(closeLease(lease, 1n)[1]?.amounts.recalled).toBe(0n);
   });
 });
 
@@ -255,32 +255,32 @@ describe('what the book sets aside', () => {
     });
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
-        let pot: ModelLease | null = opened(100n);
+        let lease: ModelLease | null = opened(100n);
         // The book's view, and what was charged: everything that was settled in the pot.
-        let book = { granted: 100n, recalled: 0n, settled: 0n };
+        let sums = { granted: 100n, recalled: 0n, settled: 0n };
         for (const { kind, amount, request, share } of moves) {
           const reservation = `g:${request}`;
-          if (kind === 'admit') [, pot] = reserveFromModel(pot, asked(amount, { id: reservation }));
+          if (kind === 'admit') [, lease] = reserveFromModel(lease, requestOf(amount, { id: reservation }));
           else if (kind === 'settle') {
-            const reserved: bigint = pot?.reservations.get(reservation)?.amount ?? 0n;
+            const reserved: bigint = lease?.reservations.get(reservation)?.amount ?? 0n;
             const actual = (reserved * BigInt(share)) / 100n;
-            const [response, next] = settleInModel(pot, { epoch: 1n, reservation, actual });
-            if (response === 'settled') book = { ...book, settled: book.settled + actual };
-            pot = next;
+            const [response, next] = settleInModel(lease, { epoch: 1n, reservation, actual });
+            if (response === 'settled') sums = { ...sums, settled: sums.settled + actual };
+            lease = next;
           } else if (kind === 'recall') {
-            const [response, next] = recallFromModel(pot, {
+            const [response, next] = recallFromModel(lease, {
               epoch: 1n,
-              known: book.recalled,
+              known: sums.recalled,
               wanted: amount,
             });
-            if (response !== 'gone') book = { ...book, recalled: clampRecalled(book, response.recalled) };
-            pot = next;
+            if (response !== 'gone') sums = { ...sums, recalled: clampRecalled(sums, response.recalled) };
+            lease = next;
           } else if (kind === 'enlarge') {
-            book = { ...book, granted: book.granted + amount };
-            [, pot] = enlargeLease(pot, grant(book.granted));
-          } else [, pot] = closeLease(pot, 1n);
-          const { amounts } = pot ?? expect.fail('no pot');
-          expect(heldAmount(book)).toBeGreaterThanOrEqual(
+            sums = { ...sums, granted: sums.granted + amount };
+            [, lease] = enlargeLease(lease, grant(sums.granted));
+          } else [, lease] = closeLease(lease, 1n);
+          const { amounts } = lease ?? expect.fail('no pot');
+          expect(heldAmount(sums)).toBeGreaterThanOrEqual(
             amounts.reserved + (remainingOf(amounts) > 0n ? remainingOf(amounts) : 0n),
           );
         }
@@ -314,7 +314,7 @@ describe('how much is lent', () => {
         remaining: 0n,
         past: { used: 0n, inMs: 60_000 },
         available: 1_000_000n,
-        calm: false,
+        paused: false,
         ...question,
       },
       rules,
@@ -331,21 +331,21 @@ describe('how much is lent', () => {
     ['at most half of what is available', { available: 150n }, 75n],
     ['more than half when a request needs it', { available: 150n, shortage: 149n }, 149n],
     ['all that there is', { available: 150n, shortage: 150n }, 150n],
-    ['only the shortage after a recall', { shortage: 7n, calm: true }, 7n],
+    ['only the shortage after a recall', { shortage: 7n, paused: true }, 7n],
     [
       'nothing for later after a recall',
-      { shortage: 7n, calm: true, past: { used: 5_000n, inMs: 10_000 } },
+      { shortage: 7n, paused: true, past: { used: 5_000n, inMs: 10_000 } },
       7n,
     ],
-    ['nothing ahead of need after a recall', { wanted: 700n, calm: true }, 0n],
+    ['nothing ahead of need after a recall', { wanted: 700n, paused: true }, 0n],
     [
       'what those who wait want, also after a recall',
-      { shortage: 7n, wanted: 700n, remaining: 100n, calm: true },
+      { shortage: 7n, wanted: 700n, remaining: 100n, paused: true },
       600n,
     ],
     [
       'at most half of it, after a recall too',
-      { shortage: 7n, wanted: 700n, available: 150n, calm: true },
+      { shortage: 7n, wanted: 700n, available: 150n, paused: true },
       75n,
     ],
     ['nothing when nothing is available and nothing is needed', { available: 0n }, 0n],
@@ -358,7 +358,7 @@ describe('how much is lent', () => {
   it('is refused when the shortage cannot be met', () => {
     expect(size({ shortage: 151n, available: 150n })).toBeNull();
     expect(size({ shortage: 1n, available: -1n })).toBeNull();
-    expect(size({ shortage: 151n, available: 150n, calm: true })).toBeNull();
+    expect(size({ shortage: 151n, available: 150n, paused: true })).toBeNull();
   });
 
   it('reads the burn from the past, and little from a short one', () => {
@@ -409,8 +409,8 @@ describe('what a gateway is told when it cannot spend', () => {
     ['frozen', 'ACCOUNT_FROZEN'],
     ['busy', 'LEDGER_UNAVAILABLE'],
     [null, 'LEDGER_UNAVAILABLE'],
-  ] as const)('%s is %s', (said, reason) => {
-    expect(toAdmissionRefusalReason(said)).toBe(reason);
+  ] as const)('%s is %s', (leaseReason, reason) => {
+    expect(toAdmissionErrorReason(leaseReason)).toBe(reason);
   });
 });
 

@@ -73,8 +73,8 @@ function minOf(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-function isEpochOf(pot: ModelLease | null, epoch: bigint): pot is ModelLease {
-  return pot !== null && pot.epoch === epoch;
+function isEpochOf(lease: ModelLease | null, epoch: bigint): lease is ModelLease {
+  return lease !== null && lease.epoch === epoch;
 }
 
 /** Applies a change to the amounts of the pot and of the budgets named. */
@@ -92,9 +92,9 @@ function changeAmounts(
  * A pot begins once for each epoch and never goes back: credit that Valkey lost is lent again under another epoch. An epoch that
  * belongs to another lease was used by a ledger that has since been restored, so its money must not be inherited.
  */
-export function openLease(pot: ModelLease | null, grant: ModelGrant): ModelTransition<'opened' | 'stale'> {
-  if (pot !== null && pot.epoch === grant.epoch && pot.leaseId === grant.leaseId) return ['opened', pot];
-  if (pot !== null && pot.epoch >= grant.epoch) return ['stale', pot];
+export function openLease(old: ModelLease | null, grant: ModelGrant): ModelTransition<'opened' | 'stale'> {
+  if (old !== null && old.epoch === grant.epoch && old.leaseId === grant.leaseId) return ['opened', old];
+  if (old !== null && old.epoch >= grant.epoch) return ['stale', old];
   const budgets = new Map([...grant.budgets].map(([id, granted]) => [id, { ...zeroValkeyAmounts, granted }]));
   const { leaseId, epoch, admitUntilMs } = grant;
   const amounts = { ...zeroValkeyAmounts, granted: grant.granted };
@@ -106,48 +106,48 @@ export function openLease(pot: ModelLease | null, grant: ModelGrant): ModelTrans
 
 /** Raises what is lent to an absolute amount: a message that comes late or twice changes nothing. */
 export function enlargeLease(
-  pot: ModelLease | null,
+  lease: ModelLease | null,
   grant: ModelGrant,
 ): ModelTransition<'granted' | 'gone' | 'closed'> {
-  if (!isEpochOf(pot, grant.epoch) || pot.leaseId !== grant.leaseId) return ['gone', pot];
-  if (pot.closed) return ['closed', pot];
-  const budgets = new Map(pot.budgets);
+  if (!isEpochOf(lease, grant.epoch) || lease.leaseId !== grant.leaseId) return ['gone', lease];
+  if (lease.closed) return ['closed', lease];
+  const budgets = new Map(lease.budgets);
   for (const [id, granted] of grant.budgets) {
     const before = budgets.get(id) ?? zeroValkeyAmounts;
     budgets.set(id, { ...before, granted: maxOf(before.granted, granted) });
   }
-  const amounts = { ...pot.amounts, granted: maxOf(pot.amounts.granted, grant.granted) };
-  const admitUntilMs = Math.max(pot.admitUntilMs, grant.admitUntilMs);
-  return ['granted', { ...pot, amounts, budgets, admitUntilMs }];
+  const amounts = { ...lease.amounts, granted: maxOf(lease.amounts.granted, grant.granted) };
+  const admitUntilMs = Math.max(lease.admitUntilMs, grant.admitUntilMs);
+  return ['granted', { ...lease, amounts, budgets, admitUntilMs }];
 }
 
 /** Reserves the worst case of a request, or says why not. Asked again for the same request, it was admitted. */
 export function reserveFromModel(
-  pot: ModelLease | null,
+  lease: ModelLease | null,
   request: ModelReserveRequest,
 ): ModelTransition<ModelReserveResult> {
-  if (!isEpochOf(pot, request.epoch)) return [{ outcome: 'gone' }, pot];
-  const remaining = remainingOf(pot.amounts);
-  const before = pot.reservations.get(request.reservation);
-  if (before !== undefined) return [{ outcome: 'admitted', amount: before.amount, remaining }, pot];
-  if (pot.closed) return [{ outcome: 'closed' }, pot];
-  if (request.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
-  const { reserved: inUse } = pot.amounts;
-  if (request.least > remaining) return [{ outcome: 'dry', remaining, reserved: inUse }, pot];
+  if (!isEpochOf(lease, request.epoch)) return [{ outcome: 'gone' }, lease];
+  const remaining = remainingOf(lease.amounts);
+  const before = lease.reservations.get(request.reservation);
+  if (before !== undefined) return [{ outcome: 'admitted', amount: before.amount, remaining }, lease];
+  if (lease.closed) return [{ outcome: 'closed' }, lease];
+  if (request.nowMs >= lease.admitUntilMs) return [{ outcome: 'expired' }, lease];
+  const { reserved: inUse } = lease.amounts;
+  if (request.least > remaining) return [{ outcome: 'dry', remaining, reserved: inUse }, lease];
   let amount = minOf(request.amount, remaining);
   for (const budget of request.budgets) {
-    const amounts = pot.budgets.get(budget) ?? zeroValkeyAmounts;
+    const amounts = lease.budgets.get(budget) ?? zeroValkeyAmounts;
     const left = remainingOf(amounts);
     if (request.least > left) {
-      return [{ outcome: 'budget dry', budget, remaining: left, reserved: amounts.reserved }, pot];
+      return [{ outcome: 'budget dry', budget, remaining: left, reserved: amounts.reserved }, lease];
     }
     amount = minOf(amount, left);
   }
-  const reserved = changeAmounts(pot, request.budgets, (amounts) => ({
+  const reserved = changeAmounts(lease, request.budgets, (amounts) => ({
     ...amounts,
     reserved: amounts.reserved + amount,
   }));
-  const reservations = new Map(pot.reservations).set(request.reservation, {
+  const reservations = new Map(lease.reservations).set(request.reservation, {
     amount,
     budgets: request.budgets,
   });
@@ -159,17 +159,17 @@ export function reserveFromModel(
 
 /** Turns a reservation into what was really spent. What was spent beyond it counts too. */
 export function settleInModel(
-  pot: ModelLease | null,
+  lease: ModelLease | null,
   end: { readonly epoch: bigint; readonly reservation: string; readonly actual: bigint },
 ): ModelTransition<'settled' | 'gone'> {
-  const reservation = pot?.reservations.get(end.reservation);
-  if (!isEpochOf(pot, end.epoch) || reservation === undefined) return ['gone', pot];
-  const settled = changeAmounts(pot, reservation.budgets, (amounts) => ({
+  const reservation = lease?.reservations.get(end.reservation);
+  if (!isEpochOf(lease, end.epoch) || reservation === undefined) return ['gone', lease];
+  const settled = changeAmounts(lease, reservation.budgets, (amounts) => ({
     ...amounts,
     reserved: amounts.reserved - reservation.amount,
     spent: amounts.spent + end.actual,
   }));
-  const reservations = new Map(pot.reservations);
+  const reservations = new Map(lease.reservations);
   reservations.delete(end.reservation);
   return ['settled', { ...settled, reservations }];
 }
@@ -179,21 +179,21 @@ export function settleInModel(
  * recall took without living to record it counts towards this one.
  */
 export function recallFromModel(
-  pot: ModelLease | null,
+  lease: ModelLease | null,
   request: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
 ): ModelTransition<{ readonly recalled: bigint } | 'gone'> {
-  if (!isEpochOf(pot, request.epoch)) return ['gone', pot];
-  const before = pot.amounts.recalled;
+  if (!isEpochOf(lease, request.epoch)) return ['gone', lease];
+  const before = lease.amounts.recalled;
   const missing = request.wanted - (before - request.known);
-  const taken = maxOf(0n, minOf(missing, remainingOf(pot.amounts)));
+  const taken = maxOf(0n, minOf(missing, remainingOf(lease.amounts)));
   const recalled = before + taken;
-  return [{ recalled }, { ...pot, amounts: { ...pot.amounts, recalled } }];
+  return [{ recalled }, { ...lease, amounts: { ...lease.amounts, recalled } }];
 }
 
 /** Ends admission for good and takes back everything that is not reserved, of the budgets too. */
-export function closeLease(pot: ModelLease | null, epoch: bigint): ModelTransition<'closed' | 'gone'> {
-  if (!isEpochOf(pot, epoch)) return ['gone', pot];
-  const closed = changeAmounts(pot, [...pot.budgets.keys()], (amounts) => ({
+export function closeLease(lease: ModelLease | null, epoch: bigint): ModelTransition<'closed' | 'gone'> {
+  if (!isEpochOf(lease, epoch)) return ['gone', lease];
+  const closed = changeAmounts(lease, [...lease.budgets.keys()], (amounts) => ({
     ...amounts,
     recalled: amounts.recalled + maxOf(0n, remainingOf(amounts)),
   }));
@@ -213,8 +213,8 @@ export function heldAmount(lease: LedgerAmounts): bigint {
 }
 
 /** What Valkey says was recalled, believed only as far as it can be true. */
-export function clampRecalled(lease: LedgerAmounts, said: bigint): bigint {
-  return minOf(lease.granted, maxOf(lease.recalled, said));
+export function clampRecalled(lease: LedgerAmounts, reported: bigint): bigint {
+  return minOf(lease.granted, maxOf(lease.recalled, reported));
 }
 
 /**
@@ -254,7 +254,7 @@ export interface GrantSizeInput {
   readonly past: { readonly used: bigint; readonly inMs: number };
   readonly available: bigint;
   /** After a recall: only what those who wait would use, and nothing for later. */
-  readonly calm: boolean;
+  readonly paused: boolean;
 }
 
 /** How much to lend: null when the shortage cannot be met, else from the shortage up to what the outage asks for. */
@@ -262,9 +262,9 @@ export function sizeGrant(question: GrantSizeInput, rules: GrantSizeRules): bigi
   const shortage = maxOf(0n, question.shortage);
   const available = maxOf(0n, question.available);
   if (shortage > available) return null;
-  if (question.calm && shortage === 0n) return 0n;
+  if (question.paused && shortage === 0n) return 0n;
   // A request that can be made smaller is short of little, but would be of little use: what it wants counts as well.
-  const lasting = question.calm ? 0n : maxOf(rules.least, expectedUsage(question.past, rules.outageMs));
+  const lasting = question.paused ? 0n : maxOf(rules.least, expectedUsage(question.past, rules.outageMs));
   const more = maxOf(lasting, question.wanted) - question.remaining;
   const allowed = divideRoundDown(available * BigInt(rules.sharePercent), 100n);
   return maxOf(shortage, minOf(more, allowed));
@@ -318,25 +318,25 @@ export function isHolderProcessed(gateway: HolderEnd, passed: ReadonlyMap<string
 }
 
 /** Closing is by watermark, never by time: once everyone who was told of the lease has ended and been passed. */
-export function canClose(told: readonly HolderEnd[], passed: ReadonlyMap<string, bigint>): boolean {
-  return told.every((gateway) => isHolderProcessed(gateway, passed));
+export function canClose(holders: readonly HolderEnd[], passed: ReadonlyMap<string, bigint>): boolean {
+  return holders.every((gateway) => isHolderProcessed(gateway, passed));
 }
 
 /** Why a request is turned away. Only a ledger that answered may say that there is no money. */
-export type AdmissionRefusalReason =
+export type AdmissionErrorReason =
   | 'RATE_LIMITED'
   | 'INSUFFICIENT_BALANCE'
   | 'BUDGET_EXCEEDED'
   | 'ACCOUNT_FROZEN'
   | 'LEDGER_UNAVAILABLE';
 
-export type LeaseRefusalReason = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
+export type LeaseErrorReason = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
 
 /** `null` stands for a ledger that did not answer. */
-export function toAdmissionRefusalReason(said: LeaseRefusalReason | null): AdmissionRefusalReason {
-  if (said === 'no money') return 'INSUFFICIENT_BALANCE';
-  if (said === 'budget exceeded') return 'BUDGET_EXCEEDED';
-  if (said === 'frozen') return 'ACCOUNT_FROZEN';
+export function toAdmissionErrorReason(reason: LeaseErrorReason | null): AdmissionErrorReason {
+  if (reason === 'no money') return 'INSUFFICIENT_BALANCE';
+  if (reason === 'budget exceeded') return 'BUDGET_EXCEEDED';
+  if (reason === 'frozen') return 'ACCOUNT_FROZEN';
   return 'LEDGER_UNAVAILABLE';
 }
 

@@ -16,7 +16,7 @@ const envelope: Envelope = {
   schemaVersion: payloadSchemaVersion,
   traceparent: null,
 };
-const ask = { prefix, envelope, homeCell: 1, timeoutMs: 5_000 };
+const channel = { prefix, envelope, homeCell: 1, timeoutMs: 5_000 };
 
 let harness: LeaseHarness;
 let nats: NatsClient;
@@ -53,7 +53,7 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
   const orgId = await harness.organisation(1_000_000_000n);
   const client = createCreditLeaseClient({
     valkey: harness.valkey.client,
-    requestLease: createLeaseRequester(nats, ask),
+    requestLease: createLeaseRequester(nats, channel),
     publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell: 1,
     gatewayId: `gw-${uniqueId()}`,
@@ -63,7 +63,7 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
   const got = await client.reserve(reserveRequestOf(orgId, 1_000n));
   expect(got).toMatchObject({ epoch: 1n });
   if ('refused' in got) return;
-  const freed = await createRecallRequester(nats, ask)({ orgId, mode: 'live', amount: 1_000_000_000n });
+  const freed = await createRecallRequester(nats, channel)({ orgId, mode: 'live', amount: 1_000_000_000n });
   expect(freed).toBe(100_000_000n - 1_000n);
   await client.settle(got, 400n);
   await client.close();
@@ -90,7 +90,7 @@ it('without a worker the answer is 503, and what is no request at all is not ans
   const orgId = await harness.organisation(1_000n);
   const client = createCreditLeaseClient({
     valkey: harness.valkey.client,
-    requestLease: createLeaseRequester(nats, { ...ask, timeoutMs: 100 }),
+    requestLease: createLeaseRequester(nats, { ...channel, timeoutMs: 100 }),
     publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell: 1,
     gatewayId: `gw-${uniqueId()}`,

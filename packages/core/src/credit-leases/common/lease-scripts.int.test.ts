@@ -47,12 +47,12 @@ beforeEach(async () => {
 });
 
 const budgetIds = ['bdg_a', 'bdg_b'] as readonly string[] as readonly BudgetId[];
-const freshPot = (): LeaseOwner => ({ orgId: testIds.next('org'), mode: 'live' });
+const newOwner = (): LeaseOwner => ({ orgId: testIds.next('org'), mode: 'live' });
 const requestId = (nth: number): RequestId => `req_${nth}` as RequestId;
 const leaseId = testIds.next('lse');
 const none: ReadonlyMap<BudgetId, bigint> = new Map();
 const unlimited = limitSetOf(testIds.next('org'), []);
-const wish = (amount: bigint) =>
+const requestOf = (amount: bigint) =>
   ({ amount, least: amount, budgets: [], limits: unlimited, costs: [] }) as const;
 
 type Move =
@@ -132,7 +132,7 @@ function createPair() {
   let nowMs = 1_000_000;
   let model: ModelLease | null = null;
   const real = createValkeyLeases({ valkey: server.client, server: present, nowMs: () => nowMs });
-  const name = freshPot();
+  const name = newOwner();
   const limiter = createReferenceLimiter({ nowMs: () => nowMs });
   const limits = limitSetOf(name.orgId, [
     { name: 'requests', scope: 'key', subject: 'k', limit: 5, windowMs: 200, counts: 'requests' },
@@ -141,7 +141,7 @@ function createPair() {
   const rated = (costs: readonly number[]) => ({ tag: name.orgId, policies: withCosts(limits, costs) });
   const left = ({ policies }: RateDecision) => policies.map(({ remaining, resetMs }) => [remaining, resetMs]);
 
-  async function lend(move: Extract<Move, { do: 'open' | 'enlarge' }>): Promise<[unknown, unknown]> {
+  async function grantLease(move: Extract<Move, { do: 'open' | 'enlarge' }>): Promise<[unknown, unknown]> {
     const [budget = expect.fail('no budget')] = budgetIds;
     const leaseId = move.lease as LeaseId;
     const { admitForMs } = move;
@@ -159,16 +159,16 @@ function createPair() {
 
   async function reserve(move: Extract<Move, { do: 'reserve' }>): Promise<[unknown, unknown]> {
     const amount = BigInt(move.amount);
-    const ask = { epoch: BigInt(move.epoch), amount, least: move.modest ? amount / 3n : amount };
+    const base = { epoch: BigInt(move.epoch), amount, least: move.modest ? amount / 3n : amount };
     const budgets = budgetIds.slice(0, move.budgets);
     const costs = costsFor(limits, move.tokens);
     const reservation = `${move.gateway}:${move.request}`;
-    const isKnown = model?.epoch === ask.epoch && model.reservations.has(reservation);
+    const isKnown = model?.epoch === base.epoch && model.reservations.has(reservation);
     const seen = await limiter.peek(rated(costs));
     let response: object = { outcome: 'limited' };
     let counted = seen;
     if (isKnown || seen.allowed) {
-      const [admission, next] = reserveFromModel(model, { ...ask, reservation, budgets, nowMs });
+      const [admission, next] = reserveFromModel(model, { ...base, reservation, budgets, nowMs });
       if (!isKnown && admission.outcome === 'admitted') counted = await limiter.consume(rated(costs));
       model = next;
       response = admission;
@@ -176,16 +176,16 @@ function createPair() {
     const {
       granted: _,
       used,
-      ...said
+      ...result
     } = {
       granted: 0n,
       ...(await real.reserve(name, {
-        ...{ ...ask, budgets, limits, costs, gatewayId: move.gateway, requestId: requestId(move.request) },
+        ...{ ...base, budgets, limits, costs, gatewayId: move.gateway, requestId: requestId(move.request) },
       })),
     };
     const rate = toDecision(true, limits.limits, costs, used ?? expect.fail('not looked at'));
     return [
-      { ...said, left: left(rate) },
+      { ...result, left: left(rate) },
       { ...response, left: left(counted) },
     ];
   }
@@ -211,7 +211,7 @@ function createPair() {
   }
 
   async function step(move: Move): Promise<[unknown, unknown]> {
-    if (move.do === 'open' || move.do === 'enlarge') return lend(move);
+    if (move.do === 'open' || move.do === 'enlarge') return grantLease(move);
     if (move.do === 'reserve') return reserve(move);
     if (move.do === 'wait') {
       nowMs += move.ms;
@@ -226,12 +226,12 @@ function createPair() {
       const got = await real.recall(name, request);
       return [got.outcome === 'recalled' ? { recalled: got.recalled } : got.outcome, response];
     }
-    const [answer, next] = closeLease(model, epoch);
+    const [outcome, next] = closeLease(model, epoch);
     model = next;
-    return [(await real.close(name, epoch, budgetIds)).outcome, answer];
+    return [(await real.close(name, epoch, budgetIds)).outcome, outcome];
   }
 
-  async function kept(): Promise<Record<string, string>> {
+  async function readStored(): Promise<Record<string, string>> {
     const words = (await server.client.command(['HGETALL', valkeyLeaseKey(present, name)])) as unknown;
     const flat: unknown[] = Array.isArray(words) ? words : Object.entries(words as object).flat();
     const entries: [string, string][] = [];
@@ -239,7 +239,7 @@ function createPair() {
     return Object.fromEntries(entries);
   }
 
-  return { step, kept, model: () => model };
+  return { step, kept: readStored, model: () => model };
 }
 
 const of = (hash: Record<string, string>, prefix: string) => ({
@@ -271,7 +271,7 @@ describe('the scripts', () => {
 
   it('never admit more than was lent, whatever many gateways ask for at once', async () => {
     const leases = createValkeyLeases({ valkey: server.client, server: present });
-    const name = freshPot();
+    const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, nth) =>
@@ -279,7 +279,7 @@ describe('the scripts', () => {
           epoch: 1n,
           gatewayId: `g${nth % 5}`,
           requestId: requestId(nth),
-          ...wish(7n),
+          ...requestOf(7n),
         }),
       ),
     );
@@ -288,19 +288,19 @@ describe('the scripts', () => {
 
   it('go by the time of the server', async () => {
     const leases = createValkeyLeases({ valkey: server.client, server: present });
-    const name = freshPot();
+    const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 3_000 });
-    const ask = { epoch: 1n, gatewayId: 'g', ...wish(1n) };
-    expect(await leases.reserve(name, { ...ask, requestId: requestId(1) })).toMatchObject({
+    const request = { epoch: 1n, gatewayId: 'g', ...requestOf(1n) };
+    expect(await leases.reserve(name, { ...request, requestId: requestId(1) })).toMatchObject({
       outcome: 'admitted',
     });
     let nth = 1;
     await eventually({ what: 'the lease to run out', intervalMs: 100 }, async () => {
-      const { outcome } = await leases.reserve(name, { ...ask, requestId: requestId((nth += 1)) });
+      const { outcome } = await leases.reserve(name, { ...request, requestId: requestId((nth += 1)) });
       return outcome === 'expired';
     });
     await leases.enlarge(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
-    expect(await leases.reserve(name, { ...ask, requestId: requestId(0) })).toMatchObject({
+    expect(await leases.reserve(name, { ...request, requestId: requestId(0) })).toMatchObject({
       outcome: 'admitted',
     });
   });
@@ -308,28 +308,28 @@ describe('the scripts', () => {
 
 describe('the check whether Valkey has lost a pot', () => {
   it('reports a pot that does not exist as lost, and takes nothing from one that exists', async () => {
-    const name = freshPot();
+    const name = newOwner();
     const leases = createValkeyLeases({ valkey: server.client, server: present });
-    expect(await leases.hasForgotten(name, 1n)).toBe(true);
+    expect(await leases.isLost(name, 1n)).toBe(true);
     const grant = { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 };
     await leases.open(name, grant);
-    await leases.reserve(name, { epoch: 1n, gatewayId: 'g1', requestId: requestId(1), ...wish(30n) });
-    const readPot = (): Promise<unknown> => server.client.command(['HGETALL', valkeyLeaseKey(present, name)]);
-    const fresh = await readPot();
-    expect(await leases.hasForgotten(name, 1n)).toBe(false);
-    expect(await readPot()).toEqual(fresh);
+    await leases.reserve(name, { epoch: 1n, gatewayId: 'g1', requestId: requestId(1), ...requestOf(30n) });
+    const readRaw = (): Promise<unknown> => server.client.command(['HGETALL', valkeyLeaseKey(present, name)]);
+    const fresh = await readRaw();
+    expect(await leases.isLost(name, 1n)).toBe(false);
+    expect(await readRaw()).toEqual(fresh);
     await leases.recall(name, { epoch: 1n, known: 0n, wanted: 20n });
-    const recalled = await readPot();
-    expect(await leases.hasForgotten(name, 1n)).toBe(false);
-    expect(await readPot()).toEqual(recalled);
-    expect(await leases.hasForgotten(name, 2n)).toBe(true);
+    const recalled = await readRaw();
+    expect(await leases.isLost(name, 1n)).toBe(false);
+    expect(await readRaw()).toEqual(recalled);
+    expect(await leases.isLost(name, 2n)).toBe(true);
   });
 });
 
 describe('a server that is not the one that was lent to', () => {
-  const name = freshPot();
+  const name = newOwner();
   const grant = { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 600_000 };
-  const ask = { epoch: 1n, gatewayId: 'g', requestId: requestId(1), ...wish(1n) };
+  const request = { epoch: 1n, gatewayId: 'g', requestId: requestId(1), ...requestOf(1n) };
 
   /** The first replica gives a server a new history by itself, so it is made ready again afterwards. */
   async function follow(replica: TestValkey): Promise<void> {
@@ -347,10 +347,10 @@ describe('a server that is not the one that was lent to', () => {
     await server.client.command(['SAVE']);
     await server.restart();
     expect(await server.client.command(['HGET', valkeyLeaseKey(present, name), 'granted'])).toBe('100');
-    expect(await leases.reserve(name, ask)).toMatchObject({ outcome: 'foreign' });
+    expect(await leases.reserve(name, request)).toMatchObject({ outcome: 'foreign' });
     expect(await leases.enlarge(name, { ...grant, granted: 200n })).toEqual({ outcome: 'foreign' });
     expect(await leases.recall(name, { epoch: 1n, known: 0n, wanted: 50n })).toEqual({ outcome: 'foreign' });
-    expect(await leases.hasForgotten(name, 1n)).toBe(true);
+    expect(await leases.isLost(name, 1n)).toBe(true);
     expect(await isServerReady(server.client, present)).toBe(false);
   });
 
@@ -366,9 +366,9 @@ describe('a server that is not the one that was lent to', () => {
     await expect(readIncarnation(replica.client)).rejects.toThrow('not a master');
     await replica.client.command(['REPLICAOF', 'NO', 'ONE']);
     const promoted = createValkeyLeases({ valkey: replica.client, server: present });
-    expect(await promoted.reserve(name, { ...ask, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
+    expect(await promoted.reserve(name, { ...request, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
     // The other one, still alive, spends its own lease and nothing else.
-    expect(await leases.reserve(name, { ...ask, epoch: 5n })).toMatchObject({
+    expect(await leases.reserve(name, { ...request, epoch: 5n })).toMatchObject({
       outcome: 'admitted',
       remaining: 99n,
     });
@@ -383,7 +383,7 @@ describe('a server that is not the one that was lent to', () => {
       return (await stale.client.command(['HGET', valkeyLeaseKey(present, name), 'epoch'])) === '9';
     });
     await stale.client.command(['REPLICAOF', 'NO', 'ONE']);
-    await leases.reserve(name, { ...ask, epoch: 9n, ...wish(100n) });
+    await leases.reserve(name, { ...request, epoch: 9n, ...requestOf(100n) });
     await server.client.command(['REPLICAOF', '127.0.0.1', String(stale.port)]);
     await eventually({ what: 'the roll-back' }, async () => {
       return (await server.client.command(['HGET', valkeyLeaseKey(present, name), 'reserved'])) === null;
@@ -391,7 +391,7 @@ describe('a server that is not the one that was lent to', () => {
     await server.client.command(['REPLICAOF', 'NO', 'ONE']);
     const digest = leaseScripts(present).reserve.sha1;
     expect(await server.client.command(['SCRIPT', 'EXISTS', digest])).toEqual([1]);
-    expect(await leases.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toMatchObject({
+    expect(await leases.reserve(name, { ...request, epoch: 9n, requestId: requestId(2) })).toMatchObject({
       outcome: 'foreign',
     });
     expect(await isServerReady(server.client, present)).toBe(false);
@@ -401,7 +401,7 @@ describe('a server that is not the one that was lent to', () => {
     const leases = createValkeyLeases({ valkey: server.client, server: present });
     await leases.open(name, { ...grant, epoch: 12n });
     await server.client.command(['FLUSHALL']);
-    expect(await leases.reserve(name, { ...ask, epoch: 12n })).toMatchObject({ outcome: 'gone' });
+    expect(await leases.reserve(name, { ...request, epoch: 12n })).toMatchObject({ outcome: 'gone' });
     expect(await leases.enlarge(name, { ...grant, epoch: 12n })).toEqual({ outcome: 'gone' });
     expect(await server.client.command(['EXISTS', valkeyLeaseKey(present, name)])).toBe(0);
   });
@@ -410,7 +410,7 @@ describe('a server that is not the one that was lent to', () => {
 describe('making a server ready', () => {
   it('removes every pot of before and leaves other keys alone', async () => {
     const leases = createValkeyLeases({ valkey: server.client, server: present });
-    const name = freshPot();
+    const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
     await server.client.command(['SET', 'limit:other', '1']);
     await deleteOldLeases(server.client, 'ffffffffffff', async () => true);

@@ -17,7 +17,7 @@ export interface LeaseScripts {
   readonly settle: ValkeyScript;
   readonly recall: ValkeyScript;
   readonly close: ValkeyScript;
-  readonly forget: ValkeyScript;
+  readonly remove: ValkeyScript;
 }
 
 /*
@@ -188,19 +188,19 @@ local answer = { 'closed' }
 local function empty(prefix)
   local left, granted, recalled = remaining(prefix)
   if left > 0 then redis.call('HINCRBY', KEYS[1], prefix .. 'recalled', string.format('%.0f', left)) end
-  answer[#answer + 1] = recalled + math.max(0, left)
+  answer[#response + 1] = recalled + math.max(0, left)
 end
 empty('')
 for i = 2, #ARGV do empty(ARGV[i] .. ':') end
 return answer`;
 
 /** ARGV: epoch. KEYS[2…] are the reservations of the closed lease. */
-const forget = `
+const remove = `
 for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
 if redis.call('HGET', KEYS[1], 'epoch') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 return { 'forgotten' }`;
 
-function scriptForServer(server: LeaseServer, name: keyof LeaseScripts, body: string): ValkeyScript {
+function scriptForServer(server: LeaseServer, name: string, body: string): ValkeyScript {
   const guard =
     name === 'settle'
       ? ''
@@ -227,6 +227,6 @@ export function leaseScripts(server: LeaseServer): LeaseScripts {
     settle: scriptForServer(server, 'settle', settle),
     recall: scriptForServer(server, 'recall', recall),
     close: scriptForServer(server, 'close', close),
-    forget: scriptForServer(server, 'forget', forget),
+    remove: scriptForServer(server, 'forget', remove),
   };
 }

@@ -124,11 +124,11 @@ export interface ValkeyLeases {
     | LeaseMissing
   >;
   /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
-  hasForgotten(lease: LeaseOwner, epoch: bigint): Promise<boolean>;
+  isLost(lease: LeaseOwner, epoch: bigint): Promise<boolean>;
   /** What a gateway had reserved and not settled. */
   reservationsOf(lease: LeaseOwner, epoch: bigint, gatewayId: string): Promise<readonly StoredReservation[]>;
   /** Removes what a closed lease left behind. */
-  forget(lease: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
+  remove(lease: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
 }
 
 /** All keys of an organisation share the hash tag, so that one call may use several of them. */
@@ -141,7 +141,7 @@ function flat(pairs: ReadonlyMap<string, bigint>): string[] {
 }
 
 /** Reads an answer of a script: a word, then whole numbers and ids. */
-function readAnswer(response: unknown): { readonly outcome: string; readonly rest: readonly unknown[] } {
+function readReply(response: unknown): { readonly outcome: string; readonly rest: readonly unknown[] } {
   if (!Array.isArray(response)) throw new TypeError('A pot script answered with something else than a list.');
   const [outcome, ...rest] = response as readonly unknown[];
   return { outcome: String(outcome), rest };
@@ -157,7 +157,7 @@ function amountAt(rest: readonly unknown[], index: number): bigint {
 
 /** Reads what `reserve` answered: a word, four numbers, and what is used of each limit. */
 function readReserveResult(response: unknown, budgets: readonly BudgetId[]): ReserveResult {
-  const { outcome, rest } = readAnswer(response);
+  const { outcome, rest } = readReply(response);
   if (outcome === 'foreign') return { outcome, used: null };
   const used = rest.slice(4) as readonly number[];
   const amounts = () => ({ remaining: amountAt(rest, 0), granted: amountAt(rest, 1) });
@@ -194,14 +194,14 @@ export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
 
   async function run(script: ValkeyScript, keys: readonly string[], args: readonly string[]) {
     try {
-      return readAnswer(await valkey.runLoaded(script, { keys, args }));
+      return readReply(await valkey.runLoaded(script, { keys, args }));
     } catch (error) {
       if (isScriptUnknown(error)) return { outcome: 'foreign', rest: [] };
       throw error;
     }
   }
 
-  const lend = (script: ValkeyScript, lease: LeaseOwner, grant: LeaseGrant) =>
+  const runGrant = (script: ValkeyScript, lease: LeaseOwner, grant: LeaseGrant) =>
     run(
       script,
       [keyOf(lease)],
@@ -217,12 +217,12 @@ export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
 
   return {
     async open(lease, grant) {
-      const { outcome, rest } = await lend(scripts.open, lease, grant);
+      const { outcome, rest } = await runGrant(scripts.open, lease, grant);
       if (outcome === 'stale') return { outcome, epoch: amountAt(rest, 0) };
       return { outcome: outcome as 'opened' | 'foreign' };
     },
     async enlarge(lease, grant) {
-      const { outcome, rest } = await lend(scripts.enlarge, lease, grant);
+      const { outcome, rest } = await runGrant(scripts.enlarge, lease, grant);
       if (outcome === 'granted') {
         const [remaining, recalled, granted] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
         return { outcome, remaining, recalled, granted };
@@ -268,25 +268,25 @@ export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
       const recalled = new Map(budgets.map((id, index) => [id, amountAt(rest, index + 1)]));
       return { outcome, recalled: amountAt(rest, 0), budgets: recalled };
     },
-    async hasForgotten(lease, epoch) {
+    async isLost(lease, epoch) {
       // This recalls nothing. A separate script would change the set of scripts that makes a server ready, and so begin a new
       // generation.
       const { outcome } = await run(scripts.recall, [keyOf(lease)], [epoch.toString(), '0', '0']);
       return outcome === 'gone' || outcome === 'foreign';
     },
     async reservationsOf(lease, epoch, gatewayId) {
-      const kept = await valkey.command(['HGETALL', reservationsKey(lease, epoch, gatewayId)]);
-      return readReservations(kept);
+      const stored = await valkey.command(['HGETALL', reservationsKey(lease, epoch, gatewayId)]);
+      return readReservations(stored);
     },
-    async forget(lease, epoch, gatewayIds) {
+    async remove(lease, epoch, gatewayIds) {
       const keys = gatewayIds.map((gatewayId) => reservationsKey(lease, epoch, gatewayId));
-      await run(scripts.forget, [keyOf(lease), ...keys], [epoch.toString()]);
+      await run(scripts.remove, [keyOf(lease), ...keys], [epoch.toString()]);
     },
   };
 }
 
-function readReservations(kept: unknown): readonly StoredReservation[] {
-  const words: readonly unknown[] = Array.isArray(kept) ? kept : Object.entries(kept ?? {}).flat();
+function readReservations(stored: unknown): readonly StoredReservation[] {
+  const words: readonly unknown[] = Array.isArray(stored) ? stored : Object.entries(stored ?? {}).flat();
   const found: StoredReservation[] = [];
   for (let index = 0; index < words.length; index += 2) {
     const [amount = '0'] = String(words[index + 1]).split(' ');

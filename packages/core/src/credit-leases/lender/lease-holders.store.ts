@@ -22,9 +22,9 @@ export async function touchGateway(tx: Tx, gatewayId: string, cell: number): Pro
 export async function recordLeaseHolder(
   tx: Tx,
   orgId: OrgId,
-  told: { readonly leaseId: LeaseId; readonly mode: Mode; readonly gatewayId: string },
+  holder: { readonly leaseId: LeaseId; readonly mode: Mode; readonly gatewayId: string },
 ): Promise<boolean> {
-  const { leaseId, mode, gatewayId } = told;
+  const { leaseId, mode, gatewayId } = holder;
   await sql`
     insert into pot_lease_gateways (lease_id, gateway_id, org_id, mode, told_at)
     values (${toUuid(leaseId)}, ${gatewayId}, ${toUuid(orgId)}, ${mode}, ${tx.clock.now()})

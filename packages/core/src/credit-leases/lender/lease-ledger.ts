@@ -44,10 +44,10 @@ import type { LeaseServer } from '../common/lease-scripts.ts';
 
 export interface LeaseRules extends LeaseTimes, GrantSizeRules {
   /** How long after a recall a pot takes only what its requests need. */
-  readonly calmMs: number;
+  readonly growthPauseMs: number;
 }
 
-type ReplyRefusalReason = Extract<LeaseReply, { outcome: 'refused' }>['reason'];
+type ReplyErrorReason = Extract<LeaseReply, { outcome: 'refused' }>['reason'];
 
 export type GrantResult =
   | {
@@ -61,7 +61,7 @@ export type GrantResult =
     }
   | {
       readonly outcome: 'refused';
-      readonly reason: ReplyRefusalReason;
+      readonly reason: ReplyErrorReason;
       readonly available?: bigint;
       readonly endThrough: bigint;
     }
@@ -75,7 +75,7 @@ function ledgerCommandBase(lease: Pick<CreditLease, 'orgId' | 'mode' | 'id'>, st
   return { orgId: lease.orgId, mode: lease.mode, cause: { kind: 'pot', id: lease.id }, step } as const;
 }
 
-function refusalReasonOf(result: LedgerResult & { ok: false }): ReplyRefusalReason {
+function errorReasonOf(result: LedgerResult & { ok: false }): ReplyErrorReason {
   if (result.reason === 'ACCOUNT_FROZEN') return 'frozen';
   return result.reason === 'INSUFFICIENT_BALANCE' ? 'no money' : 'budget exceeded';
 }
@@ -88,7 +88,7 @@ function grantedAfterHold(before: LedgerAmounts, amount: bigint, held: bigint): 
 
 interface BudgetGrantPlan {
   readonly id: BudgetId;
-  readonly lent: BudgetGrant | null;
+  readonly current: BudgetGrant | null;
   readonly shortage: bigint;
   readonly amount: bigint;
   readonly command: LedgerCommand;
@@ -102,29 +102,29 @@ function planBudgetGrants(
   size: bigint,
 ): BudgetGrantPlan[] {
   const requests: BudgetGrantPlan[] = [];
-  for (const asked of request.budgets) {
-    const found = granted.find(({ id }) => id === asked.id) ?? null;
-    if (found !== null && found.granted > asked.granted) continue;
-    const amount = [asked.shortage, asked.wanted, size].reduce((most, one) => (one > most ? one : most));
+  for (const budget of request.budgets) {
+    const found = granted.find(({ id }) => id === budget.id) ?? null;
+    if (found !== null && found.granted > budget.granted) continue;
+    const amount = [budget.shortage, budget.wanted, size].reduce((most, one) => (one > most ? one : most));
     const command: LedgerCommand =
       found === null
         ? {
-            ...ledgerCommandBase(lease, `budget:${asked.id}`),
+            ...ledgerCommandBase(lease, `budget:${budget.id}`),
             do: 'hold',
             amount: nanoUsd(amount),
-            atLeast: nanoUsd(asked.shortage),
+            atLeast: nanoUsd(budget.shortage),
             demand: 'new',
-            onlyBudgets: [asked.id],
+            onlyBudgets: [budget.id],
           }
         : {
-            ...ledgerCommandBase(lease, `budget:${asked.id}:${found.changes + 1n}`),
+            ...ledgerCommandBase(lease, `budget:${budget.id}:${found.changes + 1n}`),
             do: 'resize',
             holdId: found.holdId,
             target: nanoUsd(heldAmount({ ...found, granted: found.granted + amount })),
-            atLeast: nanoUsd(heldAmount({ ...found, granted: found.granted + asked.shortage })),
+            atLeast: nanoUsd(heldAmount({ ...found, granted: found.granted + budget.shortage })),
             demand: 'new',
           };
-    requests.push({ id: asked.id, lent: found, shortage: asked.shortage, amount, command });
+    requests.push({ id: budget.id, current: found, shortage: budget.shortage, amount, command });
   }
   return requests;
 }
@@ -152,7 +152,7 @@ async function recordBudgetGrants(
       refused.push({ id: request.id, missing: request.shortage - had, had });
       continue;
     }
-    const before = request.lent ?? { ...zeroAmounts, id: request.id, holdId: result.holdId, changes: -1n };
+    const before = request.current ?? { ...zeroAmounts, id: request.id, holdId: result.holdId, changes: -1n };
     const granted = grantedAfterHold(before, request.amount, result.held);
     await upsertBudgetGrant(tx, lease, { ...before, granted, changes: before.changes + 1n });
   }
@@ -183,7 +183,7 @@ async function readBudgetRemainder(
 async function refuseGrant(
   tx: Tx,
   request: LeaseRequest,
-  reason: ReplyRefusalReason,
+  reason: ReplyErrorReason,
   available: bigint,
 ): Promise<GrantResult> {
   const returning = await sumClosingHolds(tx, request);
@@ -204,8 +204,8 @@ export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantCo
   const { server, rules } = context;
   const present = await readServer(tx, request.cell);
   if (present?.generation !== server.generation) return { outcome: 'outdated' };
-  const pot = await lockLeaseSeries(tx, request);
-  if (pot === null) return { outcome: 'refused', reason: 'no money', endThrough: 0n };
+  const series = await lockLeaseSeries(tx, request);
+  if (series === null) return { outcome: 'refused', reason: 'no money', endThrough: 0n };
   await touchGateway(tx, request.gatewayId, request.cell);
   const lease = await lockOpenLease(tx, request);
   const { available, frozen } = await readBalance(tx, request.orgId, request.mode, tx.clock.now());
@@ -214,13 +214,13 @@ export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantCo
   if (request.shortage > maxPerLease) return refuseGrant(tx, request, 'no money', 0n);
   const plan = planLease(lease, { generation: server.generation, seen: request.seen });
   if (lease === null || plan === 'open')
-    return openLeaseInLedger(tx, request, context, { pot, old: null, available });
-  if (plan === 'replace') return openLeaseInLedger(tx, request, context, { pot, old: lease, available });
+    return openLeaseInLedger(tx, request, context, { series, old: null, available });
+  if (plan === 'replace') return openLeaseInLedger(tx, request, context, { series, old: lease, available });
   if (await exceedsBudgets(tx, lease)) return { outcome: 'full', lease };
   const now = tx.clock.now();
   const prolonged = { ...lease, expiresAt: new Date(now.getTime() + rules.leaseMs) };
   return enlargeLeaseInLedger(tx, request, context, {
-    pot,
+    series,
     lease: prolonged,
     available,
     more: plan === 'enlarge',
@@ -228,7 +228,7 @@ export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantCo
 }
 
 function isGrowthPaused(tx: Tx, lease: LeaseSeries): boolean {
-  return lease.calmUntil !== null && lease.calmUntil > tx.clock.now();
+  return lease.pausedUntil !== null && lease.pausedUntil > tx.clock.now();
 }
 
 async function openLeaseInLedger(
@@ -236,10 +236,10 @@ async function openLeaseInLedger(
   request: LeaseRequest,
   { server, rules }: GrantContext,
   {
-    pot,
+    series,
     old,
     available,
-  }: { readonly pot: LeaseSeries; readonly old: CreditLease | null; readonly available: bigint },
+  }: { readonly series: LeaseSeries; readonly old: CreditLease | null; readonly available: bigint },
 ): Promise<GrantResult> {
   const { orgId, mode, cell, shortage } = request;
   const now = tx.clock.now();
@@ -247,7 +247,7 @@ async function openLeaseInLedger(
   // What the old lease gives back in the same batch can be lent again in it.
   const past = { used: 0n, inMs: rules.outageMs };
   const { wanted } = request;
-  const question = { shortage, wanted, remaining: 0n, past, available, calm: isGrowthPaused(tx, pot) };
+  const question = { shortage, wanted, remaining: 0n, past, available, paused: isGrowthPaused(tx, series) };
   const size = sizeGrant(question, rules) ?? shortage;
   const draft: CreditLease = {
     ...zeroAmounts,
@@ -255,7 +255,7 @@ async function openLeaseInLedger(
     orgId,
     mode,
     cell,
-    epoch: pot.lastEpoch + 1n,
+    epoch: series.lastEpoch + 1n,
     generation: server.generation,
     holdId: '' as HoldId,
     changes: 0n,
@@ -278,17 +278,17 @@ async function openLeaseInLedger(
   if (result === undefined) throw new Error('The ledger answered nothing to a hold.');
   if (!result.ok) {
     await rollBackBudgetHolds(results.slice(ending.length + 1));
-    return refuseGrant(tx, request, refusalReasonOf(result), result.available ?? 0n);
+    return refuseGrant(tx, request, errorReasonOf(result), result.available ?? 0n);
   }
   if (result.holdId === null) throw new Error('The ledger made a hold without an id.');
   const lease = { ...draft, holdId: result.holdId, granted: result.held };
   await insertLease(tx, lease);
-  const lacking = await recordBudgetGrants(tx, lease, requests, results.slice(ending.length + 1));
+  const shortages = await recordBudgetGrants(tx, lease, requests, results.slice(ending.length + 1));
   return {
     outcome: 'opened',
     lease,
     budgets: await listBudgetGrants(tx, orgId, lease.id),
-    ...lacking,
+    ...shortages,
     endThrough: await findEpochToEnd(tx, request, request.gatewayId),
   };
 }
@@ -306,12 +306,12 @@ async function enlargeLeaseInLedger(
   request: LeaseRequest,
   { rules }: GrantContext,
   {
-    pot,
+    series,
     lease,
     available,
     more,
   }: {
-    readonly pot: LeaseSeries;
+    readonly series: LeaseSeries;
     readonly lease: CreditLease;
     readonly available: bigint;
     readonly more: boolean;
@@ -323,7 +323,7 @@ async function enlargeLeaseInLedger(
   const used = lease.granted - lease.recalled - remaining;
   const past = { used: used - lease.used, inMs: now.getTime() - lease.usedAt.getTime() };
   const size = more
-    ? sizeGrant({ shortage, wanted, remaining, past, available, calm: isGrowthPaused(tx, pot) }, rules)
+    ? sizeGrant({ shortage, wanted, remaining, past, available, paused: isGrowthPaused(tx, series) }, rules)
     : 0n;
   const amount = size ?? 0n;
   if (!fitsInLease(lease, amount)) return { outcome: 'full', lease };
@@ -340,12 +340,12 @@ async function enlargeLeaseInLedger(
   const grows = amount > 0n;
   const commands = [...(grows ? [resize] : []), ...requests.map(({ command }) => command)];
   const results = await applyLedger(tx, commands);
-  const lacking = await recordBudgetGrants(tx, lease, requests, grows ? results.slice(1) : results);
+  const shortages = await recordBudgetGrants(tx, lease, requests, grows ? results.slice(1) : results);
   const result = grows ? results[0] : undefined;
   if (size === null || result?.ok === false) {
     await updateLease(tx, orgId, lease);
     if (result?.ok !== false) return refuseGrant(tx, request, 'no money', available);
-    return refuseGrant(tx, request, refusalReasonOf(result), result.available ?? 0n);
+    return refuseGrant(tx, request, errorReasonOf(result), result.available ?? 0n);
   }
   const changed =
     result === undefined
@@ -362,7 +362,7 @@ async function enlargeLeaseInLedger(
     outcome: 'enlarged',
     lease: changed,
     budgets: await listBudgetGrants(tx, orgId, lease.id),
-    ...lacking,
+    ...shortages,
     endThrough: await findEpochToEnd(tx, request, request.gatewayId),
   };
 }
@@ -372,8 +372,8 @@ async function enlargeLeaseInLedger(
  * what the ledger has to do then.
  */
 async function startClosingInLedger(tx: Tx, lease: CreditLease): Promise<LedgerCommand[]> {
-  const told = await listLeaseHolders(tx, lease.orgId, lease.id);
-  const state = told.length === 0 ? 'closed' : 'closing';
+  const holders = await listLeaseHolders(tx, lease.orgId, lease.id);
+  const state = holders.length === 0 ? 'closed' : 'closing';
   await updateLease(tx, lease.orgId, { ...lease, state });
   return state === 'closed' ? closeCommands(lease, await listBudgetGrants(tx, lease.orgId, lease.id)) : [];
 }
@@ -418,23 +418,23 @@ export interface ReportedRecall {
 export async function recordRecall(
   tx: Tx,
   lease: Pick<CreditLease, 'orgId' | 'mode' | 'cell' | 'id'>,
-  { said, act, rules }: { said: ReportedRecall | null; act: 'end' | 'keep'; rules: LeaseRules },
+  { reported, action, rules }: { reported: ReportedRecall | null; action: 'end' | 'keep'; rules: LeaseRules },
 ): Promise<bigint> {
   await lockLeaseSeries(tx, lease);
   const before = await lockLease(tx, lease.orgId, lease.id);
   if (before === null || before.state === 'closed') return 0n;
   const budgets = await listBudgetGrants(tx, lease.orgId, lease.id);
-  const recalled = clampRecalled(before, said?.recalled ?? 0n);
+  const recalled = clampRecalled(before, reported?.recalled ?? 0n);
   const after = { ...before, recalled, changes: before.changes + 1n };
   const lessBudgets = budgets.map((granted) => ({
     ...granted,
-    recalled: clampRecalled(granted, said?.budgets.get(granted.id) ?? 0n),
+    recalled: clampRecalled(granted, reported?.budgets.get(granted.id) ?? 0n),
     changes: granted.changes + 1n,
   }));
   await updateLease(tx, lease.orgId, after);
   for (const granted of lessBudgets) await upsertBudgetGrant(tx, lease, granted);
-  if (act === 'keep') await pauseGrowth(tx, lease, new Date(tx.clock.nowMs() + rules.calmMs));
-  const ending = act === 'end' && before.state === 'open' ? await startClosingInLedger(tx, after) : [];
+  if (action === 'keep') await pauseGrowth(tx, lease, new Date(tx.clock.nowMs() + rules.growthPauseMs));
+  const ending = action === 'end' && before.state === 'open' ? await startClosingInLedger(tx, after) : [];
   await applyLedger(tx, [...shrinkCommands(after, lessBudgets), ...ending]);
   return heldAmount(before) - heldAmount(after);
 }

@@ -62,11 +62,11 @@ export async function listOpenLeases(reader: Reader, cell: number): Promise<Leas
 /** What the ledger has granted in each epoch of a pot. */
 export async function listGrantsByEpoch(
   reader: Reader,
-  pot: { readonly orgId: OrgId; readonly mode: string; readonly cell: number },
+  series: { readonly orgId: OrgId; readonly mode: string; readonly cell: number },
 ): Promise<ReadonlyMap<string, { readonly id: LeaseId; readonly granted: bigint }>> {
   const { rows } = await sql<{ id: string; epoch: bigint; granted_nano_usd: bigint }>`
     select id, epoch, granted_nano_usd from pot_leases
-     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
+     where org_id = ${toUuid(series.orgId)} and mode = ${series.mode} and cell = ${series.cell}
   `.execute(reader.kysely);
   return new Map(
     rows.map((row) => [row.epoch.toString(), { id: fromUuid('lse', row.id), granted: row.granted_nano_usd }]),

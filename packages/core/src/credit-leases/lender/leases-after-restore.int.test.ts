@@ -144,7 +144,7 @@ describe('leases after a restore', () => {
         log: testLog(),
         rules: testRules,
       },
-      mayLend: async () => false,
+      mayGrant: async () => false,
     });
     const gateway = harness.gateway({ ledger: service.lease });
     expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({

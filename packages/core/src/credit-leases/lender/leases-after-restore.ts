@@ -95,7 +95,7 @@ export async function startClosingAllLeases(
   for (const ref of open) {
     await db.transaction({ name: 'end lease after restore', isolation: 'read committed' }, async (tx) => {
       const lease = await lockLease(tx, ref.orgId, ref.id);
-      if (lease?.state === 'open') await recordRecall(tx, lease, { said: null, act: 'end', rules });
+      if (lease?.state === 'open') await recordRecall(tx, lease, { reported: null, action: 'end', rules });
     });
   }
   return open.length;

@@ -36,7 +36,7 @@ export interface CreditLeaseServiceOptions {
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly rules: LeaseRules;
   /** False while the database is known to be restored to an earlier point: then nothing is lent. */
-  readonly mayLend?: (reader: Reader) => Promise<boolean>;
+  readonly mayGrant?: (reader: Reader) => Promise<boolean>;
 }
 
 export interface CreditLeaseService {
@@ -52,7 +52,7 @@ export interface CreditLeaseService {
   /** The same without Valkey, for a pot that is lost or out of reach. */
   abandon(lease: CreditLease): Promise<void>;
   /** The pots on the server of a generation, if that is the present one. */
-  potsOf(generation: bigint): Promise<ValkeyLeases | null>;
+  valkeyLeasesOf(generation: bigint): Promise<ValkeyLeases | null>;
 }
 
 const maxAttempts = 5;
@@ -126,44 +126,44 @@ async function applyInValkey(
 }
 
 export function createCreditLeaseService(options: CreditLeaseServiceOptions): CreditLeaseService {
-  const { db, valkey, cell, clock, log, rules, mayLend = async () => true } = options;
+  const { db, valkey, cell, clock, log, rules, mayGrant = async () => true } = options;
   checkLeaseTimes(rules);
-  const keeper = createServerResolver({ db, valkey, cell, log });
+  const resolver = createServerResolver({ db, valkey, cell, log });
   const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name, isolation: 'read committed' }, work);
 
   async function grantInLedger(request: LeaseRequest, server: LeaseServer): Promise<GrantResult> {
-    const book = (request: LeaseRequest) =>
+    const grant = (request: LeaseRequest) =>
       inTransaction('lend to pot', async (tx) =>
-        (await mayLend(tx)) ? grantLease(tx, request, { server, rules }) : busyReply,
+        (await mayGrant(tx)) ? grantLease(tx, request, { server, rules }) : busyReply,
       );
     try {
-      return await book(request);
+      return await grant(request);
     } catch (error) {
       if (!(error instanceof RetryWithoutBudgets)) throw error;
-      return book({ ...request, budgets: [] });
+      return grant({ ...request, budgets: [] });
     }
   }
 
   function recordRecallOf(
     lease: CreditLease,
-    said: ReportedRecall | null,
-    act: 'end' | 'keep',
+    reported: ReportedRecall | null,
+    action: 'end' | 'keep',
   ): Promise<bigint> {
-    return inTransaction('take back from pot', (tx) => recordRecall(tx, lease, { said, act, rules }));
+    return inTransaction('take back from pot', (tx) => recordRecall(tx, lease, { reported, action, rules }));
   }
 
-  async function potsOf(generation: bigint): Promise<ValkeyLeases | null> {
-    const server = await keeper.current();
+  async function valkeyLeasesOf(generation: bigint): Promise<ValkeyLeases | null> {
+    const server = await resolver.current();
     return server.generation === generation ? createValkeyLeases({ valkey, server }) : null;
   }
 
   async function retire(lease: CreditLease): Promise<void> {
-    const pots = await potsOf(lease.generation);
+    const leases = await valkeyLeasesOf(lease.generation);
     const budgets = await listBudgetGrants(db, lease.orgId, lease.id);
     const ids = budgets.map(({ id }) => id);
-    const closed = pots === null ? null : await pots.close(lease, lease.epoch, ids);
-    if (closed?.outcome === 'foreign') keeper.doubt();
+    const closed = leases === null ? null : await leases.close(lease, lease.epoch, ids);
+    if (closed?.outcome === 'foreign') resolver.invalidate();
     await recordRecallOf(lease, closed?.outcome === 'closed' ? closed : null, 'end');
   }
 
@@ -171,7 +171,7 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
     await recordRecallOf(lease, null, 'end');
   };
 
-  const repairRestored = createLedgerComparison({ db, log, potsOf, abandon });
+  const repairRestored = createLedgerComparison({ db, log, valkeyLeasesOf, abandon });
 
   /** Who is frozen spends no more, also at the gateways that have not asked yet. */
   async function startClosingFrozen({ orgId, mode }: LeaseRequest): Promise<void> {
@@ -184,14 +184,14 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
 
   async function attempt(request: LeaseRequest): Promise<LeaseReply | 'again'> {
     const startedMs = clock.monotonicMs();
-    const server = await keeper.current();
+    const server = await resolver.current();
     const granted = await grantInLedger(request, server);
     if (granted.outcome === 'refused') {
       if (granted.reason === 'frozen') await startClosingFrozen(request);
       return granted;
     }
     if (granted.outcome === 'outdated') {
-      keeper.doubt();
+      resolver.invalidate();
       return 'again';
     }
     const { lease } = granted;
@@ -200,7 +200,7 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
       return 'again';
     }
     const placed = await applyInValkey(options, granted, server, startedMs);
-    if (placed.outcome === 'foreign') keeper.doubt();
+    if (placed.outcome === 'foreign') resolver.invalidate();
     if (placed.outcome === 'closed') await retire(lease);
     if (placed.outcome === 'gone' || placed.outcome === 'foreign') await abandon(lease);
     if (await repairRestored(lease, placed)) return 'again';
@@ -209,9 +209,9 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
       // A recall that did not live to tell the book.
       await recordRecallOf(lease, { recalled: placed.recalled, budgets: new Map() }, 'keep');
     }
-    const told = await registerHolder(db, request, lease);
-    if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: granted.endThrough };
-    if (told === 'ended') return 'again';
+    const status = await registerHolder(db, request, lease);
+    if (status === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: granted.endThrough };
+    if (status === 'ended') return 'again';
     return leaseReply(granted, server, {
       rules,
       filledTo: 'remaining' in placed ? placed.remaining : lease.granted,
@@ -239,8 +239,8 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
       const findLease = (): Promise<CreditLease | null> => findOpenLease(db, { ...request, cell });
       const freed = await recallUpTo(request, {
         findLease,
-        potsOf,
-        doubt: keeper.doubt,
+        valkeyLeasesOf,
+        invalidateServer: resolver.invalidate,
         record: (lease, recalled) => recordRecallOf(lease, { recalled, budgets: new Map() }, 'keep'),
       });
       if (request.amount !== 'all') return freed;
@@ -252,6 +252,6 @@ export function createCreditLeaseService(options: CreditLeaseServiceOptions): Cr
 
     retire,
     abandon,
-    potsOf,
+    valkeyLeasesOf,
   };
 }

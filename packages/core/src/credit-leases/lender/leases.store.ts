@@ -102,7 +102,7 @@ export async function beginGeneration(
 
 export interface LeaseSeries {
   readonly lastEpoch: bigint;
-  readonly calmUntil: Date | null;
+  readonly pausedUntil: Date | null;
 }
 
 /** Takes the pot, and makes it at its first use. Null when there is no such organisation. */
@@ -122,7 +122,7 @@ export async function lockLeaseSeries(tx: Tx, lease: LeaseSeriesRef): Promise<Le
     `.execute(tx.kysely);
     [row] = (await locked().execute(tx.kysely)).rows;
   }
-  return row === undefined ? null : { lastEpoch: row.last_epoch, calmUntil: row.calm_until };
+  return row === undefined ? null : { lastEpoch: row.last_epoch, pausedUntil: row.calm_until };
 }
 
 export async function pauseGrowth(tx: Tx, lease: LeaseSeriesRef, until: Date): Promise<void> {

@@ -66,7 +66,7 @@ export interface CreditLeaseSweeps {
   /** Closes what the watermark has passed: the rest of the hold goes back to the organisation. */
   closePassed(): Promise<number>;
   /** Gives up on silent gateways and speaks their end for them. */
-  buryDead(): Promise<number>;
+  endDead(): Promise<number>;
   /** Gives back what gateways that died, or could not settle, have left reserved in pots that live on. */
   settleDead(): Promise<number>;
 }
@@ -80,12 +80,12 @@ const deleteBatch = 10_000;
 
 const leaseKey = ({ id }: LeaseRef): string => toUuid(id);
 const endKey = ({ gatewayId, orgId, mode }: EpochEnd): string => `${gatewayId} ${toUuid(orgId)} ${mode}`;
-const toldKey = ({ leaseId, gatewayId }: { leaseId: LeaseId; gatewayId: string }): string =>
+const holderKey = ({ leaseId, gatewayId }: { leaseId: LeaseId; gatewayId: string }): string =>
   `${toUuid(leaseId)} ${gatewayId}`;
 
 async function isReturned(reader: Reader, { orgId, id }: LeaseRef): Promise<boolean> {
-  const told = await listLeaseHolders(reader, orgId, id);
-  return told.length > 0 && told.every(({ ended }) => ended !== null);
+  const holders = await listLeaseHolders(reader, orgId, id);
+  return holders.length > 0 && holders.every(({ ended }) => ended !== null);
 }
 
 export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): CreditLeaseSweeps {
@@ -119,8 +119,8 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
     const closed = await inTransaction('close lease', async (tx) => {
       const seen = await lockLease(tx, ref.orgId, ref.id);
       if (seen?.state !== 'closing') return null;
-      const told = await listLeaseHolders(tx, ref.orgId, ref.id);
-      if (!canClose(told, await readWatermarks(tx))) return null;
+      const holders = await listLeaseHolders(tx, ref.orgId, ref.id);
+      if (!canClose(holders, await readWatermarks(tx))) return null;
       await chargeUnfinished(tx, { leaseId: ref.id, gatewayId: null });
       // Read again: the charge has changed what is settled of it.
       const lease = (await lockLease(tx, ref.orgId, ref.id)) ?? seen;
@@ -128,7 +128,7 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
       await markAllHoldersReleased(tx, ref.orgId, ref.id);
       const budgets = await listBudgetGrants(tx, ref.orgId, ref.id);
       for (const result of await applyLedger(tx, closeCommands(lease, budgets))) requireLedgerSuccess(result);
-      return { lease, gatewayIds: told.map(({ gatewayId }) => gatewayId) };
+      return { lease, gatewayIds: holders.map(({ gatewayId }) => gatewayId) };
     });
     if (closed === null) return false;
     const { lease, gatewayIds } = closed;
@@ -140,14 +140,14 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
   }
 
   async function deleteFromValkey(lease: CreditLease, gatewayIds: readonly string[]): Promise<void> {
-    const pots = await service.potsOf(lease.generation);
-    await pots?.forget(lease, lease.epoch, gatewayIds);
+    const leases = await service.valkeyLeasesOf(lease.generation);
+    await leases?.remove(lease, lease.epoch, gatewayIds);
   }
 
   /** First its usage stops being charged, then what was charged is looked up, and only then is the rest given back. */
   async function releaseOne(ended: EndedHolder): Promise<boolean> {
-    const pots = await service.potsOf(ended.generation);
-    if (pots === null) return false;
+    const leases = await service.valkeyLeasesOf(ended.generation);
+    if (leases === null) return false;
     await inTransaction('settle ended gateway', async (tx) => {
       await lockLeaseSeries(tx, ended);
       await lockLease(tx, ended.orgId, ended.leaseId);
@@ -155,7 +155,7 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
       await markHolderSettled(tx, ended.orgId, ended);
     });
     const { epoch, gatewayId } = ended;
-    const reservations = await pots.reservationsOf(ended, epoch, gatewayId);
+    const reservations = await leases.reservationsOf(ended, epoch, gatewayId);
     const charges = await findCharges(
       db,
       reservations.map(({ requestId }) => requestId),
@@ -165,7 +165,7 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
         const charge = charges.get(requestId);
         return { requestId, actual: charge?.outcome === 'charged' ? charge.amount : 0n };
       });
-      await pots.settle(ended, { epoch, gatewayId, requests, back: [] });
+      await leases.settle(ended, { epoch, gatewayId, requests, back: [] });
     }
     await inTransaction('give back of ended gateway', (tx) => markHolderReleased(tx, ended.orgId, ended));
     return true;
@@ -176,13 +176,13 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
     loop: SharedLoop,
     found: readonly T[],
     key: (one: T) => string,
-    act: (one: T) => Promise<boolean>,
+    handle: (one: T) => Promise<boolean>,
   ): Promise<number> {
     let acted = 0;
     await createItemRunner(loop, { db, log }).run(found, {
       key,
       work: async (one) => {
-        if (await act(one)) acted += 1;
+        if (await handle(one)) acted += 1;
       },
     });
     return acted;
@@ -202,7 +202,7 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
         leaseKey,
         closeOne,
       ),
-    async buryDead() {
+    async endDead() {
       await inTransaction('declare gateways dead', async (tx) => {
         const before = new Date(tx.clock.nowMs() - rules.deadAfterMs);
         await declareHoldersDead(tx, cell, before);
@@ -218,7 +218,7 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
       count(
         releaseEndedHolders,
         await listProcessedHolders(db, cell, db.clock.now(), sweepBatch),
-        toldKey,
+        holderKey,
         releaseOne,
       ),
   };

@@ -11,7 +11,7 @@ import { lockLease, raiseLastEpoch, type CreditLease } from './leases.store.ts';
 interface LedgerComparisonDeps {
   readonly db: Db;
   readonly log: Pick<Logger, 'error'>;
-  readonly potsOf: (generation: bigint) => Promise<ValkeyLeases | null>;
+  readonly valkeyLeasesOf: (generation: bigint) => Promise<ValkeyLeases | null>;
   /** Lends no more on a lease and gives nothing back before its usage is charged. */
   readonly abandon: (lease: CreditLease) => Promise<void>;
 }
@@ -20,7 +20,7 @@ interface LedgerComparisonDeps {
 export function createLedgerComparison(
   deps: LedgerComparisonDeps,
 ): (lease: CreditLease, placed: EnlargeResult | OpenResult) => Promise<boolean> {
-  const { db, log, potsOf, abandon } = deps;
+  const { db, log, valkeyLeasesOf, abandon } = deps;
   const restored = (lease: CreditLease, epoch: bigint, message: string): void =>
     log.error({ orgId: lease.orgId, leaseId: lease.id, epoch: epoch.toString() }, message);
 
@@ -45,8 +45,8 @@ export function createLedgerComparison(
   /** The part that Valkey has spent may be all that the ledger has lent, so none of it is given back here. */
   async function closeLeaseAheadOfLedger(lease: CreditLease): Promise<void> {
     restored(lease, lease.epoch, 'Valkey was granted more than the ledger knows: the database was restored');
-    const pots = await potsOf(lease.generation);
-    await pots?.close(lease, lease.epoch, []);
+    const leases = await valkeyLeasesOf(lease.generation);
+    await leases?.close(lease, lease.epoch, []);
     await abandon(lease);
   }
 

@@ -6,9 +6,9 @@ import type { CreditLease } from './leases.store.ts';
 
 export interface RecallDeps {
   readonly findLease: () => Promise<CreditLease | null>;
-  readonly potsOf: (generation: bigint) => Promise<ValkeyLeases | null>;
+  readonly valkeyLeasesOf: (generation: bigint) => Promise<ValkeyLeases | null>;
   /** The server turned out to be another. */
-  readonly doubt: () => void;
+  readonly invalidateServer: () => void;
   /** Writes what Valkey has given back in all. Answers what became available by that. */
   readonly record: (lease: CreditLease, recalled: bigint) => Promise<bigint>;
 }
@@ -32,15 +32,15 @@ export async function recallUpTo(request: RecallRequest, deps: RecallDeps): Prom
 /** `isAll`: the pot has no more to give. */
 async function recallOnce(
   { orgId, mode, amount }: RecallRequest & { readonly amount: bigint },
-  { findLease, potsOf, doubt, record }: RecallDeps,
+  { findLease, valkeyLeasesOf, invalidateServer, record }: RecallDeps,
 ): Promise<{ readonly freed: bigint; readonly isAll: boolean }> {
   const lease = await findLease();
-  const pots = lease === null ? null : await potsOf(lease.generation);
-  if (lease === null || pots === null) return { freed: 0n, isAll: true };
+  const leases = lease === null ? null : await valkeyLeasesOf(lease.generation);
+  if (lease === null || leases === null) return { freed: 0n, isAll: true };
   const { epoch, recalled: known } = lease;
-  const said = await pots.recall({ orgId, mode }, { epoch, known, wanted: amount });
-  if (said.outcome === 'foreign') doubt();
-  if (said.outcome !== 'recalled') return { freed: 0n, isAll: true };
-  const freed = await record(lease, said.recalled);
-  return { freed, isAll: said.recalled - known < amount };
+  const result = await leases.recall({ orgId, mode }, { epoch, known, wanted: amount });
+  if (result.outcome === 'foreign') invalidateServer();
+  if (result.outcome !== 'recalled') return { freed: 0n, isAll: true };
+  const freed = await record(lease, result.recalled);
+  return { freed, isAll: result.recalled - known < amount };
 }

@@ -30,7 +30,7 @@ export interface ServeCreditLeasesOptions {
   /** No request of a gateway lasts longer. */
   readonly longestRequestMs: number;
   readonly chargeUnfinished?: ChargeUnfinished;
-  readonly mayLend?: NonNullable<CreditLeaseServiceOptions['mayLend']>;
+  readonly mayGrant?: NonNullable<CreditLeaseServiceOptions['mayGrant']>;
 }
 
 const queue = 'pots';
@@ -59,7 +59,7 @@ export function leaseRules({
     longestRequestMs,
     leaseMs,
     deadAfterMs: 2 * leaseMs,
-    calmMs: growthPauseMs,
+    growthPauseMs: growthPauseMs,
     sharePercent: maxSharePercent,
     least: minFill,
   };
@@ -107,7 +107,7 @@ export function serveCreditLeases(options: ServeCreditLeasesOptions): { stop(): 
     loop('close leases of pots', whileFull(sweeps.closePassed)),
     // Finds the same ones again until the sink has read their ends, so it always waits.
     loop('give up silent gateways', async () => {
-      await sweeps.buryDead();
+      await sweeps.endDead();
       return 'idle';
     }),
     loop('settle ended gateways', whileFull(sweeps.settleDead)),

@@ -10,7 +10,7 @@ export interface ServerResolver {
   /** The present server, made ready first if need be. */
   current(): Promise<LeaseServer>;
   /** What was thought to be the present server turned out to be another. */
-  doubt(): void;
+  invalidate(): void;
 }
 
 export interface ServerResolverOptions {
@@ -60,7 +60,7 @@ export function createServerResolver(options: ServerResolverOptions): ServerReso
       known = await finding;
       return known;
     },
-    doubt() {
+    invalidate() {
       known = undefined;
     },
   };

@@ -33,7 +33,7 @@ import {
 
 export interface PostedUsage {
   readonly requestId: RequestId;
-  readonly verdict: UsagePostOutcome;
+  readonly outcome: UsagePostOutcome;
   /** What was charged, if it was. */
   readonly amount: bigint;
   readonly transferId: TransferId | null;
@@ -41,7 +41,7 @@ export interface PostedUsage {
 
 function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
   const { first } = group;
-  const amount = nanoUsd(group.amount + group.borne);
+  const amount = nanoUsd(group.amount + group.absorbed);
   return {
     do: 'post',
     orgId: first.orgId,
@@ -66,7 +66,7 @@ function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
 }
 
 interface BudgetShare {
-  readonly lent: ChargedBudget;
+  readonly grant: ChargedBudget;
   readonly amount: bigint;
 }
 
@@ -80,20 +80,20 @@ function budgetSharesOf(items: readonly UsageItem[], granted: readonly ChargedBu
   }
   return granted.flatMap((each) => {
     const amount = totals.get(`${each.leaseId} ${each.id}`) ?? 0n;
-    return amount > 0n ? [{ lent: each, amount }] : [];
+    return amount > 0n ? [{ grant: each, amount }] : [];
   });
 }
 
 /** The part of a budget that was lent shrinks by what is charged; the charge itself then counts against the budget. */
-function budgetCommand({ lent, amount }: BudgetShare, lease: ChargedLease): LedgerCommand {
+function budgetCommand({ grant, amount }: BudgetShare, lease: ChargedLease): LedgerCommand {
   return {
     do: 'resize',
     orgId: lease.orgId,
     mode: lease.mode,
     cause: { kind: 'pot', id: lease.id },
-    step: `budget:${lent.id}:${lent.changes + 1n}`,
-    holdId: lent.holdId,
-    target: nanoUsd(heldAmount({ ...lent, settled: lent.settled + amount })),
+    step: `budget:${grant.id}:${grant.changes + 1n}`,
+    holdId: grant.holdId,
+    target: nanoUsd(heldAmount({ ...grant, settled: grant.settled + amount })),
     atLeast: nanoUsd(0n),
     demand: 'running',
   };
@@ -106,7 +106,7 @@ function requireFound<T>(value: T | undefined, what: string): T {
 
 interface DecidedUsage {
   readonly item: UsageItem;
-  readonly verdict: Exclude<UsagePostOutcome, 'duplicate'>;
+  readonly outcome: Exclude<UsagePostOutcome, 'duplicate'>;
 }
 
 /** Each item with its verdict; the amounts of charged items are what the hold of their lease can pay. */
@@ -115,15 +115,15 @@ function decideOutcomes(
   leases: ReadonlyMap<LeaseId, ChargedLease>,
   settled: ReadonlySet<string>,
 ): readonly DecidedUsage[] {
-  const judged = items.map((item): DecidedUsage => {
+  const decided = items.map((item): DecidedUsage => {
     const lease = leases.get(item.leaseId);
-    const verdict = usageOutcomeOf(item, lease, settled);
-    return { item: lease === undefined ? item : capAtLease(capAtMaxCost(item), lease), verdict };
+    const outcome = usageOutcomeOf(item, lease, settled);
+    return { item: lease === undefined ? item : capAtLease(capAtMaxCost(item), lease), outcome };
   });
-  const charged = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
+  const charged = decided.filter(({ outcome }) => outcome === 'charged').map(({ item }) => item);
   const cut = capAtHeld(charged, (id) => heldAmount(requireFound(leases.get(id), 'its lease')));
   const cutById = new Map(cut.map((item) => [item.requestId, item]));
-  return judged.map((each) => ({ ...each, item: cutById.get(each.item.requestId) ?? each.item }));
+  return decided.map((each) => ({ ...each, item: cutById.get(each.item.requestId) ?? each.item }));
 }
 
 /**
@@ -143,30 +143,30 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
   const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
   const settled = await listSettledHolders(tx, [...leases.keys()], [...gatewayIds]);
   const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
-  const judged = decideOutcomes(fresh, leases, settled);
-  const payable = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
+  const decided = decideOutcomes(fresh, leases, settled);
+  const payable = decided.filter(({ outcome }) => outcome === 'charged').map(({ item }) => item);
   const transfers = await charge(tx, payable, leases);
   await insertCharges(
     tx,
-    judged.map(({ item, verdict }): UsageCharge => {
+    decided.map(({ item, outcome }): UsageCharge => {
       const transferId = transfers.get(item.requestId) ?? null;
       return {
         ...item,
         leaseId: leases.has(item.leaseId) ? item.leaseId : null,
-        borne: verdict === 'charged' ? absorbedAmount(item) : 0n,
+        absorbed: outcome === 'charged' ? absorbedAmount(item) : 0n,
         transferId,
-        outcome: verdict,
+        outcome: outcome,
       };
     }),
   );
-  const verdicts = new Map(judged.map(({ item, verdict }) => [item.requestId, verdict]));
-  const amounts = new Map(judged.map(({ item }) => [item.requestId, item.amount]));
+  const outcomes = new Map(decided.map(({ item, outcome }) => [item.requestId, outcome]));
+  const amounts = new Map(decided.map(({ item }) => [item.requestId, item.amount]));
   return items.map(({ requestId, amount }) => {
-    const verdict = verdicts.get(requestId) ?? 'duplicate';
+    const outcome = outcomes.get(requestId) ?? 'duplicate';
     // The first of its kind in the batch has it; the others are duplicates of that one.
-    verdicts.delete(requestId);
+    outcomes.delete(requestId);
     const transferId = transfers.get(requestId) ?? known.get(requestId)?.transferId ?? null;
-    return { requestId, verdict, amount: amounts.get(requestId) ?? amount, transferId };
+    return { requestId, outcome: outcome, amount: amounts.get(requestId) ?? amount, transferId };
   });
 }
 
@@ -180,7 +180,7 @@ async function charge(
   const groups = groupUsage(items);
   const granted = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
   const shares = budgetSharesOf(items, granted);
-  const shrink = shares.map((share) => budgetCommand(share, leaseOf(share.lent.leaseId)));
+  const shrink = shares.map((share) => budgetCommand(share, leaseOf(share.grant.leaseId)));
   const charges = groups.map((group) => chargeCommand(group, leaseOf(group.first.leaseId)));
   const results = await applyLedger(tx, [...shrink, ...charges]);
   const transfers = new Map<RequestId, TransferId | null>();
@@ -193,7 +193,7 @@ async function charge(
   await addSettled(
     tx,
     totals,
-    shares.map(({ lent: { leaseId, id }, amount }) => ({ leaseId, id, amount })),
+    shares.map(({ grant: { leaseId, id }, amount }) => ({ leaseId, id, amount })),
   );
   return transfers;
 }

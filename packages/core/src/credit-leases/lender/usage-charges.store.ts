@@ -25,7 +25,7 @@ export interface UsageCharge {
   readonly gatewayId: string;
   readonly product: string;
   readonly amount: bigint;
-  readonly borne: bigint;
+  readonly absorbed: bigint;
   readonly transferId: TransferId | null;
   readonly outcome: UsageOutcome;
 }
@@ -150,7 +150,7 @@ export async function insertCharges(tx: Tx, charges: readonly UsageCharge[]): Pr
                   ${charges.map(({ gatewayId }) => gatewayId)}::text[],
                   ${charges.map(({ product }) => product)}::text[],
                   ${charges.map(({ amount }) => amount.toString())}::bigint[],
-                  ${charges.map(({ borne }) => borne.toString())}::bigint[],
+                  ${charges.map(({ absorbed }) => absorbed.toString())}::bigint[],
                   ${charges.map(({ transferId }) => uuid(transferId))}::uuid[],
                   ${charges.map(({ outcome }) => outcome)}::text[])
            as item (request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, borne, transfer_id, outcome)

@@ -54,7 +54,7 @@ describe('usage', () => {
     expect(capAtReservation(item({ amount: 10n }))).toMatchObject({ amount: 9n });
     expect([4n, 5n, 6n].map((priced) => absorbedAmount({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
     const [group] = groupUsage([item({ priced: 8n }), item({ amount: 7n, priced: 7n })]);
-    expect(group).toMatchObject({ amount: 12n, borne: 3n });
+    expect(group).toMatchObject({ amount: 12n, absorbed: 3n });
   });
 
   it('is charged up to what its lease still holds, in the order of the batch', () => {
@@ -102,28 +102,28 @@ describe('capAtMaxCost', () => {
 });
 
 describe('capAtLease', () => {
-  const absurd = 2n ** 53n;
+  const implausible = 2n ** 53n;
   it.each([
     ['leaves what the lease can hold', { amount: 5n, priced: 9n }, 0n, { amount: 5n, priced: 9n }],
     [
       'believes a dollar of a small lease',
-      { amount: absurd, priced: absurd },
+      { amount: implausible, priced: implausible },
       7n,
       { amount: 10n ** 9n, priced: 2n * 10n ** 9n },
     ],
     [
       'believes all that a larger lease was granted',
-      { amount: absurd, priced: absurd },
+      { amount: implausible, priced: implausible },
       10n ** 10n,
       { amount: 10n ** 10n, priced: 2n * 10n ** 10n },
     ],
     [
       'bounds the price where the amount is small',
-      { amount: 5n, priced: absurd },
+      { amount: 5n, priced: implausible },
       0n,
       { amount: 5n, priced: 10n ** 9n + 5n },
     ],
-  ])('%s', (_, said, granted, expected) => {
-    expect(capAtLease(item(said), { granted })).toMatchObject(expected);
+  ])('%s', (_, reported, granted, expected) => {
+    expect(capAtLease(item(reported), { granted })).toMatchObject(expected);
   });
 });

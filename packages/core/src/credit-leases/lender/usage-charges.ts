@@ -104,7 +104,7 @@ export interface UsageGroup {
   readonly first: UsageItem;
   readonly items: readonly UsageItem[];
   readonly amount: bigint;
-  readonly borne: bigint;
+  readonly absorbed: bigint;
   readonly usedBy: Date;
   readonly quantities: Readonly<Record<string, number>>;
 }
@@ -130,7 +130,7 @@ export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
       first,
       items: members,
       amount: members.reduce((sum, { amount }) => sum + amount, 0n),
-      borne: members.reduce((sum, member) => sum + absorbedAmount(member), 0n),
+      absorbed: members.reduce((sum, member) => sum + absorbedAmount(member), 0n),
       usedBy: new Date(members.reduce((latest, { usedAtMs }) => Math.max(latest, usedAtMs), 0)),
       quantities,
     };

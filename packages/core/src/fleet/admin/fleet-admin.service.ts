@@ -209,30 +209,29 @@ const nodeActions = {
 >;
 
 /** What helps, where the state of a node does not let something be done to it. */
-const refusalSuggestions: Readonly<Record<keyof typeof nodeActions, Partial<Record<MachineState, string>>>> =
-  {
-    drain: {
-      node_registering: 'It takes no work yet. Quarantine it to keep it out of use.',
-      node_quarantined: 'It takes nothing new already. Resume it first if it shall be drained instead.',
-    },
-    resume: { node_registering: 'It becomes ready by itself once its hardware has been read.' },
-    quarantine: {},
-    remove: {
-      node_registering: 'Quarantine it first.',
-      node_ready: 'Drain or quarantine it first.',
-    },
-  };
+const suggestions: Readonly<Record<keyof typeof nodeActions, Partial<Record<MachineState, string>>>> = {
+  drain: {
+    node_registering: 'It takes no work yet. Quarantine it to keep it out of use.',
+    node_quarantined: 'It takes nothing new already. Resume it first if it shall be drained instead.',
+  },
+  resume: { node_registering: 'It becomes ready by itself once its hardware has been read.' },
+  quarantine: {},
+  remove: {
+    node_registering: 'Quarantine it first.',
+    node_ready: 'Drain or quarantine it first.',
+  },
+};
 
-function nodeActionFault(act: keyof typeof nodeActions, status: MachineState, reason: Reason): Fault {
+function nodeActionFault(name: keyof typeof nodeActions, status: MachineState, reason: Reason): Fault {
   if (status === 'node_removed') {
     return new Fault(reason, {
       message: 'The node was removed, and nothing can be done to it any more.',
       suggestion: 'GET /v2/admin/nodes lists the nodes that are there.',
     });
   }
-  const suggestion = refusalSuggestions[act][status];
+  const suggestion = suggestions[name][status];
   return new Fault(reason, {
-    message: `The node is ${status}, and in that state it cannot be ${nodeActions[act].done}.`,
+    message: `The node is ${status}, and in that state it cannot be ${nodeActions[name].done}.`,
     ...(suggestion === undefined ? {} : { suggestion }),
   });
 }
@@ -245,18 +244,18 @@ export async function applyNodeAction(
   tx: Tx,
   cause: AuditContext,
   nodeId: NodeId,
-  act: keyof typeof nodeActions,
+  name: keyof typeof nodeActions,
   { reason, deadlineAt = null }: NodeActionRequest,
 ): Promise<NodeRecord> {
-  const { to, action } = nodeActions[act];
+  const { to, action } = nodeActions[name];
   const now = tx.clock.now();
   if (deadlineAt !== null && deadlineAt <= now) throw invalidField(['deadlineAt'], 'must be in the future');
   await lockCapacity(tx, [nodeId]);
   const before = await findNode(tx, nodeId);
   if (before === null) throw new Fault('NODE_NOT_FOUND');
-  const decision = actionDecision(machineStates, act, before.status);
-  if (decision !== 'allowed' && decision !== 'repeat') throw nodeActionFault(act, before.status, decision);
-  if (act === 'resume') await requireNoWriteOffs(tx, before);
+  const decision = actionDecision(machineStates, name, before.status);
+  if (decision !== 'allowed' && decision !== 'repeat') throw nodeActionFault(name, before.status, decision);
+  if (name === 'resume') await requireNoWriteOffs(tx, before);
   const { node } = await transitionNode(tx, nodeId, to, {
     reason,
     actor: cause.actor,

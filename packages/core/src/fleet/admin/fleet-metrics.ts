@@ -63,25 +63,25 @@ export class FleetMetrics {
   async #recordAges(): Promise<void> {
     const nowMs = this.#db.clock.nowMs();
     const watches = await listObservations(this.#db, CLUSTER_LABELS_MAX);
-    const told = new Set(watches.map(({ clusterName }) => clusterName));
+    const reported = new Set(watches.map(({ clusterName }) => clusterName));
     for (const { clusterName, lastSeenAt } of watches) {
       const ageMs = lastSeenAt === null ? 0 : Math.max(0, nowMs - lastSeenAt.getTime());
       readAgeGauge.record(msToSeconds(ageMs), { cluster: clusterName });
     }
     for (const clusterName of this.#clusters) {
-      if (!told.has(clusterName)) readAgeGauge.record(0, { cluster: clusterName });
+      if (!reported.has(clusterName)) readAgeGauge.record(0, { cluster: clusterName });
     }
-    this.#clusters = told;
+    this.#clusters = reported;
   }
 }
 
-export function startFleetMetrics(parts: {
+export function startFleetMetrics(deps: {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   readonly everyMs: number;
 }): Loop {
-  const { db, clock, log, everyMs } = parts;
+  const { db, clock, log, everyMs } = deps;
   const figures = new FleetMetrics(db);
   return startLoop(
     { name: 'tell fleet figures', clock, log, idleMs: everyMs, maxBackoffMs: everyMs },

@@ -117,9 +117,9 @@ function serveNodeActions({ server, operations }: FleetRoutes): void {
   server.serve(operations.adminDrainNode, ({ params, body, context, transact }) =>
     transact({ name: 'drain node', isolation: readCommitted }, async (tx) => {
       const deadlineAt = body.deadlineAt === undefined ? null : new Date(body.deadlineAt);
-      const act = { reason: body.reason, deadlineAt };
+      const args = { reason: body.reason, deadlineAt };
       const id = requireNodeId(params.nodeId);
-      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'drain', act));
+      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'drain', args));
     }),
   );
 
@@ -139,8 +139,8 @@ function serveNodeActions({ server, operations }: FleetRoutes): void {
 
   server.serve(operations.adminRemoveNode, ({ params, query, context, transact }) =>
     transact({ name: 'remove node', isolation: readCommitted }, async (tx) => {
-      const act = { reason: query.reason ?? 'Removed by an operator.' };
-      await applyNodeAction(tx, operatorAuditContext(context), requireNodeId(params.nodeId), 'remove', act);
+      const args = { reason: query.reason ?? 'Removed by an operator.' };
+      await applyNodeAction(tx, operatorAuditContext(context), requireNodeId(params.nodeId), 'remove', args);
       return { body: undefined };
     }),
   );

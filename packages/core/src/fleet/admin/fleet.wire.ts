@@ -119,7 +119,7 @@ export function toWireWindow(window: WindowRecord): WireWindow {
     status: window.status,
     drainsAt: window.drainsAt.toISOString(),
     endedAt: window.endedAt?.toISOString() ?? null,
-    affectedRentalCount: window.toldAllocations,
+    affectedRentalCount: window.notifiedAllocations,
     createdAt: window.createdAt.toISOString(),
   };
 }

@@ -27,7 +27,7 @@ export async function registerObserver(
   const { holder, now, ttlMs } = observer;
   const expires = new Date(now.getTime() + ttlMs);
   // Further off than anybody could have written: it is from before the clock went back.
-  const absurd = new Date(now.getTime() + 2 * ttlMs);
+  const implausible = new Date(now.getTime() + 2 * ttlMs);
   await sql`
     insert into cluster_observers (holder, expires_at) values (${holder}, ${expires})
     on conflict (holder) do update set expires_at = excluded.expires_at
@@ -36,10 +36,10 @@ export async function registerObserver(
   await sql`
     delete from cluster_observers where holder in (
       select holder from cluster_observers
-       where (expires_at <= ${now} or expires_at > ${absurd}) and holder <> ${holder} for update skip locked)
+       where (expires_at <= ${now} or expires_at > ${implausible}) and holder <> ${holder} for update skip locked)
   `.execute(tx.kysely);
   const { rows } = await sql<{ alive: bigint }>`
-    select count(*) as alive from cluster_observers where expires_at > ${now} and expires_at <= ${absurd}
+    select count(*) as alive from cluster_observers where expires_at > ${now} and expires_at <= ${implausible}
   `.execute(tx.kysely);
   return Number(rows[0]?.alive ?? 1n);
 }
@@ -67,14 +67,14 @@ interface ObservationRow {
 const observationColumns = sql`id, last_seen_at, watching_since, beat_at, observer, observer_until`;
 
 function toObservation(row: ObservationRow): Observation {
-  return { lastSeenAt: row.last_seen_at, watchingSince: row.watching_since, beatAt: row.beat_at };
+  return { lastSeenAt: row.last_seen_at, watchingSince: row.watching_since, heartbeatAt: row.beat_at };
 }
 
 export interface ObserverLeaseTerms {
   readonly holder: string;
   readonly now: Date;
   readonly leaseMs: number;
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
 }
 
 /**
@@ -121,7 +121,7 @@ async function writeHeartbeats(
   if (rows.length === 0) return;
   const beats = rows.map((row) => ({
     id: row.id,
-    watching_since: withHeartbeat(toObservation(row), terms.now, terms.beatMs).watchingSince,
+    watching_since: withHeartbeat(toObservation(row), terms.now, terms.heartbeatMs).watchingSince,
   }));
   await sql`
     update clusters as cluster
@@ -169,7 +169,7 @@ export async function lockObservedCluster(
   if (row === undefined) return null;
   const cluster = await findCluster(tx, id);
   if (cluster === null) return null;
-  return { cluster, watch: withHeartbeat(toObservation(row), terms.now, terms.beatMs) };
+  return { cluster, watch: withHeartbeat(toObservation(row), terms.now, terms.heartbeatMs) };
 }
 
 export interface ClusterPollOutcome {
@@ -194,7 +194,7 @@ export async function writePollOutcome(
            status_since = case when status = ${finding.status} then status_since else ${terms.now}::timestamptz end,
            last_seen_at = coalesce(${finding.seenAt}::timestamptz, last_seen_at),
            engine = coalesce(${finding.engine}::text, engine),
-           beat_at = ${watch.beatAt}, watching_since = ${watch.watchingSince}, observer_until = ${until}
+           beat_at = ${watch.heartbeatAt}, watching_since = ${watch.watchingSince}, observer_until = ${until}
      where id = ${toUuid(cluster.id)}
   `.execute(tx.kysely);
 }

@@ -9,24 +9,24 @@ import {
   type Observation,
 } from './cluster-observation.ts';
 
-const BEAT_MS = 10_000;
+const EVERY_MS = 10_000;
 const SILENT_MS = 90_000;
 const start = Date.UTC(2026, 0, 1);
 const at = (seconds: number): Date => new Date(start + seconds * 1_000);
 
-const fresh: Observation = { lastSeenAt: null, watchingSince: null, beatAt: null };
+const fresh: Observation = { lastSeenAt: null, watchingSince: null, heartbeatAt: null };
 
 /** Looks at these seconds, with an engine that never answers, and says at which of them it was judged silent. */
 function silentAt(watch: Observation, looks: readonly number[]): number[] {
-  const judged: number[] = [];
+  const silent: number[] = [];
   let current = watch;
   for (const second of looks) {
     const now = at(second);
-    const beaten = withHeartbeat(current, now, BEAT_MS);
-    if (silenceStatus(beaten, now, SILENT_MS) === 'silent') judged.push(second);
-    current = beaten;
+    const next = withHeartbeat(current, now, EVERY_MS);
+    if (silenceStatus(next, now, SILENT_MS) === 'silent') silent.push(second);
+    current = next;
   }
-  return judged;
+  return silent;
 }
 
 const every10 = (from: number, to: number): number[] =>
@@ -34,7 +34,7 @@ const every10 = (from: number, to: number): number[] =>
 
 describe('silence', () => {
   it('is judged after 90 s of looking without an answer, counted from the last answer', () => {
-    const seen = { lastSeenAt: at(5), watchingSince: at(0), beatAt: at(0) };
+    const seen = { lastSeenAt: at(5), watchingSince: at(0), heartbeatAt: at(0) };
     expect(silentAt(seen, every10(0, 100))).toEqual([100]);
   });
 
@@ -43,19 +43,19 @@ describe('silence', () => {
   });
 
   it('does not count the time in which nobody looked', () => {
-    const before = { lastSeenAt: at(0), watchingSince: at(-1_000), beatAt: at(0) };
+    const before = { lastSeenAt: at(0), watchingSince: at(-1_000), heartbeatAt: at(0) };
     expect(silentAt(before, every10(600, 680))).toEqual([]);
     expect(silentAt(before, every10(600, 690))).toEqual([690]);
   });
 
   it('goes on counting over a gap of up to two beats, as when another worker takes over', () => {
-    const before = { lastSeenAt: at(0), watchingSince: at(-1_000), beatAt: at(0) };
+    const before = { lastSeenAt: at(0), watchingSince: at(-1_000), heartbeatAt: at(0) };
     expect(silentAt(before, [20, 40, 60, 80, 100])).toEqual([100]);
     expect(silentAt(before, [21, 42, 63, 84, 105])).toEqual([]);
   });
 
   it('is counted anew when the clock goes back, and does not wait for it to catch up', () => {
-    const before = { lastSeenAt: at(3_600), watchingSince: at(0), beatAt: at(3_600) };
+    const before = { lastSeenAt: at(3_600), watchingSince: at(0), heartbeatAt: at(3_600) };
     expect(silentAt(before, every10(0, 80))).toEqual([]);
     expect(silentAt(before, every10(0, 90))).toEqual([90]);
   });
@@ -71,13 +71,14 @@ describe('silence', () => {
         instant,
         instant,
         fc.integer({ min: -5_000, max: 5_000 }),
-        (seen, since, beatAt, second) => {
+        (seen, since, heartbeatAt, second) => {
           const now = at(second);
-          const beaten = withHeartbeat({ lastSeenAt: seen, watchingSince: since, beatAt }, now, BEAT_MS);
-          const silence = silenceMs(beaten, now);
+          const next = withHeartbeat({ lastSeenAt: seen, watchingSince: since, heartbeatAt }, now, EVERY_MS);
+          const silence = silenceMs(next, now);
           expect(silence).toBeGreaterThanOrEqual(0);
-          expect(silence).toBeLessThanOrEqual(now.getTime() - beaten.watchingSince.getTime());
-          if (beatAt === null || now.getTime() - beatAt.getTime() > 2 * BEAT_MS) expect(silence).toBe(0);
+          expect(silence).toBeLessThanOrEqual(now.getTime() - next.watchingSince.getTime());
+          if (heartbeatAt === null || now.getTime() - heartbeatAt.getTime() > 2 * EVERY_MS)
+            expect(silence).toBe(0);
         },
       ),
     );

@@ -11,17 +11,17 @@ export interface Observation {
   /** Since when somebody has looked without a gap. */
   readonly watchingSince: Date | null;
   /** When somebody last looked. */
-  readonly beatAt: Date | null;
+  readonly heartbeatAt: Date | null;
 }
 
 export interface CurrentObservation extends Observation {
   readonly watchingSince: Date;
-  readonly beatAt: Date;
+  readonly heartbeatAt: Date;
 }
 
 export interface ObserverTuning {
   /** How often an observer says that it looks. */
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   /** How long an observer that says nothing keeps its clusters. */
   readonly leaseMs: number;
   /** How long an engine may stay silent before its nodes are offline. */
@@ -39,7 +39,7 @@ export interface ObserverTuning {
 }
 
 export const defaultObserverTuning: ObserverTuning = {
-  beatMs: 10_000,
+  heartbeatMs: 10_000,
   leaseMs: 30_000,
   silentMs: 90_000,
   readEveryMs: 30_000,
@@ -53,15 +53,15 @@ export const defaultObserverTuning: ObserverTuning = {
  * The watch after one more look. A gap of more than two beats, or a clock that went back, starts it anew: what
  * happened in between, or how long it was, is not known.
  */
-export function withHeartbeat(watch: Observation, now: Date, beatMs: number): CurrentObservation {
-  const { watchingSince, beatAt } = watch;
+export function withHeartbeat(watch: Observation, now: Date, heartbeatMs: number): CurrentObservation {
+  const { watchingSince, heartbeatAt } = watch;
   const unbroken =
     watchingSince !== null &&
-    beatAt !== null &&
+    heartbeatAt !== null &&
     watchingSince <= now &&
-    beatAt <= now &&
-    now.getTime() - beatAt.getTime() <= 2 * beatMs;
-  return { ...watch, watchingSince: unbroken ? watchingSince : now, beatAt: now };
+    heartbeatAt <= now &&
+    now.getTime() - heartbeatAt.getTime() <= 2 * heartbeatMs;
+  return { ...watch, watchingSince: unbroken ? watchingSince : now, heartbeatAt: now };
 }
 
 /** How long the engine has been silent as far as the observer can know. The watch has been beaten at `now`. */
@@ -77,8 +77,8 @@ export function silenceStatus(watch: CurrentObservation, now: Date, silentMs: nu
 }
 
 /** Whether somebody has looked lately enough for what is shown to be sold. */
-export function isObservedSince(beatAt: Date | null, now: Date, unwatchedMs: number): boolean {
-  return beatAt !== null && now.getTime() - beatAt.getTime() <= unwatchedMs;
+export function isObservedSince(heartbeatAt: Date | null, now: Date, unwatchedMs: number): boolean {
+  return heartbeatAt !== null && now.getTime() - heartbeatAt.getTime() <= unwatchedMs;
 }
 
 /** Whether the lease of another may be taken: it ran out, or its end lies beyond what anybody could have written. */

@@ -56,7 +56,7 @@ export function toCluster(row: ClusterRow): ClusterRecord {
     engine: row.engine,
     lastSeenAt: row.last_seen_at,
     watchingSince: row.watching_since,
-    beatAt: row.beat_at,
+    heartbeatAt: row.beat_at,
     nodeCount: Number(row.node_count ?? 0n),
     createdAt: row.created_at,
     removedAt: row.removed_at,

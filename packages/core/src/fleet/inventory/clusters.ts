@@ -33,7 +33,7 @@ export interface ClusterRecord {
   readonly engine: string | null;
   readonly lastSeenAt: Date | null;
   readonly watchingSince: Date | null;
-  readonly beatAt: Date | null;
+  readonly heartbeatAt: Date | null;
   readonly nodeCount: number;
   readonly createdAt: Date;
   readonly removedAt: Date | null;

@@ -20,15 +20,15 @@ afterEach(() => harness.drop());
 function newDriver(cluster: ClusterConnection): ComputeDriver {
   made.push(cluster);
   const { clock } = harness;
-  return createMockDriver({ cluster: cluster.name, clock, memory: createInMemoryStore(), doors: null });
+  return createMockDriver({ cluster: cluster.name, clock, memory: createInMemoryStore(), listen: null });
 }
 
-function poolOf(parts: Partial<DriverPoolDeps> = {}): DriverPool {
+function poolOf(deps: Partial<DriverPoolDeps> = {}): DriverPool {
   return createDriverPool({
     db: harness.db,
     log: silentLogger,
     connect: async (each) => newDriver(each),
-    ...parts,
+    ...deps,
   });
 }
 
@@ -108,11 +108,11 @@ describe('the drivers of a process', () => {
         return newDriver(cluster);
       },
     });
-    const asked = pool.of(id);
+    const pending = pool.of(id);
     await started.promise;
     pool.renew(id);
     go.resolve();
-    expect(await responses(await asked)).toBe(true);
+    expect(await responses(await pending)).toBe(true);
     expect(made).toHaveLength(2);
     await pool.close();
   });

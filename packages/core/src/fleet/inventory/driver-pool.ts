@@ -39,14 +39,14 @@ export function createDriverPool(deps: DriverPoolDeps): DriverPool {
 }
 
 class DriverPoolImpl implements DriverPool {
-  readonly #parts: DriverPoolDeps;
+  readonly #deps: DriverPoolDeps;
   readonly #entries = new Map<ClusterId, PoolEntry>();
   /** Looks under way. All who ask meanwhile share one, so no older look undoes what a newer one found. */
   readonly #looks = new Map<ClusterId, Promise<PoolEntry>>();
   #isClosed = false;
 
   constructor(deps: DriverPoolDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   async of(id: ClusterId): Promise<ComputeDriver> {
@@ -80,7 +80,7 @@ class DriverPoolImpl implements DriverPool {
   }
 
   async #look(id: ClusterId): Promise<PoolEntry> {
-    const { db, markOf } = this.#parts;
+    const { db, markOf } = this.#deps;
     const reach = await findClusterConnection(db, id);
     if (reach === null) throw new DriverError('not_found', 'There is no such cluster.');
     const key = JSON.stringify([reach, (await markOf?.(reach)) ?? null]);
@@ -92,24 +92,24 @@ class DriverPoolImpl implements DriverPool {
   }
 
   #add(reach: ClusterConnection, key: string): PoolEntry {
-    const entry: PoolEntry = { key, made: this.#parts.connect(reach), isDropped: false };
+    const entry: PoolEntry = { key, made: this.#deps.connect(reach), isDropped: false };
     this.#entries.set(reach.id, entry);
     // Whoever waits for it hears why it failed; the next one tries again.
-    entry.made.catch(() => this.#forget(reach.id, entry));
+    entry.made.catch(() => this.#remove(reach.id, entry));
     return entry;
   }
 
-  #forget(id: ClusterId, entry: PoolEntry): void {
+  #remove(id: ClusterId, entry: PoolEntry): void {
     entry.isDropped = true;
     if (this.#entries.get(id) === entry) this.#entries.delete(id);
   }
 
   async #drop(id: ClusterId, entry: PoolEntry): Promise<void> {
     if (entry.isDropped) return;
-    this.#forget(id, entry);
+    this.#remove(id, entry);
     const driver = await entry.made.catch(() => null);
     await driver?.close().catch((error: unknown) => {
-      this.#parts.log.warn({ err: error, clusterId: id }, 'a driver could not be closed');
+      this.#deps.log.warn({ err: error, clusterId: id }, 'a driver could not be closed');
     });
   }
 }

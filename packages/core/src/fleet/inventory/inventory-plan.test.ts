@@ -104,7 +104,7 @@ function known(index: number, fields: Partial<StoredGpu> = {}): StoredGpu {
 /** What the store makes of a plan. */
 function applied(node_: StoredNodeHardware, plan: NodePlan): StoredNodeHardware {
   const changes = new Map(plan.gpuChanges.map((change) => [change.id, change]));
-  const kept = node_.gpus
+  const retained = node_.gpus
     .map((old) => ({ ...old, ...changes.get(old.id) }))
     .filter(({ state }) => state !== 'replaced');
   const added = plan.newGpus.map((one) => ({
@@ -121,7 +121,7 @@ function applied(node_: StoredNodeHardware, plan: NodePlan): StoredNodeHardware 
     backTo: plan.move === null ? node_.backTo : plan.move.backTo,
     hardwareDigest: plan.hardware?.digest ?? node_.hardwareDigest,
     unreachableSince: plan.unreachableSince === undefined ? node_.unreachableSince : plan.unreachableSince,
-    gpus: [...kept, ...added],
+    gpus: [...retained, ...added],
   };
 }
 
@@ -150,7 +150,7 @@ describe('what a read changes', () => {
           hardware: null,
           gpuChanges: [],
           newGpus: [],
-          forgotten: false,
+          isDelisted: false,
         });
         expect(plan.unreachableSince).toBeUndefined();
       }),

@@ -61,7 +61,7 @@ export interface NodePlan {
   /** Undefined: as it was. */
   readonly unreachableSince: Date | null | undefined;
   /** A removed node that the engine no longer lists. */
-  readonly forgotten: boolean;
+  readonly isDelisted: boolean;
 }
 
 export interface InventoryContext {
@@ -98,7 +98,7 @@ export function planNode(
   seen: ReportedNode | undefined,
   times: InventoryContext,
 ): NodePlan {
-  if (known.status === 'node_removed') return { ...unchangedPlan(known), forgotten: seen === undefined };
+  if (known.status === 'node_removed') return { ...unchangedPlan(known), isDelisted: seen === undefined };
   if (seen === undefined || seen.hardware === null) {
     return {
       ...unchangedPlan(known),
@@ -135,7 +135,7 @@ function unchangedPlan(known: StoredNode): NodePlan {
     move: null,
     note: undefined,
     unreachableSince: undefined,
-    forgotten: false,
+    isDelisted: false,
   };
 }
 
@@ -155,7 +155,7 @@ function offlineTransition(
   const { status } = known;
   if (status === 'node_offline' || status === 'node_quarantined' || status === 'node_removed') return null;
   const reason = seen?.problem ?? NOT_LISTED;
-  if (status === 'node_registering' && seen?.absurd === true)
+  if (status === 'node_registering' && seen?.implausible === true)
     return transitionOf(known, 'node_quarantined', reason);
   const { unreachableSince } = known;
   const missedBefore =
@@ -293,8 +293,8 @@ function refreshedGpu(old: StoredGpu, seen: ReportedGpu): GpuChange | null {
     ramMb === old.ramMb &&
     numaNode === old.numaNode;
   if (same && !back) return null;
-  const kept = stateChange(old, back ? 'present' : old.state, null);
-  return { ...kept, deviceUuid, model, gpuType, ramMb, numaNode };
+  const change = stateChange(old, back ? 'present' : old.state, null);
+  return { ...change, deviceUuid, model, gpuType, ramMb, numaNode };
 }
 
 /**
@@ -330,8 +330,8 @@ export function statusNote(
   if (absent.length > 0) {
     const faulty = new Set(absent.filter((gpu) => gpu.state === 'faulty').map((gpu) => gpu.pciAddress));
     const missing = absent.length - faulty.size;
-    const gone = new Set(absent.map((gpu) => gpu.pciAddress));
-    const present = hardware.gpus.filter((gpu) => !gone.has(gpu.pciAddress)).length;
+    const absentAddresses = new Set(absent.map((gpu) => gpu.pciAddress));
+    const present = hardware.gpus.filter((gpu) => !absentAddresses.has(gpu.pciAddress)).length;
     return `${present} of ${present + absent.length} GPUs: ${missing} missing, ${faulty.size} faulty (${addresses(absent)})`;
   }
   if (hardware.gpus.length === 0) return 'It has no GPUs';
@@ -389,7 +389,7 @@ export function planNewNode(
     gpuType: null,
     unreachableSince: now,
   };
-  if (!seen.absurd) return { ...nothing, status: 'node_registering', steps: [first] };
+  if (!seen.implausible) return { ...nothing, status: 'node_registering', steps: [first] };
   const second = { to: 'node_quarantined', reason: seen.problem } as const;
   return { ...nothing, status: 'node_quarantined', steps: [first, second] };
 }

@@ -228,7 +228,7 @@ export async function updateNodes(
       plan.hardware !== null ||
       plan.note !== undefined ||
       plan.unreachableSince !== undefined ||
-      plan.forgotten,
+      plan.isDelisted,
   );
   if (changed.length === 0) return;
   const rows = JSON.stringify(
@@ -239,7 +239,7 @@ export async function updateNodes(
       note: plan.note ?? null,
       reach: plan.unreachableSince !== undefined,
       unreachable_since: plan.unreachableSince ?? null,
-      forgotten: plan.forgotten,
+      forgotten: plan.isDelisted,
       ...hardwareRow(plan),
     })),
   );

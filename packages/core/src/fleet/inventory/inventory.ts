@@ -45,7 +45,7 @@ export interface ReportedNode {
   /** Why there is no hardware. */
   readonly problem: string;
   /** What it reports cannot be believed. */
-  readonly absurd: boolean;
+  readonly implausible: boolean;
 }
 
 export type CheckedInventory =
@@ -113,11 +113,11 @@ function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<
   }
   const problem = implausibilityOf(node, hardware) ?? duplicateDevice(hardware, devices);
   if (problem !== null) return rejectedNode(name, problem);
-  return { name, hardware: toReportedHardware(node, hardware, defaults), absurd: false, problem: '' };
+  return { name, hardware: toReportedHardware(node, hardware, defaults), implausible: false, problem: '' };
 }
 
-function unreadNode(name: string, problem: string, absurd: boolean): ReportedNode {
-  return { name, hardware: null, absurd, problem: boundedReason(problem) };
+function unreadNode(name: string, problem: string, implausible: boolean): ReportedNode {
+  return { name, hardware: null, implausible, problem: boundedReason(problem) };
 }
 
 /** A node that may not be sold yet, whatever it reports. */
@@ -179,8 +179,8 @@ function toReportedHardware(
   hardware: NodeHardware,
   defaults: ClusterDefaults,
 ): ReportedHardware {
-  const told = hardware.gpus.map(({ cudaVersion }) => cudaVersion ?? defaults.cudaVersion);
-  const versions = told.flatMap((cudaVersion) => {
+  const reported = hardware.gpus.map(({ cudaVersion }) => cudaVersion ?? defaults.cudaVersion);
+  const versions = reported.flatMap((cudaVersion) => {
     const cuda = cudaVersion === null ? null : parseCudaVersion(cudaVersion);
     return cuda === null || cudaVersion === null ? [] : [{ cuda, text: cudaVersion }];
   });

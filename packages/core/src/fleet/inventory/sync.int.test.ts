@@ -201,13 +201,13 @@ describe('an inventory that cannot be true', () => {
     harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     const many = Array.from({ length: 10_000 }, (_, index) => gpu(0, { pciAddress: `x:${index}` }));
-    for (const absurd of [
+    for (const gpus of [
       many,
       [gpu(0), gpu(0)],
       [gpu(0, { ramMb: -1 })],
       [gpu(0, { model: 'x'.repeat(10_000) })],
     ]) {
-      harness.engine('a').nodes = [node('n1', absurd), node('n2')];
+      harness.engine('a').nodes = [node('n1', gpus), node('n2')];
       await later(30 * SECOND_MS);
       await read();
       expect((await harness.node('n1')).gpus).toHaveLength(8);
@@ -339,8 +339,8 @@ describe('states', () => {
     await read();
     await later(30 * SECOND_MS);
     await read();
-    const { node: asked } = await move('n1', 'node_draining');
-    expect(asked).toMatchObject({ status: 'node_offline', backTo: 'node_draining' });
+    const { node: draining } = await move('n1', 'node_draining');
+    expect(draining).toMatchObject({ status: 'node_offline', backTo: 'node_draining' });
     harness.engine('a').nodes = [node('n1')];
     await read();
     expect((await harness.node('n1')).status).toBe('node_draining');

@@ -68,7 +68,7 @@ export interface InventoryResult {
   readonly unnamed: number;
 }
 
-export interface NoAnswerResult {
+export interface NoResponseResult {
   /** `silent`: just now. `waiting`: not long enough yet, or known already. */
   readonly outcome: 'silent' | 'waiting';
   readonly problem: string;
@@ -85,10 +85,10 @@ export async function applyInventory(
   cluster: ClusterRecord,
   inventory: Inventory,
   look: PollTerms,
-): Promise<InventoryResult | NoAnswerResult | LeaseLostResult> {
+): Promise<InventoryResult | NoResponseResult | LeaseLostResult> {
   // Outside the transaction: of a large cluster it takes a while.
   const checked = checkInventory(inventory, defaultsOf(cluster));
-  if (!checked.ok) return applyNoAnswer(db, cluster.id, checked.problem, look);
+  if (!checked.ok) return applyNoResponse(db, cluster.id, checked.problem, look);
   let report: InventoryResult = { ...emptyInventoryResult, unnamed: checked.unnamed };
   let rest: PendingChanges | null = null;
   do {
@@ -282,7 +282,7 @@ async function rejectDuplicateDevices(
       .filter(({ clusterId, nodeName }) => clusterId !== cluster.id || !seen.get(nodeName)?.hardware)
       .map((place) => [place.deviceUuid, place]),
   );
-  const gone = nodes.fresh.length === 0 ? new Set<string>() : await listWithheldNodeNames(tx, cluster.id);
+  const withheld = nodes.fresh.length === 0 ? new Set<string>() : await listWithheldNodeNames(tx, cluster.id);
   const refused = new Map(
     claims.flatMap(({ name, deviceUuid }) => {
       const place = taken.get(deviceUuid);
@@ -297,7 +297,7 @@ async function rejectDuplicateDevices(
     }),
   );
   for (const { name } of nodes.fresh) {
-    if (gone.has(name))
+    if (withheld.has(name))
       refused.set(name, withheldNode(name, 'Machines of it were written off and may still run.'));
   }
   return (name) => refused.get(name) ?? seen.get(name);
@@ -336,12 +336,12 @@ async function writePlans(
 }
 
 /** The engine did not answer. Whether that makes it silent depends on how long somebody has been asking. */
-export async function applyNoAnswer(
+export async function applyNoResponse(
   db: Db,
   id: ClusterId,
   why: string,
   look: PollTerms,
-): Promise<NoAnswerResult | LeaseLostResult> {
+): Promise<NoResponseResult | LeaseLostResult> {
   const problem = boundedReason(why);
   return db.transaction({ name: 'judge cluster', isolation }, async (tx) => {
     const terms = termsAt(tx, look);

@@ -19,11 +19,11 @@ import {
 import { defaultObserverTuning, type ObserverTuning } from './cluster-observation.ts';
 import {
   applyInventory,
-  applyNoAnswer,
+  applyNoResponse,
   type PollTerms,
   type LeaseLostResult,
   type InventoryResult,
-  type NoAnswerResult,
+  type NoResponseResult,
 } from './sync.service.ts';
 
 const reads = counter('millrace_fleet_reads_total', 'Looks at clusters by this process, by outcome');
@@ -50,26 +50,26 @@ export interface FleetSyncDeps {
   readonly tuning?: Partial<ObserverTuning>;
 }
 
-export type PollResult = InventoryResult | NoAnswerResult | LeaseLostResult;
+export type PollResult = InventoryResult | NoResponseResult | LeaseLostResult;
 
 /** Watches its share of the clusters, and writes down what their engines report. Any number of processes may. */
 export class FleetSync {
-  readonly #parts: FleetSyncDeps;
+  readonly #deps: FleetSyncDeps;
   readonly #tuning: ObserverTuning;
   readonly #watchers = new Map<ClusterId, ClusterPoller>();
   #beating: Loop | null = null;
 
   constructor(deps: FleetSyncDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
     this.#tuning = { ...defaultObserverTuning, ...deps.tuning };
   }
 
   /** Looks by itself from now on. Nothing is waited for: an engine that is away is asked again. */
   start(): void {
-    const { clock, log } = this.#parts;
-    const { beatMs } = this.#tuning;
+    const { clock, log } = this.#deps;
+    const { heartbeatMs } = this.#tuning;
     this.#beating ??= startLoop(
-      { name: 'watch clusters', clock, log, idleMs: beatMs, maxBackoffMs: beatMs },
+      { name: 'watch clusters', clock, log, idleMs: heartbeatMs, maxBackoffMs: heartbeatMs },
       async () => {
         await this.tick();
         return 'idle';
@@ -82,7 +82,7 @@ export class FleetSync {
     await this.#beating?.stop();
     await Promise.all([...this.#watchers.values()].map((watcher) => watcher.stop()));
     this.#watchers.clear();
-    const { db, holder } = this.#parts;
+    const { db, holder } = this.#deps;
     await db.transaction({ name: 'retire observer', isolation: 'read committed' }, (tx) =>
       unregisterObserver(tx, holder),
     );
@@ -90,12 +90,12 @@ export class FleetSync {
 
   /** One beat: says that it looks, and takes or gives clusters so that each observer has its share. */
   async tick(): Promise<readonly ClusterId[]> {
-    const { db, holder } = this.#parts;
-    const { leaseMs, beatMs } = this.#tuning;
+    const { db, holder } = this.#deps;
+    const { leaseMs, heartbeatMs } = this.#tuning;
     this.#giveUpStuck();
     const held = await db.transaction({ name: 'watch clusters', isolation: 'read committed' }, async (tx) => {
       const now = tx.clock.now();
-      const terms = { holder, now, leaseMs, beatMs };
+      const terms = { holder, now, leaseMs, heartbeatMs };
       const observers = await registerObserver(tx, { holder, now, ttlMs: leaseMs });
       const mine = await heartbeatAll(tx, terms);
       const share = floorDivide(await countClusters(tx), observers);
@@ -113,8 +113,8 @@ export class FleetSync {
   }
 
   #hold(held: readonly ClusterId[]): void {
-    const kept = new Set(held);
-    this.#giveUp([...this.#watchers.keys()].filter((id) => !kept.has(id)));
+    const heldIds = new Set(held);
+    this.#giveUp([...this.#watchers.keys()].filter((id) => !heldIds.has(id)));
     if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
   }
 
@@ -122,7 +122,7 @@ export class FleetSync {
   #giveUpStuck(): void {
     const stuck = [...this.#watchers].filter(([, watcher]) => watcher.isStuck()).map(([id]) => id);
     this.#giveUp(stuck);
-    for (const id of stuck) this.#parts.drivers.renew(id);
+    for (const id of stuck) this.#deps.drivers.renew(id);
   }
 
   /** Not waited for: a look under way may take long or never end, and what it finds is refused where it is written. */
@@ -131,7 +131,7 @@ export class FleetSync {
       const watcher = this.#watchers.get(id);
       this.#watchers.delete(id);
       watcher?.stop().catch((error: unknown) => {
-        this.#parts.log.warn({ err: error, clusterId: id }, 'a watcher did not end well');
+        this.#deps.log.warn({ err: error, clusterId: id }, 'a watcher did not end well');
       });
     }
   }
@@ -139,7 +139,7 @@ export class FleetSync {
   #watcherOf(id: ClusterId): ClusterPoller {
     const known = this.#watchers.get(id);
     if (known !== undefined) return known;
-    const watcher = new ClusterPoller(id, this.#parts, this.#tuning);
+    const watcher = new ClusterPoller(id, this.#deps, this.#tuning);
     this.#watchers.set(id, watcher);
     return watcher;
   }
@@ -148,7 +148,7 @@ export class FleetSync {
 /** Looks at one cluster: reads all of it from time to time, and at once after its engine hints at a change. */
 class ClusterPoller {
   readonly #id: ClusterId;
-  readonly #parts: FleetSyncDeps;
+  readonly #deps: FleetSyncDeps;
   readonly #tuning: ObserverTuning;
   #looking: Loop | null = null;
   #listening: Loop | null = null;
@@ -158,13 +158,13 @@ class ClusterPoller {
 
   constructor(id: ClusterId, deps: FleetSyncDeps, tuning: ObserverTuning) {
     this.#id = id;
-    this.#parts = deps;
+    this.#deps = deps;
     this.#tuning = tuning;
   }
 
   start(): void {
     if (this.#looking !== null) return;
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#deps;
     const { retryMs } = this.#tuning;
     const options = { clock, log, idleMs: retryMs, maxBackoffMs: retryMs };
     this.#looking = startLoop({ ...options, name: 'read cluster' }, async () => {
@@ -185,11 +185,11 @@ class ClusterPoller {
   /** Whoever beats for a cluster says that it is looked at, and a look that does not end is none. */
   isStuck(): boolean {
     const sinceMs = this.#lookingSinceMs;
-    return sinceMs !== null && this.#parts.clock.monotonicMs() - sinceMs > this.#tuning.lookTimeoutMs;
+    return sinceMs !== null && this.#deps.clock.monotonicMs() - sinceMs > this.#tuning.lookTimeoutMs;
   }
 
   async look(): Promise<PollResult> {
-    this.#lookingSinceMs = this.#parts.clock.monotonicMs();
+    this.#lookingSinceMs = this.#deps.clock.monotonicMs();
     try {
       return await this.#look();
     } finally {
@@ -198,34 +198,34 @@ class ClusterPoller {
   }
 
   async #look(): Promise<PollResult> {
-    const { db, clock } = this.#parts;
+    const { db, clock } = this.#deps;
     const cluster = await findCluster(db, this.#id);
     if (cluster === null || cluster.status === 'removed') return { outcome: 'lost' };
     const report = await this.#readAndApply(cluster);
     const { readEveryMs } = this.#tuning;
     this.#nextReadMs = report.outcome === 'read' ? clock.monotonicMs() + readEveryMs : 0;
     // Whatever the driver keeps of its engine may be what is wrong: credentials are read anew, too.
-    if (report.outcome === 'silent') this.#parts.drivers.renew(cluster.id);
-    this.#tell(cluster, report);
+    if (report.outcome === 'silent') this.#deps.drivers.renew(cluster.id);
+    this.#notify(cluster, report);
     return report;
   }
 
   async #readAndApply(cluster: ClusterRecord): Promise<PollResult> {
-    const { db, clock, log, holder, drivers } = this.#parts;
-    const { leaseMs, beatMs, silentMs, readTimeoutMs } = this.#tuning;
-    const terms: PollTerms = { holder, leaseMs, beatMs, silentMs };
+    const { db, clock, log, holder, drivers } = this.#deps;
+    const { leaseMs, heartbeatMs, silentMs, readTimeoutMs } = this.#tuning;
+    const terms: PollTerms = { holder, leaseMs, heartbeatMs, silentMs };
     const startMs = clock.monotonicMs();
     const read = await withDeadline(clock, 'Reading the inventory', readTimeoutMs, async (signal) => {
       const driver = await drivers.of(cluster.id);
       return driver.readInventory(signal);
     }).catch((error: unknown) => ({ failed: error }));
-    if ('failed' in read) return applyNoAnswer(db, cluster.id, messageOf(read.failed), terms);
+    if ('failed' in read) return applyNoResponse(db, cluster.id, messageOf(read.failed), terms);
     const readMs = clock.monotonicMs();
     readSeconds.record(msToSeconds(readMs - startMs), { driver: cluster.driver });
     const report = await applyInventory(db, cluster, read, terms).catch((error: unknown) => {
       // Nothing more is known of it than if it had not answered. Where the database is what is wrong this fails too.
       log.error({ err: error, clusterId: cluster.id }, 'what an engine reported could not be written');
-      return applyNoAnswer(
+      return applyNoResponse(
         db,
         cluster.id,
         `What it reported could not be written: ${messageOf(error)}`,
@@ -239,37 +239,37 @@ class ClusterPoller {
   /** Follows what the engine says until it stops saying it. What was missed is found by reading. */
   async #listen(signal: AbortSignal): Promise<void> {
     // Nothing is said about an engine that cannot be connected: whoever reads it finds that out and says so.
-    const driver = await this.#parts.drivers.of(this.#id).catch(() => null);
+    const driver = await this.#deps.drivers.of(this.#id).catch(() => null);
     if (driver === null || !driver.can.events || signal.aborted) return;
     try {
-      for await (const event of driver.events(signal)) this.#heed(event);
+      for await (const event of driver.events(signal)) this.#handle(event);
     } finally {
       if (!signal.aborted) this.#missed();
     }
   }
 
-  #heed(event: EngineEvent): void {
+  #handle(event: EngineEvent): void {
     if (event.kind === 'node') this.#hint();
-    else this.#parts.onMachine?.(this.#id, event.externalId);
+    else this.#deps.onMachine?.(this.#id, event.externalId);
   }
 
   #missed(): void {
     this.#hint();
-    this.#parts.onMachine?.(this.#id, null);
+    this.#deps.onMachine?.(this.#id, null);
   }
 
   /** Several hints that belong together are one read. */
   #hint(): void {
     if (this.#cancelHint !== null) return;
-    this.#cancelHint = this.#parts.clock.after(this.#tuning.hintDelayMs, () => {
+    this.#cancelHint = this.#deps.clock.after(this.#tuning.hintDelayMs, () => {
       this.#cancelHint = null;
       this.#nextReadMs = 0;
       this.#looking?.wake();
     });
   }
 
-  #tell(cluster: ClusterRecord, report: PollResult): void {
-    const { log } = this.#parts;
+  #notify(cluster: ClusterRecord, report: PollResult): void {
+    const { log } = this.#deps;
     reads.add(1, { outcome: report.outcome });
     const about = { clusterId: cluster.id, cluster: cluster.name };
     if (report.outcome === 'silent') log.error({ ...about, problem: report.problem }, 'a cluster is silent');

@@ -70,7 +70,7 @@ const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
 const hours = (count: number): Date => new Date(clock.nowMs() + count * HOUR_MS);
 const sweep = () => sweepMaintenance(db, { log: testLog() });
 
-async function plant(nodes = 1): Promise<readonly NodeId[]> {
+async function insertNodes(nodes = 1): Promise<readonly NodeId[]> {
   return (await insertFleet(db, { nodes, region, watchedAt: clock.now() })).nodeIds;
 }
 
@@ -98,7 +98,7 @@ async function rent(orgId: OrgId) {
 
 const tenant = () => createOrganisation(db);
 
-async function heard(orgId: OrgId): Promise<readonly (readonly [string, unknown])[]> {
+async function eventsOf(orgId: OrgId): Promise<readonly (readonly [string, unknown])[]> {
   const rows = await db.kysely
     .selectFrom('outbox')
     .select(['type', 'payload'])
@@ -109,7 +109,7 @@ async function heard(orgId: OrgId): Promise<readonly (readonly [string, unknown]
   return rows.map(({ type, payload }) => [type ?? '', (payload as { externalIds: unknown }).externalIds]);
 }
 
-const words = async (orgId: OrgId) => (await heard(orgId)).map(([type]) => type);
+const words = async (orgId: OrgId) => (await eventsOf(orgId)).map(([type]) => type);
 
 async function statusOf(...nodeIds: readonly NodeId[]): Promise<readonly string[]> {
   return Promise.all(nodeIds.map(async (id) => (await findNode(db, id))?.status ?? 'none'));
@@ -123,13 +123,13 @@ async function only(nodeIds: readonly NodeId[]): Promise<NodeId> {
 
 describe('a window', () => {
   it('keeps its nodes free from its drain on, starts, ends, gives them back and tells those it touches each step', async () => {
-    const nodes = await plant(2);
+    const nodes = await insertNodes(2);
     const orgId = await tenant();
     const { externalId } = await rent(orgId);
     const outsider = await tenant();
     const window = await announce(nodes);
-    expect(window).toMatchObject({ status: 'announced', toldAllocations: 1, nodeIds: nodes.toSorted() });
-    expect(await heard(orgId)).toEqual([['maintenance.announced', [externalId]]]);
+    expect(window).toMatchObject({ status: 'announced', notifiedAllocations: 1, nodeIds: nodes.toSorted() });
+    expect(await eventsOf(orgId)).toEqual([['maintenance.announced', [externalId]]]);
 
     await sweep();
     expect(await statusOf(...nodes)).toEqual(['node_ready', 'node_ready']);
@@ -151,7 +151,7 @@ describe('a window', () => {
   });
 
   it('does each step once, however often and from however many workers it is swept', async () => {
-    const nodes = await plant(3);
+    const nodes = await insertNodes(3);
     const orgId = await tenant();
     await rent(orgId);
     await announce(nodes);
@@ -176,7 +176,7 @@ describe('a window', () => {
   });
 
   it('that every worker slept through is over afterwards: no node was touched, and nobody hears of a start that is past', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     const orgId = await tenant();
     await rent(orgId);
     const window = await announce(nodes);
@@ -188,7 +188,7 @@ describe('a window', () => {
   });
 
   it('that workers came back to in the middle drains at once and ends on time', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     await announce(nodes);
     await clock.advance(49 * HOUR_MS);
     await sweep();
@@ -199,29 +199,29 @@ describe('a window', () => {
   });
 
   it('tells those who come between its announcement and its drain, and those who left nothing more', async () => {
-    const nodes = await plant();
-    const leaver = await tenant();
+    const nodes = await insertNodes();
+    const leaving = await tenant();
     const late = await tenant();
-    const { allocationId } = await rent(leaver);
+    const { allocationId } = await rent(leaving);
     const window = await announce(nodes);
     const { externalId } = await rent(late);
     await sweep();
-    expect(await heard(late)).toEqual([['maintenance.announced', [externalId]]]);
-    await run((tx) => releaseAllocation(tx, leaver, allocationId));
+    expect(await eventsOf(late)).toEqual([['maintenance.announced', [externalId]]]);
+    await run((tx) => releaseAllocation(tx, leaving, allocationId));
     await clock.advance(48 * HOUR_MS);
     await sweep();
-    expect(await words(leaver)).toEqual(['maintenance.announced']);
+    expect(await words(leaving)).toEqual(['maintenance.announced']);
     expect(await words(late)).toEqual(['maintenance.announced', 'maintenance.started']);
-    expect((await findWindow(db, window.id))?.toldAllocations).toBe(2);
+    expect((await findWindow(db, window.id))?.notifiedAllocations).toBe(2);
   });
 
   it('of many nodes and tenants is done in parts, and all of it is done', async () => {
-    const nodes = await plant(60);
+    const nodes = await insertNodes(60);
     const orgs = await Promise.all(Array.from({ length: 12 }, tenant));
     for (let round = 0; round < 18; round += 1) await Promise.all(orgs.map(rent));
     const window = await announce(nodes);
     await sweep();
-    expect((await findWindow(db, window.id))?.toldAllocations).toBe(216);
+    expect((await findWindow(db, window.id))?.notifiedAllocations).toBe(216);
     await clock.advance(48 * HOUR_MS);
     await sweep();
     expect(new Set(await statusOf(...nodes))).toEqual(new Set(['node_draining']));
@@ -233,7 +233,7 @@ describe('a window', () => {
 
   describe(poisonedLoop('keep maintenance windows'), () => {
     it('that cannot be carried out holds up no other window', async () => {
-      const [odd, sound] = await plant(2);
+      const [odd, sound] = await insertNodes(2);
       if (odd === undefined || sound === undefined) throw new Error('no nodes');
       await announce([odd]);
       const later = await announce([sound]);
@@ -252,7 +252,7 @@ describe('a window', () => {
     });
 
     it.each<Poison>(['throws', 'times out'])('whose write %s delays no other window', async (how) => {
-      const [odd, sound] = await plant(2);
+      const [odd, sound] = await insertNodes(2);
       if (odd === undefined || sound === undefined) throw new Error('no nodes');
       await announce([odd]);
       const later = await announce([sound]);
@@ -275,7 +275,7 @@ describe('a window', () => {
     ['of a node that was removed', true],
     ['of a node that never was', false],
   ])('%s is not announced', async (_, exists) => {
-    const id = await only(await plant());
+    const id = await only(await insertNodes());
     if (exists) {
       await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'old' }));
       await run((tx) => applyNodeAction(tx, cause, id, 'remove', { reason: 'old' }));
@@ -286,14 +286,14 @@ describe('a window', () => {
   });
 
   it('that names a node twice has it once', async () => {
-    const id = await only(await plant());
+    const id = await only(await insertNodes());
     expect((await announce([id, id])).nodeIds).toEqual([id]);
   });
 });
 
 describe('windows over the same node', () => {
   it('that overlap keep it free until the last is over', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
     await announce(nodes, { startsAt: hours(2), endsAt: hours(6) });
     await sweep();
@@ -306,7 +306,7 @@ describe('windows over the same node', () => {
   });
 
   it('of which one begins as the other ends do not put it into use in between', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     await announce(nodes, { startsAt: hours(1), endsAt: hours(2), drainBeforeMs: 0 });
     await announce(nodes, { startsAt: hours(2), endsAt: hours(3), drainBeforeMs: 0 });
     for (const expected of ['node_draining', 'node_draining', 'node_ready']) {
@@ -323,7 +323,7 @@ describe('windows over the same node', () => {
   });
 
   it('of which one is called off stay drained for the other', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     const first = await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
     const second = await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
     await sweep();
@@ -338,7 +338,7 @@ describe('what somebody else does to a node of a window', () => {
   it.each(['before the window took it', 'while the window holds it'])(
     'stays when the window ends: an operator’s drain, %s',
     async (when) => {
-      const id = await only(await plant());
+      const id = await only(await insertNodes());
       await announce([id]);
       if (when.startsWith('while')) {
         await clock.advance(24 * HOUR_MS);
@@ -354,7 +354,7 @@ describe('what somebody else does to a node of a window', () => {
   );
 
   it('stays when the window ends: a quarantine by an operator or by a failed check', async () => {
-    const [one, other] = await plant(2);
+    const [one, other] = await insertNodes(2);
     if (one === undefined || other === undefined) throw new Error('no nodes');
     await announce([one, other]);
     await clock.advance(24 * HOUR_MS);
@@ -369,7 +369,7 @@ describe('what somebody else does to a node of a window', () => {
   });
 
   it('counts more than the window: a node that an operator resumed is not drained again', async () => {
-    const id = await only(await plant());
+    const id = await only(await insertNodes());
     await announce([id]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
@@ -382,20 +382,20 @@ describe('what somebody else does to a node of a window', () => {
   });
 
   it('does not stop the window: a node removed meanwhile stays removed', async () => {
-    const [kept, gone] = await plant(2);
-    if (kept === undefined || gone === undefined) throw new Error('no nodes');
-    const window = await announce([kept, gone]);
+    const [retained, removed] = await insertNodes(2);
+    if (retained === undefined || removed === undefined) throw new Error('no nodes');
+    const window = await announce([retained, removed]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
-    await run((tx) => applyNodeAction(tx, cause, gone, 'remove', { reason: 'scrapped' }));
+    await run((tx) => applyNodeAction(tx, cause, removed, 'remove', { reason: 'scrapped' }));
     await clock.advance(48 * HOUR_MS);
     await sweep();
-    expect(await statusOf(kept, gone)).toEqual(['node_ready', 'node_removed']);
+    expect(await statusOf(retained, removed)).toEqual(['node_ready', 'node_removed']);
     expect((await findWindow(db, window.id))?.status).toBe('completed');
   });
 
   it('is not undone by its being away: a node that goes silent in the window comes back into use after it', async () => {
-    const id = await only(await plant());
+    const id = await only(await insertNodes());
     await announce([id]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
@@ -408,7 +408,7 @@ describe('what somebody else does to a node of a window', () => {
   });
 
   it('cannot slip something onto it: a node that is away when the drain begins comes back drained', async () => {
-    const id = await only(await plant());
+    const id = await only(await insertNodes());
     await announce([id]);
     await run((tx) => transitionNode(tx, id, 'node_offline', { reason: 'silent', actor: operator }));
     await clock.advance(24 * HOUR_MS);
@@ -419,7 +419,7 @@ describe('what somebody else does to a node of a window', () => {
 
 describe('calling a window off', () => {
   it('before its drain leaves the nodes alone, and those who were told hear of it', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     const orgId = await tenant();
     await rent(orgId);
     const window = await announce(nodes);
@@ -432,7 +432,7 @@ describe('calling a window off', () => {
   });
 
   it('in the middle gives the nodes back at once; twice is once', async () => {
-    const nodes = await plant();
+    const nodes = await insertNodes();
     const orgId = await tenant();
     await rent(orgId);
     const window = await announce(nodes);
@@ -453,7 +453,7 @@ describe('calling a window off', () => {
   });
 
   it('after its end is refused, also if no worker has noticed the end', async () => {
-    const window = await announce(await plant());
+    const window = await announce(await insertNodes());
     await clock.advance(51 * HOUR_MS);
     const late = run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
     await expect(late).rejects.toMatchObject({ reason: 'MAINTENANCE_OVER' });
@@ -463,7 +463,7 @@ describe('calling a window off', () => {
   });
 
   it('while sweeps run ends the same way, whoever comes first', async () => {
-    const nodes = await plant(10);
+    const nodes = await insertNodes(10);
     const window = await announce(nodes);
     await clock.advance(48 * HOUR_MS);
     await Promise.all([sweep(), run((tx) => cancelMaintenance(tx, cause, window.id, undefined)), sweep()]);
@@ -474,7 +474,7 @@ describe('calling a window off', () => {
 
 describe('the times in which nodes are away', () => {
   it('are told by the times alone, for each node, until the end that it really had', async () => {
-    const [one, other] = await plant(2);
+    const [one, other] = await insertNodes(2);
     if (one === undefined || other === undefined) throw new Error('no nodes');
     const window = await announce([one]);
     const cancelled = await announce([other]);
@@ -491,7 +491,7 @@ describe('the times in which nodes are away', () => {
   });
 
   it('do not reach into the past: a start that has just passed means now', async () => {
-    const nodeId = await only(await plant());
+    const nodeId = await only(await insertNodes());
     const justNow = hours(-0.01);
     expect(await windowsAt(db, [nodeId], justNow)).toEqual([]);
     const window = await announce([nodeId], { startsAt: hours(-0.05), endsAt: hours(1) });
@@ -501,7 +501,7 @@ describe('the times in which nodes are away', () => {
   });
 
   it('are none for a window that was called off before it began', async () => {
-    const id = await only(await plant());
+    const id = await only(await insertNodes());
     const window = await announce([id]);
     await run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
     expect(await windowsAt(db, [id], hours(49))).toEqual([]);

@@ -121,7 +121,7 @@ export async function sweepMaintenance(
   db: Db,
   { log }: { readonly log: Pick<Logger, 'warn'> },
 ): Promise<void> {
-  const visit = (id: MaintenanceId, work: WindowStep) =>
+  const runStep = (id: MaintenanceId, work: WindowStep) =>
     db.transaction({ name: 'sweep maintenance', isolation: readCommitted }, async (tx) => {
       const window = await lockWindow(tx, id, 'pass');
       return window === null ? false : work(tx, window, tx.clock.now());
@@ -133,7 +133,7 @@ export async function sweepMaintenance(
     await runner.run(ids, {
       key: (id) => `${toUuid(id)} ${step}`,
       work: async (id, signal) => {
-        while (!signal.aborted && (await visit(id, work)));
+        while (!signal.aborted && (await runStep(id, work)));
       },
     });
   }
@@ -153,8 +153,8 @@ async function finishStep(tx: Tx, found: MaintenanceWindow, now: Date): Promise<
       ? found
       : await setWindowStatus(tx, found, status, status === 'completed' ? found.endsAt : null);
   const isMoreToGive = isWindowOpen(window) ? false : await returnBatchToService(tx, window);
-  const isMoreToTell = await notifyBatch(tx, window);
-  return isMoreToGive || isMoreToTell;
+  const isMoreToNotify = await notifyBatch(tx, window);
+  return isMoreToGive || isMoreToNotify;
 }
 
 async function drainBatch(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
@@ -213,9 +213,9 @@ function transitionOptionsOf(window: MaintenanceWindow, what: string) {
 async function notifyBatch(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
   const word = noticeKindFor(window.status);
   const outdated = await recordFollowUpNotices(tx, window.id, word, NOTICES_PER_BATCH);
-  const untold = isWindowOpen(window) ? await recordFirstNotices(tx, window.id, word, NOTICES_PER_BATCH) : [];
-  await emitMaintenanceEvents(tx, window, [...outdated.touched, ...untold]);
-  return outdated.noted === NOTICES_PER_BATCH || untold.length === NOTICES_PER_BATCH;
+  const first = isWindowOpen(window) ? await recordFirstNotices(tx, window.id, word, NOTICES_PER_BATCH) : [];
+  await emitMaintenanceEvents(tx, window, [...outdated.touched, ...first]);
+  return outdated.noted === NOTICES_PER_BATCH || first.length === NOTICES_PER_BATCH;
 }
 
 async function emitMaintenanceEvents(

@@ -73,7 +73,7 @@ export async function findPresentNodes(
 export interface WindowRecord extends MaintenanceWindow {
   readonly nodeIds: readonly NodeId[];
   /** Allocations whose organisations were told of it. */
-  readonly toldAllocations: number;
+  readonly notifiedAllocations: number;
 }
 
 export interface WindowFilter {
@@ -122,18 +122,18 @@ async function withDetails(reader: Reader, rows: readonly WindowRow[]): Promise<
     .where('window_id', 'in', ids)
     .orderBy('node_id')
     .execute();
-  const told = await reader.kysely
+  const notices = await reader.kysely
     .selectFrom('maintenance_notices')
     .select((select) => ['window_id', select.fn.countAll<bigint>().as('count')])
     .where('window_id', 'in', ids)
     .groupBy('window_id')
     .execute();
   const nodesOf = Map.groupBy(nodes, (node) => node.window_id);
-  const toldOf = new Map(told.map(({ window_id, count }) => [window_id, Number(count)]));
+  const noticeCountOf = new Map(notices.map(({ window_id, count }) => [window_id, Number(count)]));
   return rows.map((row) => ({
     ...toWindow(row),
     nodeIds: (nodesOf.get(row.id) ?? []).map((node) => fromUuid('nod', node.node_id)),
-    toldAllocations: toldOf.get(row.id) ?? 0,
+    notifiedAllocations: noticeCountOf.get(row.id) ?? 0,
   }));
 }
 
@@ -320,7 +320,7 @@ function toAffectedAllocation(row: AffectedAllocationRow): AffectedAllocation {
 export async function recordFirstNotices(
   tx: Tx,
   windowId: MaintenanceId,
-  told: MaintenanceNoticeKind,
+  kind: MaintenanceNoticeKind,
   limit: number,
 ): Promise<readonly AffectedAllocation[]> {
   const { rows } = await sql<AffectedAllocationRow>`
@@ -338,7 +338,7 @@ export async function recordFirstNotices(
        limit ${limit}
     ), noted as (
       insert into maintenance_notices (window_id, allocation_id, org_id, mode, told, told_at)
-      select ${toUuid(windowId)}, allocation_id, org_id, mode, ${told}, ${tx.clock.now()} from untold
+      select ${toUuid(windowId)}, allocation_id, org_id, mode, ${kind}, ${tx.clock.now()} from untold
     )
     select * from untold
   `.execute(tx.kysely);
@@ -352,17 +352,17 @@ export async function recordFirstNotices(
 export async function recordFollowUpNotices(
   tx: Tx,
   windowId: MaintenanceId,
-  told: MaintenanceNoticeKind,
+  kind: MaintenanceNoticeKind,
   limit: number,
 ): Promise<{ readonly noted: number; readonly touched: readonly AffectedAllocation[] }> {
   const { rows } = await sql<AffectedAllocationRow & { state: string }>`
     with outdated as (
       select notice.allocation_id from maintenance_notices as notice
-       where notice.window_id = ${toUuid(windowId)} and notice.told <> 'ended' and notice.told <> ${told}
+       where notice.window_id = ${toUuid(windowId)} and notice.told <> 'ended' and notice.told <> ${kind}
        order by notice.org_id, notice.mode, notice.allocation_id
        limit ${limit}
     ), noted as (
-      update maintenance_notices as notice set told = ${told}, told_at = ${tx.clock.now()}
+      update maintenance_notices as notice set told = ${kind}, told_at = ${tx.clock.now()}
         from outdated
        where notice.window_id = ${toUuid(windowId)} and notice.allocation_id = outdated.allocation_id
     )

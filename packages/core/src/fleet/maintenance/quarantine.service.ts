@@ -26,13 +26,13 @@ export async function quarantineUncleanNode(
 export async function quarantineUncleanNodeByName(
   db: Db,
   node: { readonly clusterId: ClusterId; readonly nodeName: string },
-  suspicion: QuarantineCause,
+  cause: QuarantineCause,
 ): Promise<void> {
   const { clusterId, nodeName: name } = node;
   const [known] = await listNodes(db, { clusterId, name }, { limit: 1, after: null });
   if (known === undefined) return;
   await db.transaction({ name: 'quarantine unclean node', isolation: 'read committed' }, (tx) =>
-    quarantineUncleanNode(tx, known.id, suspicion),
+    quarantineUncleanNode(tx, known.id, cause),
   );
 }
 
@@ -54,7 +54,7 @@ export async function quarantineNodeWithUnknownMachine(
  * Whether an engine that was asked for a machine on a node of ours has said that the node is somebody else's, or is used for
  * something that we know nothing of. Whoever is placed there next would be told the same.
  */
-export function isNodeInUseElsewhere(error: unknown): boolean {
+export function isNodeInUse(error: unknown): boolean {
   return isDriverError(error, 'no_capacity');
 }
 

@@ -66,14 +66,14 @@ export async function confirmWriteOffs(
   seen: {
     readonly externalIds: readonly string[];
     /** Names of nodes whose machines the engine could not list. */
-    readonly unseen: readonly string[];
+    readonly unlisted: readonly string[];
   },
 ): Promise<void> {
   await sql`
     update written_off_machines as written set absent_at = ${tx.clock.now()}
       from ${openWriteOffs}
      where machine.absent_at is null and ${isSameEngine(clusterId)}
-       and lost.name <> all (${[...seen.unseen]}::text[])
+       and lost.name <> all (${[...seen.unlisted]}::text[])
        and machine.external_id <> all (${[...seen.externalIds]}::text[])
        and (written.org_id, written.cluster_id, written.external_id)
          = (machine.org_id, machine.cluster_id, machine.external_id)

@@ -19,7 +19,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OfferService, OFFERS_MAX_AGE_MS, type ExplainPlacementBody } from './offers.service.ts';
 import { nodeLayoutOf, type MachineType } from './offers.ts';
-import { refusalOf } from '../placement/placement.fixture.ts';
+import { outcomeOf } from '../placement/placement.fixture.ts';
 import { place, OBSERVATION_MAX_AGE_MS } from '../placement/placement.service.ts';
 import type { ConnectionType, PlacementRequest } from '../placement/placement.ts';
 
@@ -73,7 +73,7 @@ const clearFleet = () =>
          allocations, node_capacity, gpus, node_transitions, nodes, fabrics, clusters, provider_regions, providers
        cascade`);
 
-const book = () => new OfferService({ db, clock });
+const createOffers = () => new OfferService({ db, clock });
 const live = () => ({ orgId, mode: 'live' }) as const;
 
 interface Wanted {
@@ -111,20 +111,20 @@ function placementOf(wanted: Wanted, fields: Partial<PlacementRequest> = {}): Pl
 const rolledBack = new Error('rolled back');
 
 /** How many placements succeed in a row; none of them stays. */
-async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; readonly refusal: string }> {
+async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; readonly reason: string }> {
   let placed = 0;
-  let refusal = '';
+  let reason = '';
   const trying = db.transaction(readCommitted, async (tx) => {
     placed = 0;
-    while (refusal === '') {
-      const response = await refusalOf(place(tx, placementOf(wanted)));
+    while (reason === '') {
+      const response = await outcomeOf(place(tx, placementOf(wanted)));
       if (response === 'placed') placed += 1;
-      else refusal = response;
+      else reason = response;
     }
     throw rolledBack;
   });
   await expect(trying).rejects.toBe(rolledBack);
-  return { placed, refusal };
+  return { placed, reason };
 }
 
 const placeOne = (wanted: Wanted, fields: Partial<PlacementRequest> = {}) =>
@@ -144,7 +144,7 @@ const requestOf = (wanted: Wanted): ExplainPlacementBody => ({
 const regions = ['us-central-1', 'eu-west-3', 'us-east-1'] as const;
 
 /** Some clusters with some nodes, some of them sold, broken, switched off or unwatched. */
-async function plantRandomFleet(random: Random): Promise<void> {
+async function insertRandomFleet(random: Random): Promise<void> {
   for (let cluster = random.int(1, 4); cluster > 0; cluster -= 1) {
     const offer = random.pick(['virtual-machine', 'bare-metal', 'bare-metal', 'marketplace'] as const);
     const region = random.pick(regions);
@@ -169,7 +169,7 @@ async function plantRandomFleet(random: Random): Promise<void> {
     for (let rental = random.int(0, 6); rental > 0; rental -= 1) {
       const gpuCount = offer === 'bare-metal' ? 8 : random.int(1, 5);
       const wanted = { machineType: offer, region, gpuType, connectionType, gpuCount };
-      await refusalOf(placeOne(wanted));
+      await outcomeOf(placeOne(wanted));
     }
   }
 }
@@ -196,12 +196,12 @@ describe('what is shown', () => {
   it.each(seeds)(
     'of every offer is exactly what can be placed one after the other (seed %i)',
     async (seed) => {
-      await plantRandomFleet(createRandom(seed));
-      const offers = await book().rentalOffers(live(), {});
+      await insertRandomFleet(createRandom(seed));
+      const offers = await createOffers().rentalOffers(live(), {});
       for (const offer of offers) {
-        const { placed, refusal } = await countPlaced(offer);
+        const { placed, reason } = await countPlaced(offer);
         expect({ ...offer, totalAvailable: placed }).toEqual(offer);
-        expect(['INSUFFICIENT_CAPACITY', 'SERVICE_UNAVAILABLE']).toContain(refusal);
+        expect(['INSUFFICIENT_CAPACITY', 'SERVICE_UNAVAILABLE']).toContain(reason);
         if (!offer.enabled) expect(offer.totalAvailable).toBe(0);
       }
     },
@@ -211,8 +211,8 @@ describe('what is shown', () => {
     'as placeable is placed, and what is not is refused; its counts add up (seed %i)',
     async (seed) => {
       const random = createRandom(seed);
-      await plantRandomFleet(random);
-      const offers = book();
+      await insertRandomFleet(random);
+      const offers = createOffers();
       for (let round = 0; round < 25; round += 1) {
         const machineType = random.pick(['virtual-machine', 'bare-metal'] as const);
         const wanted: Wanted = {
@@ -225,12 +225,12 @@ describe('what is shown', () => {
           gpuCount: machineType === 'bare-metal' ? 8 * random.int(1, 4) : random.int(1, 9),
           ...(random.chance(0.4) ? { cuda: random.pick(['cuda12.8', 'cuda12.9'] as const) } : {}),
         };
-        const told = await offers.explain(live(), requestOf(wanted));
+        const explanation = await offers.explain(live(), requestOf(wanted));
         const { placed } = await countPlaced(wanted);
-        expect({ wanted, placeable: told.placeable }).toEqual({ wanted, placeable: placed > 0 });
-        const excluded = told.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
-        expect(told.nodesFitting + excluded).toBe(told.nodesConsidered);
-        for (const { pool, gpuCount, totalAvailable } of told.alternatives) {
+        expect({ wanted, placeable: explanation.placeable }).toEqual({ wanted, placeable: placed > 0 });
+        const excluded = explanation.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
+        expect(explanation.nodesFitting + excluded).toBe(explanation.nodesConsidered);
+        for (const { pool, gpuCount, totalAvailable } of explanation.alternatives) {
           const { cuda } = wanted;
           const instead = { ...pool, gpuCount, ...(cuda === undefined ? {} : { cuda }) };
           const { placed: had } = await countPlaced(instead);
@@ -245,7 +245,7 @@ describe('what is shown', () => {
     const wanted = { machineType: 'virtual-machine', region: 'us-central-1', gpuType: 'h100' } as const;
     const one = { ...wanted, connectionType: 'ethernet', gpuCount: 8 } as const;
     await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
-    const offers = book();
+    const offers = createOffers();
     const eights = async () =>
       (await offers.rentalOffers(live(), {})).find(({ gpuCount }) => gpuCount === 8)?.totalAvailable;
     expect(new Set(await Promise.all(Array.from({ length: 20 }, eights)))).toEqual(new Set([1]));
@@ -257,7 +257,7 @@ describe('what is shown', () => {
   });
 
   it('knows machines that are new within that second, whenever it last read the hardware', async () => {
-    const offers = book();
+    const offers = createOffers();
     expect(await offers.rentalOffers(live(), {})).toEqual([]);
     await insertFleet(db, { nodes: 2, gpusPerNode: 4, watchedAt: clock.now() });
     await clock.advance(OFFERS_MAX_AGE_MS + 1);
@@ -271,7 +271,7 @@ describe('what is shown', () => {
 
   it('is disabled and none where the region is closed, or nobody looked for longer than placement allows', async () => {
     const { clusterId } = await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
-    const look = async () => (await book().rentalOffers(live(), {}))[0];
+    const look = async () => (await createOffers().rentalOffers(live(), {}))[0];
     await clock.advance(OBSERVATION_MAX_AGE_MS);
     expect(await look()).toMatchObject({ enabled: true, totalAvailable: 8 });
     await clock.advance(1);
@@ -284,7 +284,7 @@ describe('what is shown', () => {
   it('is of the asker’s mode only: test keys see the mock region for nothing, live keys never do', async () => {
     await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     await insertFleet(db, { nodes: 1, mode: 'test', watchedAt: clock.now() });
-    const offers = book();
+    const offers = createOffers();
     const seen = async (mode: 'live' | 'test') =>
       new Set(
         (await offers.rentalOffers({ orgId, mode }, {})).map(({ region, costPerHour, gpuCount }) =>
@@ -314,37 +314,37 @@ describe('when capacity is known to come free', () => {
     gpuCount: 8,
   };
   const inMinutes = (minutes: number) => new Date(clock.nowMs() + minutes * 60_000);
-  const told = async (fields: Partial<Wanted> = {}) =>
-    (await book().explain(live(), requestOf({ ...wanted, ...fields }))).capacityExpectedAt;
+  const expectedAt = async (fields: Partial<Wanted> = {}) =>
+    (await createOffers().explain(live(), requestOf({ ...wanted, ...fields }))).capacityExpectedAt;
   const upToMinute = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000);
 
   it('is when the last of what stands in the way ends, up to the minute; unknown while one end is', async () => {
     await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
-    expect(await told()).toBeNull();
+    expect(await expectedAt()).toBeNull();
     await placeOne({ ...wanted, gpuCount: 3 }, { freesAt: inMinutes(30) });
     const open = await placeOne({ ...wanted, gpuCount: 5 });
-    expect(await told()).toBeNull();
-    expect(await told({ gpuCount: 3 })).toEqual(upToMinute(inMinutes(30)));
+    expect(await expectedAt()).toBeNull();
+    expect(await expectedAt({ gpuCount: 3 })).toEqual(upToMinute(inMinutes(30)));
     await run('update allocations set frees_at = $2 where id = $1', [
       toUuid(open.allocationId),
       inMinutes(10),
     ]);
-    expect(await told()).toEqual(upToMinute(inMinutes(30)));
-    expect(await told({ gpuCount: 4 })).toEqual(upToMinute(inMinutes(10)));
+    expect(await expectedAt()).toEqual(upToMinute(inMinutes(30)));
+    expect(await expectedAt({ gpuCount: 4 })).toEqual(upToMinute(inMinutes(10)));
     await run('update allocations set frees_at = $1', [inMinutes(-5)]);
-    expect(await told()).toEqual(upToMinute(clock.now()));
+    expect(await expectedAt()).toEqual(upToMinute(clock.now()));
     await run('update allocations set frees_at = $1', [inMinutes(-15)]);
-    expect(await told()).toBeNull();
+    expect(await expectedAt()).toBeNull();
   });
 
   it('of a gang is when enough whole nodes of one fabric are free', async () => {
     await insertFleet(db, { nodes: 4, fabricSize: 2, offer: 'bare-metal', watchedAt: clock.now() });
     const metal = { ...wanted, machineType: 'bare-metal' } as const;
     for (const minutes of [40, 10, 20, 30]) await placeOne(metal, { freesAt: inMinutes(minutes) });
-    expect(await told({ ...metal, gpuCount: 8 })).toEqual(upToMinute(inMinutes(10)));
-    const pairs = await told({ ...metal, gpuCount: 16 });
+    expect(await expectedAt({ ...metal, gpuCount: 8 })).toEqual(upToMinute(inMinutes(10)));
+    const pairs = await expectedAt({ ...metal, gpuCount: 16 });
     expect([20, 30, 40].map((minutes) => upToMinute(inMinutes(minutes)))).toContainEqual(pairs);
-    expect(await told({ ...metal, gpuCount: 24 })).toBeNull();
+    expect(await expectedAt({ ...metal, gpuCount: 24 })).toBeNull();
   });
 
   it('is when the maintenance of a node ends, if that is what keeps it from new work', async () => {
@@ -353,7 +353,7 @@ describe('when capacity is known to come free', () => {
     if (nodeId === undefined) throw new Error('A planted fleet has nodes.');
     await run(`update nodes set status = 'node_draining'`);
     await run('update node_capacity set ready = false');
-    expect(await told()).toBeNull();
+    expect(await expectedAt()).toBeNull();
     const id = testIds.nextUuid();
     await run(
       `insert into maintenance_windows (id, summary, status, drains_at, starts_at, ends_at, created_at)
@@ -364,8 +364,8 @@ describe('when capacity is known to come free', () => {
       id,
       toUuid(nodeId),
     ]);
-    expect(await told()).toEqual(upToMinute(inMinutes(90)));
+    expect(await expectedAt()).toEqual(upToMinute(inMinutes(90)));
     await run(`update maintenance_windows set status = 'cancelled', ended_at = $1`, [clock.now()]);
-    expect(await told()).toBeNull();
+    expect(await expectedAt()).toBeNull();
   });
 });

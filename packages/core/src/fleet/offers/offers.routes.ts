@@ -57,8 +57,8 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
   });
 
   server.serve(operations.explainPlacement, async ({ body, context }) => {
-    const asker = requirePrincipal(context);
-    return toWireExplanation(await offers.explain(asker, body), body, asker.mode);
+    const principal = requirePrincipal(context);
+    return toWireExplanation(await offers.explain(principal, body), body, principal.mode);
   });
 }
 
@@ -125,7 +125,7 @@ export function toWireReserveOption({
 
 function toWireExplanation(
   explanation: Explanation,
-  asked: ExplainPlacementBody,
+  body: ExplainPlacementBody,
   mode: Mode,
 ): WireExplanation {
   const { placeable, nodesConsidered, nodesFitting, costPerHour } = explanation;
@@ -135,7 +135,7 @@ function toWireExplanation(
     nodesFitting,
     obstacles: explanation.obstacles.map((obstacle) => ({
       code: obstacle.code,
-      message: obstacleMessage(obstacle, asked, mode),
+      message: obstacleMessage(obstacle, body, mode),
       nodeCount: obstacle.nodeCount,
     })),
     costPerHour: costPerHour === null ? null : toNearestUsdNumber(costPerHour),
@@ -151,12 +151,12 @@ function toWireExplanation(
   };
 }
 
-function obstacleMessage({ code }: Obstacle, asked: ExplainPlacementBody, mode: Mode): string {
-  const isMetal = asked.rentalType === 'bare-metal';
+function obstacleMessage({ code }: Obstacle, body: ExplainPlacementBody, mode: Mode): string {
+  const isMetal = body.rentalType === 'bare-metal';
   const messages: Readonly<Record<PlacementBlocker, string>> = {
-    REGION_NOT_OFFERED: notOfferedMessage(asked, mode),
+    REGION_NOT_OFFERED: notOfferedMessage(body, mode),
     GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole hosts of 8 GPUs: ask for 8, 16, 24 and so on.',
-    NO_NODES_IN_REGION: `There are no hosts for ${isMetal ? 'bare metal' : 'virtual machines'} in ${asked.region}: rental-options lists where there are.`,
+    NO_NODES_IN_REGION: `There are no hosts for ${isMetal ? 'bare metal' : 'virtual machines'} in ${body.region}: rental-options lists where there are.`,
     REGION_DISABLED: 'The operator takes no new work there at the moment.',
     CLUSTER_SILENT: 'What runs them does not answer, or has not yet, so none is rented out.',
     CLUSTER_UNWATCHED: 'Nobody has looked at them for five minutes, so none is rented out.',
@@ -164,14 +164,14 @@ function obstacleMessage({ code }: Obstacle, asked: ExplainPlacementBody, mode: 
     NODE_OFFLINE: 'They cannot be reached.',
     NODE_DRAINING: 'They take nothing new, before maintenance or removal.',
     NODE_QUARANTINED: 'They were taken out of use, after a failure or by the operator.',
-    WRONG_GPU_TYPE: `Their GPUs are not ${asked.gpuType}.`,
-    WRONG_NETWORK: `They are not connected by ${asked.networkType}.`,
-    CUDA_TOO_OLD: `Their driver does not support ${asked.cudaVersion ?? 'this CUDA'}.`,
+    WRONG_GPU_TYPE: `Their GPUs are not ${body.gpuType}.`,
+    WRONG_NETWORK: `They are not connected by ${body.networkType}.`,
+    CUDA_TOO_OLD: `Their driver does not support ${body.cudaVersion ?? 'this CUDA'}.`,
     NODE_TOO_SMALL: isMetal
       ? 'They do not have exactly 8 GPUs.'
-      : `They have fewer than ${asked.gpuCount} GPUs, and a virtual machine lies on one host.`,
-    NO_FREE_GPUS: isMetal ? 'They are not wholly free.' : `They have fewer than ${asked.gpuCount} GPUs free.`,
-    FABRIC_TOO_SMALL: `They are free, but fewer of them share one fast network than ${asked.gpuCount} GPUs need.`,
+      : `They have fewer than ${body.gpuCount} GPUs, and a virtual machine lies on one host.`,
+    NO_FREE_GPUS: isMetal ? 'They are not wholly free.' : `They have fewer than ${body.gpuCount} GPUs free.`,
+    FABRIC_TOO_SMALL: `They are free, but fewer of them share one fast network than ${body.gpuCount} GPUs need.`,
   };
   return messages[code];
 }

@@ -122,8 +122,8 @@ export class OfferService {
    * Whether a rental could be placed now, read anew for each question. What could be had instead is as old as what the
    * list of offers shows.
    */
-  async explain({ orgId, mode }: Requester, asked: ExplainPlacementBody): Promise<Explanation> {
-    const request = toPlacementQuery(mode, asked);
+  async explain({ orgId, mode }: Requester, body: ExplainPlacementBody): Promise<Explanation> {
+    const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const now = this.#db.clock.now();
     const watchedSince = observedSinceAt(now);
@@ -152,8 +152,8 @@ export class OfferService {
   }
 
   /** Whether `explain` would call it placeable, for those who need to know no more. */
-  async canPlace({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<boolean> {
-    const request = toPlacementQuery(mode, asked);
+  async canPlace({ mode }: Pick<Requester, 'mode'>, body: ExplainPlacementBody): Promise<boolean> {
+    const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const watchedSince = observedSinceAt(this.#db.clock.now());
     const byFabric = shape !== null && shape.nodeCount > 1;
@@ -162,8 +162,8 @@ export class OfferService {
   }
 
   /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
-  async leastDiskGb({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<number | null> {
-    const request = toPlacementQuery(mode, asked);
+  async leastDiskGb({ mode }: Pick<Requester, 'mode'>, body: ExplainPlacementBody): Promise<number | null> {
+    const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const { pools } = await this.#snapshot.get(OFFERS_MAX_AGE_MS);
     const pool = pools.find((each) => isSamePool(each, request));
@@ -183,8 +183,8 @@ function observedSinceAt(now: Date): Date {
   return new Date(now.getTime() - OBSERVATION_MAX_AGE_MS);
 }
 
-function toPlacementQuery(mode: Mode, asked: ExplainPlacementBody): PlacementQuery {
-  const { rentalType: machineType, region, gpuType, networkType: connectionType, gpuCount } = asked;
+function toPlacementQuery(mode: Mode, body: ExplainPlacementBody): PlacementQuery {
+  const { rentalType: machineType, region, gpuType, networkType: connectionType, gpuCount } = body;
   return {
     mode,
     machineType,
@@ -192,7 +192,7 @@ function toPlacementQuery(mode: Mode, asked: ExplainPlacementBody): PlacementQue
     gpuType,
     connectionType,
     gpuCount,
-    cuda: parseCudaRequirement(asked.cudaVersion),
+    cuda: parseCudaRequirement(body.cudaVersion),
   };
 }
 
@@ -206,23 +206,20 @@ function isSamePool(pool: PoolKey, request: PlacementQuery): boolean {
   );
 }
 
-function matchesFilter(
-  thing: Pick<Pool, 'gpuType' | 'region' | 'machineType'>,
-  filter: OfferFilter,
-): boolean {
+function matchesFilter(pool: Pick<Pool, 'gpuType' | 'region' | 'machineType'>, filter: OfferFilter): boolean {
   return (
-    (filter.gpuType === undefined || filter.gpuType === thing.gpuType) &&
-    (filter.region === undefined || filter.region === thing.region) &&
-    (filter.machineType === undefined || filter.machineType === thing.machineType)
+    (filter.gpuType === undefined || filter.gpuType === pool.gpuType) &&
+    (filter.region === undefined || filter.region === pool.region) &&
+    (filter.machineType === undefined || filter.machineType === pool.machineType)
   );
 }
 
 function hourlyPriceOf(
   priceOf: GpuPriceLookup,
-  thing: Pick<Pool, 'gpuType' | 'region' | 'machineType' | 'connectionType'>,
+  pool: Pick<Pool, 'gpuType' | 'region' | 'machineType' | 'connectionType'>,
   gpuCount: number,
 ): NanoUsd | null {
-  const { gpuType, region, machineType, connectionType: networkType } = thing;
+  const { gpuType, region, machineType, connectionType: networkType } = pool;
   const price = priceOf({ gpuType, region, machineType, networkType });
   return price === null ? null : timesUsd(price, BigInt(gpuCount));
 }

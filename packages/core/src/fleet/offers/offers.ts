@@ -58,14 +58,14 @@ export function isRentableRegion(request: Pick<PoolKey, 'mode' | 'machineType' |
  * Whether keys of this mode rent in this region. Test keys have mock-region, and live keys never do. The interface names no mock
  * region for bare metal, so test keys rent that in every region of its set; the mock provider serves it.
  */
-export function isRegionInMode(asked: {
+export function isRegionInMode(request: {
   readonly mode: Mode;
   readonly machineType: OfferKind;
   readonly region: string;
 }): boolean {
-  const isMock = asked.region === 'mock-region';
-  if (asked.machineType === 'bare-metal') return !isMock;
-  return isMock === (asked.mode === 'test');
+  const isMock = request.region === 'mock-region';
+  if (request.machineType === 'bare-metal') return !isMock;
+  return isMock === (request.mode === 'test');
 }
 
 export interface NodeHardware {

@@ -40,8 +40,8 @@ const good: NodeFacts = {
   idle: true,
   fabricId: fabric,
 };
-const reasons = (asked: PlacementQuery, ...facts: readonly NodeFacts[]) =>
-  assessPlacement(asked, true, facts).obstacles.map(({ code, nodeCount }) => `${code} ${nodeCount}`);
+const reasons = (query: PlacementQuery, ...facts: readonly NodeFacts[]) =>
+  assessPlacement(query, true, facts).obstacles.map(({ code, nodeCount }) => `${code} ${nodeCount}`);
 
 describe('the judgement of a region', () => {
   it('counts each node once, under the first obstacle in the order of placement', () => {
@@ -104,8 +104,8 @@ describe('the judgement of a region', () => {
   });
 
   it('says what excludes everything: a region that is not offered, a count that no machine has, no nodes', () => {
-    const sum = (asked: PlacementQuery, rentable: boolean, facts: readonly NodeFacts[]) =>
-      assessPlacement(asked, rentable, facts).obstacles;
+    const sum = (query: PlacementQuery, rentable: boolean, facts: readonly NodeFacts[]) =>
+      assessPlacement(query, rentable, facts).obstacles;
     expect(sum(request, false, [good])).toEqual([{ code: 'REGION_NOT_OFFERED', nodeCount: 1 }]);
     expect(sum({ ...request, machineType: 'bare-metal' }, true, [good])).toEqual([
       { code: 'GPU_COUNT_NOT_OFFERED', nodeCount: 1 },
@@ -133,12 +133,12 @@ describe('the judgement of a region', () => {
     );
     fc.assert(
       fc.property(facts, fc.nat(40), fc.boolean(), (given, gpuCount, isMetal) => {
-        const asked: PlacementQuery = {
+        const query: PlacementQuery = {
           ...request,
           gpuCount,
           machineType: isMetal ? 'bare-metal' : 'virtual-machine',
         };
-        const result = assessPlacement(asked, true, given as readonly NodeFacts[]);
+        const result = assessPlacement(query, true, given as readonly NodeFacts[]);
         const excluded = result.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
         expect(result.nodesFitting + excluded).toBe(result.nodesConsidered);
         expect(result.placeable).toBe(result.nodesFitting > 0);
@@ -262,8 +262,8 @@ describe('what could be had instead', () => {
     const rooms: FreeNodes[] = free.map(([gpusFree, nodes]) => ({ ...full, gpusFree, nodes, cuda: 1208 }));
     return { ...full, hardware: [], largestFabric: 0, rooms, fabrics: [], enabled: true };
   };
-  const shown = (asked: PlacementQuery, pools: readonly Pool[]) =>
-    findAlternatives(asked, pools).map(
+  const shown = (query: PlacementQuery, pools: readonly Pool[]) =>
+    findAlternatives(query, pools).map(
       ({ pool, gpuCount, totalAvailable }) =>
         `${pool.region} ${pool.gpuType} ${pool.connectionType} ${gpuCount} x${totalAvailable}`,
     );
@@ -294,11 +294,11 @@ describe('what could be had instead', () => {
   });
 
   it('of bare metal is a number of whole nodes, also when the wish was none', () => {
-    const asked: PlacementQuery = { ...request, machineType: 'bare-metal', gpuCount: 20 };
+    const query: PlacementQuery = { ...request, machineType: 'bare-metal', gpuCount: 20 };
     const pool = poolOf({ machineType: 'bare-metal' }, [[8, 3]]);
-    const { gpuCount: _, cuda: __, ...key } = asked;
+    const { gpuCount: _, cuda: __, ...key } = query;
     const gangs = { ...pool, fabrics: [{ ...key, idleNodes: 3, leastCuda: 1208, fabrics: 1 }] };
-    expect(shown(asked, [gangs])).toEqual(['us-central-1 h100 ethernet 16 x1']);
-    expect(shown({ ...asked, gpuCount: 4 }, [pool])).toEqual(['us-central-1 h100 ethernet 8 x3']);
+    expect(shown(query, [gangs])).toEqual(['us-central-1 h100 ethernet 16 x1']);
+    expect(shown({ ...query, gpuCount: 4 }, [pool])).toEqual(['us-central-1 h100 ethernet 8 x3']);
   });
 });

@@ -76,15 +76,15 @@ export function assessPlacement(
   }
   const alone = facts.map((group) => ({ group, code: obstacleOf(group, request, shape) }));
   const idleByFabric = idleNodes(alone.filter(({ code }) => code === null).map(({ group }) => group));
-  const judged = alone.map(({ group, code }) => ({
+  const assessed = alone.map(({ group, code }) => ({
     group,
     code: code ?? (fitsFabric(group, shape, idleByFabric) ? null : ('FABRIC_TOO_SMALL' as const)),
   }));
-  const nodesFitting = countNodesIn(judged.filter(({ code }) => code === null).map(({ group }) => group));
+  const nodesFitting = countNodesIn(assessed.filter(({ code }) => code === null).map(({ group }) => group));
   const obstacles = placementBlockers
     .map((code) => ({
       code,
-      nodeCount: countNodesIn(judged.filter((each) => each.code === code).map(({ group }) => group)),
+      nodeCount: countNodesIn(assessed.filter((each) => each.code === code).map(({ group }) => group)),
     }))
     .filter(({ nodeCount }) => nodeCount > 0);
   return { placeable: nodesFitting > 0, nodesConsidered, nodesFitting, obstacles, idleByFabric };

@@ -29,11 +29,11 @@ export function listReserveOffers(
   priceOf: GpuPriceLookup,
 ): readonly ReserveOffer[] {
   const rivals = Map.groupBy(options, optionKey);
-  const poolsByThing = Map.groupBy(pools, machineAndGpuKey);
+  const poolsByKey = Map.groupBy(pools, machineAndGpuKey);
   return options
     .flatMap((option) => {
       const { termPeriodDays } = option;
-      const applies = (poolsByThing.get(machineAndGpuKey(option)) ?? []).flatMap((pool) => {
+      const applies = (poolsByKey.get(machineAndGpuKey(option)) ?? []).flatMap((pool) => {
         const { machineType, gpuType, region, connectionType: networkType } = pool;
         const subject = { machineType, gpuType, region, termPeriodDays };
         const counts = resolveReserveOption(rivals.get(optionKey(option)) ?? [], subject)?.id === option.id;

@@ -3,7 +3,7 @@ import type { Timer } from '@millrace/platform/clock';
 interface Load<T> {
   /** The answer is as things stood then, or later. */
   readonly startedMs: number;
-  readonly answer: Promise<T>;
+  readonly value: Promise<T>;
   done: boolean;
 }
 
@@ -26,19 +26,19 @@ export class SingleFlightCache<T> {
     const sinceMs = this.#clock.monotonicMs() - maxAgeMs;
     for (;;) {
       const latest = this.#latest;
-      if (latest !== null && latest.startedMs >= sinceMs) return latest.answer;
-      if (latest === null || latest.done) return this.#start().answer;
+      if (latest !== null && latest.startedMs >= sinceMs) return latest.value;
+      if (latest === null || latest.done) return this.#start().value;
       // Too old for this caller, and still under way: the next one begins when it is done.
-      await latest.answer.catch(() => undefined);
+      await latest.value.catch(() => undefined);
     }
   }
 
   #start(): Load<T> {
     const startedMs = this.#clock.monotonicMs();
-    const answer = this.#load();
-    const load: Load<T> = { startedMs, answer, done: false };
+    const value = this.#load();
+    const load: Load<T> = { startedMs, value, done: false };
     this.#latest = load;
-    answer.then(
+    value.then(
       () => {
         load.done = true;
       },

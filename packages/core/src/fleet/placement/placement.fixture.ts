@@ -20,8 +20,8 @@ import { placementRequestFor } from '../placement-request.fixture.ts';
 /** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
 export interface PlacementRegion {
   readonly region: string;
-  plant(options: Omit<FleetOptions, 'region'>): Promise<InsertedFleet>;
-  wish(fields?: Partial<PlacementRequest>): PlacementRequest;
+  seed(options: Omit<FleetOptions, 'region'>): Promise<InsertedFleet>;
+  request(fields?: Partial<PlacementRequest>): PlacementRequest;
   place(fields?: Partial<PlacementRequest>): Promise<Placement>;
   release(placement: Placement, orgId?: OrgId): Promise<boolean>;
 }
@@ -29,9 +29,9 @@ export interface PlacementRegion {
 export interface PlacementHarness {
   readonly database: TestDatabase;
   readonly orgId: OrgId;
-  scene(base?: Partial<PlacementRequest>): PlacementRegion;
+  newRegion(base?: Partial<PlacementRequest>): PlacementRegion;
   /** Sentences about what is wrong with the fleet's rows: none, after every test. */
-  breaks(): Promise<readonly string[]>;
+  violations(): Promise<readonly string[]>;
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
@@ -53,8 +53,8 @@ export async function openPlacementHarness(poolSize: number): Promise<PlacementH
     database,
     orgId,
     query,
-    scene: (base = {}) => placementRegionOf(database.db, orgId, base),
-    async breaks() {
+    newRegion: (base = {}) => placementRegionOf(database.db, orgId, base),
+    async violations() {
       const client = await database.connect();
       try {
         return await fleetInvariantViolations(client);
@@ -68,15 +68,15 @@ export async function openPlacementHarness(poolSize: number): Promise<PlacementH
 function placementRegionOf(db: Db, orgId: OrgId, base: Partial<PlacementRequest>): PlacementRegion {
   const region = `region-${uniqueId()}`;
   const ports = [{ internalPort: 22, protocol: 'tcp' }] as const;
-  const wish = (fields: Partial<PlacementRequest> = {}): PlacementRequest =>
+  const request = (fields: Partial<PlacementRequest> = {}): PlacementRequest =>
     placementRequestFor(orgId, region, { ports, ...base, ...fields });
   const placeOne = (fields: Partial<PlacementRequest> = {}): Promise<Placement> =>
-    db.transaction(placementTransaction, (tx) => place(tx, wish(fields)));
+    db.transaction(placementTransaction, (tx) => place(tx, request(fields)));
   return {
     region,
-    wish,
+    request,
     place: placeOne,
-    plant: (options) => insertFleet(db, { ...options, region }),
+    seed: (options) => insertFleet(db, { ...options, region }),
     release: (placement, by = orgId) =>
       db.transaction({ ...placementTransaction, name: 'release' }, (tx) =>
         releaseAllocation(tx, by, placement.allocationId),
@@ -91,18 +91,18 @@ export interface PendingPlacement {
 
 /** A transaction that has placed and waits to be told how it ends. */
 export function holdPlacement({ database }: PlacementHarness, request: PlacementRequest): PendingPlacement {
-  const told = Promise.withResolvers<'commit' | 'rollback'>();
+  const ending = Promise.withResolvers<'commit' | 'rollback'>();
   const placed = Promise.withResolvers<Placement>();
   const done = database.db
     .transaction(placementTransaction, async (tx) => {
       placed.resolve(await place(tx, request));
-      if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
+      if ((await ending.promise) === 'rollback') throw new Error('rolled back on purpose');
     })
     .catch((error: unknown) => placed.reject(error));
   return {
     placed: placed.promise,
     end: async (how) => {
-      told.resolve(how);
+      ending.resolve(how);
       await done;
     },
   };
@@ -143,6 +143,6 @@ export function reasonOf(error: unknown): string {
 }
 
 /** The reason of the fault that the work ends with; `placed` when it does not. */
-export async function refusalOf(work: Promise<unknown>): Promise<string> {
+export async function outcomeOf(work: Promise<unknown>): Promise<string> {
   return work.then(() => 'placed', reasonOf);
 }

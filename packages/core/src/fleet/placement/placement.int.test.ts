@@ -8,7 +8,7 @@ import {
   gpusOf,
   openPlacementHarness,
   placementTransaction,
-  refusalOf,
+  outcomeOf,
   type PlacementHarness,
 } from './placement.fixture.ts';
 import type { Placement } from './placement.ts';
@@ -20,7 +20,7 @@ let ground: PlacementHarness;
 beforeAll(async () => {
   ground = await openPlacementHarness(8);
 });
-afterEach(async () => expect(await ground.breaks()).toEqual([]));
+afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
 
 const [full, free] = ['INSUFFICIENT_CAPACITY', 'placed'];
@@ -33,37 +33,37 @@ const unwatched = (): Date => new Date(systemClock.nowMs() - OBSERVATION_MAX_AGE
 
 describe('what is given', () => {
   it('is exact GPUs by their address, and the same when asked again for the machine', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1 });
     const externalId = testIds.nextUuid();
-    const placement = await scene.place({ externalId, gpusPerNode: 2 });
+    const placement = await region.place({ externalId, gpusPerNode: 2 });
     expect(nodesOf(placement)).toEqual(nodeIds);
     expect(placement.nodes[0]?.gpus.map(({ pciAddress }) => pciAddress)).toEqual([
       '0000:81:00.0',
       '0000:82:00.0',
     ]);
     expect(externalPorts(placement)).toHaveLength(1);
-    expect(await scene.place({ externalId, gpusPerNode: 2 })).toEqual(placement);
+    expect(await region.place({ externalId, gpusPerNode: 2 })).toEqual(placement);
     expect(await findPlacement(ground.database.db, ground.orgId, externalId)).toEqual(placement);
     expect(await findPlacement(ground.database.db, testIds.next('org'), externalId)).toBeNull();
   });
 
   it('comes from the node with the tightest fit, so that whole nodes stay whole', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 6 });
-    const six = await scene.place({ gpusPerNode: 6 });
-    expect(nodesOf(await scene.place({ gpusPerNode: 2 }))).toEqual(nodesOf(six));
-    const four = await scene.place({ gpusPerNode: 4 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 6 });
+    const six = await region.place({ gpusPerNode: 6 });
+    expect(nodesOf(await region.place({ gpusPerNode: 2 }))).toEqual(nodesOf(six));
+    const four = await region.place({ gpusPerNode: 4 });
     expect(nodesOf(four)).not.toEqual(nodesOf(six));
-    expect(nodesOf(await scene.place({ gpusPerNode: 3 }))).toEqual(nodesOf(four));
+    expect(nodesOf(await region.place({ gpusPerNode: 3 }))).toEqual(nodesOf(four));
   });
 
   it('shares a NUMA node where that is possible', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1 });
-    const one = await scene.place({ gpusPerNode: 1 });
-    const four = await scene.place({ gpusPerNode: 4 });
-    const three = await scene.place({ gpusPerNode: 3 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1 });
+    const one = await region.place({ gpusPerNode: 1 });
+    const four = await region.place({ gpusPerNode: 4 });
+    const three = await region.place({ gpusPerNode: 3 });
     const numa = await ground.query<{ id: string; numa_node: number }>('select id, numa_node from gpus');
     const numaOf = new Map(numa.map((row) => [row.id, row.numa_node]));
     const touched = [one, four, three].map((placement) =>
@@ -73,54 +73,54 @@ describe('what is given', () => {
   });
 
   it('is never part of a bare machine: a tenant of one has all of it', async () => {
-    const scene = ground.scene({ offer: 'bare-metal' });
-    await scene.plant({ nodes: 1, offer: 'bare-metal' });
-    expect(await refusalOf(scene.place({ gpusPerNode: 4 }))).toBe(full);
-    expect(await refusalOf(scene.place({ gpusPerNode: 8 }))).toBe(free);
+    const region = ground.newRegion({ offer: 'bare-metal' });
+    await region.seed({ nodes: 1, offer: 'bare-metal' });
+    expect(await outcomeOf(region.place({ gpusPerNode: 4 }))).toBe(full);
+    expect(await outcomeOf(region.place({ gpusPerNode: 8 }))).toBe(free);
   });
 });
 
 describe('constraints', () => {
   it('match region, GPU type, network and offer exactly', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1 });
-    expect(await refusalOf(scene.place({ region: 'elsewhere' }))).toBe(full);
-    expect(await refusalOf(scene.place({ gpuType: 'h200' }))).toBe(full);
-    expect(await refusalOf(scene.place({ connectionType: 'infiniband' }))).toBe(full);
-    expect(await refusalOf(scene.place({ offer: 'marketplace' }))).toBe(full);
-    expect(await refusalOf(scene.place({ gpusPerNode: 9 }))).toBe(full);
-    expect(await refusalOf(scene.place())).toBe(free);
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1 });
+    expect(await outcomeOf(region.place({ region: 'elsewhere' }))).toBe(full);
+    expect(await outcomeOf(region.place({ gpuType: 'h200' }))).toBe(full);
+    expect(await outcomeOf(region.place({ connectionType: 'infiniband' }))).toBe(full);
+    expect(await outcomeOf(region.place({ offer: 'marketplace' }))).toBe(full);
+    expect(await outcomeOf(region.place({ gpusPerNode: 9 }))).toBe(full);
+    expect(await outcomeOf(region.place())).toBe(free);
   });
 
   it('take CUDA as a minimum', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, cuda: '12.8' });
-    expect(await refusalOf(scene.place({ cuda: 1209 }))).toBe(full);
-    expect(await refusalOf(scene.place({ cuda: 1300 }))).toBe(full);
-    expect(await refusalOf(scene.place({ cuda: 1208 }))).toBe(free);
-    expect(await refusalOf(scene.place({ cuda: 1104 }))).toBe(free);
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, cuda: '12.8' });
+    expect(await outcomeOf(region.place({ cuda: 1209 }))).toBe(full);
+    expect(await outcomeOf(region.place({ cuda: 1300 }))).toBe(full);
+    expect(await outcomeOf(region.place({ cuda: 1208 }))).toBe(free);
+    expect(await outcomeOf(region.place({ cuda: 1104 }))).toBe(free);
   });
 
   it('leave out nodes that were tried, and reach one by name', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 3 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 3 });
     const [first, second, third] = nodeIds;
     if (first === undefined || second === undefined || third === undefined)
       throw new Error('Three were planted.');
-    expect(nodesOf(await scene.place({ except: [first, third] }))).toEqual([second]);
-    expect(await refusalOf(scene.place({ except: nodeIds }))).toBe(full);
-    expect(nodesOf(await scene.place({ only: third }))).toEqual([third]);
-    expect(await refusalOf(scene.place({ only: third, gpusPerNode: 8 }))).toBe(full);
-    expect(await refusalOf(scene.place({ only: third, except: [third] }))).toBe(full);
-    expect(await refusalOf(scene.place({ only: testIds.next('nod') }))).toBe(full);
+    expect(nodesOf(await region.place({ except: [first, third] }))).toEqual([second]);
+    expect(await outcomeOf(region.place({ except: nodeIds }))).toBe(full);
+    expect(nodesOf(await region.place({ only: third }))).toEqual([third]);
+    expect(await outcomeOf(region.place({ only: third, gpusPerNode: 8 }))).toBe(full);
+    expect(await outcomeOf(region.place({ only: third, except: [third] }))).toBe(full);
+    expect(await outcomeOf(region.place({ only: testIds.next('nod') }))).toBe(full);
   });
 
   it('never give a live node to a test wish or the other way round, not even by raw SQL', async () => {
-    const [live, test] = [ground.scene(), ground.scene({ mode: 'test' })];
-    const { nodeIds } = await live.plant({ nodes: 1 });
-    await test.plant({ nodes: 1, mode: 'test' });
-    expect(await refusalOf(live.place({ mode: 'test' }))).toBe(full);
-    expect(await refusalOf(test.place({ mode: 'live' }))).toBe(full);
+    const [live, test] = [ground.newRegion(), ground.newRegion({ mode: 'test' })];
+    const { nodeIds } = await live.seed({ nodes: 1 });
+    await test.seed({ nodes: 1, mode: 'test' });
+    expect(await outcomeOf(live.place({ mode: 'test' }))).toBe(full);
+    expect(await outcomeOf(test.place({ mode: 'live' }))).toBe(full);
     const placement = await test.place();
 
     const [node] = nodeIds.map(toUuid);
@@ -138,32 +138,32 @@ describe('constraints', () => {
   });
 
   it.each(['ready', 'open'])('leave out a node that is not %s', async (column) => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 2 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 2 });
     const [closed, other] = nodeIds;
     if (closed === undefined || other === undefined) throw new Error('Two were planted.');
     await ground.query(`update node_capacity set ${column} = false where node_id = $1`, [toUuid(closed)]);
-    expect(nodesOf(await scene.place({ gpusPerNode: 8 }))).toEqual([other]);
-    expect(await refusalOf(scene.place())).toBe(full);
-    expect(await refusalOf(scene.place({ only: closed }))).toBe(full);
+    expect(nodesOf(await region.place({ gpusPerNode: 8 }))).toEqual([other]);
+    expect(await outcomeOf(region.place())).toBe(full);
+    expect(await outcomeOf(region.place({ only: closed }))).toBe(full);
   });
 
   it('sell only GPUs that are there: one that went missing is not, and one that is back is', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 2 });
-    const [lost] = gpusOf(await scene.place());
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 2 });
+    const [lost] = gpusOf(await region.place());
     if (lost === undefined) throw new Error('One was placed.');
     const state = (to: string) =>
       ground.query('update gpus set state = $2 where id = $1', [toUuid(lost), to]);
     await state('missing');
-    expect(await ground.breaks()).toEqual([]);
-    expect(await refusalOf(scene.place({ gpusPerNode: 2 }))).toBe(full);
-    const other = await scene.place();
-    expect(await refusalOf(scene.place())).toBe(full);
+    expect(await ground.violations()).toEqual([]);
+    expect(await outcomeOf(region.place({ gpusPerNode: 2 }))).toBe(full);
+    const other = await region.place();
+    expect(await outcomeOf(region.place())).toBe(full);
     await state('present');
-    expect(await refusalOf(scene.place())).toBe(full);
-    await scene.release(other);
-    expect(gpusOf(await scene.place())).toEqual(gpusOf(other));
+    expect(await outcomeOf(region.place())).toBe(full);
+    await region.release(other);
+    expect(gpusOf(await region.place())).toEqual(gpusOf(other));
   });
 });
 
@@ -171,104 +171,104 @@ const ssh = { internalPort: 22, protocol: 'tcp' } as const;
 
 describe('ports', () => {
   it('are unique on a node, in each protocol, and are given again once they are free', async () => {
-    const scene = ground.scene({
+    const region = ground.newRegion({
       ports: [ssh, { internalPort: 80, protocol: 'tcp' }, { internalPort: 53, protocol: 'udp' }],
     });
-    await scene.plant({ nodes: 1, portRange: [30_000, 30_003] });
+    await region.seed({ nodes: 1, portRange: [30_000, 30_003] });
     const tcpPorts = (placement: Placement) =>
       externalPorts(placement)
         .slice(0, 2)
         .toSorted((one, other) => one - other);
-    const first = await scene.place();
-    const second = await scene.place();
+    const first = await region.place();
+    const second = await region.place();
     expect(new Set([...tcpPorts(first), ...tcpPorts(second)])).toEqual(
       new Set([30_000, 30_001, 30_002, 30_003]),
     );
     expect(externalPorts(first)[2]).not.toBe(externalPorts(second)[2]);
-    expect(await refusalOf(scene.place())).toBe(full);
-    await scene.release(first);
-    expect(tcpPorts(await scene.place())).toEqual(tcpPorts(first));
+    expect(await outcomeOf(region.place())).toBe(full);
+    await region.release(first);
+    expect(tcpPorts(await region.place())).toEqual(tcpPorts(first));
   });
 
   it('that were just given back are hardly the next to be given: others may still know them by a name', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1 });
     const given = new Set<number>();
     for (let time = 0; time < 5; time += 1) {
-      const placement = await scene.place();
+      const placement = await region.place();
       given.add(externalPorts(placement)[0] ?? 0);
-      await scene.release(placement);
+      await region.release(placement);
     }
     expect(given.size).toBeGreaterThan(1);
   });
 
   it('used up on the best node make place for it on another', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1, portRange: [30_000, 30_001] });
-    const { nodeIds: others } = await scene.plant({ nodes: 1 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1, portRange: [30_000, 30_001] });
+    const { nodeIds: others } = await region.seed({ nodes: 1 });
     const [only = null] = nodeIds;
-    await scene.place({ only });
-    await scene.place({ only });
-    expect(nodesOf(await scene.place())).toEqual(others);
-    await expect(scene.place({ only })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
-    expect(nodesOf(await scene.place({ only, ports: [] }))).toEqual(nodeIds);
+    await region.place({ only });
+    await region.place({ only });
+    expect(nodesOf(await region.place())).toEqual(others);
+    await expect(region.place({ only })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
+    expect(nodesOf(await region.place({ only, ports: [] }))).toEqual(nodeIds);
   });
 
   it('used up on more nodes than anybody tries one by one do not hide the one that has some', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 100, gpusPerNode: 2, portRange: [30_000, 30_000] });
-    for (const only of nodeIds) await scene.place({ only });
-    const { nodeIds: others } = await scene.plant({ nodes: 1 });
-    expect(nodesOf(await scene.place())).toEqual(others);
-    await expect(scene.place({ except: others })).rejects.toMatchObject({
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 100, gpusPerNode: 2, portRange: [30_000, 30_000] });
+    for (const only of nodeIds) await region.place({ only });
+    const { nodeIds: others } = await region.seed({ nodes: 1 });
+    expect(nodesOf(await region.place())).toEqual(others);
+    await expect(region.place({ except: others })).rejects.toMatchObject({
       reason: full,
       message: /no ports left/,
     });
   });
 
   it('of a gang are given on each of its nodes, and one node without any makes place for others', async () => {
-    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
-    await scene.plant({ nodes: 2, offer: 'bare-metal', portRange: [30_000, 30_000] });
-    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
+    const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
+    await region.seed({ nodes: 2, offer: 'bare-metal', portRange: [30_000, 30_000] });
+    const { nodeIds } = await region.seed({ nodes: 3, offer: 'bare-metal' });
     const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
-    const placement = await scene.place({ ports });
+    const placement = await region.place({ ports });
     expect(nodesOf(placement)).toEqual(nodeIds.slice(0, 2));
     expect(placement.nodes.map((node) => node.ports.length)).toEqual([2, 2]);
-    await expect(scene.place({ ports })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
-    expect(await refusalOf(scene.place())).toBe(free);
+    await expect(region.place({ ports })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
+    expect(await outcomeOf(region.place())).toBe(free);
   });
 });
 
 describe('machines with an address of their own', () => {
   it('are given no ports and use none up, however few their cluster has', async () => {
-    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
-    await scene.plant({ nodes: 4, offer: 'bare-metal', driver: 'ironic', portRange: [30_000, 30_000] });
+    const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
+    await region.seed({ nodes: 4, offer: 'bare-metal', driver: 'ironic', portRange: [30_000, 30_000] });
     const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
-    for (const placement of [await scene.place({ ports }), await scene.place({ ports })]) {
+    for (const placement of [await region.place({ ports }), await region.place({ ports })]) {
       expect(placement.nodes.map((node) => node.ports)).toEqual([[], []]);
     }
-    expect(await refusalOf(scene.place({ ports }))).toBe(full);
+    expect(await outcomeOf(region.place({ ports }))).toBe(full);
   });
 
   it('are found also after a node that nobody watches was', async () => {
-    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8 });
-    await scene.plant({ nodes: 1, offer: 'bare-metal', driver: 'ironic', watchedAt: unwatched() });
-    const { nodeIds } = await scene.plant({
+    const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8 });
+    await region.seed({ nodes: 1, offer: 'bare-metal', driver: 'ironic', watchedAt: unwatched() });
+    const { nodeIds } = await region.seed({
       nodes: 1,
       offer: 'bare-metal',
       driver: 'ironic',
       portRange: [30_000, 30_000],
     });
     const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
-    expect(nodesOf(await scene.place({ ports }))).toEqual(nodeIds);
+    expect(nodesOf(await region.place({ ports }))).toEqual(nodeIds);
   });
 });
 
 describe('a cluster that nobody watches', () => {
   it('sells nothing: 503, with the time to come back', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 2, watchedAt: unwatched() });
-    const fault = await scene.place().then(
+    const region = ground.newRegion();
+    await region.seed({ nodes: 2, watchedAt: unwatched() });
+    const fault = await region.place().then(
       () => null,
       (error: Fault) => error,
     );
@@ -280,19 +280,19 @@ describe('a cluster that nobody watches', () => {
   });
 
   it('makes place for one that is watched, however many nodes it has and however well they fit', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 100, gpusPerNode: 1, watchedAt: unwatched() });
-    const { nodeIds } = await scene.plant({ nodes: 1 });
-    expect(nodesOf(await scene.place())).toEqual(nodeIds);
-    expect(await refusalOf(scene.place({ except: nodeIds }))).toBe('SERVICE_UNAVAILABLE');
+    const region = ground.newRegion();
+    await region.seed({ nodes: 100, gpusPerNode: 1, watchedAt: unwatched() });
+    const { nodeIds } = await region.seed({ nodes: 1 });
+    expect(nodesOf(await region.place())).toEqual(nodeIds);
+    expect(await outcomeOf(region.place({ except: nodeIds }))).toBe('SERVICE_UNAVAILABLE');
   });
 
   it('makes place for one that is watched also for a gang', async () => {
-    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2, ports: [] });
-    await scene.plant({ nodes: 200, fabricSize: 2, offer: 'bare-metal', watchedAt: unwatched() });
-    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
-    expect(nodesOf(await scene.place())).toEqual(nodeIds.slice(0, 2));
-    expect(await refusalOf(scene.place())).toBe('SERVICE_UNAVAILABLE');
+    const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2, ports: [] });
+    await region.seed({ nodes: 200, fabricSize: 2, offer: 'bare-metal', watchedAt: unwatched() });
+    const { nodeIds } = await region.seed({ nodes: 3, offer: 'bare-metal' });
+    expect(nodesOf(await region.place())).toEqual(nodeIds.slice(0, 2));
+    expect(await outcomeOf(region.place())).toBe('SERVICE_UNAVAILABLE');
   });
 });
 
@@ -300,72 +300,72 @@ describe('a gang', () => {
   const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 4, ports: [] } as const;
 
   it('is whole nodes of one fabric: enough nodes on two fabrics are not enough', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 6, fabricSize: 3, offer: 'bare-metal' });
-    expect(await refusalOf(scene.place())).toBe(full);
-    const placement = await scene.place({ nodeCount: 3 });
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 6, fabricSize: 3, offer: 'bare-metal' });
+    expect(await outcomeOf(region.place())).toBe(full);
+    const placement = await region.place({ nodeCount: 3 });
     expect(new Set(nodesOf(placement)).size).toBe(3);
     expect(gpusOf(placement)).toHaveLength(24);
   });
 
   it('does without a node of which something is sold or missing', async () => {
-    const scene = ground.scene({ ...gang, offer: 'virtual-machine' });
-    const { nodeIds } = await scene.plant({ nodes: 5 });
+    const region = ground.newRegion({ ...gang, offer: 'virtual-machine' });
+    const { nodeIds } = await region.seed({ nodes: 5 });
     const [sold = null, broken] = nodeIds;
     if (broken === undefined) throw new Error('Five were planted.');
-    await scene.place({ nodeCount: 1, gpusPerNode: 1, only: sold });
-    expect(await refusalOf(scene.place())).toBe(free);
-    const other = ground.scene({ ...gang, offer: 'virtual-machine' });
-    const inserted = await other.plant({ nodes: 4 });
+    await region.place({ nodeCount: 1, gpusPerNode: 1, only: sold });
+    expect(await outcomeOf(region.place())).toBe(free);
+    const other = ground.newRegion({ ...gang, offer: 'virtual-machine' });
+    const inserted = await other.seed({ nodes: 4 });
     await ground.query(
       `update gpus set state = 'missing' where id = (select id from gpus where node_id = $1 limit 1)`,
       inserted.nodeIds.slice(0, 1).map(toUuid),
     );
-    expect(await refusalOf(other.place())).toBe(full);
+    expect(await outcomeOf(other.place())).toBe(full);
   });
 
   it('takes the smallest fabric that holds it, so that large ones stay whole', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 9, offer: 'bare-metal' });
-    const { nodeIds } = await scene.plant({ nodes: 4, offer: 'bare-metal' });
-    expect(nodesOf(await scene.place())).toEqual(nodeIds);
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 9, offer: 'bare-metal' });
+    const { nodeIds } = await region.seed({ nodes: 4, offer: 'bare-metal' });
+    expect(nodesOf(await region.place())).toEqual(nodeIds);
   });
 
   it('may be larger than the number of idle nodes that are counted to compare fabrics', async () => {
-    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
-    await scene.plant({ nodes: 131, offer: 'bare-metal' });
-    expect(nodesOf(await scene.place({ nodeCount: 130 }))).toHaveLength(130);
+    const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
+    await region.seed({ nodes: 131, offer: 'bare-metal' });
+    expect(nodesOf(await region.place({ nodeCount: 130 }))).toHaveLength(130);
   });
 
   it('finds its fabric among more idle nodes than are looked at first', async () => {
-    const scene = ground.scene(gang);
-    await scene.plant({ nodes: 2 * FABRIC_SAMPLE + 150, fabricSize: 2, offer: 'bare-metal' });
-    const { nodeIds } = await scene.plant({ nodes: 4, offer: 'bare-metal' });
-    expect(nodesOf(await scene.place())).toEqual(nodeIds);
-    expect(await refusalOf(scene.place())).toBe(full);
+    const region = ground.newRegion(gang);
+    await region.seed({ nodes: 2 * FABRIC_SAMPLE + 150, fabricSize: 2, offer: 'bare-metal' });
+    const { nodeIds } = await region.seed({ nodes: 4, offer: 'bare-metal' });
+    expect(nodesOf(await region.place())).toEqual(nodeIds);
+    expect(await outcomeOf(region.place())).toBe(full);
   });
 });
 
 describe('release', () => {
   it('gives GPUs and ports back once, and says so once', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1, portRange: [30_000, 30_000] });
-    const placement = await scene.place();
-    expect(await refusalOf(scene.place())).toBe(full);
-    expect([await scene.release(placement), await scene.release(placement)]).toEqual([true, false]);
-    const next = await scene.place();
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1, portRange: [30_000, 30_000] });
+    const placement = await region.place();
+    expect(await outcomeOf(region.place())).toBe(full);
+    expect([await region.release(placement), await region.release(placement)]).toEqual([true, false]);
+    const next = await region.place();
     expect(gpusOf(next)).toEqual(gpusOf(placement));
-    expect(await scene.release(placement)).toBe(false);
-    expect(await refusalOf(scene.place())).toBe(full);
+    expect(await region.release(placement)).toBe(false);
+    expect(await outcomeOf(region.place())).toBe(full);
   });
 
   it('does nothing when another organisation asks for it', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
     const { db } = ground.database;
-    const placement = await scene.place();
+    const placement = await region.place();
     const outsider = await createOrganisation(db);
-    expect(await scene.release(placement, outsider)).toBe(false);
+    expect(await region.release(placement, outsider)).toBe(false);
     expect(
       await db.transaction(placementTransaction, (tx) => markReleasing(tx, outsider, placement.allocationId)),
     ).toBe(false);
@@ -376,68 +376,68 @@ describe('release', () => {
       toUuid(placement.allocationId),
     ]);
     expect(row).toEqual({ state: 'live', frees_at: null });
-    expect(await refusalOf(scene.place())).toBe(full);
+    expect(await outcomeOf(region.place())).toBe(full);
   });
 
   it('is announced first, which keeps the GPUs from others until the engine has let go', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
     const { db } = ground.database;
-    const placement = await scene.place();
+    const placement = await region.place();
     const mark = () =>
       db.transaction(placementTransaction, (tx) => markReleasing(tx, ground.orgId, placement.allocationId));
     expect([await mark(), await mark()]).toEqual([true, false]);
     expect(await findPlacement(db, ground.orgId, placement.externalId)).toBeNull();
-    expect(await refusalOf(scene.place())).toBe(full);
-    expect(await scene.release(placement)).toBe(true);
+    expect(await outcomeOf(region.place())).toBe(full);
+    expect(await region.release(placement)).toBe(true);
     expect(await mark()).toBe(false);
-    expect(await refusalOf(scene.place())).toBe(free);
+    expect(await outcomeOf(region.place())).toBe(free);
   });
 
   it('lets a machine that moves have its new GPUs beside those that it is leaving', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 2, gpusPerNode: 1 });
     const externalId = testIds.nextUuid();
-    const before = await scene.place({ externalId });
+    const before = await region.place({ externalId });
     const after = await ground.database.db.transaction(placementTransaction, async (tx) => {
       await markReleasing(tx, ground.orgId, before.allocationId);
-      return place(tx, scene.wish({ externalId, except: nodesOf(before) }));
+      return place(tx, region.request({ externalId, except: nodesOf(before) }));
     });
     expect(gpusOf(after)).not.toEqual(gpusOf(before));
-    expect(await scene.release(before)).toBe(true);
+    expect(await region.release(before)).toBe(true);
     expect(await findPlacement(ground.database.db, ground.orgId, externalId)).toEqual(after);
   });
 });
 
 describe('nothing is left', () => {
   it('of a placement that is rolled back, whatever else its transaction did', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
     const failing = ground.database.db.transaction(placementTransaction, async (tx) => {
-      await place(tx, scene.wish());
+      await place(tx, region.request());
       throw new Error('the money was short');
     });
     await expect(failing).rejects.toThrow('the money was short');
-    expect(await refusalOf(scene.place())).toBe(free);
+    expect(await outcomeOf(region.place())).toBe(free);
   });
 
   it('of what came before in the transaction is lost when capacity is short and the caller goes on', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const [kept, refused] = await ground.database.db.transaction(placementTransaction, async (tx) => [
-      await place(tx, scene.wish()),
-      await refusalOf(place(tx, scene.wish())),
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
+    const [placed, refused] = await ground.database.db.transaction(placementTransaction, async (tx) => [
+      await place(tx, region.request()),
+      await outcomeOf(place(tx, region.request())),
     ]);
     expect(refused).toBe(full);
-    expect(await scene.release(kept as Placement)).toBe(true);
+    expect(await region.release(placed as Placement)).toBe(true);
   });
 });
 
 describe('the database by itself', () => {
   it('refuses to sell a GPU twice, also with every trigger off', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
-    const [sold, other] = [await scene.place(), await scene.place()];
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1, gpusPerNode: 2 });
+    const [sold, other] = [await region.place(), await region.place()];
     const client = await ground.database.connect();
     try {
       for (const role of ['origin', 'replica']) {
@@ -466,11 +466,11 @@ describe('the database by itself', () => {
   });
 
   it('refuses to take a release back once the GPU has another tenant', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const before = await scene.place();
-    await scene.release(before);
-    await scene.place();
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
+    const before = await region.place();
+    await region.release(before);
+    await region.place();
     await expect(
       ground.query('update allocated_gpus set released_at = null where allocation_id = $1', [
         toUuid(before.allocationId),
@@ -479,20 +479,20 @@ describe('the database by itself', () => {
   });
 
   it('refuses to call a GPU replaced while it is sold: what is at its address now would be sold beside it', async () => {
-    const scene = ground.scene();
-    await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const placement = await scene.place();
+    const region = ground.newRegion();
+    await region.seed({ nodes: 1, gpusPerNode: 1 });
+    const placement = await region.place();
     const replace = () =>
       ground.query(`update gpus set state = 'replaced' where id = $1`, gpusOf(placement).map(toUuid));
     await expect(replace()).rejects.toThrow(/is sold and cannot be replaced/);
-    await scene.release(placement);
+    await region.release(placement);
     await replace();
   });
 
   it('refuses to give what one organisation was allocated to another', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
-    const placement = await scene.place();
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 1, gpusPerNode: 2 });
+    const placement = await region.place();
     const [allocation, node] = [toUuid(placement.allocationId), ...nodeIds.map(toUuid)];
     const outsider = toUuid(await createOrganisation(ground.database.db));
     await expect(
@@ -540,8 +540,8 @@ describe('the database by itself', () => {
   });
 
   it('counts a node anew after its GPUs changed behind everybody, at the next change', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 2, gpusPerNode: 4 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 2, gpusPerNode: 4 });
     const [damaged, sound] = nodeIds;
     if (damaged === undefined || sound === undefined) throw new Error('Two were planted.');
     await ground.query(
@@ -549,25 +549,25 @@ describe('the database by itself', () => {
                          where node_id = $1`,
       [toUuid(damaged)],
     );
-    const placement = await scene.place({ gpusPerNode: 2 });
+    const placement = await region.place({ gpusPerNode: 2 });
     expect(nodesOf(placement)).toEqual([damaged]);
-    expect(await ground.breaks()).toEqual([]);
+    expect(await ground.violations()).toEqual([]);
   });
 
   it('does not let a node that says it has room and has none stand in the way of the others', async () => {
-    const scene = ground.scene();
-    const { nodeIds } = await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const region = ground.newRegion();
+    const { nodeIds } = await region.seed({ nodes: 2, gpusPerNode: 1 });
     const [damaged, sound] = nodeIds;
     if (damaged === undefined || sound === undefined) throw new Error('Two were planted.');
-    await scene.place({ only: damaged });
+    await region.place({ only: damaged });
     const count = (left: number) =>
       ground.query('update node_capacity set gpus_free = $2, largest_numa_free = $2 where node_id = $1', [
         toUuid(damaged),
         left,
       ]);
     await count(1);
-    expect(nodesOf(await scene.place())).toEqual([sound]);
-    expect(await refusalOf(scene.place())).toBe(full);
+    expect(nodesOf(await region.place())).toEqual([sound]);
+    expect(await outcomeOf(region.place())).toBe(full);
     await count(0);
   });
 });

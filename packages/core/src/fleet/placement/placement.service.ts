@@ -77,24 +77,24 @@ export async function place(tx: Tx, request: PlacementRequest, tools = systemToo
 /** Nodes with their locks held, or why there are none. */
 async function lockNodesForPlacement(
   tx: Tx,
-  wish: PlacementRequest,
+  request: PlacementRequest,
   tools: PlacementDeps,
 ): Promise<readonly PlacedNode[] | Fault> {
-  const take = wish.nodeCount === 1 ? lockOneNode : lockGangNodes;
-  const footing: SavepointState = { isMarked: false, isBurdened: false };
-  let search: PlacementSearch = { wish, fitness: null };
-  let refusal: Fault | undefined;
+  const take = request.nodeCount === 1 ? lockOneNode : lockGangNodes;
+  const state: SavepointState = { isMarked: false, isBurdened: false };
+  let search: PlacementSearch = { request, fitness: null };
+  let fault: Fault | undefined;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const outcome = await take(tx, search, tools, footing);
-    if (outcome === 'none') return refusal ?? new Fault('INSUFFICIENT_CAPACITY');
+    const outcome = await take(tx, search, tools, state);
+    if (outcome === 'none') return fault ?? new Fault('INSUFFICIENT_CAPACITY');
     if (outcome !== 'lost' && !('why' in outcome)) return outcome;
     if (outcome !== 'lost') {
-      if (search.fitness === null) refusal = outcome.why;
+      if (search.fitness === null) fault = outcome.why;
       search = excludeNode(tx, search, outcome.nodeId);
     }
-    await releaseUnusedLocks(tx, footing);
+    await releaseUnusedLocks(tx, state);
   }
-  if (footing.isBurdened) await raiseSerializationFailure(tx);
+  if (state.isBurdened) await raiseSerializationFailure(tx);
   return new Fault('SERVICE_UNAVAILABLE', {
     message: 'Too many rentals are being placed on the same machines at this moment.',
     retryAfterSeconds: 1,
@@ -113,30 +113,30 @@ interface SavepointState {
 }
 
 /** Lets go of every lock that was taken and is not used, or remembers that it could not. */
-async function releaseUnusedLocks(tx: Tx, footing: SavepointState): Promise<void> {
-  if (footing.isMarked) return rollbackToSavepoint(tx);
-  footing.isBurdened = true;
-  await ensureSavepoint(tx, footing);
+async function releaseUnusedLocks(tx: Tx, state: SavepointState): Promise<void> {
+  if (state.isMarked) return rollbackToSavepoint(tx);
+  state.isBurdened = true;
+  await ensureSavepoint(tx, state);
 }
 
-async function ensureSavepoint(tx: Tx, footing: SavepointState): Promise<void> {
-  if (footing.isMarked) return;
+async function ensureSavepoint(tx: Tx, state: SavepointState): Promise<void> {
+  if (state.isMarked) return;
   await savepoint(tx);
-  footing.isMarked = true;
+  state.isMarked = true;
 }
 
 interface PlacementSearch {
-  readonly wish: PlacementRequest;
+  readonly request: PlacementRequest;
   /** Null while no node was found unfit. */
   readonly fitness: UsabilityCheck | null;
 }
 
 /** After a node was found unfit: without it, and with the question whether the others are fit asked of all at once. */
-function excludeNode(tx: Tx, { wish }: PlacementSearch, nodeId: NodeId): PlacementSearch {
+function excludeNode(tx: Tx, { request }: PlacementSearch, nodeId: NodeId): PlacementSearch {
   const portsOf = (protocol: string): number =>
-    wish.ports.filter((port) => port.protocol === protocol).length;
+    request.ports.filter((port) => port.protocol === protocol).length;
   return {
-    wish: { ...wish, except: [...wish.except, nodeId] },
+    request: { ...request, except: [...request.except, nodeId] },
     fitness: {
       watchedSince: new Date(tx.clock.nowMs() - OBSERVATION_MAX_AGE_MS),
       tcpPorts: portsOf('tcp'),
@@ -156,49 +156,51 @@ type Attempt = readonly PlacedNode[] | UnusableNode | 'none' | 'lost';
 
 async function lockOneNode(
   tx: Tx,
-  { wish, fitness }: PlacementSearch,
+  { request, fitness }: PlacementSearch,
   tools: PlacementDeps,
-  footing: SavepointState,
+  state: SavepointState,
 ): Promise<Attempt> {
-  const search = { wish, fitness, start: tools.random(SPREAD_BOUND) };
+  const search = { request: request, fitness, start: tools.random(SPREAD_BOUND) };
   const free = await lockBestNode(tx, search);
   if (free === 'changed') return 'lost';
-  if (free !== 'none') return chooseGpusAndPorts(tx, wish, [free], tools);
+  if (free !== 'none') return chooseGpusAndPorts(tx, request, [free], tools);
   const held = await findBestNode(tx, search);
   if (held === null) return 'none';
-  await ensureSavepoint(tx, footing);
-  if (footing.isBurdened) {
+  await ensureSavepoint(tx, state);
+  if (state.isBurdened) {
     await sleepBeforeRetry(tx);
     return 'lost';
   }
   // Its holder may yet roll back, so capacity is refused only after waiting.
-  const waited = await lockNodeAndWait(tx, wish, held);
-  return waited === null ? 'lost' : chooseGpusAndPorts(tx, wish, await readLockedNodes(tx, [waited]), tools);
+  const waited = await lockNodeAndWait(tx, request, held);
+  return waited === null
+    ? 'lost'
+    : chooseGpusAndPorts(tx, request, await readLockedNodes(tx, [waited]), tools);
 }
 
 async function lockGangNodes(
   tx: Tx,
-  { wish, fitness }: PlacementSearch,
+  { request, fitness }: PlacementSearch,
   tools: PlacementDeps,
-  footing: SavepointState,
+  state: SavepointState,
 ): Promise<Attempt> {
-  await ensureSavepoint(tx, footing);
+  await ensureSavepoint(tx, state);
   const look = async (start: number, sample: number): Promise<readonly FabricCandidate[]> =>
-    rankFabrics(await readFabrics(tx, wish, fitness, { start, sample }), wish.nodeCount);
+    rankFabrics(await readFabrics(tx, request, fitness, { start, sample }), request.nodeCount);
   const sampled = await look(tools.random(SPREAD_BOUND), FABRIC_SAMPLE);
   const fabrics = sampled.length > 0 ? sampled : await look(0, SPREAD_BOUND);
   const [best] = fabrics;
   if (best === undefined) return 'none';
   for (const { fabricId } of fabrics.slice(0, FABRICS_TRIED)) {
-    const locked = await lockGang(tx, wish, fitness, { fabricId, whenHeld: 'skip' });
-    if (locked.length === wish.nodeCount)
-      return chooseGpusAndPorts(tx, wish, await readLockedNodes(tx, locked), tools);
+    const locked = await lockGang(tx, request, fitness, { fabricId, whenHeld: 'skip' });
+    if (locked.length === request.nodeCount)
+      return chooseGpusAndPorts(tx, request, await readLockedNodes(tx, locked), tools);
     await rollbackToSavepoint(tx);
   }
-  const locked = await lockGang(tx, wish, fitness, { fabricId: best.fabricId, whenHeld: 'wait' });
-  return locked.length < wish.nodeCount
+  const locked = await lockGang(tx, request, fitness, { fabricId: best.fabricId, whenHeld: 'wait' });
+  return locked.length < request.nodeCount
     ? 'lost'
-    : chooseGpusAndPorts(tx, wish, await readLockedNodes(tx, locked), tools);
+    : chooseGpusAndPorts(tx, request, await readLockedNodes(tx, locked), tools);
 }
 
 /** Chooses GPUs and ports on nodes whose locks are held. */

@@ -85,7 +85,7 @@ const hasFreeGpus = `capacity.gpus_free >= wish.gpus and ${whole}`;
 
 interface Variants {
   readonly quick: PreparedStatement;
-  readonly thorough: PreparedStatement;
+  readonly full: PreparedStatement;
 }
 
 /** A statement in two forms: without and with the question of fitness. */
@@ -100,7 +100,7 @@ function defineVariants(
       name,
       text(needed, (condition) => requestRow(extras, condition)),
     ),
-    thorough: defineStatement(
+    full: defineStatement(
       `${name}-fit`,
       text(needed + usable, (condition) => requestRow(withFitness, condition)),
     ),
@@ -109,13 +109,13 @@ function defineVariants(
 
 function runVariant<Row>(
   tx: Tx,
-  { quick, thorough }: Variants,
+  { quick, full }: Variants,
   values: readonly unknown[],
   fitness: UsabilityCheck | null,
 ): Promise<readonly Row[]> {
   if (fitness === null) return runStatement<Row>(tx, quick, values);
   const { watchedSince, tcpPorts, udpPorts } = fitness;
-  return runStatement<Row>(tx, thorough, [...values, watchedSince, tcpPorts, udpPorts]);
+  return runStatement<Row>(tx, full, [...values, watchedSince, tcpPorts, udpPorts]);
 }
 
 const mostFree = `(
@@ -206,7 +206,7 @@ const statements = {
 
 /** Where and for whom to look for one node. */
 export interface NodeSearch {
-  readonly wish: PlacementRequest;
+  readonly request: PlacementRequest;
   readonly fitness: UsabilityCheck | null;
   /** Where in the order of `spread` to begin. */
   readonly start: number;
@@ -215,11 +215,11 @@ export interface NodeSearch {
 function runSearch<Row>(
   tx: Tx,
   kind: 'lock' | 'look',
-  { wish, fitness, start }: NodeSearch,
+  { request, fitness, start }: NodeSearch,
 ): Promise<readonly Row[]> {
-  const variants = wish.only === null ? statements[kind].anywhere : statements[kind].onOne;
-  const where = wish.only === null ? start : toUuid(wish.only);
-  return runVariant<Row>(tx, variants, [...requirementValues(wish), wish.externalId, where], fitness);
+  const variants = request.only === null ? statements[kind].anywhere : statements[kind].onOne;
+  const where = request.only === null ? start : toUuid(request.only);
+  return runVariant<Row>(tx, variants, [...requirementValues(request), request.externalId, where], fitness);
 }
 
 /**
@@ -231,7 +231,7 @@ export async function lockBestNode(tx: Tx, search: NodeSearch): Promise<LockedNo
   const [row] = await runSearch<LockedRow & { is_current: boolean }>(tx, 'lock', search);
   if (row === undefined) return 'none';
   if (row.is_current) return fromLockedRow(row);
-  const locked = await lockNodeAndWait(tx, search.wish, fromUuid('nod', row.node_id));
+  const locked = await lockNodeAndWait(tx, search.request, fromUuid('nod', row.node_id));
   const [current] = locked === null ? [] : await readLockedNodes(tx, [locked]);
   return current ?? 'changed';
 }
@@ -333,11 +333,11 @@ const gangExtras: readonly StatementParameter[] = [
   ['nodes', 'int'],
 ];
 const lockGangStatements = {
-  wait: defineVariants('fleet-lock-gang', gangExtras, (...parts) => `${lockGangText(...parts)}) as node`),
+  wait: defineVariants('fleet-lock-gang', gangExtras, (...args) => `${lockGangText(...args)}) as node`),
   skip: defineVariants(
     'fleet-lock-free-gang',
     gangExtras,
-    (...parts) => `${lockGangText(...parts)} skip locked) as node`,
+    (...args) => `${lockGangText(...args)} skip locked) as node`,
   ),
 };
 

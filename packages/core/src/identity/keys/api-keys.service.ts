@@ -264,8 +264,8 @@ function requireVisibleKey(caller: AuthorizedCaller, key: ApiKey | null): ApiKey
   return key;
 }
 
-export function isVisible(mode: KeyMode, thing: { readonly mode: KeyMode }): boolean {
-  return mode === 'live' || thing.mode === 'test';
+export function isVisible(mode: KeyMode, item: { readonly mode: KeyMode }): boolean {
+  return mode === 'live' || item.mode === 'test';
 }
 
 export async function readKey(db: Db, orgId: OrgId, mode: KeyMode, keyId: KeyId): Promise<ApiKey> {

@@ -33,7 +33,7 @@ export interface KeyAuthenticatorOptions {
 export interface KeyAuthenticator {
   readonly authenticate: Authenticate;
   /** Forgets what a change has made stale. */
-  readonly forget: (change: KeyChange) => void;
+  readonly invalidate: (change: KeyChange) => void;
 }
 
 interface CachedKey {
@@ -84,20 +84,20 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
         secretMatches(parsed.secret, known.credentials.secretSha256) &&
         known.principal.mode === parsed.mode;
       if (!genuine) throw refuse('INVALID_API_KEY');
-      const fault = refusalReasonOf(known, clientIp, options.db.clock.nowMs());
+      const fault = rejectionReasonOf(known, clientIp, options.db.clock.nowMs());
       if (fault !== null) throw refuse(fault);
       options.onUse?.(known.principal.keyId);
       return known.principal;
     },
 
-    forget: (change) => {
-      if (change.kind === 'keys') change.publicIds.forEach((publicId) => cache.forget(publicId));
-      else cache.forgetWhere((known) => known.principal.orgId === change.orgId);
+    invalidate: (change) => {
+      if (change.kind === 'keys') change.publicIds.forEach((publicId) => cache.invalidate(publicId));
+      else cache.invalidateWhere((known) => known.principal.orgId === change.orgId);
     },
   };
 }
 
-type Refusal =
+type RejectionReason =
   | 'MALFORMED_API_KEY'
   | 'INVALID_API_KEY'
   | 'API_KEY_REVOKED'
@@ -105,13 +105,13 @@ type Refusal =
   | 'ORGANISATION_SUSPENDED'
   | 'IP_NOT_ALLOWED';
 
-function refuse(reason: Refusal): Fault {
+function refuse(reason: RejectionReason): Fault {
   refusals.add(1, { reason });
   return new Fault(reason);
 }
 
 /** Why a key whose secret is right may still not be used, or null. */
-function refusalReasonOf(known: CachedKey, clientIp: string, nowMs: number): Refusal | null {
+function rejectionReasonOf(known: CachedKey, clientIp: string, nowMs: number): RejectionReason | null {
   const { key, role, orgStatus } = known.credentials;
   const expired =
     key.revokedReason === 'expired' || (key.expiresAt !== null && key.expiresAt.getTime() <= nowMs);

@@ -5,7 +5,7 @@ import { KeyCache } from './key-cache.ts';
 interface Loads {
   readonly names: string[];
   /** Answers the oldest unanswered look-up. */
-  answer(value: string | null): void;
+  resolve(value: string | null): void;
   fail(): void;
 }
 
@@ -27,13 +27,13 @@ function cacheOf(options: { maxEntries?: number; maxAbsent?: number } = {}) {
   });
   const loads: Loads = {
     names,
-    answer: (value) => waiting.shift()?.resolve(value),
+    resolve: (value) => waiting.shift()?.resolve(value),
     fail: () => waiting.shift()?.reject(new Error('down')),
   };
   /** Looks up and answers at once. */
   const fill = async (name: string, value: string | null) => {
     const got = cache.get(name);
-    loads.answer(value);
+    loads.resolve(value);
     return got;
   };
   return { cache, clock, loads, fill };
@@ -54,7 +54,7 @@ describe('the cache of keys', () => {
     const { cache, clock, loads, fill } = cacheOf();
     const slow = cache.get('a');
     await clock.advance(700);
-    loads.answer('old');
+    loads.resolve('old');
     expect(await slow).toBe('old');
     await clock.advance(50);
     expect(await fill('a', 'new')).toBe('new');
@@ -63,7 +63,7 @@ describe('the cache of keys', () => {
   it('makes one look-up of many at once, also when it fails', async () => {
     const { cache, loads } = cacheOf();
     const many = [cache.get('a'), cache.get('a'), cache.get('a')];
-    loads.answer('one');
+    loads.resolve('one');
     expect(await Promise.all(many)).toEqual(['one', 'one', 'one']);
     const failing = [cache.get('b'), cache.get('b')].map((got) => got.catch(() => 'failed'));
     loads.fail();
@@ -76,8 +76,8 @@ describe('the cache of keys', () => {
     const first = cache.get('a');
     await clock.advance(750);
     const second = cache.get('a');
-    loads.answer('stale');
-    loads.answer('fresh');
+    loads.resolve('stale');
+    loads.resolve('fresh');
     expect([await first, await second]).toEqual(['stale', 'fresh']);
     expect(await cache.get('a')).toBe('fresh');
   });
@@ -85,13 +85,13 @@ describe('the cache of keys', () => {
   it('does not keep an answer that was forgotten while it was on its way', async () => {
     const { cache, loads, fill } = cacheOf();
     const early = cache.get('a');
-    cache.forget('a');
-    loads.answer('before the change');
+    cache.invalidate('a');
+    loads.resolve('before the change');
     await early;
     expect(await fill('a', 'after the change')).toBe('after the change');
     const other = cache.get('b');
-    cache.forgetWhere(() => true);
-    loads.answer('before');
+    cache.invalidateWhere(() => true);
+    loads.resolve('before');
     await other;
     expect(await fill('b', 'after')).toBe('after');
     expect(loads.names).toEqual(['a', 'a', 'b', 'b']);

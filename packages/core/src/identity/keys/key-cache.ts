@@ -3,12 +3,12 @@ import type { Timer } from '@millrace/platform/clock';
 interface Entry<Value> {
   readonly value: Value;
   /** When the look-up began: the value may be as old as that, however late it arrived. */
-  readonly askedAtMs: number;
+  readonly loadStartedMs: number;
 }
 
 interface Pending<Value> {
   readonly promise: Promise<Value | null>;
-  readonly askedAtMs: number;
+  readonly loadStartedMs: number;
 }
 
 export interface KeyCacheOptions<Value> {
@@ -45,13 +45,13 @@ export class KeyCache<Value> {
     return this.#load(name, nowMs);
   }
 
-  forget(name: string): void {
+  invalidate(name: string): void {
     this.#present.delete(name);
     this.#absent.delete(name);
     this.#pending.delete(name);
   }
 
-  forgetWhere(matches: (value: Value) => boolean): void {
+  invalidateWhere(matches: (value: Value) => boolean): void {
     for (const [name, entry] of this.#present) if (matches(entry.value)) this.#present.delete(name);
     // What is still being looked up cannot be told apart yet, so none of it is kept.
     this.#pending.clear();
@@ -61,28 +61,28 @@ export class KeyCache<Value> {
     return this.#present.size + this.#absent.size;
   }
 
-  async #load(name: string, askedAtMs: number): Promise<Value | null> {
-    const pending = { promise: this.#options.load(name), askedAtMs };
+  async #load(name: string, loadStartedMs: number): Promise<Value | null> {
+    const pending = { promise: this.#options.load(name), loadStartedMs };
     this.#pending.set(name, pending);
     try {
       const value = await pending.promise;
       // If the name was forgotten meanwhile, this answer may be from before the change: use it once, keep it not.
-      if (this.#pending.get(name) === pending) this.#keep(name, value, askedAtMs);
+      if (this.#pending.get(name) === pending) this.#keep(name, value, loadStartedMs);
       return value;
     } finally {
       if (this.#pending.get(name) === pending) this.#pending.delete(name);
     }
   }
 
-  #keep(name: string, value: Value | null, askedAtMs: number): void {
+  #keep(name: string, value: Value | null, loadStartedMs: number): void {
     this.#present.delete(name);
     this.#absent.delete(name);
-    if (value === null) put(this.#absent, name, { value, askedAtMs }, this.#options.maxAbsent);
-    else put(this.#present, name, { value, askedAtMs }, this.#options.maxEntries);
+    if (value === null) put(this.#absent, name, { value, loadStartedMs }, this.#options.maxAbsent);
+    else put(this.#present, name, { value, loadStartedMs }, this.#options.maxEntries);
   }
 
-  #isFresh(entry: { readonly askedAtMs: number }, nowMs: number): boolean {
-    return nowMs - entry.askedAtMs < this.#options.maxAgeMs;
+  #isFresh(entry: { readonly loadStartedMs: number }, nowMs: number): boolean {
+    return nowMs - entry.loadStartedMs < this.#options.maxAgeMs;
   }
 }
 

@@ -44,16 +44,16 @@ beforeAll(async () => {
   nats = { here, there };
   const subject = keyChangeSubject(prefix);
   announce = createKeyChangePublisher(here, { subject, envelope });
-  const elsewhere = createKeyAuthenticator({
+  const other = createKeyAuthenticator({
     db: database.db,
     clock: systemClock,
     organisationRpm: 60,
     maxAgeMs: hourMs,
   });
-  subscribeToKeyChanges(there, subject, elsewhere.forget);
-  subscribeToRevocations(there, revocations, elsewhere.forget);
+  subscribeToKeyChanges(there, subject, other.invalidate);
+  subscribeToRevocations(there, revocations, other.invalidate);
   await there.ping();
-  authenticate = (key) => elsewhere.authenticate({ key, clientIp: '127.0.0.1' });
+  authenticate = (key) => other.authenticate({ key, clientIp: '127.0.0.1' });
 });
 afterAll(async () => {
   await Promise.all([nats.here.close(), nats.there.close()]);
@@ -79,7 +79,7 @@ function inTransaction<T>(work: Parameters<typeof database.db.transaction<T>>[1]
   return database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
 }
 
-const refusal = (key: string) =>
+const outcomeOf = (key: string) =>
   authenticate(key).then(
     () => 'admitted',
     (error: { reason: string }) => error.reason,
@@ -87,7 +87,7 @@ const refusal = (key: string) =>
 const becomes = (key: string, expected: string) =>
   eventually(
     { what: `the other process answers ${expected}` },
-    async () => (await refusal(key)) === expected,
+    async () => (await outcomeOf(key)) === expected,
   );
 
 describe('another process', () => {
@@ -123,7 +123,7 @@ describe('another process', () => {
     const { key, text } = await issueAndUse();
     const silent = createApiKeyService({ announce: () => undefined });
     await inTransaction((tx) => silent.revoke(tx, { orgId: key.orgId, keyId: key.id, cause }, key.id));
-    expect(await refusal(text)).toBe('admitted');
+    expect(await outcomeOf(text)).toBe('admitted');
     nats.here.notify(revocations, { type: 'key.revoked', data: { publicId: key.publicId } }, envelope);
     await becomes(text, 'API_KEY_REVOKED');
   });
@@ -136,6 +136,6 @@ describe('another process', () => {
     }
     await announce({ kind: 'organisation', orgId: key.orgId });
     await nats.here.ping();
-    expect(await refusal(text)).toBe('admitted');
+    expect(await outcomeOf(text)).toBe('admitted');
   });
 });

@@ -23,16 +23,16 @@ const open: KeyRights = {
 };
 const request: KeyRights = { ...open, scopes: ['rentals:read'] };
 
-function decide(creator: Partial<KeyRights>, asked: Partial<KeyRights>) {
-  return resolveKeyRights({ ...open, ...creator }, { ...request, ...asked }, NOW_MS);
+function decide(creator: Partial<KeyRights>, requested: Partial<KeyRights>) {
+  return resolveKeyRights({ ...open, ...creator }, { ...request, ...requested }, NOW_MS);
 }
-function granted(creator: Partial<KeyRights>, asked: Partial<KeyRights>): KeyRights {
-  const decision = decide(creator, asked);
+function granted(creator: Partial<KeyRights>, requested: Partial<KeyRights>): KeyRights {
+  const decision = decide(creator, requested);
   if (!decision.ok) throw new Error(JSON.stringify(decision.issues));
   return decision.rights;
 }
-function refused(creator: Partial<KeyRights>, asked: Partial<KeyRights>) {
-  const decision = decide(creator, asked);
+function refused(creator: Partial<KeyRights>, requested: Partial<KeyRights>) {
+  const decision = decide(creator, requested);
   return decision.ok ? 'granted' : `${decision.kind}: ${decision.issues.map((found) => found.code).join()}`;
 }
 const limits = (some: Partial<ApiKeyLimits>): ApiKeyLimits => ({ ...unlimitedKeyLimits, ...some });
@@ -85,8 +85,8 @@ describe('a new key never gets more than its creator has', () => {
       { limits: limits({ budget: { usd: 5, period: 'hour' } }) },
       'escalation: limit_escalation',
     ],
-  ])('%s is refused', (_what, creator, asked, result) => {
-    expect(refused(creator, asked)).toBe(result);
+  ])('%s is refused', (_what, creator, requested, result) => {
+    expect(refused(creator, requested)).toBe(result);
   });
 
   it('and inherits what is left open', () => {
@@ -116,8 +116,8 @@ describe('a new key never gets more than its creator has', () => {
         .map(limits),
     });
     fc.assert(
-      fc.property(rights, rights, (creator, asked) => {
-        const decision = resolveKeyRights(creator, asked, NOW_MS);
+      fc.property(rights, rights, (creator, requested) => {
+        const decision = resolveKeyRights(creator, requested, NOW_MS);
         if (!decision.ok) return;
         const { rights: got } = decision;
         expect(got.scopes.every((scope) => creator.scopes.includes(scope))).toBe(true);
@@ -154,8 +154,8 @@ describe('a wish that makes no sense', () => {
       { scopes: ['api-keys:write'], limits: limits({ rpm: 5 }) },
       'invalid: limited_key_creates_keys',
     ],
-  ])('%s is refused before the question of rights', (_what, asked, result) => {
-    expect(refused({}, asked)).toBe(result);
+  ])('%s is refused before the question of rights', (_what, requested, result) => {
+    expect(refused({}, requested)).toBe(result);
   });
 
   it('names no scope twice and keeps one spelling of a network', () => {

@@ -164,19 +164,19 @@ function decideScopes(
       );
     }
   });
-  const wished = new Set(request.scopes);
-  return scopeNames.filter((scope) => wished.has(scope));
+  const wanted = new Set(request.scopes);
+  return scopeNames.filter((scope) => wanted.has(scope));
 }
 
 function decideNetworks(
   held: readonly string[],
-  wished: readonly string[],
+  wanted: readonly string[],
   invalid: FaultIssue[],
   escalation: FaultIssue[],
 ): readonly string[] {
   const outer = held.flatMap((text) => readNetwork(text));
-  const kept: string[] = [];
-  wished.forEach((text, index) => {
+  const accepted: string[] = [];
+  wanted.forEach((text, index) => {
     const parsed = parseNetwork(text);
     if (!parsed.ok) {
       invalid.push(issue(['allowedIps', index], 'invalid_network', parsed.why));
@@ -185,10 +185,10 @@ function decideNetworks(
         issue(['allowedIps', index], 'network_escalation', 'lies outside the networks of the key you use'),
       );
     } else {
-      kept.push(formatNetwork(parsed.network));
+      accepted.push(formatNetwork(parsed.network));
     }
   });
-  return wished.length === 0 ? held : [...new Set(kept)];
+  return wanted.length === 0 ? held : [...new Set(accepted)];
 }
 
 function readNetwork(text: string): readonly Network[] {
@@ -198,14 +198,14 @@ function readNetwork(text: string): readonly Network[] {
 
 function decideExpiry(
   held: Date | null,
-  wished: Date | null,
+  wanted: Date | null,
   nowMs: number,
   invalid: FaultIssue[],
   escalation: FaultIssue[],
 ): Date | null {
-  if (wished === null) return held;
-  if (wished.getTime() <= nowMs) invalid.push(issue(['expiresAt'], 'in_the_past', 'must lie in the future'));
-  if (held !== null && wished > held) {
+  if (wanted === null) return held;
+  if (wanted.getTime() <= nowMs) invalid.push(issue(['expiresAt'], 'in_the_past', 'must lie in the future'));
+  if (held !== null && wanted > held) {
     escalation.push(
       issue(
         ['expiresAt'],
@@ -214,38 +214,38 @@ function decideExpiry(
       ),
     );
   }
-  return wished;
+  return wanted;
 }
 
 type NumberLimit = 'maxUsdPerHour' | 'maxLiveRentals' | 'maxRentalSeconds' | 'rpm' | 'tpm';
 type ListLimit = 'models' | 'regions' | 'gpuTypes';
 
-function decideLimits(held: ApiKeyLimits, wished: ApiKeyLimits, escalation: FaultIssue[]): ApiKeyLimits {
+function decideLimits(held: ApiKeyLimits, wanted: ApiKeyLimits, escalation: FaultIssue[]): ApiKeyLimits {
   const refuse = (name: keyof ApiKeyLimits) => {
     const most = JSON.stringify(held[name]);
     escalation.push(issue(['limits', name], 'limit_escalation', `exceeds that of the key you use, ${most}`));
   };
   const number = (name: NumberLimit): number | null => {
-    const [most, asked] = [held[name], wished[name]];
-    if (most !== null && asked !== null && asked > most) refuse(name);
-    return asked ?? most;
+    const [most, limit] = [held[name], wanted[name]];
+    if (most !== null && limit !== null && limit > most) refuse(name);
+    return limit ?? most;
   };
   const list = <Name extends ListLimit>(name: Name): ApiKeyLimits[Name] => {
     const allowed: readonly string[] = held[name] ?? ['*'];
-    const asked: readonly string[] = wished[name] ?? [];
-    if (!asked.every((entry) => allowed.some((pattern) => patternCovers(pattern, entry)))) refuse(name);
-    return wished[name] ?? held[name];
+    const entries: readonly string[] = wanted[name] ?? [];
+    if (!entries.every((entry) => allowed.some((pattern) => patternCovers(pattern, entry)))) refuse(name);
+    return wanted[name] ?? held[name];
   };
   const budgetFits =
     held.budget === null ||
-    wished.budget === null ||
-    (wished.budget.period === held.budget.period && wished.budget.usd <= held.budget.usd);
+    wanted.budget === null ||
+    (wanted.budget.period === held.budget.period && wanted.budget.usd <= held.budget.usd);
   if (!budgetFits) refuse('budget');
   return {
     maxUsdPerHour: number('maxUsdPerHour'),
     maxLiveRentals: number('maxLiveRentals'),
     maxRentalSeconds: number('maxRentalSeconds'),
-    budget: wished.budget ?? held.budget,
+    budget: wanted.budget ?? held.budget,
     rpm: number('rpm'),
     tpm: number('tpm'),
     models: list('models'),

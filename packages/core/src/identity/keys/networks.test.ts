@@ -17,8 +17,8 @@ describe('networks of a key', () => {
     ['::1', '::1/128'],
     ['::ffff:10.1.2.3', '10.1.2.3/32'],
     ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
-  ])('%s is kept as %s', (written, kept) => {
-    expect(formatNetwork(network(written))).toBe(kept);
+  ])('%s is kept as %s', (written, stored) => {
+    expect(formatNetwork(network(written))).toBe(stored);
   });
 
   it.each([

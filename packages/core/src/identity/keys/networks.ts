@@ -89,8 +89,8 @@ function widthOf(address: Address): 32 | 128 {
 
 function networkBase(address: Address, prefixLength: number): Address {
   const bytes = address.toByteArray().map((byte, index) => {
-    const kept = Math.min(8, Math.max(0, prefixLength - index * 8));
-    return byte & ((0xff << (8 - kept)) & 0xff);
+    const bits = Math.min(8, Math.max(0, prefixLength - index * 8));
+    return byte & ((0xff << (8 - bits)) & 0xff);
   });
   return ipaddr.fromByteArray(bytes);
 }

@@ -33,9 +33,9 @@ export interface SessionAuthenticatorOptions {
 export interface SessionAuthenticator {
   readonly sessions: Sessions;
   /** Forgets what a change has made stale. */
-  readonly forget: (change: KeyChange) => void;
+  readonly invalidate: (change: KeyChange) => void;
   /** Forgets whatever is known of a person's sessions, in this process. */
-  readonly forgetPerson: (userId: string) => void;
+  readonly invalidatePerson: (userId: string) => void;
 }
 
 interface CachedMembership extends SessionCredentials {
@@ -92,20 +92,20 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
       },
     },
 
-    forget: (change) => {
-      if (change.kind === 'organisation') members.forgetWhere(({ orgId }) => orgId === change.orgId);
+    invalidate: (change) => {
+      if (change.kind === 'organisation') members.invalidateWhere(({ orgId }) => orgId === change.orgId);
     },
 
-    forgetPerson: (userId) => {
-      people.forgetWhere((known) => known.person.userId === userId);
-      members.forgetWhere((known) => known.person.userId === userId);
+    invalidatePerson: (userId) => {
+      people.invalidateWhere((known) => known.person.userId === userId);
+      members.invalidateWhere((known) => known.person.userId === userId);
     },
   };
 }
 
-type Refusal = 'SESSION_ENDED' | 'ORGANISATION_REQUIRED' | 'NOT_A_MEMBER' | 'ORGANISATION_SUSPENDED';
+type RejectionReason = 'SESSION_ENDED' | 'ORGANISATION_REQUIRED' | 'NOT_A_MEMBER' | 'ORGANISATION_SUSPENDED';
 
-function refuse(reason: Refusal): Fault {
+function refuse(reason: RejectionReason): Fault {
   refusals.add(1, { reason });
   return new Fault(reason);
 }
@@ -150,7 +150,7 @@ async function withPrincipal(
   const { membership, person } = credentials;
   const known = { ...credentials, orgId, principal: null };
   if (membership === null || membership.orgStatus === 'suspended') return known;
-  const keyId = membership.seatId ?? (await createMemberKey(options.db, orgId, person, mode));
+  const keyId = membership.memberKeyId ?? (await createMemberKey(options.db, orgId, person, mode));
   // The person was removed in between.
   if (keyId === null) return { ...known, membership: null };
   const { role, platformRoles, orgStatus, orgFunded } = membership;

@@ -16,7 +16,7 @@ export function serveSessions(routes: {
   readonly db: Db;
   readonly clock: Timer;
   /** What this process knows of the person's sessions is stale. */
-  readonly forgetPerson: (userId: string) => void;
+  readonly invalidatePerson: (userId: string) => void;
 }): void {
   const { server, operations, db } = routes;
 
@@ -32,7 +32,7 @@ export function serveSessions(routes: {
     if (id === null) throw new Fault('SESSION_NOT_FOUND');
     return transact({ name: 'end session', isolation: readCommitted }, async (tx) => {
       if (!(await endSession(tx, userId, id))) throw new Fault('SESSION_NOT_FOUND');
-      tx.afterCommit(() => routes.forgetPerson(userId));
+      tx.afterCommit(() => routes.invalidatePerson(userId));
       return { body: undefined };
     });
   });

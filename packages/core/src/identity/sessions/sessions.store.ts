@@ -39,7 +39,7 @@ export interface SessionCredentials extends LiveSession {
     readonly orgStatus: 'active' | 'suspended';
     readonly orgFunded: boolean;
     /** Null until the member acts in this mode for the first time. */
-    readonly seatId: KeyId | null;
+    readonly memberKeyId: KeyId | null;
   } | null;
 }
 
@@ -74,7 +74,7 @@ export async function findSession(reader: Reader, tokenSha256: string): Promise<
 export async function findSessionCredentials(
   reader: Reader,
   orgId: OrgId,
-  asked: { readonly tokenSha256: string; readonly mode: KeyMode },
+  query: { readonly tokenSha256: string; readonly mode: KeyMode },
 ): Promise<SessionCredentials | null> {
   const row = await reader.kysely
     .selectFrom('sessions')
@@ -87,7 +87,7 @@ export async function findSessionCredentials(
       join
         .onRef('seat.org_id', '=', 'members.org_id')
         .onRef('seat.user_id', '=', 'users.id')
-        .on('seat.mode', '=', asked.mode)
+        .on('seat.mode', '=', query.mode)
         .on('seat.kind', '=', 'seat')
         .on('seat.revoked_at', 'is', null),
     )
@@ -103,7 +103,7 @@ export async function findSessionCredentials(
         where platform_roles.user_id = users.id order by platform_roles.role
       )`.as('platform_roles'),
     ])
-    .where('sessions.token', '=', asked.tokenSha256)
+    .where('sessions.token', '=', query.tokenSha256)
     .executeTakeFirst();
   if (row === undefined) return null;
   const { role, status } = row;
@@ -116,7 +116,7 @@ export async function findSessionCredentials(
       platformRoles: platformRolesIn(row.platform_roles, { role, supplies: row.supplier_since !== null }),
       orgStatus: status,
       orgFunded: row.funded_at !== null,
-      seatId: row.seat_id === null ? null : fromUuid('key', row.seat_id),
+      memberKeyId: row.seat_id === null ? null : fromUuid('key', row.seat_id),
     },
   };
 }
@@ -137,7 +137,7 @@ export async function ensureMemberKey(
     .where('user_id', '=', toUuid(who.userId))
     .executeTakeFirst();
   if (member === undefined) return null;
-  const seat = tx.kysely
+  const memberKey = tx.kysely
     .selectFrom('api_keys')
     .select('id')
     .where('org_id', '=', toUuid(orgId))
@@ -145,7 +145,7 @@ export async function ensureMemberKey(
     .where('mode', '=', who.mode)
     .where('kind', '=', 'seat')
     .where('revoked_at', 'is', null);
-  const taken = await seat.executeTakeFirst();
+  const taken = await memberKey.executeTakeFirst();
   if (taken !== undefined) return fromUuid('key', taken.id);
   // The row needs a public id and the hash of a secret as every key does. The secret is dropped here: nobody ever has it.
   const { publicId, secretSha256 } = mintKey(who.mode);
@@ -165,7 +165,7 @@ export async function ensureMemberKey(
       created_at: tx.clock.now(),
     })
     .execute();
-  const made = await seat.executeTakeFirstOrThrow();
+  const made = await memberKey.executeTakeFirstOrThrow();
   return fromUuid('key', made.id);
 }
 

@@ -1,6 +1,6 @@
 import { decodeBase64 } from './ssh-wire.ts';
 
-export interface SshKeyRefusal {
+export interface SshKeyError {
   /** Stable, for programs: what kind of refusal this is. */
   readonly code: string;
   /** What is wrong, for people. Never quotes the input: it may hold a private key. */
@@ -13,7 +13,7 @@ export type ParsedKeyText =
   | { readonly kind: 'blob'; readonly algorithm: string; readonly blob: Buffer }
   | { readonly kind: 'pem'; readonly pem: string }
   | { readonly kind: 'private'; readonly publicBlob: Buffer | null }
-  | { readonly kind: 'refused'; readonly refusal: SshKeyRefusal };
+  | { readonly kind: 'refused'; readonly error: SshKeyError };
 
 const TEXT_LENGTH_MAX = 16_384;
 /** Every private form in use: PEM of all kinds, OpenSSH's own, ssh.com's, and OpenSSH's magic without its frame. */
@@ -131,5 +131,5 @@ function blobOf(algorithm: string, base64: string): ParsedKeyText {
 }
 
 function refuse(code: string, why: string, suggestion?: string): ParsedKeyText {
-  return { kind: 'refused', refusal: { code, why, ...(suggestion === undefined ? {} : { suggestion }) } };
+  return { kind: 'refused', error: { code, why, ...(suggestion === undefined ? {} : { suggestion }) } };
 }

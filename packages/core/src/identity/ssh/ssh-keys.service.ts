@@ -15,7 +15,7 @@ export const SSH_KEYS_MAX = 100;
 export function requireSshPublicKey(text: string): SshPublicKey {
   const reading = readSshPublicKey(text);
   if (reading.ok) return reading.key;
-  const { code, why, suggestion } = reading.refusal;
+  const { code, why, suggestion } = reading.error;
   throw new Fault('SSH_KEY_INVALID', {
     message: code === 'private_key' ? why : `This SSH public key is refused: ${why}.`,
     issues: [{ path: ['publicKey'], code, message: why }],

@@ -20,14 +20,14 @@ const edBlob = blobOf(ED25519.line);
 
 function read(text: string): SshPublicKey {
   const reading = readSshPublicKey(text);
-  if (!reading.ok) throw new Error(`${reading.refusal.code}: ${reading.refusal.why}`);
+  if (!reading.ok) throw new Error(`${reading.error.code}: ${reading.error.why}`);
   return reading.key;
 }
 
-function refusal(text: string) {
+function readError(text: string) {
   const reading = readSshPublicKey(text);
   if (reading.ok) throw new Error(`Accepted as ${reading.key.publicKey}`);
-  return reading.refusal;
+  return reading.error;
 }
 
 function wrap(base64: string, width = 64): string[] {
@@ -57,9 +57,9 @@ function rfc4716(line: string): string {
   ].join('\n');
 }
 
-function wire(...parts: readonly (string | Buffer)[]): Buffer {
+function wire(...fields: readonly (string | Buffer)[]): Buffer {
   return Buffer.concat(
-    parts.flatMap((part) => {
+    fields.flatMap((part) => {
       const bytes = Buffer.from(part);
       const length = Buffer.alloc(4);
       length.writeUInt32BE(bytes.length);
@@ -117,9 +117,9 @@ describe('forms of one key', () => {
       'sk-ecdsa-sha2-nistp256@openssh.com',
     );
     const cut = wire('sk-ssh-ed25519@openssh.com', edBlob.subarray(-31), 'ssh:');
-    expect(refusal(line('sk-ssh-ed25519@openssh.com', cut)).code).toBe('damaged');
+    expect(readError(line('sk-ssh-ed25519@openssh.com', cut)).code).toBe('damaged');
     const evil = wire('sk-ssh-ed25519@openssh.com', edBlob.subarray(-32), 'https://elsewhere.example');
-    expect(refusal(line('sk-ssh-ed25519@openssh.com', evil)).code).toBe('damaged');
+    expect(readError(line('sk-ssh-ed25519@openssh.com', evil)).code).toBe('damaged');
   });
 });
 
@@ -146,15 +146,15 @@ describe('a private key pasted by mistake', () => {
     ],
     ['PuTTY, torn', putty(3, 'ssh-ed25519 AAAA', ['Private-Lines: 1', secretMark])],
   ])('is refused with a warning that repeats none of it: %s', (_name, text) => {
-    const told = refusal(text);
-    expect(told.code).toBe('private_key');
-    expect(told.why).toContain('PRIVATE key');
-    expect(JSON.stringify(told)).not.toContain(secretMark);
+    const error = readError(text);
+    expect(error.code).toBe('private_key');
+    expect(error.why).toContain('PRIVATE key');
+    expect(JSON.stringify(error)).not.toContain(secretMark);
   });
 
   it('names the public half when the file shows it', () => {
-    const told = refusal(putty(3, ED25519.line, ['Private-Lines: 1', secretMark, 'Private-MAC: 0']));
-    expect(told.suggestion).toContain(`ssh-ed25519 ${base64Of(ED25519.line)}`);
+    const error = readError(putty(3, ED25519.line, ['Private-Lines: 1', secretMark, 'Private-MAC: 0']));
+    expect(error.suggestion).toContain(`ssh-ed25519 ${base64Of(ED25519.line)}`);
   });
 });
 
@@ -204,7 +204,7 @@ describe('what could not be installed safely', () => {
     ['a PuTTY file cut short', putty(3, ED25519.line).slice(0, 120), 'damaged'],
     ['a very long text', `ssh-rsa ${'A'.repeat(20_000)}`, 'too_long'],
   ])('%s is refused with the reason', (_name, text, code) => {
-    expect(refusal(text).code).toBe(code);
+    expect(readError(text).code).toBe(code);
   });
 
   it('never throws, and never lets a second line or an option through, whatever is sent', () => {
@@ -240,7 +240,7 @@ describe('what could not be installed safely', () => {
       fc.property(fc.array(fc.oneof(piece, fc.string()), { maxLength: 12 }), (pieces) => {
         const reading = readSshPublicKey(pieces.join(''));
         if (reading.ok) expect(reading.key.publicKey).toMatch(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}$/);
-        else expect(reading.refusal.why.length).toBeGreaterThan(10);
+        else expect(reading.error.why.length).toBeGreaterThan(10);
       }),
       { numRuns: 2_000 },
     );

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { sshAlgorithms } from '@millrace/contract';
 import sshpk from 'sshpk';
-import { parseKeyText, type ParsedKeyText, type SshKeyRefusal } from './ssh-key-formats.ts';
+import { parseKeyText, type ParsedKeyText, type SshKeyError } from './ssh-key-formats.ts';
 import { SshWireReader } from './ssh-wire.ts';
 
 export type SshAlgorithm = (typeof sshAlgorithms)[number];
@@ -18,7 +18,7 @@ export interface SshPublicKey {
 
 export type SshKeyResult =
   | { readonly ok: true; readonly key: SshPublicKey }
-  | { readonly ok: false; readonly refusal: SshKeyRefusal };
+  | { readonly ok: false; readonly error: SshKeyError };
 
 const RSA_BITS_MIN = 2048;
 const RSA_BITS_MAX = 16_384;
@@ -29,21 +29,21 @@ const RSA_BITS_MAX = 16_384;
  */
 export function readSshPublicKey(text: string): SshKeyResult {
   const envelope = parseKeyText(text);
-  if (envelope.kind === 'private') return refusedKey(privateKeyRefusal(envelope));
-  if (envelope.kind === 'refused') return refusedKey(envelope.refusal);
+  if (envelope.kind === 'private') return refusedKey(privateKeyError(envelope));
+  if (envelope.kind === 'refused') return refusedKey(envelope.error);
   const blob = envelope.kind === 'pem' ? blobOfPem(envelope.pem) : envelope.blob;
   if (blob === null)
-    return refusedKey(damagedKeyRefusal('the PEM text does not hold a public key that can be read'));
+    return refusedKey(damagedKeyError('the PEM text does not hold a public key that can be read'));
   const reading = readBlob(blob);
   if (reading.ok && envelope.kind === 'blob' && envelope.algorithm !== reading.key.algorithm) {
     return refusedKey(
-      damagedKeyRefusal(`the text says ${envelope.algorithm}, the key itself says ${reading.key.algorithm}`),
+      damagedKeyError(`the text says ${envelope.algorithm}, the key itself says ${reading.key.algorithm}`),
     );
   }
   return reading;
 }
 
-function privateKeyRefusal(envelope: Extract<ParsedKeyText, { kind: 'private' }>): SshKeyRefusal {
+function privateKeyError(envelope: Extract<ParsedKeyText, { kind: 'private' }>): SshKeyError {
   // The public half of a PuTTY file is readable without its passphrase, so the person can go on at once.
   const publicHalf = envelope.publicBlob === null ? null : readBlob(envelope.publicBlob);
   return {
@@ -58,7 +58,7 @@ function privateKeyRefusal(envelope: Extract<ParsedKeyText, { kind: 'private' }>
 
 function readBlob(blob: Buffer): SshKeyResult {
   const name = new SshWireReader(blob).next()?.toString('latin1');
-  if (name === undefined) return refusedKey(damagedKeyRefusal('the key data is cut short'));
+  if (name === undefined) return refusedKey(damagedKeyError('the key data is cut short'));
   if (name === 'ssh-dss') {
     return refusedKey({
       code: 'weak',
@@ -89,21 +89,21 @@ function readPlainKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyResult {
     const key = sshpk.parseKey(blob, 'rfc4253');
     // Parsing is lenient about padding and trailing bytes; a key has one true encoding, and only that one is taken.
     if (!key.toBuffer('rfc4253', {}).equals(blob))
-      return refusedKey(damagedKeyRefusal('the key is not in its canonical encoding'));
+      return refusedKey(damagedKeyError('the key is not in its canonical encoding'));
     // OpenSSL checks what the encoding cannot say: that a point is on its curve, that numbers make sense.
     createPublicKey(key.toString('pkcs8'));
     bits = key.size;
   } catch {
-    return refusedKey(damagedKeyRefusal('the key data is damaged or cut short'));
+    return refusedKey(damagedKeyError('the key data is damaged or cut short'));
   }
   if (algorithm === 'ssh-rsa') {
-    const refusal = checkRsa(blob, bits);
-    if (refusal !== null) return refusedKey(refusal);
+    const error = checkRsa(blob, bits);
+    if (error !== null) return refusedKey(error);
   }
   return acceptedKey(algorithm, bits, blob);
 }
 
-function checkRsa(blob: Buffer, bits: number): SshKeyRefusal | null {
+function checkRsa(blob: Buffer, bits: number): SshKeyError | null {
   if (bits < RSA_BITS_MIN) {
     return {
       code: 'weak',
@@ -125,7 +125,7 @@ function checkRsa(blob: Buffer, bits: number): SshKeyRefusal | null {
   const isOne = exponent?.length === 1 && exponent[0] === 1;
   return isOdd(exponent) && isOdd(modulus) && !isOne
     ? null
-    : damagedKeyRefusal('the RSA numbers cannot be those of a real key');
+    : damagedKeyError('the RSA numbers cannot be those of a real key');
 }
 
 /** FIDO keys: a normal public key followed by the application it was made for (OpenSSH PROTOCOL.u2f). */
@@ -140,7 +140,7 @@ function readHardwareKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyResult {
   const applicationFits =
     application !== null && /^ssh:[\x20-\x7e]{0,250}$/.test(application.toString('latin1'));
   if (!curveFits || !pointFits || !applicationFits || !reader.atEnd) {
-    return refusedKey(damagedKeyRefusal('the key data is damaged or cut short'));
+    return refusedKey(damagedKeyError('the key data is damaged or cut short'));
   }
   return acceptedKey(algorithm, 256, blob);
 }
@@ -164,7 +164,7 @@ function acceptedKey(algorithm: SshAlgorithm, bits: number, blob: Buffer): SshKe
 
 const useEd25519 = { suggestion: 'Make a new pair with ssh-keygen -t ed25519 and send the .pub file.' };
 
-function damagedKeyRefusal(why: string): SshKeyRefusal {
+function damagedKeyError(why: string): SshKeyError {
   return {
     code: 'damaged',
     why,
@@ -172,6 +172,6 @@ function damagedKeyRefusal(why: string): SshKeyRefusal {
   };
 }
 
-function refusedKey(refusal: SshKeyRefusal): SshKeyResult {
-  return { ok: false, refusal };
+function refusedKey(error: SshKeyError): SshKeyResult {
+  return { ok: false, error };
 }

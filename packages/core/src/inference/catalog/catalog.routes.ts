@@ -22,7 +22,7 @@ export interface CatalogRoutes {
   readonly db: Db;
   readonly sealer: Sealer;
   /** Writes what has changed to the gateway book, at once and as far as possible. */
-  readonly flushBook: () => Promise<void>;
+  readonly flushKeyFeed: () => Promise<void>;
 }
 
 /** Operators: which models are offered, and where they run. */
@@ -33,7 +33,7 @@ export function serveCatalog(routes: CatalogRoutes): void {
 
 const modelPosition = z.object({ name: z.string().min(1).max(200) });
 
-function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void {
+function serveModels({ server, operations, db, flushKeyFeed }: CatalogRoutes): void {
   server.serve(operations.adminListModels, async ({ query: { limit, cursor } }) => {
     const after = cursor === undefined ? null : decodeCursor(cursor, modelPosition).name;
     const rows = await listModels(db, { limit, after });
@@ -45,7 +45,7 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
       const { reason, ...fields } = body;
       const request = { ...fields, visibleTo: orgIdsOf(body.visibleTo) };
       const model = await createModel(tx, { ...operatorAuditContext(context), reason }, request);
-      tx.afterCommit(flushBook);
+      tx.afterCommit(flushKeyFeed);
       return { body: toWireModel(model), resource: { kind: 'model', id: model.name } };
     }),
   );
@@ -61,13 +61,13 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
         ...change,
         reason: body.reason,
       });
-      tx.afterCommit(flushBook);
+      tx.afterCommit(flushKeyFeed);
       return { body: toWireModel(model), resource: { kind: 'model', id: model.name } };
     }),
   );
 }
 
-function serveDeployments({ server, operations, db, sealer, flushBook }: CatalogRoutes): void {
+function serveDeployments({ server, operations, db, sealer, flushKeyFeed }: CatalogRoutes): void {
   server.serve(operations.adminListDeployments, async ({ query: { limit, cursor, model = null } }) => {
     const rows = await listDeployments(db, { model }, { limit, after: positionFromCursor('dep', cursor) });
     return pageById(rows, limit, toWireDeployment);
@@ -75,10 +75,10 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
 
   server.serve(operations.adminCreateDeployment, ({ body, context, transact }) =>
     transact({ name: 'create deployment', isolation: readCommitted }, async (tx) => {
-      const { reason, ...wish } = body;
+      const { reason, ...change } = body;
       const cause = { ...operatorAuditContext(context), reason };
-      const deployment = await createDeployment(tx, cause, sealer, wish);
-      tx.afterCommit(flushBook);
+      const deployment = await createDeployment(tx, cause, sealer, change);
+      tx.afterCommit(flushKeyFeed);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id: deployment.id } };
     }),
   );
@@ -89,7 +89,7 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
       const { reason, ...change } = body;
       const cause = { ...operatorAuditContext(context), reason };
       const deployment = await updateDeployment(tx, cause, sealer, id, definedFields(change));
-      tx.afterCommit(flushBook);
+      tx.afterCommit(flushKeyFeed);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id } };
     }),
   );
@@ -98,7 +98,7 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
     transact({ name: 'delete deployment', isolation: readCommitted }, async (tx: Tx) => {
       const cause = { ...operatorAuditContext(context), reason: query.reason };
       await deleteDeployment(tx, cause, requireDeploymentId(params.deploymentId));
-      tx.afterCommit(flushBook);
+      tx.afterCommit(flushKeyFeed);
       return { body: undefined };
     }),
   );
@@ -106,8 +106,8 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
 
 /** What was left out of a change is left as it is. */
 function definedFields<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const said = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said) as { [K in keyof T]: Exclude<T[K], undefined> };
+  const defined = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 function orgIdsOf(ids: readonly string[] | null): readonly OrgId[] | null {

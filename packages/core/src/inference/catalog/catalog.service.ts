@@ -55,13 +55,13 @@ export async function updateModel(
   name: string,
   change: Partial<ModelSettings> & { readonly reason: string },
 ): Promise<Model> {
-  const { reason, ...wish } = change;
+  const { reason, ...fields } = change;
   const before = await lockModel(tx, name);
   if (before === null) throw new Fault('MODEL_NOT_FOUND');
-  const settings = { ...settingsOf(before), ...wish };
+  const settings = { ...settingsOf(before), ...fields };
   await validateModelSettings(tx, name, settings);
   await updateModelRow(tx, name, settings);
-  if (wish.aliases !== undefined) await replaceModelNames(tx, name, wish.aliases);
+  if (fields.aliases !== undefined) await replaceModelNames(tx, name, fields.aliases);
   const after = await requireModel(tx, name);
   await appendAuditEntry(tx, null, cause, {
     action: 'model.changed',
@@ -161,13 +161,13 @@ export async function updateDeployment(
   id: DeploymentId,
   change: DeploymentChange,
 ): Promise<Deployment> {
-  const { apiKey, ...wish } = change;
+  const { apiKey, ...fields } = change;
   const before = await lockDeployment(tx, id);
   if (before === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
   const after = await updateDeploymentRow(tx, id, {
     ...before,
-    ...wish,
-    ...(wish.address === undefined ? {} : { address: requireAddress(wish.address) }),
+    ...fields,
+    ...(fields.address === undefined ? {} : { address: requireAddress(fields.address) }),
     ...(apiKey === undefined ? {} : { sealedApiKey: sealKey(sealer, id, apiKey) }),
   });
   await appendAuditEntry(tx, null, cause, {
@@ -194,10 +194,10 @@ export async function deleteDeployment(tx: Tx, cause: AuditContext, id: Deployme
 /** Seals engines' keys anew that were sealed with a key that is no longer the active one. */
 export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger, 'error'>): Promise<void> {
   for (const { id, sealedApiKey } of await listSealedKeys(db)) {
-    const anew = resealKey(sealer, id, sealedApiKey, log);
-    if (anew === null) continue;
+    const resealed = resealKey(sealer, id, sealedApiKey, log);
+    if (resealed === null) continue;
     await db.transaction({ name: 'reseal engine key', isolation: 'read committed' }, (tx) =>
-      replaceSealedKey(tx, id, sealedApiKey, anew),
+      replaceSealedKey(tx, id, sealedApiKey, resealed),
     );
   }
 }

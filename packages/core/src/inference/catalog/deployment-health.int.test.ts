@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-async function plant(address: string, enabled = true): Promise<Deployment> {
+async function insert(address: string, enabled = true): Promise<Deployment> {
   return database.db.transaction({ name: 'plant', isolation: 'read committed' }, async (tx) => {
     const name = `maker/${new URL(address).hostname}`;
     await createModel(tx, cause, {
@@ -46,18 +46,18 @@ async function plant(address: string, enabled = true): Promise<Deployment> {
 
 describe(poisonedLoop('watch deployments'), () => {
   it('the health of deployments follows what they answer, each for itself, and is dated by its changes', async () => {
-    const [well, gone, off] = [
-      await plant('http://well.example'),
-      await plant('http://gone.example'),
-      await plant('http://off.example', false),
+    const [well, down, off] = [
+      await insert('http://well.example'),
+      await insert('http://gone.example'),
+      await insert('http://off.example', false),
     ];
-    const asked: ProbedEngine[] = [];
+    const probed: ProbedEngine[] = [];
     let response: Deployment['health'] = 'healthy';
     const clock = new SimulatedClock();
     const loop = monitorDeployments({
       ...{ db: database.db, sealer, clock, log: testLog() },
       probe: async (engine) => {
-        asked.push(engine);
+        probed.push(engine);
         if (engine.address.includes('gone')) throw new Error('nobody there');
         return response;
       },
@@ -70,11 +70,11 @@ describe(poisonedLoop('watch deployments'), () => {
     // Each is written for itself, so both are waited for.
     await eventually({ what: 'a first look' }, async () => {
       const seen = await healths();
-      return seen.get(gone.id)?.health === 'down' && seen.get(well.id)?.health !== 'unknown';
+      return seen.get(down.id)?.health === 'down' && seen.get(well.id)?.health !== 'unknown';
     });
     const before = await healths();
     expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
-    expect(asked[0]?.apiKey).toBe('sk');
+    expect(probed[0]?.apiKey).toBe('sk');
 
     response = 'degraded';
     await eventually({ what: 'a second look' }, async () => {
@@ -82,15 +82,15 @@ describe(poisonedLoop('watch deployments'), () => {
       return (await healths()).get(well.id)?.health === 'degraded';
     });
     const after = await healths();
-    expect(after.get(gone.id)?.healthSince).toEqual(before.get(gone.id)?.healthSince);
+    expect(after.get(down.id)?.healthSince).toEqual(before.get(down.id)?.healthSince);
     expect(after.get(well.id)?.healthSince).not.toEqual(before.get(well.id)?.healthSince);
   });
 
   it.each<ItemPoison>(['throws', 'hangs'])(
     'whose engine %s delays no check of other deployments, in this round and in the next ones',
     async (how) => {
-      await plant(`http://${how}-bad.example`);
-      const well = await plant(`http://${how}-well.example`);
+      await insert(`http://${how}-bad.example`);
+      const well = await insert(`http://${how}-well.example`);
       let response: Deployment['health'] = 'healthy';
       const clock = new SimulatedClock();
       const loop = monitorDeployments({

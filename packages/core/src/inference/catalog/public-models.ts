@@ -14,12 +14,15 @@ export async function readPublicModels(reader: Reader, now: Date): Promise<reado
   const models = await listPublicModels(reader);
   if (models.length === 0) return [];
   const names = models.map(({ name }) => name);
-  const book = Map.groupBy(
+  const prices = Map.groupBy(
     await readPricesOfModels(reader, names, { since: now, orgIds: 'all' }),
     ({ subject }) => subject.model,
   );
   return models.map((model) => ({
     model,
-    price: freezeModelPrice({ orgId: null, mode: 'live', book: book.get(model.name) ?? [], now }, model.name),
+    price: freezeModelPrice(
+      { orgId: null, mode: 'live', prices: prices.get(model.name) ?? [], now },
+      model.name,
+    ),
   }));
 }

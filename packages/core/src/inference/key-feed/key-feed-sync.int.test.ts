@@ -353,10 +353,10 @@ describe('a row that cannot be read', () => {
           if (key !== keyFeedKeys.model(name)) return bucket.write(key, value, revision);
           return how === 'hangs' ? hanging.promise : poisonedCall('throws');
         };
-        const poisoned = createKeyFeedSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
+        const failing = createKeyFeedSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
         await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
         const key = await newKey();
-        const flushed = poisoned.flush();
+        const flushed = failing.flush();
         await expect.poll(() => readKey(key)).toMatchObject({ refusedFor: null });
         expect(await readModel(name)).toBeNull();
         if (how === 'hangs') hanging.reject(new Error('The write was given up.'));

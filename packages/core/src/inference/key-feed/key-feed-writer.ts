@@ -64,34 +64,34 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
     let isChanged = false;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const standing = await bucket.read(key);
-      const parts = kind === 'model' ? await readParts(ref) : new Map<string, BucketEntry>();
+      const entries = kind === 'model' ? await readPartEntries(ref) : new Map<string, BucketEntry>();
       const wanted = (await readDesired(options, kind, [ref])).get(ref) ?? singlePayload(null);
-      const result = await writePayloads(key, { standing, parts }, wanted);
+      const result = await writePayloads(key, { standing, entries }, wanted);
       if (result === 'same') return isChanged;
       isChanged ||= result === 'written';
       // Where there are parts, another writer may have removed one meanwhile as a leftover: looked at again.
-      if (result === 'written' && parts.size === 0 && wanted.parts.size === 0) return true;
+      if (result === 'written' && entries.size === 0 && wanted.pieces.size === 0) return true;
     }
     throw new Error(`The entry ${key} was changed by others at each of ${maxAttempts} attempts.`);
   }
 
-  async function readParts(model: string): Promise<ReadonlyMap<string, BucketEntry>> {
-    const parts = new Map<string, BucketEntry>();
-    for await (const entry of bucket.list(keyFeedKeys.contractPartsOf(model))) parts.set(entry.key, entry);
-    return parts;
+  async function readPartEntries(model: string): Promise<ReadonlyMap<string, BucketEntry>> {
+    const entries = new Map<string, BucketEntry>();
+    for await (const entry of bucket.list(keyFeedKeys.contractPartsOf(model))) entries.set(entry.key, entry);
+    return entries;
   }
 
   /** Parts before the entry that names them, leftovers after it: a gateway that is told in this order misses none. */
   async function writePayloads(
     key: string,
-    before: { readonly standing: BucketEntry | null; readonly parts: ReadonlyMap<string, BucketEntry> },
+    before: { readonly standing: BucketEntry | null; readonly entries: ReadonlyMap<string, BucketEntry> },
     wanted: EntryPayloads,
   ): Promise<'same' | 'written' | 'outrun'> {
-    const leftovers = [...before.parts.keys()].filter((part) => !wanted.parts.has(part));
+    const leftovers = [...before.entries.keys()].filter((part) => !wanted.pieces.has(part));
     const steps: readonly (readonly [string, BucketEntry | null, string | null])[] = [
-      ...[...wanted.parts].map(([part, text]) => [part, before.parts.get(part) ?? null, text] as const),
+      ...[...wanted.pieces].map(([part, text]) => [part, before.entries.get(part) ?? null, text] as const),
       [key, before.standing, wanted.text],
-      ...leftovers.map((part) => [part, before.parts.get(part) ?? null, null] as const),
+      ...leftovers.map((part) => [part, before.entries.get(part) ?? null, null] as const),
     ];
     const differing = steps.filter(([, standing, text]) => (standing?.value ?? null) !== text);
     for (const [name, standing, text] of differing) {
@@ -121,24 +121,24 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
     write,
 
     async compare(kind, refs) {
-      const standing = await bucket.glance(refs.map((ref) => keyOf(kind, ref)));
+      const standing = await bucket.readFromAnyReplica(refs.map((ref) => keyOf(kind, ref)));
       const wanted = await readDesired(options, kind, refs).catch(() => null);
       // A page with a row that cannot be read is gone through one by one.
       if (wanted === null) return { written: 0, failed: (await write(kind, refs)).failed.size };
       const textOf = (ref: string): string | null => wanted.get(ref)?.text ?? null;
       // A glance does not show parts, so a model that has some is read again with them.
-      const divided = refs.filter((ref) => (wanted.get(ref)?.parts.size ?? 0) > 0);
+      const divided = refs.filter((ref) => (wanted.get(ref)?.pieces.size ?? 0) > 0);
       const differing = refs.filter(
         (ref) => !divided.includes(ref) && (standing.get(keyOf(kind, ref))?.value ?? null) !== textOf(ref),
       );
-      const outrun: string[] = [];
+      const conflicts: string[] = [];
       await forEachConcurrently(differing, async (ref) => {
         const key = keyOf(kind, ref);
         const revision = standing.get(key)?.revision ?? 0;
-        if ((await bucket.write(key, textOf(ref), revision)) === null) outrun.push(ref);
+        if ((await bucket.write(key, textOf(ref), revision)) === null) conflicts.push(ref);
       });
-      const again = await write(kind, [...outrun, ...divided]);
-      return { written: differing.length - outrun.length + again.written, failed: again.failed.size };
+      const again = await write(kind, [...conflicts, ...divided]);
+      return { written: differing.length - conflicts.length + again.written, failed: again.failed.size };
     },
   };
 }
@@ -191,11 +191,11 @@ async function readModelPayloads(
   return new Map(
     models.map((model) => {
       const own = deployments.filter((deployment) => deployment.model === model.name);
-      const book = prices.filter(({ subject }) => subject.model === model.name);
+      const modelPrices = prices.filter(({ subject }) => subject.model === model.name);
       const facts = {
         model,
         deployments: own.flatMap((deployment) => unsealApiKey(options, deployment)),
-        prices: modelTimelines(book, model.name, now),
+        prices: modelTimelines(modelPrices, model.name, now),
       };
       return [model.name, modelPayloads(modelEntryOf(facts))];
     }),
@@ -221,12 +221,12 @@ function unsealApiKey(
 /** Some at a time; no more are begun once one has failed. */
 async function forEachConcurrently(
   refs: readonly string[],
-  act: (ref: string) => Promise<void>,
+  run: (ref: string) => Promise<void>,
 ): Promise<void> {
   const rest = [...refs];
   const work = async (): Promise<void> => {
     for (let ref = rest.pop(); ref !== undefined; ref = rest.pop()) {
-      await act(ref).catch((error: unknown) => {
+      await run(ref).catch((error: unknown) => {
         rest.length = 0;
         throw error;
       });

@@ -28,9 +28,9 @@ function modelOf(orgIds: readonly string[]): ModelEntry {
 const orgIds = Array.from({ length: 10_000 }, () => testIds.next('org'));
 
 /** The part of each organisation. */
-function placesOf(parts: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+function placesOf(pieces: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   return new Map(
-    [...parts].flatMap(([key, text]) =>
+    [...pieces].flatMap(([key, text]) =>
       Object.keys(contractPartEntry.parse(JSON.parse(text)).contractPrices).map(
         (orgId) => [orgId, key] as const,
       ),
@@ -41,27 +41,28 @@ function placesOf(parts: ReadonlyMap<string, string>): ReadonlyMap<string, strin
 describe('the texts of a model', () => {
   it('are one entry with the contract prices while it is small, as gateways of earlier releases read it', () => {
     const model = modelOf(orgIds.slice(0, 1_000));
-    expect(modelPayloads(model)).toEqual({ text: JSON.stringify(model), parts: new Map() });
+    expect(modelPayloads(model)).toEqual({ text: JSON.stringify(model), pieces: new Map() });
   });
 
   it('hold each contract in exactly one part, in entries far below 1 MiB', () => {
-    const { text, parts } = modelPayloads(modelOf(orgIds));
+    const { text, pieces } = modelPayloads(modelOf(orgIds));
     const entry = modelEntry.parse(JSON.parse(text ?? ''));
-    expect([entry.contractPrices, entry.contractParts]).toEqual([{}, parts.size]);
-    const expected = Array.from({ length: parts.size }, (_, part) =>
-      keyFeedKeys.contractPart('maker/chat', parts.size, part),
+    expect([entry.contractPrices, entry.contractParts]).toEqual([{}, pieces.size]);
+    const expected = Array.from({ length: pieces.size }, (_, part) =>
+      keyFeedKeys.contractPart('maker/chat', pieces.size, part),
     );
-    expect([...parts.keys()]).toEqual(expected);
-    const held = [...parts.values()].flatMap((part) =>
+    expect([...pieces.keys()]).toEqual(expected);
+    const held = [...pieces.values()].flatMap((part) =>
       Object.keys(contractPartEntry.parse(JSON.parse(part)).contractPrices),
     );
     expect(held.toSorted()).toEqual(orgIds.toSorted());
-    for (const part of [text ?? '', ...parts.values()]) expect(Buffer.byteLength(part)).toBeLessThan(600_000);
+    for (const part of [text ?? '', ...pieces.values()])
+      expect(Buffer.byteLength(part)).toBeLessThan(600_000);
   });
 
   it('keep an organisation in its part when contracts of others are removed', () => {
-    const before = modelPayloads(modelOf(orgIds)).parts;
-    const after = modelPayloads(modelOf(orgIds.slice(100))).parts;
+    const before = modelPayloads(modelOf(orgIds)).pieces;
+    const after = modelPayloads(modelOf(orgIds.slice(100))).pieces;
     expect(after.size).toBe(before.size);
     const places = placesOf(before);
     for (const [orgId, key] of placesOf(after)) expect(places.get(orgId)).toBe(key);

@@ -5,20 +5,20 @@ import { keyFeedKeys, type ContractPartEntry, type ModelEntry } from '../key-fee
 
 /** Leaves room for the rest of the entry and for contracts that are added at the same time. */
 const maxEntryBytes = 524_288;
-const maxParts = 4_096;
+const maxPieces = 4_096;
 
 /** The texts that stand in the bucket for one row. */
 export interface EntryPayloads {
   /** Null: no entry stands there. */
   readonly text: string | null;
   /** By their keys in the bucket; written before `text`, which says how many they are. */
-  readonly parts: ReadonlyMap<string, string>;
+  readonly pieces: ReadonlyMap<string, string>;
 }
 
-const noParts: ReadonlyMap<string, string> = new Map();
+const noPieces: ReadonlyMap<string, string> = new Map();
 
 export function singlePayload(entry: object | null): EntryPayloads {
-  return { text: entry === null ? null : JSON.stringify(entry), parts: noParts };
+  return { text: entry === null ? null : JSON.stringify(entry), pieces: noPieces };
 }
 
 /** The contract prices stay in the model's entry while it is small: gateways of earlier releases can read only that form. */
@@ -30,7 +30,7 @@ export function modelPayloads(entry: ModelEntry | null): EntryPayloads {
     place: organisationHash(contract[0]),
   }));
   if (contracts.length === 0) return whole;
-  for (let count = 2; count <= maxParts; count *= 2) {
+  for (let count = 2; count <= maxPieces; count *= 2) {
     const divided = Map.groupBy(contracts, ({ place }) => place % count);
     const texts = Array.from({ length: count }, (_, part) =>
       partPayload((divided.get(part) ?? []).map(({ contract }) => contract)),
@@ -39,11 +39,11 @@ export function modelPayloads(entry: ModelEntry | null): EntryPayloads {
     const { contractPrices: _, ...rest } = entry;
     return {
       text: JSON.stringify({ ...rest, contractPrices: {}, contractParts: count } satisfies ModelEntry),
-      parts: new Map(texts.map((text, part) => [keyFeedKeys.contractPart(entry.name, count, part), text])),
+      pieces: new Map(texts.map((text, part) => [keyFeedKeys.contractPart(entry.name, count, part), text])),
     };
   }
   throw new Error(
-    `The contract prices of the model ${entry.name} do not fit into ${maxParts} entries of ${maxEntryBytes} bytes. ` +
+    `The contract prices of the model ${entry.name} do not fit into ${maxPieces} entries of ${maxEntryBytes} bytes. ` +
       'End contract prices that are no longer needed.',
   );
 }

@@ -21,7 +21,7 @@ export const publicApiLimits = {
 /** The largest body that a gateway can be set to read, in bytes: a prompt has at most as many tokens. */
 const maxPromptTokens = 2n ** 28n;
 /** Gateways ask engines for no longer answer. */
-const maxAnswerTokens = 2n ** 24n;
+const maxCompletionTokens = 2n ** 24n;
 /** Engines may count more than was asked of them; what they count beyond the reservation is the operator's cost. */
 const toleranceFactor = 2n;
 
@@ -41,7 +41,7 @@ export function maxRequestSize({ modality, contextLength, maxOutputTokens }: Mod
     case 'chat':
     case 'completion': {
       const context = contextLength === null ? null : BigInt(contextLength);
-      const responses = [context, maxOutputTokens, maxAnswerTokens]
+      const responses = [context, maxOutputTokens, maxCompletionTokens]
         .flatMap((length) => length ?? [])
         .map(BigInt);
       const response = responses.reduce((least, length) => (length < least ? length : least));
@@ -78,16 +78,16 @@ export async function readMaxCosts(
   const orgIds = [...new Set(uses.map(({ orgId }) => orgId))];
   const models = new Map((await findModels(tx, names)).map((model) => [model.name, model]));
   const prices = await readPricesOfModels(tx, names, { since: costBoundStart(now), orgIds });
-  const books = Map.groupBy(prices, ({ subject }) => subject.model);
+  const pricesByModel = Map.groupBy(prices, ({ subject }) => subject.model);
   const known = new Map<string, bigint>();
   return ({ orgId, model: name }) => {
     const key = `${orgId} ${name}`;
     const found = known.get(key);
     if (found !== undefined) return found;
     const model = models.get(name);
-    const book = books.get(name);
-    if (model === undefined || book === undefined) return undefined;
-    const bound = toleranceFactor * maxRecentCost(book, { orgId, model: name, now }, maxRequestSize(model));
+    const list = pricesByModel.get(name);
+    if (model === undefined || list === undefined) return undefined;
+    const bound = toleranceFactor * maxRecentCost(list, { orgId, model: name, now }, maxRequestSize(model));
     known.set(key, bound);
     return bound;
   };

@@ -5,12 +5,12 @@ import { epochEndSchema, recordEpochEnd } from '../../credit-leases/index.ts';
 import {
   countDeferredAttempt,
   deleteDeferred,
-  laneKeyOf,
+  groupKeyOf,
   listDeferred,
-  listDueLanes,
+  listDueGroups,
   lockDeferred,
   type DeferredRow,
-  type Lane,
+  type DeferredGroup,
 } from './deferred-usage.store.ts';
 import { chargeDeferredUsage } from '../loops.ts';
 import { writeUsage } from './sink.service.ts';
@@ -34,11 +34,11 @@ export function createDeferredUsageCharger(options: {
   const runner = createItemRunner(chargeDeferredUsage, { db, log, claims: true });
   return {
     async step(signal) {
-      const due = await listDueLanes(db, db.clock.now(), runner.free);
+      const due = await listDueGroups(db, db.clock.now(), runner.free);
       if (due.length === 0) return 'idle';
       const { done } = await runner.run(due, {
-        key: laneKeyOf,
-        work: (lane, stop) => chargeLane(options, lane, stop),
+        key: groupKeyOf,
+        work: (group, stop) => chargeGroup(options, group, stop),
         ...(signal === undefined ? {} : { signal }),
       });
       return done > 0 ? 'busy' : 'idle';
@@ -54,10 +54,10 @@ interface ChargeDeps {
 const positionKey = ({ stream, seq, position }: DeferredRow): string => `${stream} ${seq} ${position}`;
 
 /** Charges rows until three have failed, then throws the first failure. */
-async function chargeLane(charging: ChargeDeps, lane: Lane, stop: AbortSignal): Promise<void> {
+async function chargeGroup(charging: ChargeDeps, group: DeferredGroup, stop: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>();
   while (!stop.aborted && failed.size < maxFailures) {
-    const listed = await listDeferred(charging.db, lane, batch);
+    const listed = await listDeferred(charging.db, group, batch);
     const found = listed.filter((row) => !failed.has(positionKey(row)));
     if (found.length === 0) break;
     try {

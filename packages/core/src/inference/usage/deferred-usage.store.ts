@@ -11,7 +11,7 @@ import type { UsageEvent } from './usage-event.ts';
  * charged apart from each other. Ends of epochs and usage without a lease are a lane of their organisation.
  */
 
-export interface Lane {
+export interface DeferredGroup {
   readonly orgId: OrgId;
   readonly leaseId: LeaseId | null;
 }
@@ -36,20 +36,20 @@ export interface DeferredRow extends StreamPosition {
 }
 
 /** Names a lane among all others, also as an item of the loop. The same as `laneKey` in SQL. */
-export function laneKeyOf({ orgId, leaseId }: Lane): string {
+export function groupKeyOf({ orgId, leaseId }: DeferredGroup): string {
   return `${toUuid(orgId)} ${toUuid(leaseId ?? orgId)}`;
 }
 
-const laneKey = sql<string>`(lanes.org_id::text || ' ' || lanes.lane::text)`;
+const groupKey = sql<string>`(lanes.org_id::text || ' ' || lanes.lane::text)`;
 
 /** The keys of those lanes that have deferred usage. */
-export async function listDeferredLaneKeys(
+export async function listDeferredGroupKeys(
   reader: Reader,
-  named: readonly Lane[],
+  named: readonly DeferredGroup[],
 ): Promise<ReadonlySet<string>> {
-  const distinct = [...new Map(named.map((lane) => [laneKeyOf(lane), lane])).values()];
+  const distinct = [...new Map(named.map((group) => [groupKeyOf(group), group])).values()];
   const { rows } = await sql<{ key: string }>`
-    select ${laneKey} as key
+    select ${groupKey} as key
       from unnest(${distinct.map(({ orgId }) => toUuid(orgId))}::uuid[],
                   ${distinct.map(({ orgId, leaseId }) => toUuid(leaseId ?? orgId))}::uuid[]) as lanes (org_id, lane)
      where exists (
@@ -83,7 +83,7 @@ export async function deferUsage(tx: Tx, stream: string, found: readonly Deferre
  * Lanes with deferred usage that no worker has claimed and whose next attempt is due. Reads one index entry for each lane, not
  * for each row, and stops at the limit.
  */
-export async function listDueLanes(reader: Reader, now: Date, limit: number): Promise<Lane[]> {
+export async function listDueGroups(reader: Reader, now: Date, limit: number): Promise<DeferredGroup[]> {
   const { rows } = await sql<{ org_id: string; lane: string }>`
     with recursive lanes as (
       (select org_id, lane from usage_deferred order by org_id, lane limit 1)
@@ -93,7 +93,7 @@ export async function listDueLanes(reader: Reader, now: Date, limit: number): Pr
          where (later.org_id, later.lane) > (lanes.org_id, lanes.lane)
          order by later.org_id, later.lane limit 1) as next
     )
-    select org_id, lane from lanes where ${isItemAvailable(chargeDeferredUsage, laneKey, now)} limit ${limit}
+    select org_id, lane from lanes where ${isItemAvailable(chargeDeferredUsage, groupKey, now)} limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({
     orgId: fromUuid('org', row.org_id),
@@ -104,7 +104,7 @@ export async function listDueLanes(reader: Reader, now: Date, limit: number): Pr
 /** The rows with the fewest failed attempts, the oldest first. */
 export async function listDeferred(
   reader: Reader,
-  { orgId, leaseId }: Lane,
+  { orgId, leaseId }: DeferredGroup,
   limit: number,
 ): Promise<DeferredRow[]> {
   const { rows } = await sql<DeferredRow>`

@@ -38,7 +38,7 @@ async function isEmpty(): Promise<boolean> {
 describe('a sink', () => {
   it('charges what stands in the stream and shows it within a second', async () => {
     const sink = harness.startSink({ gatherMs: 50 });
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const tookMs: number[] = [];
     for (let nth = 0; nth < 10; nth += 1) {
       const event = harness.event(granted);
@@ -54,7 +54,7 @@ describe('a sink', () => {
   });
 
   it('posts one transfer for each organisation, key and model of a batch, and each row names its own', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const events = [...many(granted, 5), ...many(granted, 5, { model: 'model-two' })];
     await processMessages(harness.db, 'TRANSFERS', [
       message(1, ...events.slice(0, 3)),
@@ -75,7 +75,7 @@ describe('a sink', () => {
   });
 
   it('notes when a key was last used, never in the future', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const keyId = await createKey(harness, granted.orgId);
     const lastUsed = async () => {
       const [row] = await harness.query<{ last_used_at: Date | null }>(
@@ -103,7 +103,7 @@ describe('a sink', () => {
   });
 
   it('charges a request once, however often and in whatever company its event comes', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const [first, second, third] = many(granted, 3) as [UsageEvent, UsageEvent, UsageEvent];
     const stream = 'REDELIVERED';
     await processMessages(harness.db, stream, [message(1, first, second, first)]);
@@ -114,7 +114,7 @@ describe('a sink', () => {
   });
 
   it('that dies before the book is written leaves everything; after it, nothing is charged again', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const events = many(granted, 40);
     for (const event of events) await harness.publish([event]);
     let purges = 0;
@@ -122,7 +122,7 @@ describe('a sink', () => {
     const dying = harness.startSink(
       { batch: 7 },
       {
-        forgetMessages: async () => {
+        purgeMessages: async () => {
           purges += 1;
           throw new Error('killed');
         },
@@ -142,7 +142,7 @@ describe('a sink', () => {
   });
 
   it('and another at the same time charge everything once', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     // A lease that is over at once: each believes that it has the stream to itself.
     const sinks = [1, 2, 3].map(() => harness.startSink({ leaseMs: 1, batch: 5 }));
     const events = many(granted, 300);
@@ -158,7 +158,7 @@ describe('a sink', () => {
   });
 
   it('is replaced when it falls silent, and not while it speaks', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const first = harness.startSink({ leaseMs: 10_000 });
     const event = harness.event(granted);
     await harness.publish([event]);
@@ -183,7 +183,7 @@ describe('a sink', () => {
 describe('a stream that was lost', () => {
   it('and made again goes on counting, is read from its start, and nothing of it is taken for read', async () => {
     await using lost = await createUsageHarness();
-    const granted = await lost.lend();
+    const granted = await lost.grant();
     lost.startSink();
     const first = Array.from({ length: 20 }, () => lost.event(granted));
     for (const event of first) await lost.publish([event]);
@@ -194,7 +194,7 @@ describe('a stream that was lost', () => {
     const next = lost.event(granted);
     expect(await lost.publish([next])).toBeGreaterThan(first.length + 1_000);
     // A sink that has not noticed yet may still make room where it was: nothing is there.
-    await lost.nats.forgetMessages(lost.stream, first.length + 100);
+    await lost.nats.purgeMessages(lost.stream, first.length + 100);
     await isRecorded(next);
     expect(await lost.charged(granted.orgId)).toBe(sum([...first, next]));
   });
@@ -203,7 +203,7 @@ describe('a stream that was lost', () => {
 describe('a stream that is handed out with a hole', () => {
   it('is read again from the hole on, and nothing in it is lost', async () => {
     await using holed = await createUsageHarness();
-    const granted = await holed.lend();
+    const granted = await holed.grant();
     let isDropped = false;
     holed.startSink(
       {},
@@ -215,9 +215,9 @@ describe('a stream that is handed out with a hole', () => {
             ...follower,
             async take(limit, waitMs) {
               const taken = await follower.take(limit, waitMs);
-              const kept = taken.filter(({ sequence }) => isDropped || sequence !== 3);
-              isDropped ||= kept.length < taken.length;
-              return kept;
+              const retained = taken.filter(({ sequence }) => isDropped || sequence !== 3);
+              isDropped ||= retained.length < taken.length;
+              return retained;
             },
           };
         },
@@ -235,7 +235,7 @@ describe('a stream that is handed out with a hole', () => {
 describe('a stream that was set back', () => {
   it('as by a restored disk is read again from its start, and all that came since is charged', async () => {
     await using restored = await createUsageHarness();
-    const granted = await restored.lend();
+    const granted = await restored.grant();
     const isRecorded = (event: UsageEvent) =>
       eventually({ what: 'the row' }, () => restored.request(event.requestId));
     const first = restored.startSink();
@@ -264,7 +264,7 @@ describe('a stream that was set back', () => {
 
 describe('what a sink cannot read', () => {
   it('is put aside, and everything around it is charged', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const good = many(granted, 2);
     const sink = harness.startSink();
     await harness.publish([good[0], { ...harness.event(granted), amountNanoUsd: 'much' }]);
@@ -273,28 +273,28 @@ describe('what a sink cannot read', () => {
     await recorded(good[1] ?? expect.fail('no event'));
     await sink.stop();
     expect(await harness.charged(granted.orgId)).toBe(sum(good));
-    const aside = await harness.query<{ position: number; payload: string }>(
+    const quarantined = await harness.query<{ position: number; payload: string }>(
       `select position, payload from usage_unreadable order by seq, position`,
     );
-    expect(aside).toMatchObject([
+    expect(quarantined).toMatchObject([
       { position: 1, payload: expect.stringContaining('much') },
       { position: 0, payload: '{"hello":"world"}' },
     ]);
   });
 
   it('or the database refuses, is put aside alone', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const good = many(granted, 3);
     const refused = `
       alter table inference_requests add constraint refused_by_test check (model <> 'refused') not valid`;
     await harness.query(refused);
     try {
-      const sunk = await processMessages(harness.db, 'REFUSED', [
+      const result = await processMessages(harness.db, 'REFUSED', [
         message(1, good[0]),
         message(2, harness.event(granted, { model: 'refused' })),
         message(3, good[1], good[2]),
       ]);
-      expect(sunk).toMatchObject({ recorded: 3, unreadable: 1, passed: 3n });
+      expect(result).toMatchObject({ recorded: 3, unreadable: 1, passed: 3n });
     } finally {
       await harness.query('alter table inference_requests drop constraint refused_by_test');
     }
@@ -302,7 +302,7 @@ describe('what a sink cannot read', () => {
   });
 
   it('or the database refuses, takes nothing else of its message with it', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const good = many(granted, 3);
     await harness.query(`
       alter table inference_requests add constraint refused_by_test check (model <> 'refused') not valid`);
@@ -310,8 +310,8 @@ describe('what a sink cannot read', () => {
       const refused = harness.event(granted, { model: 'refused' });
       const unread = { ...harness.event(granted), amountNanoUsd: 'much' };
       const batch = message(1, good[0], unread, refused, good[1]);
-      const sunk = await processMessages(harness.db, 'COMPANY', [batch, message(2, good[2])]);
-      expect(sunk).toMatchObject({ recorded: 3, charged: sum(good), unreadable: 2, passed: 2n });
+      const result = await processMessages(harness.db, 'COMPANY', [batch, message(2, good[2])]);
+      expect(result).toMatchObject({ recorded: 3, charged: sum(good), unreadable: 2, passed: 2n });
       expect(
         await harness.query(
           `select position, payload like '%${refused.requestId}%' as is_it from usage_unreadable
@@ -329,31 +329,31 @@ describe('what a sink cannot read', () => {
 
   describe(poisonedLoop('work through usage'), () => {
     it('whose amount is larger than the ledger can hold does not stop the usage of others', async () => {
-      const [granted, hostile] = [await harness.lend(), await harness.lend()];
+      const [granted, hostile] = [await harness.grant(), await harness.grant()];
       const good = many(granted, 2);
       const priced = String(Number.MAX_SAFE_INTEGER);
       const much = many(hostile, 1_100, { amountNanoUsd: '1', reservedNanoUsd: '1', pricedNanoUsd: priced });
-      const sunk = await processMessages(harness.db, 'MUCH', [
+      const result = await processMessages(harness.db, 'MUCH', [
         message(1, good[0]),
         message(2, ...much),
         message(3, good[1]),
       ]);
-      expect(sunk.passed).toBe(3n);
+      expect(result.passed).toBe(3n);
       expect(await harness.charged(granted.orgId)).toBe(sum(good));
     });
 
     it('with absurd amounts costs its organisation and the operator no more than its lease makes believable', async () => {
-      const hostile = await harness.lend();
+      const hostile = await harness.grant();
       const most = String(Number.MAX_SAFE_INTEGER);
-      const absurd = {
+      const implausible = {
         model: 'model-dear',
         amountNanoUsd: most,
         reservedNanoUsd: most,
         pricedNanoUsd: most,
       };
-      const events = many(hostile, 3, absurd);
-      const sunk = await processMessages(harness.db, 'ABSURD', [message(1, ...events)]);
-      expect(sunk).toMatchObject({ recorded: 3, passed: 1n });
+      const events = many(hostile, 3, implausible);
+      const result = await processMessages(harness.db, 'ABSURD', [message(1, ...events)]);
+      expect(result).toMatchObject({ recorded: 3, passed: 1n });
       const dollar = 1_000_000_000n;
       const [row] = await harness.query<{ sum: string }>(
         `select sum(amount_nano_usd + borne_nano_usd)::text as sum from usage_charges
@@ -370,7 +370,7 @@ describe('what a sink cannot read', () => {
   });
 
   it('because the database is away is read again later', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const event = harness.event(granted);
     const away = { ...harness.db, transaction: () => Promise.reject(new Error('Connection terminated')) };
     await expect(processMessages(away, 'AWAY', [message(1, event)])).rejects.toThrow('terminated');
@@ -382,7 +382,7 @@ describe('what a sink cannot read', () => {
 
 describe('a request', () => {
   it('in test mode is recorded and free', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const event = harness.event(granted, {
       mode: 'test',
       leaseId: null,
@@ -395,24 +395,24 @@ describe('a request', () => {
   });
 
   it('that used more than it had reserved costs what was reserved, and the operator bears the rest', async () => {
-    const granted = await harness.lend();
+    const granted = await harness.grant();
     const event = harness.event(granted, {
       reservedNanoUsd: '500',
       amountNanoUsd: '500',
       pricedNanoUsd: '720',
     });
-    const sunk = await processMessages(harness.db, 'SHORTFALL', [message(1, event)]);
-    expect(sunk).toMatchObject({ charged: 500n, shortfall: 220n });
+    const result = await processMessages(harness.db, 'SHORTFALL', [message(1, event)]);
+    expect(result).toMatchObject({ charged: 500n, shortfall: 220n });
     expect(await harness.request(event.requestId)).toMatchObject({ cost: '500', priced: '720' });
     expect(await harness.charged(granted.orgId)).toBe(500n);
   });
 
   it('of a lease that is unknown, or of another organisation, is recorded and never charged', async () => {
-    const [granted, other] = [await harness.lend(), await harness.lend()];
+    const [granted, other] = [await harness.grant(), await harness.grant()];
     const outsider = harness.event({ ...granted, leaseId: other.leaseId });
     const lost = harness.event({ ...granted, leaseId: testIds.next('lse') });
-    const sunk = await processMessages(harness.db, 'STRANGERS', [message(1, outsider, lost)]);
-    expect(sunk).toMatchObject({ recorded: 2, uncharged: 2, charged: 0n });
+    const result = await processMessages(harness.db, 'STRANGERS', [message(1, outsider, lost)]);
+    expect(result).toMatchObject({ recorded: 2, uncharged: 2, charged: 0n });
     for (const { requestId } of [outsider, lost]) {
       expect(await harness.request(requestId)).toMatchObject({ cost: '0', outcome: 'unknown_lease' });
     }

@@ -3,7 +3,7 @@ import type { KeyId, LeaseId, OrgId } from '@millrace/platform/ids';
 import { LedgerRefusal } from '../../ledger/index.ts';
 import { lockUsageWatermark, recordEpochEnd, advanceUsageWatermark } from '../../credit-leases/index.ts';
 import { upsertCheckpoints } from './checkpoints.store.ts';
-import { deferUsage, listDeferredLaneKeys, laneKeyOf, type DeferredUsage } from './deferred-usage.store.ts';
+import { deferUsage, listDeferredGroupKeys, groupKeyOf, type DeferredUsage } from './deferred-usage.store.ts';
 import { quarantineUsage } from './sink.store.ts';
 import { recordUsage, type UsageSummary } from './usage.service.ts';
 import {
@@ -202,13 +202,13 @@ function usageOfOrganisation({ usage, ends, seq }: PositionedMessage, orgId: Org
 async function processSeparately(
   to: SinkBatch,
   messages: readonly SinkMessage[],
-  refusal: unknown,
+  cause: unknown,
 ): Promise<SinkResult> {
   const [only] = messages;
-  if (only !== undefined && messages.length === 1) return processOneByOne(to, only, refusal);
+  if (only !== undefined && messages.length === 1) return processOneByOne(to, only, cause);
   let sum: SinkResult | null = null;
   for (const message of messages) sum = addResults(sum, await processBatch(to, [message]));
-  if (sum === null) throw refusal;
+  if (sum === null) throw cause;
   return sum;
 }
 
@@ -216,12 +216,12 @@ async function processSeparately(
  * The requests of a refused message each by itself, for most of them have nothing to do with it; then its place is passed.
  * Dying in between is harmless: what was written is known when it is read again.
  */
-async function processOneByOne(to: SinkBatch, message: SinkMessage, refusal: unknown): Promise<SinkResult> {
+async function processOneByOne(to: SinkBatch, message: SinkMessage, cause: unknown): Promise<SinkResult> {
   const seq = BigInt(message.sequence);
   const read = parseMessage(message);
   // What comes to more than all money there is was not written by a gateway of ours: no part of it is believed.
-  if (read.usage.length < 2 || !isDataError(refusal)) {
-    return write(to, [{ ...unreadableMessage(message.text(), refusal), seq }]);
+  if (read.usage.length < 2 || !isDataError(cause)) {
+    return write(to, [{ ...unreadableMessage(message.text(), cause), seq }]);
   }
   const unreadable = [...read.unreadable];
   const waiting: PositionedUsage[] = [];
@@ -280,10 +280,10 @@ async function write(
     const deferred = await asSharedTimeout('deferring usage', deferUsage(tx, stream, later));
     const unreadable = fresh.flatMap(({ unreadable: found, seq }) => found.map((one) => ({ ...one, seq })));
     await asSharedTimeout('putting usage aside', quarantineUsage(tx, stream, unreadable));
-    const sunk = { ...recorded, unreadable: unreadable.length, deferred };
-    if (afterwards === 'stay') return { ...sunk, passed };
+    const result = { ...recorded, unreadable: unreadable.length, deferred };
+    if (afterwards === 'stay') return { ...result, passed };
     await asSharedTimeout('writing the position in the stream', advanceUsageWatermark(tx, stream, last.seq));
-    return { ...sunk, passed: last.seq };
+    return { ...result, passed: last.seq };
   });
   for (const { usage } of messages) {
     for (const { keyId, event } of usage) options.noteUse?.(keyId, event.createdAtMs);
@@ -307,13 +307,13 @@ async function splitDeferred(
   messages: readonly PositionedMessage[],
   held: DeferredOrganisations,
 ): Promise<{ readonly now: readonly PositionedMessage[]; readonly later: readonly DeferredUsage[] }> {
-  const lanes = messages.flatMap(({ usage, ends }) => [
+  const groups = messages.flatMap(({ usage, ends }) => [
     ...usage.map(({ orgId, leaseId }) => ({ orgId, leaseId })),
     ...ends.map(({ orgId }) => ({ orgId, leaseId: null })),
   ]);
-  const waiting = await asSharedTimeout('reading what is deferred', listDeferredLaneKeys(tx, lanes));
+  const waiting = await asSharedTimeout('reading what is deferred', listDeferredGroupKeys(tx, groups));
   const isLater = (orgId: OrgId, leaseId: LeaseId | null): boolean =>
-    held.has(orgId) || waiting.has(laneKeyOf({ orgId, leaseId }));
+    held.has(orgId) || waiting.has(groupKeyOf({ orgId, leaseId }));
   const now = messages.map((message) => ({
     ...message,
     usage: message.usage.filter(({ orgId, leaseId }) => !isLater(orgId, leaseId)),

@@ -23,12 +23,15 @@ export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream
   readonly tuning?: Partial<SinkTuning>;
 }
 
-export interface SinkTuning extends Pick<UsageStreamReaderOptions, 'batch' | 'gatherMs' | 'tendMs'> {
+export interface SinkTuning extends Pick<
+  UsageStreamReaderOptions,
+  'batch' | 'gatherMs' | 'maintenanceIntervalMs'
+> {
   /** A sink that is silent for this long is replaced. */
   readonly leaseMs: number;
 }
 
-const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, tendMs: 1_000 };
+const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, maintenanceIntervalMs: 1_000 };
 /** Of the time it is good for: one missed turn does not lose it. */
 const renewFraction = 0.3;
 /** After so many failed attempts, a batch whose organisations all time out is deferred, because later usage waits behind it. */
@@ -66,12 +69,12 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
 
   async function write(name: string, messages: readonly SinkMessage[]): Promise<SinkResult> {
     try {
-      const sunk = await processMessages(db, name, messages, {
+      const result = await processMessages(db, name, messages, {
         whenAllTimeOut: repetitions < maxFailedAttempts ? 'repeat' : 'defer',
         noteUse: (keyId, usedAtMs) => keyUsage.note(keyId, usedAtMs),
       });
       repetitions = 0;
-      return sunk;
+      return result;
     } catch (error) {
       if (error instanceof SharedTimeout) repetitions += 1;
       throw error;
@@ -88,11 +91,11 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     if (open === null) return 'idle';
     const messages = await open.gather(signal);
     if (messages.length > 0) {
-      const sunk = await write(open.name, messages);
-      open.passedTo(sunk.passed);
-      logResult(log, sunk);
+      const result = await write(open.name, messages);
+      open.passedTo(result.passed);
+      logResult(log, result);
     }
-    if (!(await open.tend())) await closeStream();
+    if (!(await open.maintain())) await closeStream();
     return 'busy';
   }
 
@@ -116,24 +119,24 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
   };
 }
 
-function logResult(log: UsageSinkOptions['log'], sunk: SinkResult): void {
-  countCharged(sunk);
-  countDeferred(sunk.deferred);
-  countUnreadable(sunk.unreadable);
-  const passed = String(sunk.passed);
-  if (sunk.shortfall > 0n) {
-    log.warn({ shortfallNanoUsd: String(sunk.shortfall) }, 'requests used more than they had reserved');
+function logResult(log: UsageSinkOptions['log'], result: SinkResult): void {
+  countCharged(result);
+  countDeferred(result.deferred);
+  countUnreadable(result.unreadable);
+  const passed = String(result.passed);
+  if (result.shortfall > 0n) {
+    log.warn({ shortfallNanoUsd: String(result.shortfall) }, 'requests used more than they had reserved');
   }
-  if (sunk.overpriced > 0) {
+  if (result.overpriced > 0) {
     log.error(
-      { count: sunk.overpriced, passed },
+      { count: result.overpriced, passed },
       'usage above the highest possible cost of its model was not charged',
     );
   }
-  if (sunk.deferred > 0) {
-    log.warn({ count: sunk.deferred, passed }, 'usage could not be charged now and was deferred');
+  if (result.deferred > 0) {
+    log.warn({ count: result.deferred, passed }, 'usage could not be charged now and was deferred');
   }
-  if (sunk.unreadable > 0) {
-    log.error({ count: sunk.unreadable, passed }, 'usage could not be read and was put aside');
+  if (result.unreadable > 0) {
+    log.error({ count: result.unreadable, passed }, 'usage could not be read and was put aside');
   }
 }

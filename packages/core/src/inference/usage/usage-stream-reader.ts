@@ -18,13 +18,13 @@ export interface UsageStreamReader {
   /** Everything up to here is in the book. */
   passedTo(sequence: bigint): void;
   /** Makes room and looks after it, when it is time to. False: it is not what it was, and must be opened anew. */
-  tend(): Promise<boolean>;
+  maintain(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface UsageStreamReaderOptions {
   readonly db: Db;
-  readonly nats: Pick<NatsClient, 'follow' | 'streamState' | 'forgetMessages'>;
+  readonly nats: Pick<NatsClient, 'follow' | 'streamState' | 'purgeMessages'>;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'error'>;
   readonly stream: string;
@@ -33,7 +33,7 @@ export interface UsageStreamReaderOptions {
   /** How long the first message of a batch waits for more: fewer, larger transfers. */
   readonly gatherMs: number;
   /** How often to make room in the stream, and to look how full it is. */
-  readonly tendMs: number;
+  readonly maintenanceIntervalMs: number;
 }
 
 const filled = gauge('millrace_usage_stream_filled_ratio', 'How full the usage stream is; alert at half.');
@@ -92,7 +92,7 @@ function createGapCheck(
 
 /** Null when there is no such stream yet. */
 export async function openUsageStream(options: UsageStreamReaderOptions): Promise<UsageStreamReader | null> {
-  const { nats, clock, log, stream, batch, gatherMs, tendMs } = options;
+  const { nats, clock, log, stream, batch, gatherMs, maintenanceIntervalMs } = options;
   const found = await nats.streamState(stream);
   if (found === null) return null;
   const place = await findStartPosition(options, found.createdAt);
@@ -102,18 +102,18 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
   const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
   log.info({ stream: name, fromSequence }, 'usage is being worked through');
   const lookForGaps = createGapCheck(log, stream, fromSequence);
-  let forgotten = 0n;
+  let purged = 0n;
   let receivedAtMs = clock.monotonicMs();
-  let tendedAtMs = Number.NEGATIVE_INFINITY;
+  let maintainedAtMs = Number.NEGATIVE_INFINITY;
   let wasHalfFull = false;
 
   const isPast = (atMs: number, ms: number): boolean => clock.monotonicMs() - atMs >= ms;
 
   async function purgeProcessed(): Promise<void> {
-    if (passed <= forgotten) return;
+    if (passed <= purged) return;
     const through = passed;
-    await nats.forgetMessages(stream, Number(through));
-    forgotten = through;
+    await nats.purgeMessages(stream, Number(through));
+    purged = through;
   }
 
   function recordStreamState({ bytes, maxBytes, lastSequence }: StreamState): void {
@@ -127,7 +127,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
   return {
     name,
     async gather(signal) {
-      const messages = await follower.take(batch, tendMs);
+      const messages = await follower.take(batch, maintenanceIntervalMs);
       const untilMs = clock.monotonicMs() + gatherMs;
       while (messages.length > 0 && messages.length < batch && !signal.aborted) {
         const leftMs = untilMs - clock.monotonicMs();
@@ -139,15 +139,15 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
       return messages;
     },
     passedTo: (sequence) => void (passed = sequence),
-    async tend() {
-      if (!isPast(tendedAtMs, tendMs)) return true;
-      tendedAtMs = clock.monotonicMs();
+    async maintain() {
+      if (!isPast(maintainedAtMs, maintenanceIntervalMs)) return true;
+      maintainedAtMs = clock.monotonicMs();
       const state = await nats.streamState(stream);
       if (state?.createdAt !== found.createdAt || BigInt(state.lastSequence) < passed) return false;
       await purgeProcessed();
       recordStreamState(state);
       // Something is there, and nothing comes: whatever the client believes, it does not follow any more.
-      return BigInt(state.lastSequence) <= passed || !isPast(receivedAtMs, 3 * tendMs);
+      return BigInt(state.lastSequence) <= passed || !isPast(receivedAtMs, 3 * maintenanceIntervalMs);
     },
     close: () => follower.close(),
   };

@@ -12,8 +12,8 @@ const batch = 1_000;
 /** Makes the partitions of the coming days and forgets what no request needs. Any number of workers may try at once; one makes the partitions. */
 export async function maintainUsageTables(db: Db): Promise<'busy' | 'idle'> {
   await makePartitions(db, new Date(db.clock.nowMs() - dayMs), daysAhead);
-  const forgotten = await db.transaction({ name: 'forget checkpoints', isolation: 'read committed' }, (tx) =>
+  const deleted = await db.transaction({ name: 'forget checkpoints', isolation: 'read committed' }, (tx) =>
     deleteOldCheckpoints(tx, new Date(tx.clock.nowMs() - checkpointDays * dayMs), batch),
   );
-  return forgotten >= batch ? 'busy' : 'idle';
+  return deleted >= batch ? 'busy' : 'idle';
 }

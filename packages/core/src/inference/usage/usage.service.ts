@@ -63,11 +63,11 @@ export async function recordUsage(
   );
   const fresh: NewRequestRecord[] = [];
   const known: ParsedUsage[] = [];
-  for (const [index, { verdict, amount, transferId }] of posted.entries()) {
+  for (const [index, { outcome, amount, transferId }] of posted.entries()) {
     const used = leased[index]?.used;
     if (used === undefined) throw new Error('Usage was posted that nobody asked for.');
-    if (verdict === 'duplicate') known.push(used);
-    else fresh.push({ used: { ...used, amount }, source, outcome: verdict, transferId });
+    if (outcome === 'duplicate') known.push(used);
+    else fresh.push({ used: { ...used, amount }, source, outcome: outcome, transferId });
   }
   const free = [...distinct.values()].filter(({ leaseId }) => leaseId === null);
   await insertRequests(tx, [

@@ -118,14 +118,14 @@ describe('a budget', () => {
   });
 
   it('is the tightest when it leaves least, among those that refuse', () => {
-    const [wide, tight, told] = [
+    const [wide, tight, soft] = [
       limitOf('stop_everything', 9n),
       limitOf('stop_new_work', 4n),
       limitOf('notify', 1n),
     ];
-    expect(tightestBudget([wide, tight, told], 'new')).toEqual({ limit: tight, left: 4n });
-    expect(tightestBudget([tight, wide, told], 'running')).toEqual({ limit: wide, left: 9n });
-    expect(tightestBudget([told], 'new')).toBeNull();
+    expect(tightestBudget([wide, tight, soft], 'new')).toEqual({ limit: tight, left: 4n });
+    expect(tightestBudget([tight, wide, soft], 'running')).toEqual({ limit: wide, left: 9n });
+    expect(tightestBudget([soft], 'new')).toBeNull();
     const equal = limitOf('stop_everything', 4n);
     expect(tightestBudget([equal, tight], 'new')?.limit).toBe(equal);
   });

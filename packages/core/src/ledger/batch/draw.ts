@@ -46,19 +46,19 @@ export function totalAvailable(accounts: readonly Account[]): bigint {
 
 /** Takes up to `amount`, account by account; what is missing in the end is simply not in the parts. */
 export function planDraw(accounts: readonly Account[], amount: bigint): readonly AccountPart[] {
-  const parts: AccountPart[] = [];
+  const amounts: AccountPart[] = [];
   let missing = amount;
   for (const account of accounts) {
     const taken = minBigint(missing, availableIn(account));
-    if (taken > 0n) parts.push({ account, amount: taken });
+    if (taken > 0n) amounts.push({ account, amount: taken });
     missing -= taken;
     if (missing === 0n) break;
   }
-  return parts;
+  return amounts;
 }
 
-export function sumOf(parts: readonly AccountPart[]): bigint {
-  return parts.reduce((sum, part) => sum + part.amount, 0n);
+export function sumOf(amounts: readonly AccountPart[]): bigint {
+  return amounts.reduce((sum, part) => sum + part.amount, 0n);
 }
 
 /** Whether this budget refuses such work once it is used up. */

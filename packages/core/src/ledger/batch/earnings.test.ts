@@ -24,8 +24,8 @@ function ok(result: LedgerResult): LedgerSuccess {
 }
 
 function openSupplier(earned: bigint, options: { readonly frozen?: boolean } = {}) {
-  const books = createTestLedger({ balance: 50n, ...options });
-  const { orgId } = books.wallet;
+  const ledger = createTestLedger({ balance: 50n, ...options });
+  const { orgId } = ledger.wallet;
   const earnings = account({
     id: ids.nextUuid(),
     kind: 'supplier_payable',
@@ -33,16 +33,16 @@ function openSupplier(earned: bigint, options: { readonly frozen?: boolean } = {
     balance: earned,
     floor: 0n,
   });
-  books.slice.accounts.set(earnings.id, earnings);
-  books.slice.payables.set(walletKeyOf(orgId, 'live'), earnings);
-  return { books, earnings };
+  ledger.slice.accounts.set(earnings.id, earnings);
+  ledger.slice.payables.set(walletKeyOf(orgId, 'live'), earnings);
+  return { ledger: ledger, earnings };
 }
 
-const ask = (amount: number, step = 'request') =>
+const holdCommand = (amount: number, step = 'request') =>
   ({ do: 'hold', of: 'earnings', amount: usd(amount), demand: 'new', step }) as const;
 
-function asked(books: TestLedger, amount: number, step?: string): HoldId {
-  const { holdId } = ok(books.run(ask(amount, step)));
+function placeHold(ledger: TestLedger, amount: number, step?: string): HoldId {
+  const { holdId } = ok(ledger.run(holdCommand(amount, step)));
   if (holdId === null) throw new Error('no hold');
   return holdId;
 }
@@ -50,89 +50,92 @@ function asked(books: TestLedger, amount: number, step?: string): HoldId {
 const payOut = (holdId: HoldId, step = 'paid') =>
   ({ do: 'pay_out', holdId, description: 'Payout', step }) as const;
 
-const giveBack = (books: TestLedger, amount: number) =>
+const giveBack = (ledger: TestLedger, amount: number) =>
   ({
     do: 'credit',
     kind: 'credit',
     amount: usd(amount),
-    from: [{ account: { kind: 'supplier_payable', orgId: books.orgId }, amount: usd(amount) }],
+    from: [{ account: { kind: 'supplier_payable', orgId: ledger.orgId }, amount: usd(amount) }],
     description: 'Host at fault',
   }) as const;
 
 describe('a payout that is asked for', () => {
   it('sets aside what was earned, never what can be spent, and no more than there is', () => {
-    const { books, earnings } = openSupplier(10n);
-    const { limit } = books.addLimit({ left: 1n });
-    asked(books, 7, 'one');
-    expect([earnings.held, books.wallet.credit.held, limit.held]).toEqual([7n, 0n, 0n]);
-    expect(books.run(ask(4, 'two'))).toMatchObject({ reason: 'INSUFFICIENT_BALANCE', available: 3n });
-    expect(ok(books.run(ask(7, 'one'))).replayed).toBe(true);
-    asked(books, 3, 'three');
+    const { ledger, earnings } = openSupplier(10n);
+    const { limit } = ledger.addLimit({ left: 1n });
+    placeHold(ledger, 7, 'one');
+    expect([earnings.held, ledger.wallet.credit.held, limit.held]).toEqual([7n, 0n, 0n]);
+    expect(ledger.run(holdCommand(4, 'two'))).toMatchObject({
+      reason: 'INSUFFICIENT_BALANCE',
+      available: 3n,
+    });
+    expect(ok(ledger.run(holdCommand(7, 'one'))).replayed).toBe(true);
+    placeHold(ledger, 3, 'three');
     expect(availableIn(earnings)).toBe(0n);
-    expect(findInconsistencies(books)).toEqual([]);
+    expect(findInconsistencies(ledger)).toEqual([]);
   });
 
   it('is refused while the account is frozen', () => {
-    const { books } = openSupplier(10n, { frozen: true });
-    expect(books.run(ask(1))).toMatchObject({ reason: 'ACCOUNT_FROZEN' });
+    const { ledger } = openSupplier(10n, { frozen: true });
+    expect(ledger.run(holdCommand(1))).toMatchObject({ reason: 'ACCOUNT_FROZEN' });
   });
 
   it('is paid once, from what was set aside for it', () => {
-    const { books, earnings } = openSupplier(10n);
-    const holdId = asked(books, 7);
-    expect(ok(books.run(payOut(holdId)))).toMatchObject({ amount: -7n, held: 0n, balanceAfter: 50n });
-    expect(ok(books.run(payOut(holdId)))).toMatchObject({ amount: -7n, replayed: true });
-    expect(books.run(payOut(holdId, 'once more'))).toMatchObject({ reason: 'HOLD_CLOSED' });
+    const { ledger, earnings } = openSupplier(10n);
+    const holdId = placeHold(ledger, 7);
+    expect(ok(ledger.run(payOut(holdId)))).toMatchObject({ amount: -7n, held: 0n, balanceAfter: 50n });
+    expect(ok(ledger.run(payOut(holdId)))).toMatchObject({ amount: -7n, replayed: true });
+    expect(ledger.run(payOut(holdId, 'once more'))).toMatchObject({ reason: 'HOLD_CLOSED' });
     expect([earnings.balance, earnings.held]).toEqual([3n, 0n]);
-    expect(books.system({ kind: 'payments_clearing' }).balance).toBe(7n);
-    expect(books.slice.newTransfers).toMatchObject([{ kind: 'payout', amount: -7n }]);
-    expect([...books.slice.holds.values()]).toMatchObject([{ posted: 7n, closedAtMs: startMs }]);
-    expect(findInconsistencies(books)).toEqual([]);
+    expect(ledger.system({ kind: 'payments_clearing' }).balance).toBe(7n);
+    expect(ledger.slice.newTransfers).toMatchObject([{ kind: 'payout', amount: -7n }]);
+    expect([...ledger.slice.holds.values()]).toMatchObject([{ posted: 7n, closedAtMs: startMs }]);
+    expect(findInconsistencies(ledger)).toEqual([]);
   });
 
   it('that is rejected can be asked for again', () => {
-    const { books, earnings } = openSupplier(10n);
-    const holdId = asked(books, 10);
-    expect(ok(books.run({ do: 'close', of: 'earnings', holdId })).held).toBe(0n);
-    expect(ok(books.run({ do: 'close', of: 'earnings', holdId })).replayed).toBe(true);
-    expect(books.run(payOut(holdId))).toMatchObject({ reason: 'HOLD_CLOSED' });
+    const { ledger, earnings } = openSupplier(10n);
+    const holdId = placeHold(ledger, 10);
+    expect(ok(ledger.run({ do: 'close', of: 'earnings', holdId })).held).toBe(0n);
+    expect(ok(ledger.run({ do: 'close', of: 'earnings', holdId })).replayed).toBe(true);
+    expect(ledger.run(payOut(holdId))).toMatchObject({ reason: 'HOLD_CLOSED' });
     expect(availableIn(earnings)).toBe(10n);
   });
 
   it('is paid whole although time was given back meanwhile, which the supplier then owes', () => {
-    const { books, earnings } = openSupplier(10n);
-    const holdId = asked(books, 10);
-    books.run(giveBack(books, 4));
+    const { ledger, earnings } = openSupplier(10n);
+    const holdId = placeHold(ledger, 10);
+    ledger.run(giveBack(ledger, 4));
     expect(earnings).toMatchObject({ balance: 6n, held: 10n, floor: -4n });
-    expect(books.run(ask(1, 'more'))).toMatchObject({ available: 0n });
-    expect(ok(books.run(payOut(holdId))).amount).toBe(-10n);
+    expect(ledger.run(holdCommand(1, 'more'))).toMatchObject({ available: 0n });
+    expect(ok(ledger.run(payOut(holdId))).amount).toBe(-10n);
     expect(earnings).toMatchObject({ balance: -4n, held: 0n, floor: -4n });
-    expect(findInconsistencies(books)).toEqual([]);
+    expect(findInconsistencies(ledger)).toEqual([]);
   });
 
   it('that is rejected makes up for what the supplier owes', () => {
-    const { books, earnings } = openSupplier(10n);
-    const holdId = asked(books, 10);
-    books.run(giveBack(books, 4));
-    books.run({ do: 'close', of: 'earnings', holdId });
+    const { ledger, earnings } = openSupplier(10n);
+    const holdId = placeHold(ledger, 10);
+    ledger.run(giveBack(ledger, 4));
+    ledger.run({ do: 'close', of: 'earnings', holdId });
     expect(earnings).toMatchObject({ balance: 6n, held: 0n, floor: 0n });
     expect(availableIn(earnings)).toBe(6n);
   });
 
   it('is nobody else’s to charge, resize or close, and no other hold is paid out', () => {
-    const { books } = openSupplier(10n);
-    const holdId = asked(books, 5);
+    const { ledger } = openSupplier(10n);
+    const holdId = placeHold(ledger, 5);
     const unknown = { reason: 'HOLD_NOT_FOUND' };
-    expect(books.run({ do: 'close', holdId })).toMatchObject(unknown);
-    expect(books.run({ do: 'resize', holdId, target: usd(9), demand: 'new' })).toMatchObject(unknown);
+    expect(ledger.run({ do: 'close', holdId })).toMatchObject(unknown);
+    expect(ledger.run({ do: 'resize', holdId, target: usd(9), demand: 'new' })).toMatchObject(unknown);
     const post = { do: 'post', holdId, amount: usd(1), to: revenue(1), afterwards: 'keep' } as const;
-    expect(books.run({ ...post, description: 'Used' })).toMatchObject(unknown);
-    const spent = ok(books.run({ do: 'hold', amount: usd(3), demand: 'new' })).holdId;
+    expect(ledger.run({ ...post, description: 'Used' })).toMatchObject(unknown);
+    const spent = ok(ledger.run({ do: 'hold', amount: usd(3), demand: 'new' })).holdId;
     if (spent === null) throw new Error('no hold');
-    expect(books.run(payOut(spent))).toMatchObject(unknown);
-    expect(books.run({ do: 'close', of: 'earnings', holdId: spent })).toMatchObject(unknown);
+    expect(ledger.run(payOut(spent))).toMatchObject(unknown);
+    expect(ledger.run({ do: 'close', of: 'earnings', holdId: spent })).toMatchObject(unknown);
     // An account that nobody loaded can only be that of earnings which the command does not name.
-    books.slice.accounts.clear();
-    expect(books.run({ do: 'close', holdId })).toMatchObject(unknown);
+    ledger.slice.accounts.clear();
+    expect(ledger.run({ do: 'close', holdId })).toMatchObject(unknown);
   });
 });

@@ -76,7 +76,7 @@ function addToHold(hold: Hold, account: Account, amount: bigint): void {
   if (amount === 0n) return;
   account.held += amount;
   account.touched = true;
-  hold.parts.set(account.id, (hold.parts.get(account.id) ?? 0n) + amount);
+  hold.amounts.set(account.id, (hold.amounts.get(account.id) ?? 0n) + amount);
   hold.touched = true;
 }
 
@@ -88,20 +88,20 @@ function growHold(hold: Hold, amount: bigint, request: Pick<HoldIncrease, 'limit
 }
 
 /** What the hold has set aside of the balance, first to be spent first. */
-function moneyParts(slice: WorkingSet, hold: Hold): readonly AccountPart[] {
-  const parts: AccountPart[] = [];
-  for (const [accountId, amount] of hold.parts) {
+function heldAmounts(slice: WorkingSet, hold: Hold): readonly AccountPart[] {
+  const amounts: AccountPart[] = [];
+  for (const [accountId, amount] of hold.amounts) {
     const account = requireLoaded(slice.accounts.get(accountId), 'an account of the hold');
-    if (account.kind !== 'limit' && amount > 0n) parts.push({ account, amount });
+    if (account.kind !== 'limit' && amount > 0n) amounts.push({ account, amount });
   }
-  return parts.toSorted((left, right) => compareSpending(left.account, right.account));
+  return amounts.toSorted((left, right) => compareSpending(left.account, right.account));
 }
 
 /** The first of these parts up to the amount. */
-function takeUpTo(parts: readonly AccountPart[], amount: bigint): readonly AccountPart[] {
+function takeUpTo(amounts: readonly AccountPart[], amount: bigint): readonly AccountPart[] {
   const taken: AccountPart[] = [];
   let missing = amount;
-  for (const part of parts) {
+  for (const part of amounts) {
     const some = minBigint(part.amount, missing);
     if (some > 0n) taken.push({ account: part.account, amount: some });
     missing -= some;
@@ -119,14 +119,14 @@ function releaseFromHold(
   amount: bigint,
   order: 'charge' | 'give back',
 ): readonly AccountPart[] {
-  const parts = moneyParts(slice, hold);
-  const taken = takeUpTo(order === 'charge' ? parts : parts.toReversed(), amount);
+  const amounts = heldAmounts(slice, hold);
+  const taken = takeUpTo(order === 'charge' ? amounts : amounts.toReversed(), amount);
   for (const part of taken) {
     addToHold(hold, part.account, -part.amount);
     // What is charged leaves the account in the same breath, so only what is given back can make up for a debt.
     if (order === 'give back') raiseFloor(part.account);
   }
-  for (const [accountId, held] of hold.parts) {
+  for (const [accountId, held] of hold.amounts) {
     const account = requireLoaded(slice.accounts.get(accountId), 'a budget of the hold');
     if (account.kind === 'limit') addToHold(hold, account, -minBigint(held, amount));
   }
@@ -136,8 +136,8 @@ function releaseFromHold(
 }
 
 function isBudgetOnlyHold(slice: WorkingSet, hold: Hold): boolean {
-  if (hold.parts.size === 0) return false;
-  return [...hold.parts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
+  if (hold.amounts.size === 0) return false;
+  return [...hold.amounts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
 }
 
 /** What a hold, and what is charged beyond it, is taken from, in the order of spending. */
@@ -155,7 +155,7 @@ function payersOf(slice: WorkingSet, wallet: Wallet, of: HoldCommand['of']): rea
 /** The budgets whose part in the hold changes with it. */
 function limitsOf(slice: WorkingSet, wallet: Wallet, hold: Hold): readonly Account[] {
   if (!isBudgetOnlyHold(slice, hold)) return limitsFor(wallet, hold.keyId);
-  return [...hold.parts.keys()].map((id) => requireLoaded(slice.accounts.get(id), 'a budget of the hold'));
+  return [...hold.amounts.keys()].map((id) => requireLoaded(slice.accounts.get(id), 'a budget of the hold'));
 }
 
 export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldCommand): LedgerResult {
@@ -189,13 +189,13 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
     causeId: command.cause.id,
     keyId,
     isNew: true,
-    parts: new Map(),
+    amounts: new Map(),
     held: 0n,
     posted: 0n,
     closedAtMs: null,
     touched: true,
   };
-  if (request.payers === null) for (const limit of limits) hold.parts.set(limit.id, 0n);
+  if (request.payers === null) for (const limit of limits) hold.amounts.set(limit.id, 0n);
   growHold(hold, room.amount, request);
   slice.holds.set(hold.id, hold);
   slice.holdsByKey.set(scopedKey(wallet.orgId, key), hold);
@@ -204,7 +204,7 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
 
 /** A hold of earnings has its one part there. Where that account is not loaded, nobody said that it is one. */
 function isOfEarnings(slice: WorkingSet, hold: Hold): boolean {
-  return [...hold.parts.keys()].some((id) => {
+  return [...hold.amounts.keys()].some((id) => {
     const kind = slice.accounts.get(id)?.kind;
     return kind === undefined || kind === 'supplier_payable';
   });
@@ -260,13 +260,13 @@ export function decideResize(slice: WorkingSet, wallet: Wallet, command: ResizeC
   if ('ok' in hold) return hold;
   const grows = command.target > hold.held;
   if (grows && command.demand === 'new' && wallet.credit.frozen) return ledgerRefused('ACCOUNT_FROZEN');
-  const refusal = resizeHold(slice, wallet, hold, {
+  const rejection = resizeHold(slice, wallet, hold, {
     target: command.target,
     atLeast: command.atLeast ?? command.target,
     demand: command.demand,
     of: command.of,
   });
-  return refusal ?? ledgerSuccess(wallet, { hold });
+  return rejection ?? ledgerSuccess(wallet, { hold });
 }
 
 function closeHold(slice: WorkingSet, hold: Hold): void {

@@ -55,7 +55,7 @@ function isOfEarnings(command: LedgerCommand): boolean {
 /** Whether the operator may have to bear a part of it, or gets back what it bore. */
 function mayUseShortfall(command: LedgerCommand): boolean {
   if (command.do === 'debit') return command.whenShort === 'shortfall';
-  if (command.do === 'credit') return (command.borne ?? 0n) > 0n;
+  if (command.do === 'credit') return (command.absorbed ?? 0n) > 0n;
   // A reversed clawback may return a repaid debt.
   return command.do === 'post' || command.do === 'reverse';
 }

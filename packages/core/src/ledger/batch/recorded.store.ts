@@ -111,7 +111,7 @@ export async function fillHolds(tx: Tx, slice: WorkingSet, ids: readonly string[
       causeId: row.cause_id,
       keyId: row.key_id,
       isNew: false,
-      parts: new Map(row.part_accounts.map((id, index) => [id, row.part_amounts[index] ?? 0n])),
+      amounts: new Map(row.part_accounts.map((id, index) => [id, row.part_amounts[index] ?? 0n])),
       held: row.held_nano_usd,
       posted: row.posted_nano_usd,
       closedAtMs: row.closed_at?.getTime() ?? null,

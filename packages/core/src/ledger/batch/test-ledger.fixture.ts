@@ -175,28 +175,30 @@ export function createTestLedger(options: TestLedgerOptions = {}): TestLedger {
 }
 
 /** What must hold of any books, whatever was decided: the sentences of what does not. */
-export function findInconsistencies(books: TestLedger): readonly string[] {
+export function findInconsistencies(ledger: TestLedger): readonly string[] {
   const complaints: string[] = [];
   const sums = new Map<string, bigint>();
-  for (const entry of books.slice.newEntries) {
+  for (const entry of ledger.slice.newEntries) {
     sums.set(entry.transferId, (sums.get(entry.transferId) ?? 0n) + entry.amount);
     if (entry.amount === 0n) complaints.push('an entry of nothing');
   }
   for (const [id, sum] of sums) if (sum !== 0n) complaints.push(`transfer ${id} sums to ${sum}`);
   const heldIn = new Map<string, bigint>();
-  for (const hold of books.slice.holds.values()) {
+  for (const hold of ledger.slice.holds.values()) {
     let money = 0n;
-    for (const [accountId, held] of hold.parts) {
+    for (const [accountId, held] of hold.amounts) {
       heldIn.set(accountId, (heldIn.get(accountId) ?? 0n) + held);
       if (held < 0n) complaints.push('a negative part');
-      if (books.slice.accounts.get(accountId)?.kind !== 'limit') money += held;
+      if (ledger.slice.accounts.get(accountId)?.kind !== 'limit') money += held;
     }
-    const budgetsOnly = [...hold.parts.keys()].every((id) => books.slice.accounts.get(id)?.kind === 'limit');
-    if (money !== hold.held && !(budgetsOnly && hold.parts.size > 0))
+    const budgetsOnly = [...hold.amounts.keys()].every(
+      (id) => ledger.slice.accounts.get(id)?.kind === 'limit',
+    );
+    if (money !== hold.held && !(budgetsOnly && hold.amounts.size > 0))
       complaints.push(`a hold of ${hold.held} has ${money}`);
     if (hold.closedAtMs !== null && hold.held !== 0n) complaints.push('a closed hold holds');
   }
-  for (const each of books.slice.accounts.values()) {
+  for (const each of ledger.slice.accounts.values()) {
     if (each.held < 0n) complaints.push(`${each.kind} holds ${each.held}`);
     if (each.floor !== null && each.balance - each.held < each.floor)
       complaints.push(`${each.kind} is below its floor`);

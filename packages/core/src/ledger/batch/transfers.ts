@@ -102,14 +102,14 @@ export function decideCredit(slice: WorkingSet, wallet: Wallet, command: CreditC
   if (sumOfShares(command.from) !== command.amount) {
     throw new RangeError(`The sources of a credit must add up to its amount, ${command.amount} nano-USD.`);
   }
-  const { borne = 0n } = command;
-  if (borne < 0n || borne > command.amount) {
-    throw new RangeError(`The operator cannot have borne ${borne} of ${command.amount} nano-USD.`);
+  const { absorbed = 0n } = command;
+  if (absorbed < 0n || absorbed > command.amount) {
+    throw new RangeError(`The operator cannot have borne ${absorbed} of ${command.amount} nano-USD.`);
   }
-  const own = command.amount - borne;
+  const own = command.amount - absorbed;
   const legs = new Legs();
   legs.add(command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo), own);
-  if (borne > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), borne);
+  if (absorbed > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), absorbed);
   for (const share of command.from) {
     takeBackFrom(legs, accountOf(slice, share, wallet.mode), share.amount);
   }
@@ -174,11 +174,11 @@ export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCom
           budgetId: toPublicId.budget(tight.limit.id),
         });
   }
-  const parts = planDraw(payers, minBigint(command.amount, affordable));
-  const paid = sumOf(parts);
+  const amounts = planDraw(payers, minBigint(command.amount, affordable));
+  const paid = sumOf(amounts);
   const shortfall = command.amount - paid;
   const legs = new Legs();
-  legs.take(parts);
+  legs.take(amounts);
   if (shortfall > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
   addShares(slice, legs, wallet.mode, command.to, command.amount);
   countAgainstBudgets(slice, legs, wallet, limits, paid);
@@ -259,10 +259,10 @@ export function decideRefund(slice: WorkingSet, wallet: Wallet, command: RefundC
     legs.add(entry.account, given);
     toGive -= given;
   }
-  const takers = entries.filter(({ left: kept }) => kept > 0n);
+  const takers = entries.filter(({ left }) => left > 0n);
   const shares = allocate(
     command.amount,
-    takers.map(({ left: kept }) => kept),
+    takers.map(({ left }) => left),
   );
   takers.forEach(({ account }, index) => takeBackFrom(legs, account, shares[index] ?? 0n));
   const transfer = recordTransfer(slice, legs, {

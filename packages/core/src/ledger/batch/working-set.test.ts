@@ -21,28 +21,28 @@ const debit = {
 
 describe('the keys of a batch that nothing is entered under', () => {
   it('are those of holds and transfers that were not made, and of no other command', () => {
-    const books = createTestLedger({ balance: 10n });
-    const taken = books.run({ ...hold, step: 'first' });
+    const ledger = createTestLedger({ balance: 10n });
+    const taken = ledger.run({ ...hold, step: 'first' });
     if (!taken.ok || taken.holdId === null) throw new Error('There is room for it.');
     const { holdId } = taken;
     const commands = [
-      commandOf(books, 'first', hold),
-      commandOf(books, 'second', hold),
-      commandOf(books, 'third', debit),
-      commandOf(books, 'fourth', { do: 'resize', holdId, target: usd(1) }),
-      commandOf(books, 'fifth', { do: 'close', holdId }),
+      commandOf(ledger, 'first', hold),
+      commandOf(ledger, 'second', hold),
+      commandOf(ledger, 'third', debit),
+      commandOf(ledger, 'fourth', { do: 'resize', holdId, target: usd(1) }),
+      commandOf(ledger, 'fifth', { do: 'close', holdId }),
     ];
-    const orgId = toUuid(books.orgId);
-    expect(unrecordedKeysOf(books.slice, commands)).toEqual([
+    const orgId = toUuid(ledger.orgId);
+    expect(unrecordedKeysOf(ledger.slice, commands)).toEqual([
       { orgId, key: 'test:thing:second' },
       { orgId, key: 'test:thing:third' },
     ]);
   });
 
   it('count a hold and a transfer of one name apart', () => {
-    const books = createTestLedger({ balance: 10n });
-    books.run({ ...hold, step: 'same' });
-    expect(unrecordedKeysOf(books.slice, [commandOf(books, 'same', debit)])).toHaveLength(1);
+    const ledger = createTestLedger({ balance: 10n });
+    ledger.run({ ...hold, step: 'same' });
+    expect(unrecordedKeysOf(ledger.slice, [commandOf(ledger, 'same', debit)])).toHaveLength(1);
   });
 });
 

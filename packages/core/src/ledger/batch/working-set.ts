@@ -9,7 +9,7 @@ import type {
   LedgerCommand,
   MoneyCause,
   LedgerRefused,
-  RefusalReason,
+  RejectionReason,
   TransferKind,
   UsageQuantities,
 } from '../ledger.ts';
@@ -41,7 +41,7 @@ export interface Hold {
   readonly keyId: string | null;
   readonly isNew: boolean;
   /** What is set aside, by account. Money parts sum to `held`; a limit's part is as large as `held`. */
-  readonly parts: Map<string, bigint>;
+  readonly amounts: Map<string, bigint>;
   held: bigint;
   posted: bigint;
   closedAtMs: number | null;
@@ -147,8 +147,8 @@ export function unrecordedKeysOf(
       `the accounts of ${command.orgId}`,
     );
     const key = commandKeyOf(command);
-    const entered = command.do === 'hold' ? slice.holdsByKey : slice.transfersByKey;
-    return entered.has(scopedKey(orgId, key)) ? [] : [{ orgId, key }];
+    const recorded = command.do === 'hold' ? slice.holdsByKey : slice.transfersByKey;
+    return recorded.has(scopedKey(orgId, key)) ? [] : [{ orgId, key }];
   });
 }
 
@@ -203,8 +203,8 @@ export class Legs {
     } else this.#amounts[index] = (this.#amounts[index] ?? 0n) + amount;
   }
 
-  take(parts: readonly AccountPart[]): void {
-    for (const part of parts) this.add(part.account, -part.amount);
+  take(amounts: readonly AccountPart[]): void {
+    for (const part of amounts) this.add(part.account, -part.amount);
   }
 
   /** What an account changes by so far. */
@@ -217,10 +217,10 @@ export class Legs {
   }
 
   /** Those that change something, in the order they came. */
-  forEach(visit: (account: Account, amount: bigint) => void): void {
+  forEach(callback: (account: Account, amount: bigint) => void): void {
     this.#accounts.forEach((account, index) => {
       const amount = this.#amounts[index] ?? 0n;
-      if (amount !== 0n) visit(account, amount);
+      if (amount !== 0n) callback(account, amount);
     });
   }
 }
@@ -425,7 +425,7 @@ export function ledgerSuccess(wallet: Wallet, outcome: CommandOutcome): LedgerSu
 }
 
 export function ledgerRefused(
-  reason: RefusalReason,
+  reason: RejectionReason,
   details: { readonly available?: bigint; readonly budgetId?: LedgerRefused['budgetId'] } = {},
 ): LedgerRefused {
   return {

@@ -79,7 +79,7 @@ const updateHolds: StatementPart = {
      where hold.id = change.id`,
 };
 
-const upsertHoldParts: StatementPart = {
+const upsertHoldAmounts: StatementPart = {
   name: 'parted',
   columns: 3,
   text: `
@@ -101,13 +101,13 @@ const updateBudgets: StatementPart = {
 
 const statements = new Map<string, PreparedStatement>();
 
-function statementOf(parts: readonly StatementPart[]): PreparedStatement {
+function statementOf(clauses: readonly StatementPart[]): PreparedStatement {
   // The driver wants less than 64 characters.
-  const name = `ledger ${parts.map((part) => part.name).join(' ')}`;
+  const name = `ledger ${clauses.map((part) => part.name).join(' ')}`;
   const known = statements.get(name);
   if (known !== undefined) return known;
   let before = 0;
-  const texts = parts.map((part) => {
+  const texts = clauses.map((part) => {
     const first = before;
     before += part.columns;
     return `${part.name} as (${part.text.replaceAll(/\$(\d+)/g, (_, n: string) => `$${first + Number(n)}`)})`;
@@ -121,13 +121,13 @@ export async function writeWorkingSet(tx: Tx, slice: WorkingSet): Promise<void> 
   const accounts = [...slice.accounts.values()].filter((account) => account.touched);
   const holds = [...slice.holds.values()].filter((hold) => hold.touched);
   const now = new Date(slice.nowMs);
-  const parts: [StatementPart, readonly unknown[]][] = [];
+  const clauses: [StatementPart, readonly unknown[]][] = [];
   const add = <Row>(
     part: StatementPart,
     rows: readonly Row[],
     values: (rows: readonly Row[]) => readonly unknown[],
   ): void => {
-    if (rows.length > 0) parts.push([part, values(rows)]);
+    if (rows.length > 0) clauses.push([part, values(rows)]);
   };
   add(
     updateAccounts,
@@ -150,18 +150,18 @@ export async function writeWorkingSet(tx: Tx, slice: WorkingSet): Promise<void> 
     holds.filter((hold) => !hold.isNew),
     updateHoldsValues,
   );
-  add(upsertHoldParts, holds.flatMap(holdPartsOf), upsertHoldPartsValues);
+  add(upsertHoldAmounts, holds.flatMap(holdAmountsOf), upsertHoldAmountsValues);
   add(
     updateBudgets,
     [...slice.accounts.values()].filter((account) => account.budget?.changed === true),
     updateBudgetsValues,
   );
   add(insertEntries, slice.newEntries, insertEntriesValues);
-  if (parts.length === 0) return;
+  if (clauses.length === 0) return;
   await runStatement(
     tx,
-    statementOf(parts.map(([part]) => part)),
-    parts.flatMap(([, values]) => values),
+    statementOf(clauses.map(([part]) => part)),
+    clauses.flatMap(([, values]) => values),
   );
 }
 
@@ -243,10 +243,10 @@ interface HoldPart {
   readonly held: bigint;
 }
 
-const holdPartsOf = (hold: Hold): readonly HoldPart[] =>
-  Array.from(hold.parts, ([accountId, held]) => ({ holdId: hold.id, accountId, held }));
+const holdAmountsOf = (hold: Hold): readonly HoldPart[] =>
+  Array.from(hold.amounts, ([accountId, held]) => ({ holdId: hold.id, accountId, held }));
 
-const upsertHoldPartsValues = (rows: readonly HoldPart[]): readonly unknown[] => [
+const upsertHoldAmountsValues = (rows: readonly HoldPart[]): readonly unknown[] => [
   uuids(rows.map((row) => row.holdId)),
   uuids(rows.map((row) => row.accountId)),
   bigints(rows.map((row) => row.held)),

@@ -58,18 +58,18 @@ interface CaddyRequest {
   readonly ifMatch?: string;
 }
 
-function sendCaddyRequest(address: CaddyAddress, wish: CaddyRequest, signal: AbortSignal): Promise<Reply> {
+function sendCaddyRequest(address: CaddyAddress, spec: CaddyRequest, signal: AbortSignal): Promise<Reply> {
   // Caddy takes calls over a socket only if they name no host, which needs headers as they are: Node would add one.
   const host = 'socketPath' in address ? '' : hostOf(address);
   const headers = ['Host', host];
-  if (wish.ifMatch !== undefined) headers.push('If-Match', wish.ifMatch);
-  if (wish.body !== undefined) {
-    headers.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(wish.body)));
+  if (spec.ifMatch !== undefined) headers.push('If-Match', spec.ifMatch);
+  if (spec.body !== undefined) {
+    headers.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(spec.body)));
   }
   return new Promise((resolve, reject) => {
     const call = request(
       // Caddy leaves its admin address for a moment with each configuration, so connections are not kept.
-      { ...address, path: CONFIG_PATH, method: wish.method, setHost: false, headers, signal, agent: false },
+      { ...address, path: CONFIG_PATH, method: spec.method, setHost: false, headers, signal, agent: false },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -81,7 +81,7 @@ function sendCaddyRequest(address: CaddyAddress, wish: CaddyRequest, signal: Abo
       },
     );
     call.once('error', reject);
-    call.end(wish.body);
+    call.end(spec.body);
   });
 }
 

@@ -104,17 +104,17 @@ test('a stream of one instance outlives that another one comes or goes', async (
   const publisher = publisherOf();
   await publisher.publish(never);
   const stream = await caddy.connect(`8080-a-b-frog.${DOMAIN}`);
-  let said = '';
-  stream.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+  let received = '';
+  stream.on('data', (chunk: Buffer) => (received += chunk.toString('utf8')));
   stream.write(
     `GET / HTTP/1.1\r\nHost: 8080-a-b-frog.${DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
   );
-  await eventually({ what: 'the stream' }, () => said.includes('101 Switching'));
+  await eventually({ what: 'the stream' }, () => received.includes('101 Switching'));
   wanted = [...wanted, named('8080-a-b-newt')];
   expect(await publisher.publish(never)).toBe('loaded');
   await caddy.get(`8080-a-b-newt.${DOMAIN}`);
   stream.write('still here');
-  await eventually({ what: 'an echo' }, () => said.endsWith('still here'));
+  await eventually({ what: 'an echo' }, () => received.endsWith('still here'));
   stream.destroy();
 });
 
@@ -122,12 +122,12 @@ test('a worker that was slow cannot bring back a name that another has taken awa
   const old = wanted;
   const quick = publisherOf();
   await quick.publish(never);
-  let asked = 0;
+  let reads = 0;
   const slow = publisherOf({
     names: async () => {
-      asked += 1;
+      reads += 1;
       // It read the names, and before it writes them down an instance ends and the other worker is done with that.
-      if (asked === 2) {
+      if (reads === 2) {
         wanted = [named('8888-a-b-newt')];
         await quick.publish(never);
         return [...old, named('8080-a-b-toad')];
@@ -136,7 +136,7 @@ test('a worker that was slow cannot bring back a name that another has taken awa
     },
   });
   expect(await slow.publish(never)).toBe('unchanged');
-  expect(asked).toBe(3);
+  expect(reads).toBe(3);
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 404 });
   expect(await caddy.get(`8888-a-b-newt.${DOMAIN}`)).toMatchObject({ status: 200 });
 });

@@ -29,17 +29,17 @@ const LOAD_TIMEOUT_MS = 20_000;
 const REPLACE_ATTEMPTS = 10;
 
 export class CaddySync {
-  readonly #parts: CaddySyncDeps;
+  readonly #deps: CaddySyncDeps;
   #known: CaddyConfig | null = null;
   #confirmAtMs = 0;
 
   constructor(deps: CaddySyncDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   /** Safe at any time and by any number of workers. `loaded`: Caddy has another configuration than before. */
   async publish(signal: AbortSignal): Promise<'loaded' | 'unchanged'> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const wanted = await this.#wanted();
     if (clock.monotonicMs() < this.#confirmAtMs && isDeepStrictEqual(wanted, this.#known)) return 'unchanged';
     this.#known = null;
@@ -54,16 +54,16 @@ export class CaddySync {
   }
 
   async #wanted(): Promise<CaddyConfig> {
-    const { settings, names } = this.#parts;
+    const { settings, names } = this.#deps;
     return caddyConfig(await settings(), await names());
   }
 
   async #load(signal: AbortSignal): Promise<'loaded' | 'unchanged'> {
-    const { admin, log, settings } = this.#parts;
+    const { admin, log, settings } = this.#deps;
     for (let attempt = 1; attempt <= REPLACE_ATTEMPTS; attempt += 1) {
       const running = await admin.read(signal);
       // Only what is read after that is newer than whatever runs there.
-      const names = await this.#parts.names();
+      const names = await this.#deps.names();
       const wanted = caddyConfig(await settings(), names);
       const isThere = isDeepStrictEqual(running.config, wanted);
       if (!isThere && !(await admin.replace(wanted, running, signal))) continue;

@@ -5,57 +5,57 @@ import { HostAddresses } from './host-addresses.ts';
 
 const guard = createNetGuard({ allowedNetworks: ['198.18.0.0/15'] });
 
-function world(names: Record<string, readonly string[]>) {
+function setUp(names: Record<string, readonly string[]>) {
   const clock = new SimulatedClock();
-  let asked = 0;
+  let lookups = 0;
   const addresses = new HostAddresses({
     clock,
     guard,
     resolve: async (name) => {
-      asked += 1;
+      lookups += 1;
       const found = names[name];
       if (found === undefined) throw new Error('no such name');
       return found;
     },
   });
   const of = async (host: string, isSupplied = true) => (await addresses.of([{ host, isSupplied }]))[0];
-  return { clock, names, of, asked: () => asked };
+  return { clock, names, of, lookups: () => lookups };
 }
 
 test.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
   'Caddy never connects to %s because a supplier says so',
   async (inside) => {
-    const { of } = world({ 'gpu.example.com': [inside] });
+    const { of } = setUp({ 'gpu.example.com': [inside] });
     expect(await of(inside)).toBeNull();
     expect(await of('gpu.example.com')).toBeNull();
   },
 );
 
 test('machines of suppliers are reached on the internet and where the operator allows', async () => {
-  const { of } = world({ 'gpu.example.com': ['10.0.0.1', '8.8.8.8'] });
+  const { of } = setUp({ 'gpu.example.com': ['10.0.0.1', '8.8.8.8'] });
   expect(await of('8.8.4.4')).toBe('8.8.4.4');
   expect(await of('198.18.0.7')).toBe('198.18.0.7');
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
 });
 
 test('the operator’s own machines are where they are', async () => {
-  const { of } = world({ 'gpu.internal': ['10.0.0.1'] });
+  const { of } = setUp({ 'gpu.internal': ['10.0.0.1'] });
   expect(await of('10.0.0.2', false)).toBe('10.0.0.2');
   expect(await of('gpu.internal', false)).toBe('10.0.0.1');
 });
 
 test('a name is looked up once a minute, and judged each time', async () => {
-  const { clock, names, of, asked } = world({ 'gpu.example.com': ['8.8.8.8'] });
+  const { clock, names, of, lookups } = setUp({ 'gpu.example.com': ['8.8.8.8'] });
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
   names['gpu.example.com'] = ['127.0.0.1'];
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
-  expect(asked()).toBe(1);
+  expect(lookups()).toBe(1);
   await clock.advance(60_000);
   expect(await of('gpu.example.com')).toBeNull();
 });
 
 test('a name server that is away takes nobody’s name away, and a name that never was has no address', async () => {
-  const { clock, names, of } = world({ 'gpu.example.com': ['8.8.8.8'] });
+  const { clock, names, of } = setUp({ 'gpu.example.com': ['8.8.8.8'] });
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
   delete names['gpu.example.com'];
   await clock.advance(60_000);

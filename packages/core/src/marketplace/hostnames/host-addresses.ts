@@ -36,13 +36,13 @@ interface PendingLookup {
 }
 
 export class HostAddresses {
-  readonly #parts: HostAddressesDeps;
+  readonly #deps: HostAddressesDeps;
   #names = new Map<string, ResolvedName>();
   /** What was asked and not taken over yet. */
-  readonly #asked = new Map<string, PendingLookup>();
+  readonly #requested = new Map<string, PendingLookup>();
 
   constructor(deps: HostAddressesDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
   /** For each host the address to connect to, or null where there is none to which that is allowed. */
@@ -54,37 +54,37 @@ export class HostAddresses {
     );
     return hosts.map(({ host, isSupplied }) => {
       const addresses = isIP(host) === 0 ? (this.#names.get(host)?.addresses ?? []) : [host];
-      const { guard } = this.#parts;
+      const { guard } = this.#deps;
       return addresses.find((each) => !isSupplied || guard.problemWith(each) === null) ?? null;
     });
   }
 
   async #lookedUp(name: string): Promise<ResolvedName> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const known = this.#names.get(name);
     const nowMs = clock.monotonicMs();
     if (known !== undefined && nowMs < known.untilMs) return known;
     // One that was asked before and has not answered since is not waited for a second time.
-    const asked = this.#asked.get(name) ?? (await this.#ask(name));
-    if (asked.addresses === null) return { addresses: known?.addresses ?? [], untilMs: nowMs };
-    this.#asked.delete(name);
+    const pending = this.#requested.get(name) ?? (await this.#request(name));
+    if (pending.addresses === null) return { addresses: known?.addresses ?? [], untilMs: nowMs };
+    this.#requested.delete(name);
     // A name server that is away for a moment takes nobody's name away.
-    const addresses = asked.addresses === 'failed' ? (known?.addresses ?? []) : asked.addresses;
+    const addresses = pending.addresses === 'failed' ? (known?.addresses ?? []) : pending.addresses;
     return { addresses, untilMs: nowMs + RESOLVED_TTL_MS };
   }
 
-  #ask(name: string): Promise<PendingLookup> {
-    const { clock, resolve = systemResolve } = this.#parts;
-    const asked: PendingLookup = { addresses: null };
-    this.#asked.set(name, asked);
+  #request(name: string): Promise<PendingLookup> {
+    const { clock, resolve = systemResolve } = this.#deps;
+    const pending: PendingLookup = { addresses: null };
+    this.#requested.set(name, pending);
     return new Promise((goOn) => {
-      const cancel = clock.after(RESOLVE_TIMEOUT_MS, () => goOn(asked));
-      const hear = (addresses: PendingLookup['addresses']): void => {
-        asked.addresses = addresses;
+      const cancel = clock.after(RESOLVE_TIMEOUT_MS, () => goOn(pending));
+      const settle = (addresses: PendingLookup['addresses']): void => {
+        pending.addresses = addresses;
         cancel();
-        goOn(asked);
+        goOn(pending);
       };
-      resolve(name).then(hear, () => hear('failed'));
+      resolve(name).then(settle, () => settle('failed'));
     });
   }
 }

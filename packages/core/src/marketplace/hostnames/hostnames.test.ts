@@ -31,8 +31,8 @@ test.each([
   [{ host: '203.0.113.7', port: 31_424, user: 'ubuntu' }, 'ssh ubuntu@203.0.113.7 -p 31424'],
   [{ host: '2001:db8::7', port: 22, user: 'root' }, 'ssh root@2001:db8::7 -p 22'],
   [{ host: 'gpu-7.example.com', port: 2200, user: 'ubuntu' }, 'ssh ubuntu@gpu-7.example.com -p 2200'],
-])('%j is entered by a line to paste', (entrance, line) => {
-  expect(sshCommandOf(entrance)).toBe(line);
+])('%j is entered by a line to paste', (endpoint, line) => {
+  expect(sshCommandOf(endpoint)).toBe(line);
 });
 
 test.each([
@@ -46,8 +46,8 @@ test.each([
   { host: 'gpu.example.com', user: '-oProxyCommand=id' },
   { host: 'gpu.example.com', user: 'ubuntu;id' },
   { host: 'gpu.example.com', user: '' },
-])('a host that is called $host, with the user $user, is not put into a line to paste', (entrance) => {
-  expect(sshCommandOf({ ...entrance, port: 22 })).toBeNull();
+])('a host that is called $host, with the user $user, is not put into a line to paste', (endpoint) => {
+  expect(sshCommandOf({ ...endpoint, port: 22 })).toBeNull();
 });
 
 test('nobody gets into what nobody opened', () => {

@@ -24,9 +24,9 @@ const userName = /^[a-z_][a-z0-9_-]{0,31}$/;
  * What a tenant types to get in. People paste it into a shell, and hosts of suppliers say what they are called: whatever is
  * not plainly an address and a user is not shown.
  */
-export function sshCommandOf(entrance: SshEndpoint | null): string | null {
-  if (entrance === null) return null;
-  const { host, port, user } = entrance;
+export function sshCommandOf(endpoint: SshEndpoint | null): string | null {
+  if (endpoint === null) return null;
+  const { host, port, user } = endpoint;
   return isPlainHost(host) && userName.test(user) ? `ssh ${user}@${host} -p ${port}` : null;
 }
 

@@ -16,9 +16,9 @@ export class OnlineInstances {
   #known: { readonly instances: readonly OnlineInstance[]; readonly readAtMs: number } | null = null;
   #place: ListingPosition | null = null;
 
-  constructor(parts: { readonly db: Db; readonly clock: Timer }) {
-    this.#db = parts.db;
-    this.#clock = parts.clock;
+  constructor(deps: { readonly db: Db; readonly clock: Timer }) {
+    this.#db = deps.db;
+    this.#clock = deps.clock;
   }
 
   async read(): Promise<readonly OnlineInstance[]> {

@@ -47,7 +47,7 @@ export function toInstanceOrder(body: InstanceBody, machine: RentableMachine, na
       providerId: node.providerId,
       pricePerGpuHour: listed.pricePerGpuHour,
       supplier: supplierShareOf(listed, body.gpu_count),
-      toldAs: { instanceId: name, clusterName: listed.clusterName, nodeName: node.id },
+      publicIdentity: { instanceId: name, clusterName: listed.clusterName, nodeName: node.id },
     },
   };
 }

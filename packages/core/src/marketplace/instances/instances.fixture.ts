@@ -56,7 +56,7 @@ export interface MarketRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface MarketAnswer {
+export interface MarketResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
@@ -73,10 +73,10 @@ export interface MarketplaceHarness {
   machine(options?: Omit<SupplierMachineOptions, 'orgId'>): Promise<MarketMachine>;
   /** The operator's own, at a price of its settings, with images that tenants may name. */
   ownMachine(mode: Mode): Promise<MarketMachine>;
-  send(who: MarketTenant, request: MarketRequest): Promise<MarketAnswer>;
-  create(who: MarketTenant, machine: MarketMachine, more?: object, mode?: Mode): Promise<MarketAnswer>;
+  send(who: MarketTenant, request: MarketRequest): Promise<MarketResponse>;
+  create(who: MarketTenant, machine: MarketMachine, more?: object, mode?: Mode): Promise<MarketResponse>;
   rows<Row>(text: string): Promise<Row[]>;
-  breaks(): Promise<readonly string[]>;
+  violations(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -143,7 +143,7 @@ export async function openMarketplaceHarness(): Promise<MarketplaceHarness> {
     create: (who, { cluster_name, node_name }, more = {}, mode = 'live') =>
       send(who, { path: CREATE, mode, body: { cluster_name, node_name, gpu_count: 1, ...more } }),
     rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
-    async breaks() {
+    async violations() {
       const client = await database.connect();
       try {
         return await fleetInvariantViolations(client);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => market.close());
 afterEach(async () => {
-  expect(await market.breaks()).toEqual([]);
+  expect(await market.violations()).toEqual([]);
 });
 
 const list = async (who: MarketTenant, method: 'GET' | 'POST' = 'GET') =>
@@ -164,12 +164,12 @@ describe('creating an instance', () => {
     await market.create(tenant, machine);
     const [shown] = await list(tenant);
     expect(shown.instance.pricing.price.amount).toBe(Number(GPU_HOUR) / 1e9);
-    const [row] = await market.rows<{ rate: string; ours: bigint }>(
-      `select term.price ->> 'rateNanoUsdPerHour' as rate, rental.supplier_rate_nano_usd_per_hour as ours
+    const [row] = await market.rows<{ rate: string; supplier: bigint }>(
+      `select term.price ->> 'rateNanoUsdPerHour' as rate, rental.supplier_rate_nano_usd_per_hour as supplier
          from rental_terms as term join rentals as rental on rental.id = term.rental_id
         where rental.org_id = '${toUuid(tenant.orgId)}'`,
     );
-    expect(row).toEqual({ rate: String(GPU_HOUR), ours: supplierRate(nanoUsd(GPU_HOUR), ppm(100_000)) });
+    expect(row).toEqual({ rate: String(GPU_HOUR), supplier: supplierRate(nanoUsd(GPU_HOUR), ppm(100_000)) });
   });
 
   it('on a machine of the operator costs the price of its cluster, all of it revenue, and has its images', async () => {

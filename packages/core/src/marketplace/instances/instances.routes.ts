@@ -66,8 +66,8 @@ export function serveInstances(routes: InstanceRoutes): void {
 /** What is answered of the past where nobody asks for less. */
 const HISTORY_MAX = 1_000;
 
-function serveCreateAndTerminate({ server, operations, ...parts }: InstanceRoutes): void {
-  const ordering = createOrderRunner(parts);
+function serveCreateAndTerminate({ server, operations, ...deps }: InstanceRoutes): void {
+  const ordering = createOrderRunner(deps);
 
   server.serve(operations.createMarketplaceInstance, ({ body, context, transact }) =>
     ordering(requirePrincipal(context), (wireId, use) =>
@@ -89,7 +89,7 @@ function serveCreateAndTerminate({ server, operations, ...parts }: InstanceRoute
 
   server.serve(operations.terminateMarketplaceInstance, ({ body, context, transact }) =>
     transact(
-      { name: 'terminate instance', isolation: readCommitted, patienceMs: TERMINATION_LOCK_TIMEOUT_MS },
+      { name: 'terminate instance', isolation: readCommitted, retryForMs: TERMINATION_LOCK_TIMEOUT_MS },
       async (tx) => {
         const { mode } = requirePrincipal(context);
         await terminateInstance(tx, callContextOf(context), { mode, name: body.id });

@@ -145,16 +145,22 @@ export interface InstanceWithRental {
  */
 export async function getInstance(
   db: Db,
-  asker: InstanceRequester,
+  requester: InstanceRequester,
   nameOrNumber: string,
   at: Date,
 ): Promise<InstanceWithRental | null> {
   const wireId = isWireNumber(nameOrNumber)
     ? Number(nameOrNumber)
-    : await findInstanceWireId(db, asker.orgId, asker.mode, nameOrNumber);
-  const record = wireId === null ? null : await getInstanceRecord(db, asker, wireId, at);
+    : await findInstanceWireId(db, requester.orgId, requester.mode, nameOrNumber);
+  const record = wireId === null ? null : await getInstanceRecord(db, requester, wireId, at);
   if (record === null) return null;
-  const [shown] = await withInstances(db, asker, [record], ({ rental }) => rental.id, toInstanceWithRental);
+  const [shown] = await withInstances(
+    db,
+    requester,
+    [record],
+    ({ rental }) => rental.id,
+    toInstanceWithRental,
+  );
   return shown ?? null;
 }
 
@@ -170,16 +176,16 @@ const READ_AT_ONCE = 500;
 /** All that have not ended, newest first. */
 export async function listInstances(
   db: Db,
-  asker: InstanceRequester,
+  requester: InstanceRequester,
   at: Date,
 ): Promise<readonly InstanceWithRental[]> {
   const all: InstanceWithRental[] = [];
   let after: RentalRecord['rental']['id'] | null = null;
   do {
     const page = { kinds: ['instance'], statuses: liveStatuses, after, limit: READ_AT_ONCE } as const;
-    const rows: readonly RentalRecord[] = await listRentalRecords(db, asker, page, at);
+    const rows: readonly RentalRecord[] = await listRentalRecords(db, requester, page, at);
     const shown = rows.slice(0, READ_AT_ONCE);
-    all.push(...(await withInstances(db, asker, shown, ({ rental }) => rental.id, toInstanceWithRental)));
+    all.push(...(await withInstances(db, requester, shown, ({ rental }) => rental.id, toInstanceWithRental)));
     after = rows.length > READ_AT_ONCE ? (shown.at(-1)?.rental.id ?? null) : null;
   } while (after !== null);
   return all;
@@ -197,19 +203,19 @@ export interface EndedInstance extends HistoryEntry {
 /** Those that have ended, the last to end first; one more than asked for when there are more. */
 export async function listEndedInstances(
   db: Db,
-  asker: InstanceRequester,
+  requester: InstanceRequester,
   page: { readonly after: EndedPosition | null; readonly limit: number },
   at: Date,
 ): Promise<readonly EndedInstance[]> {
   const rows = await listRentalHistory(
     db,
-    asker,
+    requester,
     { kinds: ['instance'], from: null, until: null, ...page },
     at,
   );
   return withInstances(
     db,
-    asker,
+    requester,
     rows,
     ({ id }) => id,
     (entry, instance) => ({ ...entry, instance }),

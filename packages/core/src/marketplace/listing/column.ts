@@ -74,16 +74,16 @@ export class Column {
    */
   mask(passes: (values: readonly Value[]) => boolean, among: readonly Value[] | null): Uint8Array {
     const mask = maskScratch.take(this.#entries.length).fill(0);
-    const ask = (code: number): void => {
+    const mark = (code: number): void => {
       const entry = this.#entries[code];
       if (entry !== undefined && passes(entry.values)) mask[code] = 1;
     };
     if (among === null) {
-      for (let code = 0; code < mask.length; code += 1) ask(code);
+      for (let code = 0; code < mask.length; code += 1) mark(code);
       return mask;
     }
-    for (const value of among) ask(this.#codeOf.get(value) ?? -1);
-    for (const code of this.#lists) ask(code);
+    for (const value of among) mark(this.#codeOf.get(value) ?? -1);
+    for (const code of this.#lists) mark(code);
     return mask;
   }
 

@@ -38,7 +38,7 @@ class Reader {
   }
 }
 
-const forget = (seen: ListingPosition | null): Promise<void> =>
+const deleteSeen = (seen: ListingPosition | null): Promise<void> =>
   database.db.transaction({ name: 'forget', isolation: 'read committed' }, async (tx) => {
     if (seen !== null) await deleteSeenChanges(tx, seen);
   });
@@ -61,15 +61,15 @@ describe('the feed of changes', () => {
 
   it('never shows what was rolled back, and shows what was done within a part that was not', async () => {
     const client = await writer();
-    const [undone, kept] = [testIds.next('nod'), testIds.next('nod')];
+    const [undone, stays] = [testIds.next('nod'), testIds.next('nod')];
     const reader = new Reader();
     await reader.look();
     await client.query('begin; savepoint a');
     await note(client, undone);
     await client.query('rollback to savepoint a; savepoint b');
-    await note(client, kept);
+    await note(client, stays);
     await client.query('release savepoint b; commit');
-    expect(await reader.look()).toEqual([kept]);
+    expect(await reader.look()).toEqual([stays]);
   });
 
   it('keeps for every reader what a change left that committed long after it was written', async () => {
@@ -83,9 +83,9 @@ describe('the feed of changes', () => {
     const before = reader.place;
     await slow.query('commit');
     // What is forgotten is what was seen at a place: at this one it was not.
-    await forget(before);
+    await deleteSeen(before);
     expect(await reader.look()).toEqual([node]);
-    await forget(reader.place);
+    await deleteSeen(reader.place);
     const { rows } = await slow.query('select 1 from listing_changes where node_id = $1', [toUuid(node)]);
     expect(rows).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('the feed of changes', () => {
       } else if (roll === 3) {
         // As old as the reader that is furthest behind.
         const [furthest] = readers.toSorted((a, b) => a.reader.lookedAt - b.reader.lookedAt);
-        await forget(furthest?.reader.place ?? null);
+        await deleteSeen(furthest?.reader.place ?? null);
       } else if (written === undefined) {
         await client.query('begin');
         open.set(client, []);

@@ -38,29 +38,29 @@ interface Conditions {
 export function parseFilters(filters: Filters): ParsedFilters {
   const known: Filter[] = [];
   const ignored: string[] = [];
-  for (const [name, asked] of Object.entries(filters)) {
+  for (const [name, value] of Object.entries(filters)) {
     if (!isFilterField(name)) ignored.push(name);
-    else if (asked !== undefined)
-      known.push(columnFilter(name, conditionsOf(name, asked as Value | Conditions)));
+    else if (value !== undefined)
+      known.push(columnFilter(name, conditionsOf(name, value as Value | Conditions)));
   }
   const regions = [filters.region, filters['location.region']];
   return { filters: known, ignored, withTest: regions.some(namesTestRegion) };
 }
 
-function conditionsOf(name: MarketplaceFilterField, asked: Value | Conditions): Conditions {
-  return typeof asked === 'object' ? asked : { [fieldOf(name).plain]: asked };
+function conditionsOf(name: MarketplaceFilterField, conditions: Value | Conditions): Conditions {
+  return typeof conditions === 'object' ? conditions : { [fieldOf(name).plain]: conditions };
 }
 
 /**
  * Of a field with several values one has to be as asked; where a value is not wanted, none may be it. A machine that does
  * not have the field at all so passes `neq` and `notin` and nothing else.
  */
-function columnFilter(name: MarketplaceFilterField, asked: Conditions): Filter {
+function columnFilter(name: MarketplaceFilterField, conditions: Conditions): Filter {
   const { column, spelled } = fieldOf(name);
   const tests: ((values: readonly Value[]) => boolean)[] = [];
   const some = (holds: (value: Value) => boolean): void => void tests.push((values) => values.some(holds));
   const none = (holds: (value: Value) => boolean): void => void tests.push((values) => !values.some(holds));
-  const { eq, neq, gt, gte, lt, lte, in: any, notin } = asked;
+  const { eq, neq, gt, gte, lt, lte, in: any, notin } = conditions;
   if (eq !== undefined) some(oneOf([eq], spelled));
   if (neq !== undefined) none(oneOf([neq], spelled));
   if (gt !== undefined) some((value) => value > gt);
@@ -92,8 +92,8 @@ function oneOf(
   };
 }
 
-function namesTestRegion(asked: unknown): boolean {
-  if (typeof asked !== 'object' || asked === null) return asked === TEST_REGION;
-  const { eq, in: any } = asked as Conditions;
+function namesTestRegion(conditions: unknown): boolean {
+  if (typeof conditions !== 'object' || conditions === null) return conditions === TEST_REGION;
+  const { eq, in: any } = conditions as Conditions;
   return eq === TEST_REGION || any?.includes(TEST_REGION) === true;
 }

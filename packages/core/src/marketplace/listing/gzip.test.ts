@@ -7,9 +7,9 @@ describe('a joined gzip stream', () => {
   it('unpacks to its parts, one after the other, whatever they are', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 500 }), { maxLength: 20 }), (plain) => {
-        const parts = plain.map(compressPart);
-        const whole = parts.reduce(joinChecksums, noBytes);
-        const stream = Buffer.concat([gzipHeader, ...parts.map(({ bytes }) => bytes), gzipTrailer(whole)]);
+        const pieces = plain.map(compressPart);
+        const whole = pieces.reduce(joinChecksums, noBytes);
+        const stream = Buffer.concat([gzipHeader, ...pieces.map(({ bytes }) => bytes), gzipTrailer(whole)]);
         // gunzip refuses a wrong checksum and a wrong length.
         expect(gunzipSync(stream).equals(Buffer.concat(plain))).toBe(true);
       }),

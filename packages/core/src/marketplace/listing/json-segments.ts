@@ -38,7 +38,7 @@ export interface CompressedSegments {
 }
 
 interface Block {
-  readonly parts: readonly GzipPart[];
+  readonly pieces: readonly GzipPart[];
   readonly bytes: Buffer;
   readonly checksum: Checksum;
 }
@@ -130,7 +130,7 @@ export class JsonSegments {
   /** Packs what was changed since, one segment at each step, and then answers all of it. */
   *pack(): Generator<void, CompressedSegments> {
     const segments = [...this.#segments];
-    const parts: GzipPart[] = [];
+    const pieces: GzipPart[] = [];
     for (const [index, segment] of segments.entries()) {
       const isFirst = index === 0;
       if (segment.packed?.isFirst !== isFirst) {
@@ -138,9 +138,9 @@ export class JsonSegments {
         segment.packed = { ...compressPart(plain), isFirst };
         yield;
       }
-      parts.push(segment.packed);
+      pieces.push(segment.packed);
     }
-    this.#blocks = blocksOf(parts, this.#blocks);
+    this.#blocks = blocksOf(pieces, this.#blocks);
     return {
       blocks: this.#blocks.map(({ bytes }) => bytes),
       checksum: this.#blocks.map(({ checksum }) => checksum).reduce(joinChecksums, noBytes),
@@ -225,18 +225,18 @@ function endsOf(rows: readonly Buffer[]): number[] {
 }
 
 /** Those of which no part has changed are taken over. */
-function blocksOf(parts: readonly GzipPart[], before: readonly Block[]): readonly Block[] {
+function blocksOf(pieces: readonly GzipPart[], before: readonly Block[]): readonly Block[] {
   const blocks: Block[] = [];
-  for (let first = 0; first < parts.length; first += SEGMENTS_IN_BLOCK) {
-    const own = parts.slice(first, first + SEGMENTS_IN_BLOCK);
+  for (let first = 0; first < pieces.length; first += SEGMENTS_IN_BLOCK) {
+    const own = pieces.slice(first, first + SEGMENTS_IN_BLOCK);
     const known = before[blocks.length];
     const isSame =
-      known?.parts.length === own.length && own.every((part, index) => part === known.parts[index]);
+      known?.pieces.length === own.length && own.every((part, index) => part === known.pieces[index]);
     blocks.push(
       known !== undefined && isSame
         ? known
         : {
-            parts: own,
+            pieces: own,
             bytes: joined(own.map(({ bytes }) => bytes)),
             checksum: own.reduce(joinChecksums, noBytes),
           },

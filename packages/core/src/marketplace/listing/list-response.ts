@@ -176,13 +176,13 @@ function* chunksOf(runs: readonly ByteRange[], tail: Buffer): Generator<Buffer> 
 
 /** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, 12.5.3). */
 export function acceptsGzip(header: string | undefined): boolean {
-  const asked = new Map(
+  const weights = new Map(
     (header ?? '').split(',').map((each) => {
       const [name = '', ...params] = each.split(';').map((text) => text.trim().toLowerCase());
       const weight = params.find((param) => param.startsWith('q='))?.slice(2);
       return [name, weight === undefined ? 1 : Number(weight)] as const;
     }),
   );
-  const weight = asked.get('gzip') ?? asked.get('x-gzip') ?? asked.get('*') ?? 0;
+  const weight = weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0;
   return weight > 0;
 }

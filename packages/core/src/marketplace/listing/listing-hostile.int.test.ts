@@ -33,7 +33,7 @@ let machines: Readonly<Record<Name, InsertedMachine>>;
 let drivers: DriverPool;
 let sync: FleetSync;
 /** Waits only briefly for an answer, for the looks at a daemon that lies. */
-let hasty: FleetSync;
+let quickSync: FleetSync;
 let listing: Listing;
 
 const response = createContract({ providers: defaultProviders }).operations.listMarketplaceMachines.response
@@ -46,15 +46,15 @@ beforeAll(async () => {
   // Planted nodes are called so.
   const start = () => startHostileIncus({ name: 'node-1' });
   daemons = { honest: await start(), hostile: await start() };
-  daemons.hostile.pretence.hardware = {
-    ...daemons.hostile.pretence.hardware,
-    gpus: daemons.hostile.pretence.hardware.gpus.map((gpu) => ({ ...gpu, uuid: `${gpu.uuid}-b` })),
+  daemons.hostile.fake.hardware = {
+    ...daemons.hostile.fake.hardware,
+    gpus: daemons.hostile.fake.hardware.gpus.map((gpu) => ({ ...gpu, uuid: `${gpu.uuid}-b` })),
   };
-  const plant = async (): Promise<InsertedMachine> => {
+  const insertMachine = async (): Promise<InsertedMachine> => {
     const { orgId } = await createTenant(db);
     return insertSupplierMachine(db, { orgId, region: 'us-east-1', gpusPerNode: 8 });
   };
-  machines = { honest: await plant(), hostile: await plant() };
+  machines = { honest: await insertMachine(), hostile: await insertMachine() };
   for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
   const log = createLogger({ name: 'listing', level: 'silent' });
   drivers = createDriverPool({
@@ -77,13 +77,13 @@ beforeAll(async () => {
     });
   // An honest daemon may be slow on a slow machine, and must not be offline for that.
   sync = watch(60_000);
-  hasty = watch(500);
+  quickSync = watch(500);
   const clock = testClock();
   listing = createListing({ db, clock, log, tuning: { pageSize: 3, packForMs: 1e9 } });
 });
 afterAll(async () => {
   await sync.stop();
-  await hasty.stop();
+  await quickSync.stop();
   await drivers.close();
   await Promise.all(Object.values(daemons).map((daemon) => daemon[Symbol.asyncDispose]()));
   await database.drop();
@@ -92,7 +92,7 @@ afterAll(async () => {
 async function look(): Promise<void> {
   await sync.tick();
   for (const name of NAMES) {
-    await (daemons[name].lie === null ? sync : hasty).look(machines[name].clusterId);
+    await (daemons[name].misbehaviour === null ? sync : quickSync).look(machines[name].clusterId);
   }
   for (let step = 0; (await listing.step()) === 'busy'; step += 1) {
     if (step > 50) throw new Error('It never comes to an end.');
@@ -109,19 +109,19 @@ function shown(): Readonly<Record<Name, MachineRecord | undefined>> {
 }
 
 beforeEach(async () => {
-  daemons.hostile.lie = null;
+  daemons.hostile.misbehaviour = null;
   await look();
   await look();
 });
 afterEach(() => {
-  daemons.hostile.lie = null;
+  daemons.hostile.misbehaviour = null;
 });
 
 it('shows what honest doubles report, so that what follows is about lies', () => {
-  const { honest, hostile } = shown();
-  expect(honest).toMatchObject({ status: 'node_ready', gpus_total: 8, gpus_reserved: 0 });
+  const { honest: valid, hostile } = shown();
+  expect(valid).toMatchObject({ status: 'node_ready', gpus_total: 8, gpus_reserved: 0 });
   expect(hostile).toMatchObject({ status: 'node_ready', gpus_total: 8 });
-  expect(honest?.hardware.ram).toEqual([{ hardware_type: 'ram', capacity: 524_288 }]);
+  expect(valid?.hardware.ram).toEqual([{ hardware_type: 'ram', capacity: 524_288 }]);
 });
 
 const ways: readonly (readonly [string, Misbehaviour])[] = [
@@ -129,10 +129,10 @@ const ways: readonly (readonly [string, Misbehaviour])[] = [
   ...Object.entries<Misbehaviour>(impossibleHardware),
 ];
 
-describe.each(ways)('a daemon that answers with %s', (_, lie) => {
+describe.each(ways)('a daemon that answers with %s', (_, misbehaviour) => {
   it('is not ready in the listing, is shown as it was known, and changes nothing of the others', async () => {
     const before = shown();
-    daemons.hostile.lie = lie;
+    daemons.hostile.misbehaviour = misbehaviour;
     await look();
     await look();
     const after = shown();
@@ -142,15 +142,15 @@ describe.each(ways)('a daemon that answers with %s', (_, lie) => {
 });
 
 it('texts of a daemon are texts, whatever is in them', async () => {
-  const { hardware } = daemons.hostile.pretence;
+  const { hardware } = daemons.hostile.fake;
   const model = `H100","price":0}]}\u2028</script>\u0000\n${'\u{1F600}'.repeat(40)}`;
-  daemons.hostile.pretence.hardware = { ...hardware, gpus: hardware.gpus.map((gpu) => ({ ...gpu, model })) };
+  daemons.hostile.fake.hardware = { ...hardware, gpus: hardware.gpus.map((gpu) => ({ ...gpu, model })) };
   await look();
-  const { honest, hostile } = shown();
-  expect(honest?.status).toBe('node_ready');
+  const { honest: valid, hostile } = shown();
+  expect(valid?.status).toBe('node_ready');
   expect(hostile?.hardware.gpus).toHaveLength(8);
   expect(hostile?.hardware.gpus[0]?.model).toContain('</script>');
-  daemons.hostile.pretence.hardware = hardware;
+  daemons.hostile.fake.hardware = hardware;
 });
 
 it.each([

@@ -266,16 +266,16 @@ describe('the listing', () => {
   });
 
   it('compares all machines with the database now and then, whatever became of the changes', async () => {
-    const [gone, stays] = [await machineOf(), await machineOf()];
+    const [deleted, stays] = [await machineOf(), await machineOf()];
     const { listing, look, clock } = follow();
     await look();
-    await change('update supplier_machines set listed = false where node_id = $1', [toUuid(gone.nodeId)]);
+    await change('update supplier_machines set listed = false where node_id = $1', [toUuid(deleted.nodeId)]);
     await change('delete from listing_changes');
     for (let passed = 0; passed <= 3_600_000; passed += 200_000) {
       await clock.advance(200_000);
       await look();
     }
-    expect(shown(listing).has(gone.nodeId)).toBe(false);
+    expect(shown(listing).has(deleted.nodeId)).toBe(false);
     expect(shown(listing).has(stays.nodeId)).toBe(true);
   });
 

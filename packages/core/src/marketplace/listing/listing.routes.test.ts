@@ -24,7 +24,7 @@ function known(asOfMs: number): Pick<Listing, 'table' | 'snapshot'> {
   };
 }
 
-const partsOf = (listing: ReturnType<typeof known>, clock: Clock): ListingResponseDeps => ({
+const depsOf = (listing: ReturnType<typeof known>, clock: Clock): ListingResponseDeps => ({
   listing,
   clock,
   longAnswers: new LargeResponses(2),
@@ -38,19 +38,19 @@ describe('an answer of the listing', () => {
     const clock = testClock();
     const listing = known(clock.monotonicMs());
     for (const query of [whole, filtered]) {
-      expect(respondWithListing(partsOf(listing, clock), query, true).headers).toMatchObject({
+      expect(respondWithListing(depsOf(listing, clock), query, true).headers).toMatchObject({
         'x-listing-age-ms': '0',
       });
     }
     await clock.advance(5_000);
     for (const query of [whole, filtered]) {
-      expect(respondWithListing(partsOf(listing, clock), query, true).headers).toMatchObject({
+      expect(respondWithListing(depsOf(listing, clock), query, true).headers).toMatchObject({
         'x-listing-age-ms': '5000',
       });
     }
     await clock.advance(1);
     for (const query of [whole, filtered]) {
-      expect(() => respondWithListing(partsOf(listing, clock), query, true)).toThrow(
+      expect(() => respondWithListing(depsOf(listing, clock), query, true)).toThrow(
         expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' }),
       );
     }
@@ -69,7 +69,7 @@ describe('an answer of the listing', () => {
     ];
     const tags = queries.flatMap((query) =>
       [true, false].map(
-        (isPacked) => respondWithListing(partsOf(listing, clock), query, isPacked).headers['etag'],
+        (isPacked) => respondWithListing(depsOf(listing, clock), query, isPacked).headers['etag'],
       ),
     );
     expect(new Set(tags).size).toBe(tags.length);
@@ -112,23 +112,23 @@ describe('long answers', () => {
 
 it('answers that are packed at the same time, and after somebody left, are each their own', async () => {
   const longResponses = new LargeResponses(100);
-  const textOf = (letter: string, length: number): string => JSON.stringify(letter.repeat(length));
+  const textOf = (char: string, length: number): string => JSON.stringify(char.repeat(length));
   const sizes = [10, 65_530, 200_000, 524_200, 700_000, 1_500_000];
-  const ask = async (letter: string, length: number) => {
-    const bytes = Buffer.from(`,${textOf(letter, length)}`);
+  const check = async (char: string, length: number) => {
+    const bytes = Buffer.from(`,${textOf(char, length)}`);
     const sent = await selectionResponse(
       { runs: [{ bytes, from: 0, until: bytes.length }], nextCursor: null },
       true,
       longResponses,
     );
     // Who leaves does so while a piece is being packed.
-    if (letter === 'x' && !Buffer.isBuffer(sent)) return void sent.destroy();
+    if (char === 'x' && !Buffer.isBuffer(sent)) return void sent.destroy();
     const packed = Buffer.isBuffer(sent) ? sent : await buffer(sent);
-    const expected = `{"instances":[${textOf(letter, length)}],"next_cursor":null}`;
-    expect(gunzipSync(packed).toString() === expected, `${length} times ${letter}`).toBe(true);
+    const expected = `{"instances":[${textOf(char, length)}],"next_cursor":null}`;
+    expect(gunzipSync(packed).toString() === expected, `${length} times ${char}`).toBe(true);
   };
   for (let round = 0; round < 3; round += 1) {
-    await Promise.all([...'axbxc'].flatMap((letter) => sizes.map((length) => ask(letter, length))));
+    await Promise.all([...'axbxc'].flatMap((char) => sizes.map((length) => check(char, length))));
   }
 });
 

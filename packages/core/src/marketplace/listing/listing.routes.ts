@@ -21,9 +21,9 @@ const LARGE_RESPONSES_MAX = 16;
 
 /** Everyone: the machines of the marketplace. */
 export function serveListing({ server, operations, clock, listing }: ListingRoutes): void {
-  const parts = { listing, clock, longAnswers: new LargeResponses(LARGE_RESPONSES_MAX) };
+  const deps = { listing, clock, longAnswers: new LargeResponses(LARGE_RESPONSES_MAX) };
   server.serve(operations.listMarketplaceMachines, async ({ body, context }) =>
-    respondWithListing(parts, body, acceptsGzip(context.header('accept-encoding'))),
+    respondWithListing(deps, body, acceptsGzip(context.header('accept-encoding'))),
   );
 }
 
@@ -42,7 +42,7 @@ export function respondWithListing(
   const request = parseFilters(query.filters);
   const ignored =
     request.ignored.length === 0 ? {} : { 'x-ignored-filters': ignoredFieldsHeader(request.ignored) };
-  if (asksForWholeList(query, request)) {
+  if (isWholeList(query, request)) {
     const { digest, snapshot, asOfMs } = requireFresh(listing.snapshot(), clock);
     const headers = headersOf(digest, isPacked, ageOf(asOfMs, clock));
     const length = String(isPacked ? snapshot.packedLength : snapshot.length);
@@ -57,7 +57,7 @@ export function respondWithListing(
   );
 }
 
-function asksForWholeList(
+function isWholeList(
   { sort = [], limit, cursor }: ListingQuery,
   { filters, withTest }: ParsedFilters,
 ): boolean {
@@ -66,8 +66,8 @@ function asksForWholeList(
 
 /** Of the question and of all machines, so that a client that has the answer costs no search. */
 function digestOf(content: string, { filters, sort, limit, cursor }: ListingQuery): string {
-  const asked = JSON.stringify([filters, sort ?? [], limit ?? null, cursor ?? null]);
-  return createHash('sha256').update(content).update(asked).digest('hex').slice(0, 32);
+  const query = JSON.stringify([filters, sort ?? [], limit ?? null, cursor ?? null]);
+  return createHash('sha256').update(content).update(query).digest('hex').slice(0, 32);
 }
 
 function headersOf(digest: string, isPacked: boolean, ageMs: number): Record<string, string> {

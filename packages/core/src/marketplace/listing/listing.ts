@@ -129,7 +129,7 @@ export function createListing(options: ListingOptions): Listing {
     machinesListed.record(table.size);
   }
 
-  async function forget(): Promise<void> {
+  async function deleteOldChanges(): Promise<void> {
     const nowMs = clock.monotonicMs();
     if (oldPlace !== null && nowMs - oldPlace.atMs < tuning.keepChangesMs) return;
     const seen = oldPlace?.place;
@@ -157,7 +157,7 @@ export function createListing(options: ListingOptions): Listing {
       if (changed > 0 || published === null) await publish(now.monotonicMs);
       else published = { ...published, asOfMs: now.monotonicMs };
     }
-    await forget();
+    await deleteOldChanges();
     return walk === null ? 'idle' : 'busy';
   }
 

@@ -20,7 +20,7 @@ const anyChange = fc.record({
 type Change = typeof anyChange extends fc.Arbitrary<infer Each> ? Each : never;
 const anyHistory = fc.array(fc.array(anyChange, { maxLength: 30 }), { maxLength: 5 });
 
-class World {
+class Harness {
   readonly table = new MachineTable();
   readonly machines = new Map<NodeId, MachineRecord>();
   readonly #modes = new Map<number, boolean>();
@@ -98,7 +98,7 @@ describe('the table of machines', () => {
   it('finds and sorts as a plain look at every machine does, after any history', () => {
     fc.assert(
       fc.property(anyHistory, fc.array(anyQuery, { minLength: 1, maxLength: 8 }), (history, queries) => {
-        const harness = new World();
+        const harness = new Harness();
         for (const changes of history) {
           harness.play(changes);
           for (const query of queries) {
@@ -115,7 +115,7 @@ describe('the table of machines', () => {
   it('shows by pages what it shows at once', () => {
     fc.assert(
       fc.property(anyHistory, anyQuery, fc.integer({ min: 1, max: 7 }), (history, query, limit) => {
-        const harness = new World();
+        const harness = new Harness();
         for (const changes of history) harness.play(changes);
         const shown: MachineRecord[] = [];
         for (let cursor: string | null = null; ;) {
@@ -137,7 +137,7 @@ describe('the table of machines', () => {
         anyQuery,
         fc.integer({ min: 1, max: 5 }),
         (before, meanwhile, query, limit) => {
-          const harness = new World();
+          const harness = new Harness();
           for (const changes of before) harness.play(changes);
           const touched = new Set(meanwhile.flat().map(({ number }) => nodeId(number) as string));
           const expected = read(harness.table.select(query)).filter(({ id }) => !touched.has(id));
@@ -159,7 +159,7 @@ describe('the table of machines', () => {
   it('keeps the whole list ready: unpacked, it is every machine that is not for tests', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
-        const harness = new World();
+        const harness = new Harness();
         for (const changes of history) {
           harness.play(changes);
           const live = naiveList([...harness.machines.values()], { filters: {} });
@@ -172,7 +172,7 @@ describe('the table of machines', () => {
   it('has the same name for the same content, however it came about, and another for any other', () => {
     fc.assert(
       fc.property(anyHistory, anyFacts, (history, facts) => {
-        const [harness, other] = [new World(), new MachineTable()];
+        const [harness, other] = [new Harness(), new MachineTable()];
         for (const changes of history) harness.play(changes);
         for (const record of [...harness.machines.values()].toReversed()) {
           const mode = record.location.region === 'mock-region' ? 'test' : 'live';
@@ -186,7 +186,7 @@ describe('the table of machines', () => {
   });
 
   it('works out once what a caller means by a model, whose text may be long, however many models there are', () => {
-    const harness = new World();
+    const harness = new Harness();
     const sample = fc.sample(anyFacts, { numRuns: 30, seed: 1 });
     harness.play(sample.map((facts, number) => ({ number, facts: { ...facts, isTest: false, total: 1 } })));
     let spelled = 0;
@@ -201,7 +201,7 @@ describe('the table of machines', () => {
   });
 
   it('refuses a cursor of another order, and what is no cursor', () => {
-    const harness = new World();
+    const harness = new Harness();
     const [facts] = fc.sample(anyFacts, 1);
     if (facts === undefined) throw new Error('There is a sample.');
     harness.play([1, 2, 3].map((number) => ({ number, facts: { ...facts, isTest: false } })));

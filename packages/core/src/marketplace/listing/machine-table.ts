@@ -198,7 +198,7 @@ export class MachineTable {
     this.#segments[mode].put(slot, json);
     this.#digest.add(Buffer.from(json));
     for (const [name, read] of columnReaders) this.#column(name).add(slot, read(record));
-    this.#forgetOrder();
+    this.#removeOrder();
   }
 
   #replace(slot: number, record: MachineRecord, json: string): boolean {
@@ -222,10 +222,10 @@ export class MachineTable {
     this.#slotOf.delete(id);
     this.#ids[slot] = '';
     this.#free.push(slot);
-    this.#forgetOrder();
+    this.#removeOrder();
   }
 
-  #forgetOrder(): void {
+  #removeOrder(): void {
     this.#orders.clear();
     this.#idKeys.clear();
   }
@@ -244,24 +244,24 @@ export class MachineTable {
 
 /** Those whose code the mask allows. They may stand where they stood: none is written to before it was read. */
 function filterByMask(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32Array {
-  const kept = foundScratch.take(slots.length);
+  const found = foundScratch.take(slots.length);
   let count = 0;
   for (let index = 0; index < slots.length; index += 1) {
     const slot = slots[index] ?? 0;
-    kept[count] = slot;
+    found[count] = slot;
     count += mask[codes[slot] ?? 0] ?? 0;
   }
-  return kept.subarray(0, count);
+  return found.subarray(0, count);
 }
 
 /** The same, asking of each. */
 function filterSlots(slots: Uint32Array, isMeant: (slot: number) => boolean): Uint32Array {
-  const kept = foundScratch.take(slots.length);
+  const found = foundScratch.take(slots.length);
   let count = 0;
   for (let index = 0; index < slots.length; index += 1) {
     const slot = slots[index] ?? 0;
-    kept[count] = slot;
+    found[count] = slot;
     if (isMeant(slot)) count += 1;
   }
-  return kept.subarray(0, count);
+  return found.subarray(0, count);
 }

@@ -8,12 +8,12 @@ type Sort = NonNullable<ListingQuery['sort']>[number];
 
 export function naiveList(machines: readonly MachineRecord[], query: ListingQuery): MachineRecord[] {
   const { region, 'location.region': place } = query.filters;
-  const named = [region, place].flatMap((asked) =>
-    typeof asked === 'object' ? [asked.eq, ...(asked.in ?? [])] : [asked],
+  const named = [region, place].flatMap((filter) =>
+    typeof filter === 'object' ? [filter.eq, ...(filter.in ?? [])] : [filter],
   );
   return machines
     .filter(({ location }) => location.region !== 'mock-region' || named.includes('mock-region'))
-    .filter((machine) => Object.entries(query.filters).every(([name, asked]) => passes(machine, name, asked)))
+    .filter((machine) => Object.entries(query.filters).every(([name, value]) => passes(machine, name, value)))
     .toSorted((a, b) => {
       for (const sort of query.sort ?? []) {
         const order = compare(sortValue(a, sort), sortValue(b, sort), sort.dir);
@@ -46,11 +46,11 @@ export function valuesOf(machine: MachineRecord, name: string): Value[] {
   }
 }
 
-function passes(machine: MachineRecord, name: string, asked: unknown): boolean {
-  if (name === 'nonsense' || asked === undefined) return true;
+function passes(machine: MachineRecord, name: string, filter: unknown): boolean {
+  if (name === 'nonsense' || filter === undefined) return true;
   const values = valuesOf(machine, name);
   const plain = name === 'max_price' ? 'lte' : name === 'min_gpus_available' ? 'gte' : 'eq';
-  const conditions = typeof asked === 'object' && asked !== null ? asked : { [plain]: asked };
+  const conditions = typeof filter === 'object' && filter !== null ? filter : { [plain]: filter };
   const same = (a: Value, b: Value): boolean =>
     name === 'gpu_model'
       ? words(b).length > 0 &&

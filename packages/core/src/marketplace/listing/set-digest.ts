@@ -17,7 +17,7 @@ export class SetDigest {
   }
 
   toString(): string {
-    return [this.#high, this.#low].map((lane) => lane.toString(16).padStart(16, '0')).join('');
+    return [this.#high, this.#low].map((half) => half.toString(16).padStart(16, '0')).join('');
   }
 
   #count(text: Uint8Array, times: bigint): void {

@@ -64,7 +64,7 @@ async function pass(
   }
 }
 
-async function walletTold(tenant: Tenant): Promise<string[]> {
+async function walletEvents(tenant: Tenant): Promise<string[]> {
   const events = await harness.rows<{ type: string }>(
     `select type from outbox where org_id = '${toUuid(tenant.orgId)}' and type like 'balance.%' order by seq`,
   );
@@ -135,7 +135,7 @@ describe('a wallet that runs out', () => {
     const [gpu] = await meters(harness, rental);
     expect(gpu?.retentionMs).toBe(72 * HOUR_MS);
     await pass(tenant, [rental], 23 * HOUR_MS, HOUR_MS);
-    expect(await walletTold(tenant)).toEqual(['balance.low']);
+    expect(await walletEvents(tenant)).toEqual(['balance.low']);
     await pass(tenant, [rental], 2 * HOUR_MS, 10 * MINUTE_MS);
     const off = await passUntilOff(tenant, rental);
     expect(off).toMatchObject({
@@ -143,9 +143,14 @@ describe('a wallet that runs out', () => {
       gpuHeld: false,
       statusReason: 'Stopped for want of balance.',
     });
-    expect(await walletTold(tenant)).toEqual(['balance.low', 'balance.low', 'balance.low', 'balance.floor']);
-    const kept = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
-    expect(kept.termEndsAt).toEqual(later(kept.openedAt, 72 * HOUR_MS));
+    expect(await walletEvents(tenant)).toEqual([
+      'balance.low',
+      'balance.low',
+      'balance.low',
+      'balance.floor',
+    ]);
+    const retained = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    expect(retained.termEndsAt).toEqual(later(retained.openedAt, 72 * HOUR_MS));
     expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring']);
     await pass(tenant, [rental], 47 * HOUR_MS, HOUR_MS);
     expect(await rentalEventTypes(harness, rental)).toHaveLength(3);
@@ -162,7 +167,7 @@ describe('a wallet that runs out', () => {
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('The balance did not cover it');
     expect((await rentalEventTypes(harness, rental)).slice(5)).toEqual(['terminating', 'terminated']);
-    expect(await walletTold(tenant)).toHaveLength(4);
+    expect(await walletEvents(tenant)).toHaveLength(4);
     const all = await meters(harness, rental);
     expect(all.map(({ name }) => name)).toEqual(['gpu', 'disk-1']);
     expect(all[1]?.elapsedBeforeMs).toBe(72 * HOUR_MS);
@@ -177,13 +182,13 @@ describe('a wallet that runs out', () => {
     const rental = await startRunningRental(harness, tenant);
     await pass(tenant, [rental], HOUR_MS, 10 * MINUTE_MS);
     await passUntilOff(tenant, rental);
-    const kept = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    const retained = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
     await harness.topUp(tenant.orgId, 200);
     const before = await rentalEventTypes(harness, rental);
     await pass(
       tenant,
       [rental],
-      later(kept.termEndsAt, HOUR_MS).getTime() - harness.clock.nowMs(),
+      later(retained.termEndsAt, HOUR_MS).getTime() - harness.clock.nowMs(),
       30 * MINUTE_MS,
     );
     expect(await rentalEventTypes(harness, rental)).toEqual(before);
@@ -245,8 +250,13 @@ describe('a budget that is used up', () => {
     await pass(tenant, [rental], 3 * HOUR_MS, 10 * MINUTE_MS);
     const off = await passUntilOff(tenant, rental);
     expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped for want of budget.' });
-    const kept = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
-    await pass(tenant, [rental], later(kept.termEndsAt, HOUR_MS).getTime() - harness.clock.nowMs(), HOUR_MS);
+    const retained = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    await pass(
+      tenant,
+      [rental],
+      later(retained.termEndsAt, HOUR_MS).getTime() - harness.clock.nowMs(),
+      HOUR_MS,
+    );
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('The budget did not cover it');
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBeLessThanOrEqual(usd(50));

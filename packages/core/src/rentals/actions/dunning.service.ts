@@ -71,9 +71,9 @@ async function executeRequiredAction(tx: Tx, action: RequiredAction): Promise<bo
   if (view === null || isEnding(view)) return true;
   if (action.reason === 'suspension') return terminateSuspended(tx, view);
   if (action.reason === 'balance' && (await hasRecovered(tx, action))) return true;
-  const kept = retainedDiskMeter(await metersOf(tx, view.rental));
+  const retained = retainedDiskMeter(await metersOf(tx, view.rental));
   // It ends by itself when what pays for its disk does.
-  if (kept !== null) return true;
+  if (retained !== null) return true;
   const { reason } = action;
   return action.action === 'stop' ? stopForMoney(tx, view, reason) : terminateForMoney(tx, view, reason);
 }

@@ -99,9 +99,9 @@ async function quoteTerm(
 ): Promise<Quote> {
   const now = tx.clock.now();
   const { available } = await readBalance(tx, rental.orgId, rental.mode, now);
-  const ask = (discountPercentage: number): Promise<Quote> =>
+  const quoteWith = (discountPercentage: number): Promise<Quote> =>
     quoteFor(tx, rental.orgId, rental.mode, {
-      wish: {
+      spec: {
         rentalType: rental.kind === 'bare-metal' ? 'bare-metal' : 'virtual-machine',
         gpuCount: rental.gpuCount,
         // What is extended was sold as these before.
@@ -119,9 +119,9 @@ async function quoteTerm(
       now,
     });
   try {
-    return await ask(toPercentage(ppm(current.price.discountPpm)));
+    return await quoteWith(toPercentage(ppm(current.price.discountPpm)));
   } catch (error) {
-    if (isFault(error) && error.reason === 'DISCOUNT_NOT_ENTITLED') return ask(0);
+    if (isFault(error) && error.reason === 'DISCOUNT_NOT_ENTITLED') return quoteWith(0);
     throw error;
   }
 }

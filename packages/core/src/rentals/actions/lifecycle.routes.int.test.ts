@@ -54,7 +54,7 @@ afterAll(async () => {
   await harness.drop();
 });
 
-interface Answer {
+interface ActionResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
@@ -66,7 +66,7 @@ async function post(
   url: string,
   body: object,
   options: { readonly mode?: Mode; readonly idempotencyKey?: string } = {},
-): Promise<Answer> {
+): Promise<ActionResponse> {
   const { mode = 'live', idempotencyKey } = options;
   const keyId = who.keys[mode];
   callers.set(keyId, fullAccessPrincipal({ orgId: who.orgId, userId: who.userId, keyId, mode }));
@@ -82,7 +82,7 @@ async function post(
   return { status: response.statusCode, headers: response.headers, json: response.json() };
 }
 
-const act = (who: Tenant, { wireId }: Pick<Rental, 'wireId'>, what: string, body: object = {}) =>
+const runAction = (who: Tenant, { wireId }: Pick<Rental, 'wireId'>, what: string, body: object = {}) =>
   post(who, `${base}/rentals/${wireId}/${what}`, body);
 
 const audited = async (tenant: Tenant): Promise<readonly string[]> => {
@@ -165,28 +165,31 @@ describe('POST rentals/{id}/…', () => {
   it('switches a rental and answers what it has become', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
-    const stopped = await act(tenant, rental, 'stop', { release: true });
+    const stopped = await runAction(tenant, rental, 'stop', { release: true });
     expect(stopped).toMatchObject({
       status: 202,
       json: { status: 'Running', power: 'changing', gpuHeld: true },
     });
-    expect(await act(tenant, rental, 'reboot')).toMatchObject({
+    expect(await runAction(tenant, rental, 'reboot')).toMatchObject({
       status: 400,
       json: { reason: 'ACTION_IN_PROGRESS' },
     });
     await reconcileToIdle(harness, rental);
-    expect((await act(tenant, rental, 'stop', { release: true })).json).toMatchObject({
+    expect((await runAction(tenant, rental, 'stop', { release: true })).json).toMatchObject({
       power: 'off',
       gpuHeld: false,
     });
-    expect(await act(tenant, rental, 'reboot')).toMatchObject({
+    expect(await runAction(tenant, rental, 'reboot')).toMatchObject({
       status: 400,
       json: { reason: 'RENTAL_IS_OFF' },
     });
-    expect(await act(tenant, rental, 'start')).toMatchObject({ status: 202, json: { status: 'Pending' } });
+    expect(await runAction(tenant, rental, 'start')).toMatchObject({
+      status: 202,
+      json: { status: 'Pending' },
+    });
     await reconcileUntil(harness, rental, { until: 'Running' });
-    expect(await act(tenant, rental, 'reboot', { force: true })).toMatchObject({ status: 202 });
-    expect(await act(tenant, { wireId: absentId }, 'start')).toMatchObject({
+    expect(await runAction(tenant, rental, 'reboot', { force: true })).toMatchObject({ status: 202 });
+    expect(await runAction(tenant, { wireId: absentId }, 'start')).toMatchObject({
       status: 404,
       json: { reason: 'RENTAL_NOT_FOUND' },
     });
@@ -232,15 +235,15 @@ describe('POST rentals/{id}/…', () => {
     const keyId = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
     const rental = await harness.rent(tenant, 'live', { ttlSeconds: 3_600 }, keyId);
     callers.set(keyId, fullAccessPrincipal({ orgId: tenant.orgId, userId: tenant.userId, keyId }));
-    const ask = (ttlSeconds: number) =>
+    const extend = (ttlSeconds: number) =>
       server.fastify.inject({
         method: 'POST',
         url: `${base}/rentals/${rental.wireId}/extend`,
         headers: { authorization: `Bearer ${keyId}` },
         payload: { ttlSeconds },
       });
-    expect((await ask(3_601)).json()).toMatchObject({ reason: 'KEY_LIMIT_EXCEEDED' });
-    expect((await ask(3_600)).statusCode).toBe(202);
+    expect((await extend(3_601)).json()).toMatchObject({ reason: 'KEY_LIMIT_EXCEEDED' });
+    expect((await extend(3_600)).statusCode).toBe(202);
     await post(tenant, terminatePath, { rentalId: rental.wireId });
   });
 });

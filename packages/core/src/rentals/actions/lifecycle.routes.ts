@@ -45,7 +45,7 @@ export function serveRentalLifecycle({ server, operations }: RentalLifecycleRout
 
   server.serve(operations.startRental, ({ params, context, transact }) =>
     transact({ name: 'start rental', isolation: readCommitted }, (tx) =>
-      runAction(tx, context, { ...params, act: 'start', asked: {} }, (view, { actor }) =>
+      runAction(tx, context, { ...params, action: 'start', parameters: {} }, (view, { actor }) =>
         startRental(tx, view, { actor }),
       ),
     ),
@@ -53,7 +53,7 @@ export function serveRentalLifecycle({ server, operations }: RentalLifecycleRout
 
   server.serve(operations.stopRental, ({ params, body, context, transact }) =>
     transact({ name: 'stop rental', isolation: readCommitted }, (tx) =>
-      runAction(tx, context, { ...params, act: 'stop', asked: body }, (view, { actor }) =>
+      runAction(tx, context, { ...params, action: 'stop', parameters: body }, (view, { actor }) =>
         stopRental(tx, view, { release: body.release, actor }),
       ),
     ),
@@ -61,7 +61,7 @@ export function serveRentalLifecycle({ server, operations }: RentalLifecycleRout
 
   server.serve(operations.rebootRental, ({ params, body, context, transact }) =>
     transact({ name: 'reboot rental', isolation: readCommitted }, (tx) =>
-      runAction(tx, context, { ...params, act: 'reboot', asked: body }, (view, { actor }) =>
+      runAction(tx, context, { ...params, action: 'reboot', parameters: body }, (view, { actor }) =>
         rebootRental(tx, view, { force: body.force, actor }),
       ),
     ),
@@ -69,7 +69,7 @@ export function serveRentalLifecycle({ server, operations }: RentalLifecycleRout
 
   server.serve(operations.extendRental, ({ params, body, context, transact }) =>
     transact({ name: 'extend rental', isolation: readCommitted }, (tx) =>
-      runAction(tx, context, { ...params, act: 'extend', asked: body }, (view, { actor, limits }) =>
+      runAction(tx, context, { ...params, action: 'extend', parameters: body }, (view, { actor, limits }) =>
         'termPeriodDays' in body
           ? extendTerm(tx, view, body.termPeriodDays, { actor, limits })
           : extendTtl(tx, view, body.ttlSeconds, { actor, limits }),
@@ -83,7 +83,7 @@ export const TERMINATION_LOCK_TIMEOUT_MS = 20_000;
 const terminateTransaction = {
   name: 'terminate rental',
   isolation: readCommitted,
-  patienceMs: TERMINATION_LOCK_TIMEOUT_MS,
+  retryForMs: TERMINATION_LOCK_TIMEOUT_MS,
 } as const;
 
 interface RouteReply<Body> {
@@ -107,10 +107,10 @@ type TenantActionWork = Parameters<typeof runTenantAction>[3];
 async function runAction(
   tx: Tx,
   context: RequestContext,
-  ask: {
+  request: {
     readonly rentalId: number;
-    readonly act: TenantAction;
-    readonly asked: Readonly<Record<string, unknown>>;
+    readonly action: TenantAction;
+    readonly parameters: Readonly<Record<string, unknown>>;
   },
   work: (
     view: Parameters<TenantActionWork>[0],
@@ -118,10 +118,10 @@ async function runAction(
   ) => ReturnType<TenantActionWork>,
 ): Promise<RouteReply<WireRental>> {
   const call = callContextOf(context);
-  const record = await runTenantAction(tx, call, ask, (view, { key }) =>
+  const record = await runTenantAction(tx, call, request, (view, { key }) =>
     work(view, { actor: call.cause.actor, limits: key.limits }),
   );
-  return { body: toWireRental(record, tx.clock.now()), resource: resourceOf(ask.rentalId) };
+  return { body: toWireRental(record, tx.clock.now()), resource: resourceOf(request.rentalId) };
 }
 
 function receiptReply(receipt: Receipt): RouteReply<WireReceipt> {

@@ -104,8 +104,8 @@ describe('a rental that is stopped and keeps its GPUs', () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await reboot(tenant, rental);
-    for (const act of [reboot, start, stop]) {
-      await expect(act(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
+    for (const action of [reboot, start, stop]) {
+      await expect(action(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
     }
     expect(await reconcileToIdle(harness, rental)).toMatchObject({ power: 'on', task: null });
     await end(tenant, rental);
@@ -177,15 +177,15 @@ describe('a rental that gives its GPUs back', () => {
     await stop(tenant, rental);
     await reconcileToIdle(harness, rental);
     await start(tenant, rental);
-    const saboteur = createFaultyDriver(harness);
-    await reconcileUntil(harness, rental, { until: 'Running', saboteur });
-    expect(saboteur.seen).not.toContain('setKeys');
+    const faultyDriver = createFaultyDriver(harness);
+    await reconcileUntil(harness, rental, { until: 'Running', faultyDriver });
+    expect(faultyDriver.seen).not.toContain('setKeys');
     const machine = await machineOf(rental);
     const started = (await meters(harness, rental)).find(({ name }) => name === 'gpu-2');
-    const kept = await harness.engines.live.memory.read(machine);
-    expect(kept?.machine).toMatchObject({ sshKeys: [own.publicKey], ports: machine.ports });
+    const stored = await harness.engines.live.memory.read(machine);
+    expect(stored?.machine).toMatchObject({ sshKeys: [own.publicKey], ports: machine.ports });
     // Nothing of it ran unpaid, and nobody waited for it to boot.
-    expect(started?.openedAt.getTime()).toBe(kept?.machine.onSinceMs);
+    expect(started?.openedAt.getTime()).toBe(stored?.machine.onSinceMs);
     await end(tenant, rental);
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
@@ -226,17 +226,17 @@ describe('a rental that gives its GPUs back', () => {
     const free = await freeBeside(rental);
     const { held } = await harness.balance(tenant.orgId);
     await start(tenant, rental);
-    const saboteur = createFaultyDriver(harness);
-    saboteur.plan({ at: 'setGpus', when: 'after', kind: 'failed' });
-    const failed = await reconcileUntil(harness, rental, { until: 'Running', saboteur });
+    const faultyDriver = createFaultyDriver(harness);
+    faultyDriver.plan({ at: 'setGpus', when: 'after', kind: 'failed' });
+    const failed = await reconcileUntil(harness, rental, { until: 'Running', faultyDriver });
     expect(failed.statusReason).toContain('could not be started');
     // Giving back what it took is tried until it is done.
-    saboteur.plan({ at: 'stop', when: 'before', kind: 'failed', times: 3 });
-    for (let round = 0; round < 20 && !saboteur.spent(); round += 1) {
-      await reconcileRental(reconcileDepsOf(harness, { saboteur }), rental.orgId, rental.id, never);
+    faultyDriver.plan({ at: 'stop', when: 'before', kind: 'failed', times: 3 });
+    for (let round = 0; round < 20 && !faultyDriver.spent(); round += 1) {
+      await reconcileRental(reconcileDepsOf(harness, { faultyDriver }), rental.orgId, rental.id, never);
       await harness.advance(30_000);
     }
-    expect(saboteur.spent()).toBe(true);
+    expect(faultyDriver.spent()).toBe(true);
     const off = await reconcileToIdle(harness, rental);
     expect(off).toMatchObject({
       status: 'Running',
@@ -263,10 +263,10 @@ describe('a rental that gives its GPUs back', () => {
     const rental = await startRunningRental(harness, tenant, { customPorts: [8080] });
     const { ports } = await machineOf(rental);
     await stop(tenant, rental);
-    const saboteur = createFaultyDriver(harness);
-    saboteur.plan({ at: 'setGpus', when: 'before', kind: 'failed' });
-    await reconcileRental(reconcileDepsOf(harness, { saboteur }), rental.orgId, rental.id, never);
-    expect(saboteur.spent()).toBe(true);
+    const faultyDriver = createFaultyDriver(harness);
+    faultyDriver.plan({ at: 'setGpus', when: 'before', kind: 'failed' });
+    await reconcileRental(reconcileDepsOf(harness, { faultyDriver }), rental.orgId, rental.id, never);
+    expect(faultyDriver.spent()).toBe(true);
     const reconciler = createInventoryReconciler(harness);
     await advanceComparing(harness, reconciler, 20_000);
     const off = (await viewOf(harness, rental)).rental;

@@ -73,9 +73,9 @@ describe('a key whose rentals may last two hours', () => {
     ['cannot confirm that there is none', null, null, 'KEY_LIMIT_EXCEEDED'],
     ['shortens what others made longer', hours(9), hours(5), null],
     ['ends late what had no end', null, hours(5), null],
-  ])('%s', (_, expiresAt, wanted, refusal) => {
+  ])('%s', (_, expiresAt, wanted, expected) => {
     expect(reasonOf(() => requireTtlWithinKeyLimit({ createdAt: now, expiresAt }, wanted, limits))).toBe(
-      refusal,
+      expected,
     );
   });
 
@@ -92,8 +92,8 @@ describe('a limit of the cost', () => {
     [101n, null],
     [100n, 'VALIDATION_FAILED'],
     [1n, 'VALIDATION_FAILED'],
-  ])('of %s nano-USD, where 100 are spent, is refused as %s', (limit, refusal) => {
+  ])('of %s nano-USD, where 100 are spent, is refused as %s', (limit, expected) => {
     const wanted = limit === null ? null : nanoUsd(limit);
-    expect(reasonOf(() => requireLimitAboveCost(wanted, nanoUsd(100n)))).toBe(refusal);
+    expect(reasonOf(() => requireLimitAboveCost(wanted, nanoUsd(100n)))).toBe(expected);
   });
 });

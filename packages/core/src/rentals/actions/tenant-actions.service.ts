@@ -103,26 +103,26 @@ export type TenantAction = 'start' | 'stop' | 'reboot' | 'extend';
 export async function runTenantAction(
   tx: Tx,
   call: CallContext,
-  ask: {
+  request: {
     readonly rentalId: number;
-    readonly act: TenantAction;
-    readonly asked: Readonly<Record<string, unknown>>;
+    readonly action: TenantAction;
+    readonly parameters: Readonly<Record<string, unknown>>;
   },
   work: (view: RentalView, caller: AuthorizedCaller) => Promise<Rental>,
 ): Promise<RentalRecord> {
-  const caller = await requireOwnRental(tx, call, ask.rentalId, ['virtual-machine', 'bare-metal']);
+  const caller = await requireOwnRental(tx, call, request.rentalId, ['virtual-machine', 'bare-metal']);
   requireNotPrivateCloud(caller.rental);
   const view = await lockRentalView(tx, call.orgId, caller.rental.id);
   const after = await work(view, caller);
   if (after.version !== view.rental.version) {
     await appendAuditEntry(tx, call.orgId, call.cause, {
-      action: `rental.${ask.act}`,
-      resource: { kind: 'rental', id: String(ask.rentalId) },
-      after: ask.asked,
+      action: `rental.${request.action}`,
+      resource: { kind: 'rental', id: String(request.rentalId) },
+      after: request.parameters,
     });
   }
-  const asker = { orgId: call.orgId, mode: caller.key.mode };
-  const record = await readRentalRecord(tx, asker, ask.rentalId, tx.clock.now());
+  const tenant = { orgId: call.orgId, mode: caller.key.mode };
+  const record = await readRentalRecord(tx, tenant, request.rentalId, tx.clock.now());
   if (record === null) throw new Error(`Rental ${caller.rental.id} is not there after it was changed.`);
   return record;
 }

@@ -4,16 +4,16 @@ import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries
 import { HOUR_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
 
 let api: RentalQueryApi;
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
   api = await startRentalQueryApi();
-  ({ world } = api);
+  ({ harness } = api);
 });
 afterAll(() => api.close());
 
 /** One that runs. */
-async function plantOne(tenant: Tenant): Promise<number> {
-  const inserted = await api.plant(tenant, { live: 5 });
+async function insertOne(tenant: Tenant): Promise<number> {
+  const inserted = await api.insertRentals(tenant, { live: 5 });
   const running = inserted[4];
   if (running === undefined) throw new Error('Nothing was planted.');
   return running.wireId;
@@ -23,22 +23,22 @@ const pathOf = (wireId: number) => `/v2/alpha/on-demand/rentals/${wireId}`;
 const patch = (who: Tenant, wireId: number, body: object, keyId?: Tenant['keys']['live']) =>
   api.send(who, 'live', { path: pathOf(wireId), body, ...(keyId === undefined ? {} : { keyId }) });
 const commands = (wireId: number) =>
-  world.rows<{ count: number }>(
+  harness.rows<{ count: number }>(
     `select count(*)::int as count from outbox where kind = 'command'
        and object_key = (select id::text from rentals where wire_id = ${wireId})`,
   );
 
 describe('PATCH rentals/{id}', () => {
   it('changes what is named and nothing else, answers the record, and leaves a line in the audit log', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
     const before = (await api.send(tenant, 'live', { path: pathOf(wireId) })).json;
     const body = { name: 'renamed', label: null, tags: { a: 'b' } };
     const { status, json } = await patch(tenant, wireId, body);
     expect(status).toBe(200);
-    expect(json).toEqual({ ...before, ...body, updatedAt: world.clock.now().toISOString() });
+    expect(json).toEqual({ ...before, ...body, updatedAt: harness.clock.now().toISOString() });
     expect((await api.send(tenant, 'live', { path: pathOf(wireId) })).json).toEqual(json);
-    const audit = await world.rows<{ before: object; after: object }>(
+    const audit = await harness.rows<{ before: object; after: object }>(
       `select before, after from audit_log where action = 'rental.changed' and resource_id = '${wireId}'`,
     );
     expect(audit).toEqual([
@@ -48,29 +48,29 @@ describe('PATCH rentals/{id}', () => {
   });
 
   it('of nothing changes nothing', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
     const before = (await api.send(tenant, 'live', { path: pathOf(wireId) })).json;
     expect((await patch(tenant, wireId, {})).json).toEqual(before);
   });
 
   it('to an idle rule is refused where the use of GPUs is not reported', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
     const idle = { afterSeconds: 600, action: 'terminate' };
     expect(await patch(tenant, wireId, { idle })).toMatchObject({
       status: 400,
       json: { reason: 'IDLE_RULE_NOT_SUPPORTED' },
     });
     expect((await patch(tenant, wireId, { idle: null })).status).toBe(200);
-    await world.rows(`update providers set driver = 'mock'`);
+    await harness.rows(`update providers set driver = 'mock'`);
     expect((await patch(tenant, wireId, { idle })).status).toBe(200);
   });
 
   it('of its end is worked on, and counts the time to live from now', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
-    await world.clock.advance(HOUR_MS);
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
+    await harness.clock.advance(HOUR_MS);
     const body = {
       ttlSeconds: 7_200,
       maxUsd: 50,
@@ -79,12 +79,12 @@ describe('PATCH rentals/{id}', () => {
     };
     const { json } = await patch(tenant, wireId, body);
     expect(json).toMatchObject({
-      expiresAt: new Date(world.clock.nowMs() + 2 * HOUR_MS).toISOString(),
+      expiresAt: new Date(harness.clock.nowMs() + 2 * HOUR_MS).toISOString(),
       maxUsd: 50,
       convertToOnDemandOnExpiry: false,
     });
     expect(
-      await world.rows(`select idle_after_seconds, idle_action, max_nano_usd::text as max from rentals
+      await harness.rows(`select idle_after_seconds, idle_action, max_nano_usd::text as max from rentals
         where wire_id = ${wireId}`),
     ).toEqual([{ idle_after_seconds: 600, idle_action: 'stop', max: '50000000000' }]);
     expect(await commands(wireId)).toEqual([{ count: 1 }]);
@@ -100,9 +100,9 @@ describe('PATCH rentals/{id}', () => {
     ['Failed', 400, 'ALREADY_TERMINATED'],
     ['Terminated', 400, 'ALREADY_TERMINATED'],
   ])('in %s answers %i %s, as the table of states has it', async (state, status, reason) => {
-    const tenant = await world.tenant();
-    await api.plant(tenant, { live: 100, ended: 1 });
-    const [found] = await world.rows<{ wire_id: number }>(
+    const tenant = await harness.tenant();
+    await api.insertRentals(tenant, { live: 100, ended: 1 });
+    const [found] = await harness.rows<{ wire_id: number }>(
       `select wire_id from rentals where status = '${state}' and org_id = '${toUuid(tenant.orgId)}'`,
     );
     const response = await patch(tenant, found?.wire_id ?? 0, { name: 'x' });
@@ -110,11 +110,11 @@ describe('PATCH rentals/{id}', () => {
   });
 
   it('cannot make a rental last longer than the limit of the key, however often it asks', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
-    const keyId = await world.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
+    const keyId = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
     expect((await patch(tenant, wireId, { ttlSeconds: 3_600 }, keyId)).status).toBe(200);
-    await world.clock.advance(1.5 * HOUR_MS);
+    await harness.clock.advance(1.5 * HOUR_MS);
     for (const ttlSeconds of [3_600, null]) {
       const response = await patch(tenant, wireId, { ttlSeconds }, keyId);
       expect([response.status, response.json.reason]).toEqual([403, 'KEY_LIMIT_EXCEEDED']);
@@ -123,8 +123,8 @@ describe('PATCH rentals/{id}', () => {
   });
 
   it('refuses a limit of the cost that is passed already', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
     const response = await patch(tenant, wireId, { maxUsd: 3.5 });
     expect(response).toMatchObject({
       status: 400,
@@ -133,14 +133,14 @@ describe('PATCH rentals/{id}', () => {
   });
 
   it('by many at once ends as one of them said, with all others in the log', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertOne(tenant);
     const names = Array.from({ length: 8 }, (_, nth) => `name-${nth}`);
     const responses = await Promise.all(
       names.map((name) => patch(tenant, wireId, { name, ttlSeconds: 600 })),
     );
     expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200));
-    const audit = await world.rows<{ before: { name: string }; after: { name: string } }>(
+    const audit = await harness.rows<{ before: { name: string }; after: { name: string } }>(
       `select before, after from audit_log where action = 'rental.changed' and resource_id = '${wireId}' order by id`,
     );
     expect(audit.map(({ after }) => after.name).toSorted()).toEqual(names);

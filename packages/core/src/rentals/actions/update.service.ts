@@ -28,7 +28,7 @@ export async function updateRental(
   const { key } = await authorizeCaller(tx, call, 'rentals:write');
   const { orgId } = call;
   const now = tx.clock.now();
-  const asker = { orgId, mode: key.mode };
+  const tenant = { orgId, mode: key.mode };
   const found = await findRentalByWireId(tx, orgId, key.mode, wireId);
   const rental = found === null || found.kind === 'instance' ? null : await lockRental(tx, orgId, found.id);
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
@@ -37,14 +37,14 @@ export async function updateRental(
   if (changesEnd(changes)) requireNotPrivateCloud(rental);
   if (changes.expiresAt !== undefined) requireTtlWithinKeyLimit(rental, changes.expiresAt, key.limits);
   if (changes.maxNanoUsd !== undefined) {
-    const before = await readRentalRecord(tx, asker, wireId, now);
+    const before = await readRentalRecord(tx, tenant, wireId, now);
     if (before !== null) requireLimitAboveCost(changes.maxNanoUsd, before.cost);
   }
   if (changes.idle !== undefined && changes.idle !== null) {
     requireIdleRule(rental, await reportsGpuUtilisation(tx, rental.providerId));
   }
   if (Object.keys(changes).length > 0) await saveChanges(tx, call, rental, changes);
-  const record = await readRentalRecord(tx, asker, wireId, now);
+  const record = await readRentalRecord(tx, tenant, wireId, now);
   if (record === null) throw new Error(`Rental ${rental.id} is not there after it was changed.`);
   return record;
 }

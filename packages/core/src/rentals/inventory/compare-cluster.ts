@@ -22,7 +22,7 @@ import {
   type ObservedState,
 } from './plan-repairs.ts';
 import {
-  findMachinesElsewhere,
+  findRecordedMachines,
   listKnownMachines,
   listOrphans,
   type Comparison,
@@ -51,7 +51,7 @@ export interface RepairFinding extends RentalObservation {
 
 export interface ComparisonResult {
   readonly cluster: ClusterRecord;
-  readonly scene: ComparisonContext;
+  readonly context: ComparisonContext;
   /** Why the engine did not list its machines; null: it did. */
   readonly problem: string | null;
   readonly machineCount: number;
@@ -60,12 +60,12 @@ export interface ComparisonResult {
   /** A rental was changed meanwhile, and its machine is not as it should be: only the next comparison can tell why. */
   readonly isUnsettled: boolean;
   /** Null where the engine did not answer. */
-  readonly strays: OrphanPlan | null;
+  readonly orphans: OrphanPlan | null;
   readonly addresses: readonly FoundAddress[];
   /** What the engine listed, if machines of this cluster were written off and may still exist. */
   readonly writtenOff: {
     readonly externalIds: readonly string[];
-    readonly unseen: readonly string[];
+    readonly unlisted: readonly string[];
   } | null;
 }
 
@@ -82,8 +82,10 @@ export async function compareCluster(
   const known = await listKnownMachines(deps.db, cluster.id);
   const seen = 'problem' in list ? null : list;
   const subjects = await observeRentals(deps, { clusterId: cluster.id, list: seen, known });
-  const missing = subjects.flatMap(({ machines }) => machines).filter(({ sight }) => sight === 'missing');
-  const scene: ComparisonContext = {
+  const missing = subjects
+    .flatMap(({ machines }) => machines)
+    .filter(({ observed }) => observed === 'missing');
+  const context: ComparisonContext = {
     now,
     answered: seen !== null,
     isSilent: cluster.status === 'silent',
@@ -97,16 +99,18 @@ export async function compareCluster(
   };
   return {
     cluster,
-    scene,
+    context,
     problem: 'problem' in list ? list.problem : null,
     machineCount: known.length,
     rentalCount: subjects.length,
-    findings: await planAllRepairs(deps.db, subjects, scene),
+    findings: await planAllRepairs(deps.db, subjects, context),
     isUnsettled: subjects.some(
       ({ rental, machines }) =>
-        isObservedBeforeChange(scene, rental) && machines.some(({ sight }) => troubleStates.includes(sight)),
+        isObservedBeforeChange(context, rental) &&
+        machines.some(({ observed }) => faultStates.includes(observed)),
     ),
-    strays: seen === null ? null : await planClusterOrphans(deps, { comparison, scene, known, list: seen }),
+    orphans:
+      seen === null ? null : await planClusterOrphans(deps, { comparison, context, known, list: seen }),
     addresses: seen === null ? [] : findNewAddresses(known, seen.listed),
     writtenOff: await findWrittenOff(deps.db, cluster.id, seen),
   };
@@ -119,7 +123,7 @@ async function findWrittenOff(
 ): Promise<ComparisonResult['writtenOff']> {
   if (list === null || (await listWithheldNodeNames(db, clusterId)).size === 0) return null;
   const externalIds = [...list.listed.values()].map(({ externalId }) => externalId);
-  return { externalIds, unseen: [...list.unseen] };
+  return { externalIds, unlisted: [...list.unreachableNodes] };
 }
 
 function findNewAddresses(known: readonly KnownMachine[], listed: MachinesByKey): readonly FoundAddress[] {
@@ -136,11 +140,11 @@ const unfilteredGauge = gauge(
   'Machines whose host does not filter their addresses, by cluster; they get filters at their next start',
 );
 
-const troubleStates: readonly ObservedState[] = ['broken', 'missing', 'unheard'];
+const faultStates: readonly ObservedState[] = ['broken', 'missing', 'unheard'];
 
 interface ListedMachines {
   readonly listed: MachinesByKey;
-  readonly unseen: ReadonlySet<string>;
+  readonly unreachableNodes: ReadonlySet<string>;
 }
 
 async function listEngineMachines(
@@ -157,7 +161,7 @@ async function listEngineMachines(
     );
     const unfiltered = owned.machines.filter(({ isUnfiltered }) => isUnfiltered === true);
     unfilteredGauge.record(unfiltered.length, { cluster: cluster.name });
-    return { listed: indexMachines(owned), unseen: new Set(owned.unseen) };
+    return { listed: indexMachines(owned), unreachableNodes: new Set(owned.unreachableNodes) };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
@@ -191,10 +195,10 @@ async function observeRentals(
   const sights = new Map<KnownMachine, ObservedState>();
   const doubtful: KnownMachine[] = [];
   for (const machine of groups.flat()) {
-    const sight = observeFromList(machine, facts.list);
-    if (sight !== 'doubtful') sights.set(machine, sight);
+    const observed = observeFromList(machine, facts.list);
+    if (observed !== 'doubtful') sights.set(machine, observed);
     // A list that takes long may have met it before its start had ended: that it is off must still be so.
-    if (sight === 'doubtful' || (sight === 'off' && shouldBeOn(machine))) doubtful.push(machine);
+    if (observed === 'doubtful' || (observed === 'off' && shouldBeOn(machine))) doubtful.push(machine);
   }
   await describeDoubtful(deps, facts.clusterId, doubtful, sights);
   return groups.flatMap((machines) => {
@@ -208,7 +212,7 @@ async function observeRentals(
         absentSeen: machine.absentSeen,
         nodeId: machine.nodeId,
         // Of those that there was no time to ask about nothing is known.
-        sight: sights.get(machine) ?? ('unheard' as const),
+        observed: sights.get(machine) ?? ('unheard' as const),
       })),
     };
   });
@@ -224,11 +228,11 @@ async function describeDoubtful(
   doubtful: readonly KnownMachine[],
   sights: Map<KnownMachine, ObservedState>,
 ): Promise<void> {
-  const asked = doubtful.slice(0, policy.closeLooks);
-  if (asked.length === 0) return;
+  const selected = doubtful.slice(0, policy.closeLooks);
+  if (selected.length === 0) return;
   await withDeadline(clock, 'Describing machines', policy.closeLooksMs, async (signal) => {
     const driver = await drivers(clusterId);
-    await runConcurrently(asked, DESCRIBE_CONCURRENCY, async (machine) => {
+    await runConcurrently(selected, DESCRIBE_CONCURRENCY, async (machine) => {
       const view: MachineView | null | undefined = signal.aborted
         ? undefined
         : await driver.describe(machine, signal).catch(() => undefined);
@@ -244,32 +248,32 @@ export async function runConcurrently<T>(
   work: (one: T) => Promise<void>,
 ): Promise<void> {
   const queue = [...all];
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let one = queue.shift(); one !== undefined; one = queue.shift()) await work(one);
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, worker));
 }
 
 async function planAllRepairs(
   db: Db,
   subjects: readonly ComparedGroup[],
-  scene: ComparisonContext,
+  context: ComparisonContext,
 ): Promise<readonly RepairFinding[]> {
   // Most are on and as they should be: their maintenance is not asked for.
   const odd = subjects.filter(
     ({ rental, machines }) =>
       rental.status === 'Unknown' ||
       rental.billingPausedAt !== null ||
-      rental.troubleSince !== null ||
-      machines.some(({ sight, absentSeen }) => sight !== rental.power || absentSeen > 0),
+      rental.unhealthySince !== null ||
+      machines.some(({ observed, absentSeen }) => observed !== rental.power || absentSeen > 0),
   );
   const windows = await maintenanceWindowsFor(
     db,
-    scene,
+    context,
     odd.map(({ rental, machines }) => ({ rental, nodeIds: machines.map(({ nodeId }) => nodeId) })),
   );
   return odd.flatMap(({ first, rental, machines }, index) => {
-    const repairs = planRepairs({ rental, machines, windows: windows[index] ?? [] }, scene);
+    const repairs = planRepairs({ rental, machines, windows: windows[index] ?? [] }, context);
     if (repairs.length === 0) return [];
     return {
       orgId: first.orgId,
@@ -277,7 +281,7 @@ async function planAllRepairs(
       wireId: first.rental.wireId,
       externalId: first.externalId,
       attempt: first.attempt,
-      sights: new Map(machines.map(({ position, sight }) => [position, sight])),
+      sights: new Map(machines.map(({ position, observed }) => [position, observed])),
       repairs,
     };
   });
@@ -287,26 +291,26 @@ async function planClusterOrphans(
   { db, mayHaveLostRow = () => false }: CompareDeps,
   facts: {
     readonly comparison: Comparison;
-    readonly scene: ComparisonContext;
+    readonly context: ComparisonContext;
     readonly known: readonly KnownMachine[];
     readonly list: ListedMachines;
   },
 ): Promise<OrphanPlan> {
-  const { comparison, scene, list } = facts;
+  const { comparison, context, list } = facts;
   const known = new Set(facts.known.map(machineKeyOf));
   const unknown = [...list.listed].flatMap(([key, view]) => (known.has(key) ? [] : [view]));
   return planOrphans({
-    now: scene.now,
+    now: context.now,
     unknown,
     listedCount: list.listed.size,
-    unseen: list.unseen,
+    unreachableNodes: list.unreachableNodes,
     remembered: await listOrphans(db, comparison.clusterId),
-    elsewhere: await findMachinesElsewhere(
+    recorded: await findRecordedMachines(
       db,
       unknown.map(({ externalId }) => externalId),
     ),
-    reapAllowedUntil: comparison.reapAllowedUntil,
+    removalAllowedUntil: comparison.removalAllowedUntil,
     mayHaveLostRow,
-    policy: scene.policy,
+    policy: context.policy,
   });
 }

@@ -13,7 +13,7 @@ import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { sql } from 'kysely';
 import type { ComparedRental } from './plan-repairs.ts';
 import type { MachineStage, Power, RentalKind, RentalState, RentalTask } from '../model/rental.ts';
-import type { MachineElsewhere, RecordedOrphan } from './plan-orphans.ts';
+import type { RecordedMachine, RecordedOrphan } from './plan-orphans.ts';
 
 /** All SQL about what comparisons remember, and about the rows that they compare. Times are those of the callers' clock. */
 
@@ -23,7 +23,7 @@ export interface Comparison {
   readonly turn: bigint;
   readonly watchingSince: Date;
   readonly wholeAt: Date | null;
-  readonly reapAllowedUntil: Date | null;
+  readonly removalAllowedUntil: Date | null;
   /** Whether the engine did not answer the comparison before this one. */
   readonly wasUnanswered: boolean;
 }
@@ -63,7 +63,7 @@ export async function claimComparison(tx: Tx, terms: ComparisonClaim): Promise<C
   const { holder, now } = terms;
   const dueBefore = new Date(now.getTime() - terms.everyMs);
   // Further off than anybody could have written: it is from before the clock went back.
-  const absurd = new Date(now.getTime() + 2 * terms.leaseMs);
+  const latestPlausible = new Date(now.getTime() + 2 * terms.leaseMs);
   await sql`
     insert into cluster_comparisons (cluster_id)
     select id from clusters as cluster
@@ -77,7 +77,7 @@ export async function claimComparison(tx: Tx, terms: ComparisonClaim): Promise<C
       from cluster_comparisons as comparison
       join clusters as cluster on cluster.id = comparison.cluster_id and cluster.status <> 'removed'
      where (looked_at is null or looked_at <= ${dueBefore} or looked_at > ${now})
-       and (held_until is null or held_until <= ${now} or held_until > ${absurd})
+       and (held_until is null or held_until <= ${now} or held_until > ${latestPlausible})
        and (${wasUnanswered(terms.group)}::boolean is null or (coalesce(problem, ${INCOMPLETE}) <> ${INCOMPLETE}) = ${wasUnanswered(terms.group)})
        and (${idOrNull(terms.clusterId)}::uuid is null or comparison.cluster_id = ${idOrNull(terms.clusterId)})
      order by looked_at nulls first, comparison.cluster_id limit 1
@@ -98,7 +98,7 @@ export async function claimComparison(tx: Tx, terms: ComparisonClaim): Promise<C
     turn,
     watchingSince,
     wholeAt: row.whole_at,
-    reapAllowedUntil: row.reap_allowed_until,
+    removalAllowedUntil: row.reap_allowed_until,
     wasUnanswered: isUnanswered(row),
   };
 }
@@ -137,7 +137,7 @@ export async function readComparison(reader: Reader, clusterId: ClusterId, now: 
     turn: row?.turn ?? 0n,
     watchingSince: row?.watching_since ?? now,
     wholeAt: row?.whole_at ?? null,
-    reapAllowedUntil: row?.reap_allowed_until ?? null,
+    removalAllowedUntil: row?.reap_allowed_until ?? null,
     wasUnanswered: row !== undefined && isUnanswered(row),
   };
 }
@@ -263,7 +263,7 @@ export async function listKnownMachines(
       task: row.task,
       power: row.power,
       gpuHeld: row.gpu_held,
-      troubleSince: row.trouble_since,
+      unhealthySince: row.trouble_since,
       billingPausedAt: row.billing_paused_at,
       changedAt: row.changed_at,
     },
@@ -271,10 +271,10 @@ export async function listKnownMachines(
 }
 
 /** What the rows know of machines that are not known on a cluster: on others, or gone. */
-export async function findMachinesElsewhere(
+export async function findRecordedMachines(
   reader: Reader,
   externalIds: readonly string[],
-): Promise<ReadonlyMap<string, MachineElsewhere>> {
+): Promise<ReadonlyMap<string, RecordedMachine>> {
   if (externalIds.length === 0) return new Map();
   const { rows } = await sql<{ external_id: string; is_live: boolean; created_at: Date }>`
     select machine.external_id, machine.state <> 'gone' as is_live, rental.created_at
@@ -302,7 +302,7 @@ export async function listOrphans(reader: Reader, clusterId: ClusterId): Promise
     externalId: row.external_id,
     nodeName: row.node_name,
     firstSeenAt: row.first_seen_at,
-    reapBegunAt: row.reap_begun_at,
+    removalStartedAt: row.reap_begun_at,
   }));
 }
 

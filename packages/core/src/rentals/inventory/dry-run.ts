@@ -67,10 +67,10 @@ const OVERDUE_SHOWN_MAX = 200;
 export async function dryRun(deps: DryRunDeps): Promise<DryRun | null> {
   const { db } = deps;
   const all = await allClusters(db);
-  const asked = deps.cluster === undefined ? all : all.filter(({ name }) => name === deps.cluster);
-  if (deps.cluster !== undefined && asked.length === 0) return null;
+  const selected = deps.cluster === undefined ? all : all.filter(({ name }) => name === deps.cluster);
+  if (deps.cluster !== undefined && selected.length === 0) return null;
   const clusters: PlannedCluster[] = [];
-  for (const { id } of asked) {
+  for (const { id } of selected) {
     const comparison = await readComparison(db, id, db.clock.now());
     const result = await compareCluster({ ...deps, policy: defaultInventoryPolicy }, comparison);
     if (result !== null) clusters.push(plannedCluster(result));
@@ -91,19 +91,19 @@ async function allClusters(db: Db): Promise<readonly ClusterRecord[]> {
 function plannedCluster({
   cluster,
   problem,
-  scene,
+  context,
   machineCount,
   findings,
-  strays,
+  orphans,
 }: ComparisonResult): PlannedCluster {
   return {
     clusterId: cluster.id,
     cluster: cluster.name,
     problem,
-    comparedAt: scene.wholeAt,
+    comparedAt: context.wholeAt,
     machines: machineCount,
     repairs: findings.flatMap(plannedRepairs),
-    strays: strays === null ? [] : plannedOrphans(strays),
+    strays: orphans === null ? [] : plannedOrphans(orphans),
   };
 }
 
@@ -126,7 +126,7 @@ function plannedOrphans(plan: OrphanPlan): readonly PlannedOrphan[] {
   return [
     ...shown(plan.fresh, 'new'),
     ...shown(plan.waiting, 'waiting'),
-    ...shown(plan.reap, 'reap'),
+    ...shown(plan.remove, 'reap'),
     ...shown(plan.held, plan.isPersonNeeded ? 'person' : 'later'),
     ...shown(plan.lost, 'lost'),
     ...shown(plan.misplaced, 'misplaced'),

@@ -12,7 +12,7 @@ import type { InventoryReconciler } from './inventory-reconciler.ts';
 
 let harness: RentalHarness;
 beforeAll(async () => {
-  harness = await createRentalHarness({ doors: false });
+  harness = await createRentalHarness({ portListeners: false });
 });
 afterAll(() => harness.drop());
 beforeEach(() => terminateAll(harness));
@@ -113,7 +113,7 @@ describe(poisonedLoop('remove orphaned machines'), () => {
                   labels: {},
                   createdAt: new Date(0),
                 })),
-                unseen: [],
+                unreachableNodes: [],
               }),
               cutAccess: async () => undefined,
               terminate: () => {

@@ -55,7 +55,7 @@ const nodeNameOf = async (rental: Rental): Promise<string> => {
 };
 
 /** A machine that nobody has written down. */
-async function makeStray(orgId: OrgId, index = 0): Promise<string> {
+async function makeOrphan(orgId: OrgId, index = 0): Promise<string> {
   const externalId = ids.nextUuid();
   const spec: MachineSpec = {
     externalId,
@@ -94,7 +94,7 @@ const orphanRows = () => harness.rows<{ external_id: string }>('select external_
 describe('a machine that no rental knows', () => {
   it('is removed once two comparisons a minute apart have seen it, and no rental with it', async () => {
     const rental = await runningRental(harness, tenant);
-    const orphan = await makeStray(tenant.orgId);
+    const orphan = await makeOrphan(tenant.orgId);
     const reconciler = createInventoryReconciler(harness);
     await advanceComparing(harness, reconciler, 60 * SECOND_MS);
     expect(await ownedIds()).toContain(orphan);
@@ -107,7 +107,7 @@ describe('a machine that no rental knows', () => {
   });
 
   it('may belong to an organisation that is not known either', async () => {
-    await makeStray(ids.next('org'));
+    await makeOrphan(ids.next('org'));
     await advanceComparing(harness, createInventoryReconciler(harness), 80 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe('a machine that no rental knows', () => {
   });
 
   it('is left alone with many others until a person says so', async () => {
-    for (let index = 0; index < 6; index += 1) await makeStray(tenant.orgId, index);
+    for (let index = 0; index < 6; index += 1) await makeOrphan(tenant.orgId, index);
     const reconciler = createInventoryReconciler(harness);
     await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     expect(await ownedIds()).toHaveLength(6);
@@ -139,7 +139,7 @@ describe('a machine that no rental knows', () => {
 
   it('and that was made in the lost time of a restore stays until an operator says so, and its node is quarantined', async () => {
     const from = harness.clock.now();
-    const orphan = await makeStray(tenant.orgId);
+    const orphan = await makeOrphan(tenant.orgId);
     await harness.advance(30 * MINUTE_MS);
     // The restore is confirmed while the cluster cannot be reached: the machine is first seen afterwards.
     const lost = { from, until: harness.clock.now() };
@@ -160,7 +160,7 @@ describe('a machine that no rental knows', () => {
   });
 
   it('is neither tried nor late while the database is not known to be the newest state', async () => {
-    await makeStray(tenant.orgId);
+    await makeOrphan(tenant.orgId);
     let isOpen = false;
     const reconciler = createInventoryReconciler(harness, { mayRemove: () => isOpen });
     const until = new Date(harness.clock.nowMs() + 30 * MINUTE_MS);
@@ -174,14 +174,14 @@ describe('a machine that no rental knows', () => {
   });
 
   it('that does not go is tried again', async () => {
-    await makeStray(tenant.orgId);
-    const saboteur = createFaultyDriver(harness);
-    const reconciler = createInventoryReconciler(harness, { saboteur });
-    saboteur.plan({ at: 'terminate', when: 'before', times: 2 });
+    await makeOrphan(tenant.orgId);
+    const faultyDriver = createFaultyDriver(harness);
+    const reconciler = createInventoryReconciler(harness, { faultyDriver });
+    faultyDriver.plan({ at: 'terminate', when: 'before', times: 2 });
     await advanceComparing(harness, reconciler, 80 * SECOND_MS);
     expect(await ownedIds()).toHaveLength(1);
     await advanceComparing(harness, reconciler, 20 * SECOND_MS);
-    expect([await ownedIds(), saboteur.spent()]).toEqual([[], true]);
+    expect([await ownedIds(), faultyDriver.spent()]).toEqual([[], true]);
   });
 });
 
@@ -196,12 +196,12 @@ const deaths: readonly InjectedFault[] = (
 describe('whoever compares may die anywhere', () => {
   it.each(deaths)('$when $at: a machine that is gone is found out about all the same', async (sabotage) => {
     const rental = await runningRental(harness, tenant);
-    const saboteur = createFaultyDriver(harness);
-    const reconciler = createInventoryReconciler(harness, { saboteur });
+    const faultyDriver = createFaultyDriver(harness);
+    const reconciler = createInventoryReconciler(harness, { faultyDriver });
     await advanceComparing(harness, reconciler, 20 * SECOND_MS);
     const billed = await costBy(harness, rental);
     harness.engines.live.controls.removeNode(await nodeNameOf(rental));
-    saboteur.plan(sabotage);
+    faultyDriver.plan(sabotage);
     await harness.advance(10 * SECOND_MS);
     // It died, and its lease runs out.
     await compareAll(reconciler).catch(() => harness.clock.advance(61 * SECOND_MS));
@@ -210,7 +210,7 @@ describe('whoever compares may die anywhere', () => {
       createInventoryReconciler(harness, { holder: 'another' }),
       30 * SECOND_MS,
     );
-    expect(saboteur.spent()).toBe(true);
+    expect(faultyDriver.spent()).toBe(true);
     expect(await statusesOf(harness, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Failed']);
     expect(await costBy(harness, rental)).toBe(billed);
     await reconcileUntil(harness, rental, { until: 'Terminated' });
@@ -224,12 +224,12 @@ describe('whoever compares may die anywhere', () => {
     { at: 'note reaping', when: 'before' },
     { at: 'note reaping', when: 'after' },
   ] as const)('$when $at: a machine that nobody knows goes all the same', async (sabotage) => {
-    await makeStray(tenant.orgId);
+    await makeOrphan(tenant.orgId);
     await advanceComparing(harness, createInventoryReconciler(harness), 60 * SECOND_MS);
-    const saboteur = createFaultyDriver(harness);
-    saboteur.plan(sabotage);
+    const faultyDriver = createFaultyDriver(harness);
+    faultyDriver.plan(sabotage);
     await harness.advance(10 * SECOND_MS);
-    await compareAll(createInventoryReconciler(harness, { saboteur })).catch(() =>
+    await compareAll(createInventoryReconciler(harness, { faultyDriver })).catch(() =>
       harness.clock.advance(61 * SECOND_MS),
     );
     await advanceComparing(
@@ -237,7 +237,7 @@ describe('whoever compares may die anywhere', () => {
       createInventoryReconciler(harness, { holder: 'another' }),
       20 * SECOND_MS,
     );
-    expect(saboteur.spent()).toBe(true);
+    expect(faultyDriver.spent()).toBe(true);
     expect([await ownedIds(), await orphanRows()]).toEqual([[], []]);
   });
 });
@@ -312,6 +312,6 @@ describe('several that compare at once', () => {
     wake();
     const late = (await sleeping).find(({ clusterId }) => clusterId === harness.engines.live.clusterId);
     expect(late).toMatchObject({ repairs: [] });
-    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', troubleSince: null });
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', unhealthySince: null });
   });
 });

@@ -103,7 +103,7 @@ const concurrencyByGroup: Readonly<Record<ComparisonGroup, number>> = { answerin
  * processes may: they take the clusters in turns, one comparison of each at a time.
  */
 export class InventoryReconciler {
-  readonly #parts: InventoryReconcilerDeps;
+  readonly #deps: InventoryReconcilerDeps;
   readonly #look: CompareDeps;
   readonly #loops: Loop[] = [];
   readonly #hinted = new Set<ClusterId>();
@@ -115,7 +115,7 @@ export class InventoryReconciler {
   };
 
   constructor(deps: InventoryReconcilerDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
     const { db, clock, drivers } = deps;
     const policy = { ...defaultInventoryPolicy, ...deps.policy };
     const { log, mayRemove = () => true, mayHaveLostRow = () => false } = deps;
@@ -136,7 +136,7 @@ export class InventoryReconciler {
 
   start(): void {
     if (this.#loops.length > 0) return;
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#deps;
     const compare = { name: 'compare rentals', clock, log, idleMs: POLL_MS, maxBackoffMs: LATE_CHECK_MS };
     this.#loops.push(startLoop(compare, async () => ((await this.#beginComparisons()) ? 'busy' : 'idle')));
     const late = {
@@ -199,7 +199,7 @@ export class InventoryReconciler {
     const { clusterId } = comparison;
     const work = this.#compare(comparison)
       .catch((error: unknown) => {
-        this.#parts.log.warn({ err: error, clusterId }, 'a cluster could not be compared');
+        this.#deps.log.warn({ err: error, clusterId }, 'a cluster could not be compared');
       })
       .finally(() => {
         if (running.get(clusterId) === work) running.delete(clusterId);
@@ -211,7 +211,7 @@ export class InventoryReconciler {
   /** Something may have changed there. Several hints that belong together are one comparison. */
   hint(clusterId: ClusterId): void {
     if (this.#waiting.has(clusterId)) return;
-    const cancel = this.#parts.clock.after(this.#look.policy.gapMs, () => {
+    const cancel = this.#deps.clock.after(this.#look.policy.gapMs, () => {
       this.#waiting.delete(clusterId);
       this.#hinted.add(clusterId);
       for (const loop of this.#loops) loop.wake();
@@ -232,7 +232,7 @@ export class InventoryReconciler {
 
   /** Calls for rentals that nobody has worked on in time, and answers how many. */
   async repairLate(): Promise<number> {
-    const { db, log } = this.#parts;
+    const { db, log } = this.#deps;
     const found = await findOverdue(db, lateLoop, { now: db.clock.now(), limit: OVERDUE_BATCH });
     const late: OverdueRental[] = [];
     await createItemRunner(lateLoop, { db, log }).runBatch(found, {
@@ -249,7 +249,7 @@ export class InventoryReconciler {
 
   #callForLate(some: readonly OverdueRental[]): Promise<readonly OverdueRental[]> {
     const options = { name: 'repair late rentals', isolation: 'read committed' } as const;
-    return this.#parts.db.transaction(options, async (tx) => {
+    return this.#deps.db.transaction(options, async (tx) => {
       const now = tx.clock.now();
       const late = await lockOverdue(tx, now, some);
       for (const { orgId, id } of late) {
@@ -263,7 +263,7 @@ export class InventoryReconciler {
   }
 
   #claim(which: Pick<ComparisonClaim, 'everyMs' | 'clusterId' | 'group'>): Promise<Comparison | null> {
-    const { db, holder } = this.#parts;
+    const { db, holder } = this.#deps;
     const { leaseMs, watchGapMs } = this.#look.policy;
     return db.transaction({ name: 'claim comparison', isolation: 'read committed' }, (tx) =>
       claimComparison(tx, { holder, now: tx.clock.now(), leaseMs, watchGapMs, ...which }),
@@ -281,13 +281,13 @@ export class InventoryReconciler {
   }
 
   #end(comparison: Comparison, end: Parameters<typeof endComparison>[2]): Promise<void> {
-    return this.#parts.db.transaction({ name: 'end comparison', isolation: 'read committed' }, (tx) =>
+    return this.#deps.db.transaction({ name: 'end comparison', isolation: 'read committed' }, (tx) =>
       endComparison(tx, comparison, end),
     );
   }
 
   async #compareAndRepair(comparison: Comparison): Promise<ComparisonReport> {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#deps;
     const startMs = clock.monotonicMs();
     const { clusterId } = comparison;
     const result = await compareCluster(this.#look, comparison);
@@ -295,10 +295,10 @@ export class InventoryReconciler {
     const { isDone, repairs } = await this.#repairAll(comparison, result);
     await this.#noteAddresses(result);
     await this.#confirmWriteOffs(result);
-    const reapable = await recordOrphans(this.#parts, comparison, result);
+    const reapable = await recordOrphans(this.#deps, comparison, result);
     const outcome = result.problem !== null ? 'unanswered' : isDone ? 'whole' : 'partly';
     await this.#end(comparison, {
-      wholeAt: outcome === 'whole' ? result.scene.now : null,
+      wholeAt: outcome === 'whole' ? result.context.now : null,
       problem: outcome === 'partly' ? INCOMPLETE : (result.problem?.slice(0, 1_000) ?? null),
     });
     comparisons.add(1, { outcome });
@@ -314,14 +314,14 @@ export class InventoryReconciler {
   /** Written-off machines that the engine does not list are gone, so their nodes can be put back into use. */
   async #confirmWriteOffs({ cluster, writtenOff }: ComparisonResult): Promise<void> {
     if (writtenOff === null) return;
-    await this.#parts.db.transaction({ name: 'confirm write-offs', isolation: 'read committed' }, (tx) =>
+    await this.#deps.db.transaction({ name: 'confirm write-offs', isolation: 'read committed' }, (tx) =>
       confirmWriteOffs(tx, cluster.id, writtenOff),
     );
   }
 
   /** The engine answers again: removals that wait out their backoff are tried now. */
   async #resumeRemovals(clusterId: ClusterId): Promise<void> {
-    const { db, log } = this.#parts;
+    const { db, log } = this.#deps;
     const count = await db.transaction({ name: 'resume removals', isolation: 'read committed' }, (tx) =>
       resumeDeletions(tx, clusterId, scheduleAt(tx.clock.now())),
     );
@@ -331,10 +331,10 @@ export class InventoryReconciler {
   /** One transaction for each rental. False: something is left, so the last whole comparison stays what it was. */
   async #repairAll(
     comparison: Comparison,
-    { cluster, findings, scene, isUnsettled }: ComparisonResult,
+    { cluster, findings, context, isUnsettled }: ComparisonResult,
   ): Promise<{ readonly isDone: boolean; readonly repairs: readonly Repair[] }> {
-    const { clock, log } = this.#parts;
-    if (scene.isVanishingHeld) {
+    const { clock, log } = this.#deps;
+    if (context.isVanishingHeld) {
       log.error(
         { clusterId: cluster.id, cluster: cluster.name },
         'an engine says that it has lost so many machines at once that it is not believed yet',
@@ -349,7 +349,7 @@ export class InventoryReconciler {
         return;
       }
       try {
-        const done = await this.#repair(comparison, finding, scene);
+        const done = await this.#repair(comparison, finding, context);
         if (done === 'overtaken') isDone = false;
         else repairs.push(...done);
       } catch (error) {
@@ -366,7 +366,7 @@ export class InventoryReconciler {
 
   /** What cannot be written now is found again. */
   async #noteAddresses({ addresses }: ComparisonResult): Promise<void> {
-    const { db, log } = this.#parts;
+    const { db, log } = this.#deps;
     await runConcurrently(addresses, REPAIR_CONCURRENCY, async (found) => {
       try {
         await db.transaction({ name: 'note address', isolation: 'read committed' }, (tx) =>
@@ -384,15 +384,15 @@ export class InventoryReconciler {
   #repair(
     comparison: Comparison,
     finding: RepairFinding,
-    scene: ComparisonContext,
+    context: ComparisonContext,
   ): Promise<readonly Repair[] | 'overtaken'> {
-    return this.#parts.db.transaction({ name: 'repair rental', isolation: 'read committed' }, (tx) =>
-      repairRental(tx, comparison, finding, scene),
+    return this.#deps.db.transaction({ name: 'repair rental', isolation: 'read committed' }, (tx) =>
+      repairRental(tx, comparison, finding, context),
     );
   }
 
   async #recordAges(): Promise<void> {
-    const { db } = this.#parts;
+    const { db } = this.#deps;
     for (const { clusterName, wholeAt } of await readComparisonAges(db, CLUSTERS_REPORTED_MAX)) {
       const ageMs = wholeAt === null ? 0 : Math.max(0, db.clock.nowMs() - wholeAt.getTime());
       ageGauge.record(msToSeconds(ageMs), { cluster: clusterName });

@@ -31,20 +31,20 @@ export function createInventoryReconciler(
   harness: RentalHarness,
   options: {
     readonly holder?: string;
-    readonly saboteur?: FaultyDriver;
+    readonly faultyDriver?: FaultyDriver;
     readonly policy?: Partial<InventoryPolicy>;
     readonly drivers?: RentalHarness['drivers'];
     readonly mayRemove?: InventoryReconcilerDeps['mayRemove'];
     readonly mayHaveLostRow?: InventoryReconcilerDeps['mayHaveLostRow'];
   } = {},
 ): InventoryReconciler {
-  const { saboteur, mayRemove, mayHaveLostRow } = options;
+  const { faultyDriver, mayRemove, mayHaveLostRow } = options;
   return new InventoryReconciler({
-    db: saboteur?.db ?? harness.db,
+    db: faultyDriver?.db ?? harness.db,
     clock: harness.clock,
     log: quiet,
     holder: options.holder ?? 'one',
-    drivers: options.drivers ?? saboteur?.drivers ?? harness.drivers,
+    drivers: options.drivers ?? faultyDriver?.drivers ?? harness.drivers,
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     ...(mayRemove === undefined ? {} : { mayRemove }),
     ...(mayHaveLostRow === undefined ? {} : { mayHaveLostRow }),
@@ -83,10 +83,10 @@ export async function runningRental(
   tenant: Tenant,
   options: {
     readonly labels?: Readonly<Record<string, string>>;
-    readonly wish?: Partial<RentalBody>;
+    readonly body?: Partial<RentalBody>;
   } = {},
 ): Promise<Rental> {
-  const accepted = await harness.rent(tenant, 'live', options.wish ?? {});
+  const accepted = await harness.rent(tenant, 'live', options.body ?? {});
   if (options.labels !== undefined) {
     const client = await harness.database.connect();
     await client.query('update rentals set labels = $1 where wire_id = $2', [
@@ -138,7 +138,7 @@ export async function expectConsistentInventory(harness: RentalHarness): Promise
     (outcome) => outcome.check !== 'top_up_has_payment' && !isClean([outcome]),
   );
   expect(drift).toEqual([]);
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 }
 
 /** Ends what a test left and heals what it hurt, so that the next finds the world as the first did. */

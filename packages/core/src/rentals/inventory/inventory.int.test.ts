@@ -94,7 +94,7 @@ describe('an engine that is silent', () => {
     expect((await readRental(harness, rental)).status).toBe('Running');
     await advanceComparing(harness, reconciler, 30 * SECOND_MS);
     const unknown = await readRental(harness, rental);
-    expect(unknown).toMatchObject({ status: 'Unknown', troubleSince: goodSign, billingPausedAt: null });
+    expect(unknown).toMatchObject({ status: 'Unknown', unhealthySince: goodSign, billingPausedAt: null });
     await advanceComparing(harness, reconciler, 7 * MINUTE_MS, LONG_INTERVAL_MS);
     const pausedAt = new Date(unknown.statusSince.getTime() + 5 * MINUTE_MS);
     expect(await readRental(harness, rental)).toMatchObject({ status: 'Unknown', billingPausedAt: pausedAt });
@@ -104,7 +104,12 @@ describe('an engine that is silent', () => {
     harness.engines.live.controls.heal();
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     const back = await readRental(harness, rental);
-    expect(back).toMatchObject({ status: 'Running', power: 'on', troubleSince: null, billingPausedAt: null });
+    expect(back).toMatchObject({
+      status: 'Running',
+      power: 'on',
+      unhealthySince: null,
+      billingPausedAt: null,
+    });
     await harness.clock.advance(90 * MINUTE_MS);
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     const backMs = harness.clock.nowMs() - back.statusSince.getTime();
@@ -133,7 +138,7 @@ describe('an engine that is silent', () => {
     await advanceComparing(harness, impatient, 9 * MINUTE_MS, LONG_INTERVAL_MS);
     expect((await readRental(harness, rental)).status).toBe('Unknown');
     await advanceComparing(harness, impatient, 70 * SECOND_MS);
-    expect(await readRental(harness, rental)).toMatchObject({ status: 'Failed', troubleSince: goodSign });
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Failed', unhealthySince: goodSign });
     expect(await costBy(harness, rental)).toBe(billed);
     expect(await paidBy(rental)).toBe(billed);
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
@@ -146,7 +151,7 @@ describe('an engine that is silent', () => {
   it('while a term ends is not billed for the next one either, until it is back', async () => {
     await harness.offerTerm(30);
     const rental = await runningRental(harness, await harness.tenant({ balanceUsd: 5_000 }), {
-      wish: { termType: 'reserved', termPeriodDays: 30 },
+      body: { termType: 'reserved', termPeriodDays: 30 },
     });
     await harness.clock.advance(30 * DAY_MS - 10 * MINUTE_MS);
     await advanceComparing(harness, reconciler, 20 * SECOND_MS);
@@ -216,14 +221,14 @@ describe('a host that dies', () => {
     const repairs = await advanceComparing(harness, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
     const away = await readRental(harness, rental);
     expect(away.status).toBe('Unknown');
-    expect(away.billingPausedAt).toEqual(away.troubleSince);
-    expect(repairs).toContainEqual({ do: 'pause', at: away.troubleSince, because: 'host' });
-    const billedMs = (away.troubleSince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
+    expect(away.billingPausedAt).toEqual(away.unhealthySince);
+    expect(repairs).toContainEqual({ do: 'pause', at: away.unhealthySince, because: 'host' });
+    const billedMs = (away.unhealthySince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     expect(billedMs).toBeGreaterThan(0);
     expect(await costBy(harness, rental)).toBe(costOf(billedMs));
     await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     const back = await readRental(harness, rental);
-    expect(back).toMatchObject({ status: 'Running', billingPausedAt: null, troubleSince: null });
+    expect(back).toMatchObject({ status: 'Running', billingPausedAt: null, unhealthySince: null });
     const backMs = harness.clock.nowMs() - back.statusSince.getTime();
     expect(await costBy(harness, rental)).toBe(costOf(billedMs + backMs));
   });
@@ -233,7 +238,7 @@ describe('a host that dies', () => {
     await advanceComparing(harness, impatient, 12 * MINUTE_MS, LONG_INTERVAL_MS);
     const lost = await readRental(harness, rental);
     expect(lost.status).toBe('Failed');
-    const billedMs = (lost.troubleSince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
+    const billedMs = (lost.unhealthySince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     expect(await costBy(harness, rental)).toBe(costOf(billedMs));
     await reconcileUntil(harness, rental, { until: 'Terminated', rounds: 2_000 });
     expect(await statusesOf(harness, rental)).toEqual([
@@ -297,7 +302,7 @@ describe('a machine that the engine says it does not have', () => {
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     harness.engines.live.controls.heal();
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
-    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', troubleSince: null });
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', unhealthySince: null });
     harness.engines.live.controls.removeNode(machine.nodeName);
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     expect((await readRental(harness, rental)).status).toBe('Running');
@@ -308,7 +313,7 @@ describe('a machine that the engine says it does not have', () => {
   it('owes nothing for the rest of a term', async () => {
     await harness.offerTerm(30);
     const rental = await runningRental(harness, await harness.tenant({ balanceUsd: 5_000 }), {
-      wish: { termType: 'reserved', termPeriodDays: 30 },
+      body: { termType: 'reserved', termPeriodDays: 30 },
     });
     await advanceComparing(harness, reconciler, MINUTE_MS);
     const before = await costBy(harness, rental);
@@ -357,7 +362,7 @@ describe('when nobody looked for ten minutes', () => {
     await advanceComparing(harness, reconciler, 90 * SECOND_MS);
     expect((await readRental(harness, rental)).status).toBe('Running');
     await advanceComparing(harness, reconciler, 20 * SECOND_MS);
-    expect(await readRental(harness, rental)).toMatchObject({ status: 'Unknown', troubleSince: goodSign });
+    expect(await readRental(harness, rental)).toMatchObject({ status: 'Unknown', unhealthySince: goodSign });
   });
 });
 
@@ -414,8 +419,11 @@ describe('power', () => {
     const rental = await runningRental(harness, tenant);
     const { drivers } = withDriver(harness, (driver) => ({
       listOwned: async (signal) => {
-        const { machines, unseen } = await driver.listOwned(signal);
-        return { unseen, machines: machines.map((machine) => ({ ...machine, power: 'off' as const })) };
+        const { machines, unreachableNodes } = await driver.listOwned(signal);
+        return {
+          unreachableNodes,
+          machines: machines.map((machine) => ({ ...machine, power: 'off' as const })),
+        };
       },
     }));
     const stale = createInventoryReconciler(harness, { drivers });

@@ -27,17 +27,17 @@ const orphan = (externalId: string, agoMs: number, nodeName = 'node-1'): Recorde
   externalId,
   nodeName,
   firstSeenAt: at(NOW - agoMs),
-  reapBegunAt: null,
+  removalStartedAt: null,
 });
 
 const facts = (fields: Partial<OrphanPlanInput> = {}): OrphanPlanInput => ({
   now: at(NOW),
   unknown: [],
   listedCount: 100,
-  unseen: new Set(),
+  unreachableNodes: new Set(),
   remembered: [],
-  elsewhere: new Map(),
-  reapAllowedUntil: null,
+  recorded: new Map(),
+  removalAllowedUntil: null,
   mayHaveLostRow: () => false,
   policy,
   ...fields,
@@ -50,18 +50,20 @@ it('a machine that nobody knows is removed once two comparisons a minute apart h
   expect(ids(planOrphans(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
   const seen = (agoMs: number) =>
     planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', agoMs)] }));
-  expect([ids(seen(59_999).waiting), ids(seen(59_999).reap)]).toEqual([['a'], []]);
-  expect([ids(seen(60_000).waiting), ids(seen(60_000).reap)]).toEqual([[], ['a']]);
+  expect([ids(seen(59_999).waiting), ids(seen(59_999).remove)]).toEqual([['a'], []]);
+  expect([ids(seen(60_000).waiting), ids(seen(60_000).remove)]).toEqual([[], ['a']]);
 });
 
 it('a machine that was made, or whose rental was, less than a minute ago is left alone', () => {
   const remembered = [orphan('a', 600_000)];
   const young = view('a', { createdAt: at(NOW - 59_000) });
-  expect(planOrphans(facts({ unknown: [young], remembered })).reap).toEqual([]);
-  const elsewhere = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 59_000) }]]);
-  expect(planOrphans(facts({ unknown: [view('a')], remembered, elsewhere })).reap).toEqual([]);
+  expect(planOrphans(facts({ unknown: [young], remembered })).remove).toEqual([]);
+  const recorded = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 59_000) }]]);
+  expect(planOrphans(facts({ unknown: [view('a')], remembered, recorded })).remove).toEqual([]);
   const older = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 60_000) }]]);
-  expect(ids(planOrphans(facts({ unknown: [view('a')], remembered, elsewhere: older })).reap)).toEqual(['a']);
+  expect(ids(planOrphans(facts({ unknown: [view('a')], remembered, recorded: older })).remove)).toEqual([
+    'a',
+  ]);
 });
 
 it('a machine that says what else it was made for is left to whoever made it, for a quarter of an hour', () => {
@@ -71,19 +73,21 @@ it('a machine that says what else it was made for is left to whoever made it, fo
       facts({ unknown: [view('a', { labels, createdAt: at(NOW - ms) })], remembered: [orphan('a', ms)] }),
     );
   const young = planAfter(899_999);
-  expect([young.fresh, young.waiting, young.reap, ids(young.forget)]).toEqual([[], [], [], ['a']]);
-  expect(ids(planAfter(900_000).reap)).toEqual(['a']);
+  expect([young.fresh, young.waiting, young.remove, ids(young.resolved)]).toEqual([[], [], [], ['a']]);
+  expect(ids(planAfter(900_000).remove)).toEqual(['a']);
 });
 
 it('a machine that a rental has on another cluster is never removed', () => {
-  const elsewhere = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
-  const plan = planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', 600_000)], elsewhere }));
-  expect([ids(plan.misplaced), plan.reap, ids(plan.forget)]).toEqual([['a'], [], ['a']]);
+  const recorded = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
+  const plan = planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', 600_000)], recorded }));
+  expect([ids(plan.misplaced), plan.remove, ids(plan.resolved)]).toEqual([['a'], [], ['a']]);
 });
 
 it('one that is listed no more is forgotten, unless its node could not be asked', () => {
   const remembered = [orphan('a', 600_000), orphan('b', 600_000, 'node-2')];
-  expect(ids(planOrphans(facts({ remembered, unseen: new Set(['node-2']) })).forget)).toEqual(['a']);
+  expect(ids(planOrphans(facts({ remembered, unreachableNodes: new Set(['node-2']) })).resolved)).toEqual([
+    'a',
+  ]);
 });
 
 it('few are removed at a time, and of many a person is asked, who may allow it for a while', () => {
@@ -93,18 +97,18 @@ it('few are removed at a time, and of many a person is asked, who may allow it f
     remembered: many.map((id) => orphan(id, 600_000)),
   });
   const plan = planOrphans(given);
-  expect([plan.isPersonNeeded, plan.reap, plan.held.length]).toEqual([true, [], 11]);
+  expect([plan.isPersonNeeded, plan.remove, plan.held.length]).toEqual([true, [], 11]);
   const fewer = planOrphans({ ...given, listedCount: 110 });
-  expect([fewer.isPersonNeeded, fewer.reap.length, fewer.held.length]).toEqual([false, 5, 6]);
-  const allowed = planOrphans({ ...given, reapAllowedUntil: at(NOW + 1) });
-  expect([allowed.isPersonNeeded, allowed.reap.length]).toEqual([false, 5]);
-  expect(planOrphans({ ...given, reapAllowedUntil: at(NOW) }).isPersonNeeded).toBe(true);
+  expect([fewer.isPersonNeeded, fewer.remove.length, fewer.held.length]).toEqual([false, 5, 6]);
+  const allowed = planOrphans({ ...given, removalAllowedUntil: at(NOW + 1) });
+  expect([allowed.isPersonNeeded, allowed.remove.length]).toEqual([false, 5]);
+  expect(planOrphans({ ...given, removalAllowedUntil: at(NOW) }).isPersonNeeded).toBe(true);
   const three = {
     unknown: given.unknown.slice(0, 3),
     remembered: given.remembered.slice(0, 3),
     listedCount: 3,
   };
-  expect(planOrphans({ ...given, ...three }).reap).toHaveLength(3);
+  expect(planOrphans({ ...given, ...three }).remove).toHaveLength(3);
 });
 
 it('machines whose rentals a restore may have lost wait for an operator and take no place of other orphans', () => {
@@ -116,8 +120,8 @@ it('machines whose rentals a restore may have lost wait for an operator and take
     mayHaveLostRow: (machine) => machine.createdAt?.getTime() === createdAt.getTime(),
   });
   const plan = planOrphans(given);
-  expect([ids(plan.reap), ids(plan.lost), plan.isPersonNeeded]).toEqual([['orphan'], lostIds, false]);
+  expect([ids(plan.remove), ids(plan.lost), plan.isPersonNeeded]).toEqual([['orphan'], lostIds, false]);
   expect(ids(planOrphans({ ...given, remembered: [] }).freshLost)).toEqual(lostIds);
-  const allowed = planOrphans({ ...given, reapAllowedUntil: at(NOW + 1) });
-  expect([allowed.lost, allowed.reap.length]).toEqual([[], 5]);
+  const allowed = planOrphans({ ...given, removalAllowedUntil: at(NOW + 1) });
+  expect([allowed.lost, allowed.remove.length]).toEqual([[], 5]);
 });

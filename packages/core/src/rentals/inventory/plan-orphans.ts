@@ -10,7 +10,7 @@ export interface RecordedOrphan {
   readonly externalId: string;
   readonly nodeName: string;
   readonly firstSeenAt: Date;
-  readonly reapBegunAt: Date | null;
+  readonly removalStartedAt: Date | null;
 }
 
 /** A stray that the engine lists. */
@@ -20,7 +20,7 @@ export interface OrphanMachine extends RecordedOrphan {
 }
 
 /** What the rows say of a machine that is not known as one of this cluster's. */
-export interface MachineElsewhere {
+export interface RecordedMachine {
   /** It belongs to a rental that has it, or may have it, on another cluster. */
   readonly isLive: boolean;
   readonly rentalCreatedAt: Date;
@@ -32,10 +32,10 @@ export interface OrphanPlanInput {
   readonly unknown: readonly MachineView[];
   /** How many machines the engine lists. */
   readonly listedCount: number;
-  readonly unseen: ReadonlySet<string>;
+  readonly unreachableNodes: ReadonlySet<string>;
   readonly remembered: readonly RecordedOrphan[];
-  readonly elsewhere: ReadonlyMap<string, MachineElsewhere>;
-  readonly reapAllowedUntil: Date | null;
+  readonly recorded: ReadonlyMap<string, RecordedMachine>;
+  readonly removalAllowedUntil: Date | null;
   /** Whether its rental may have been lost by a restore. Such a machine is removed only where an operator has allowed it. */
   readonly mayHaveLostRow: (machine: Pick<OrphanMachine, 'firstSeenAt' | 'createdAt'>) => boolean;
   readonly policy: InventoryPolicy;
@@ -47,7 +47,7 @@ export interface OrphanPlan {
   /** Seen before, and not long enough ago. */
   readonly waiting: readonly OrphanMachine[];
   /** To be removed now. */
-  readonly reap: readonly OrphanMachine[];
+  readonly remove: readonly OrphanMachine[];
   /** To be removed once a person says so, or in a later comparison. */
   readonly held: readonly OrphanMachine[];
   /** More than is removed unasked. */
@@ -57,7 +57,7 @@ export interface OrphanPlan {
   /** Those that are seen for the first time and whose rentals may have been lost by a restore. */
   readonly freshLost: readonly MachineView[];
   /** Not there any more, or known by now. */
-  readonly forget: readonly RecordedOrphan[];
+  readonly resolved: readonly RecordedOrphan[];
   /** A rental has it on another cluster. Nothing is done: either could be the wrong one. */
   readonly misplaced: readonly MachineView[];
 }
@@ -75,9 +75,7 @@ function hasOtherPurpose({ labels, createdAt }: MachineView, { now, policy }: Or
 
 export function planOrphans(facts: OrphanPlanInput): OrphanPlan {
   const { now, policy } = facts;
-  const misplaced = facts.unknown.filter(
-    ({ externalId }) => facts.elsewhere.get(externalId)?.isLive === true,
-  );
+  const misplaced = facts.unknown.filter(({ externalId }) => facts.recorded.get(externalId)?.isLive === true);
   const orphans = facts.unknown.filter(
     (machine) => !misplaced.includes(machine) && !hasOtherPurpose(machine, facts),
   );
@@ -87,30 +85,30 @@ export function planOrphans(facts: OrphanPlanInput): OrphanPlan {
     const machine = seen.get(keyOf(orphan));
     return machine === undefined ? [] : [{ ...orphan, createdAt: machine.createdAt }];
   });
-  const isRipe = (orphan: OrphanMachine): boolean => {
-    const rentedAt = facts.elsewhere.get(orphan.externalId)?.rentalCreatedAt ?? null;
+  const isOldEnough = (orphan: OrphanMachine): boolean => {
+    const rentedAt = facts.recorded.get(orphan.externalId)?.rentalCreatedAt ?? null;
     return [orphan.firstSeenAt, orphan.createdAt, rentedAt].every(
-      (when) => when === null || now.getTime() - when.getTime() >= policy.strayAfterMs,
+      (when) => when === null || now.getTime() - when.getTime() >= policy.orphanAfterMs,
     );
   };
-  const isAllowed = facts.reapAllowedUntil !== null && facts.reapAllowedUntil > now;
-  const lost = isAllowed ? [] : again.filter((orphan) => isRipe(orphan) && facts.mayHaveLostRow(orphan));
-  const ripe = again.filter((orphan) => isRipe(orphan) && !lost.includes(orphan));
+  const isAllowed = facts.removalAllowedUntil !== null && facts.removalAllowedUntil > now;
+  const lost = isAllowed ? [] : again.filter((orphan) => isOldEnough(orphan) && facts.mayHaveLostRow(orphan));
+  const removable = again.filter((orphan) => isOldEnough(orphan) && !lost.includes(orphan));
   const fresh = orphans.filter((machine) => !remembered.has(keyOf(machine)));
-  const limit = { floor: policy.reapFloor, percent: policy.reapPercent };
-  const isPersonNeeded = !isAllowed && exceedsFloorAndPercent(ripe.length, facts.listedCount, limit);
-  const reap = isPersonNeeded ? [] : ripe.slice(0, policy.reapAtOnce);
+  const limit = { floor: policy.removalFloor, percent: policy.removalPercent };
+  const isPersonNeeded = !isAllowed && exceedsFloorAndPercent(removable.length, facts.listedCount, limit);
+  const remove = isPersonNeeded ? [] : removable.slice(0, policy.removalsAtOnce);
   return {
     fresh,
     freshLost: fresh.filter(({ createdAt }) => facts.mayHaveLostRow({ firstSeenAt: now, createdAt })),
     lost,
-    waiting: again.filter((orphan) => !isRipe(orphan)),
-    reap,
-    held: ripe.slice(reap.length),
+    waiting: again.filter((orphan) => !isOldEnough(orphan)),
+    remove,
+    held: removable.slice(remove.length),
     isPersonNeeded,
     // One on a node that nobody could ask may still be there.
-    forget: facts.remembered.filter(
-      (orphan) => !seen.has(keyOf(orphan)) && !facts.unseen.has(orphan.nodeName),
+    resolved: facts.remembered.filter(
+      (orphan) => !seen.has(keyOf(orphan)) && !facts.unreachableNodes.has(orphan.nodeName),
     ),
     misplaced,
   };

@@ -32,7 +32,7 @@ const rentalWith = (fields: Partial<ComparedRental> = {}): ComparedRental => ({
   task: null,
   power: 'on',
   gpuHeld: true,
-  troubleSince: null,
+  unhealthySince: null,
   billingPausedAt: null,
   changedAt: at(0),
   ...fields,
@@ -46,17 +46,17 @@ const unknownSince = (ms: number, fields: Partial<ComparedRental> = {}): Compare
     status: 'Unknown',
     statusSince: at(ms),
     changedAt: at(ms),
-    troubleSince: at(ms - 100 * S),
+    unhealthySince: at(ms - 100 * S),
     ...fields,
   });
 
 const subject = (rental: ComparedRental, ...sights: readonly ObservedState[]): ObservedRental => ({
   rental,
-  machines: sights.map((sight, index) => ({ position: index + 1, absentSeen: 0, sight })),
+  machines: sights.map((observed, index) => ({ position: index + 1, absentSeen: 0, observed: observed })),
   windows: [],
 });
 
-const scene = (fields: Partial<ComparisonContext> = {}): ComparisonContext => ({
+const context = (fields: Partial<ComparisonContext> = {}): ComparisonContext => ({
   now: at(NOW),
   answered: true,
   isSilent: false,
@@ -68,10 +68,10 @@ const scene = (fields: Partial<ComparisonContext> = {}): ComparisonContext => ({
 });
 
 const unanswered = (fields: Partial<ComparisonContext> = {}): ComparisonContext =>
-  scene({ answered: false, isSilent: true, wholeAt: at(NOW - 95 * S), ...fields });
+  context({ answered: false, isSilent: true, wholeAt: at(NOW - 95 * S), ...fields });
 
 const off = rentalWith({ power: 'off' });
-const troubled = (agoMs: number): ComparedRental => rentalWith({ troubleSince: at(NOW - agoMs) });
+const troubled = (agoMs: number): ComparedRental => rentalWith({ unhealthySince: at(NOW - agoMs) });
 
 const window = (from: number, to: number) => ({ startsAt: at(from), endsAt: at(to) });
 const inWindow = (one: ObservedRental, from: number, to: number): ObservedRental => ({
@@ -95,29 +95,29 @@ const fail = (ms: number, because: string) => ({ do: 'fail', at: at(ms), because
 
 describe('what is to be done', () => {
   it.each<[string, ObservedRental, ComparisonContext, readonly unknown[]]>([
-    ['on as it should be', subject(rentalWith(), 'on', 'on'), scene(), []],
-    ['stopped and off', subject(off, 'off'), scene(), []],
-    ['changed since the engine was asked', subject(rentalWith({ changedAt: at(NOW) }), 'off'), scene(), []],
-    ['on its way somewhere', subject(rentalWith(), 'changing'), scene(), []],
+    ['on as it should be', subject(rentalWith(), 'on', 'on'), context(), []],
+    ['stopped and off', subject(off, 'off'), context(), []],
+    ['changed since the engine was asked', subject(rentalWith({ changedAt: at(NOW) }), 'off'), context(), []],
+    ['on its way somewhere', subject(rentalWith(), 'changing'), context(), []],
 
-    ['switched off from inside: shown, and billed on', subject(rentalWith(), 'off'), scene(), [showOff]],
-    ['on again', subject(off, 'on'), scene(), [{ do: 'power', to: 'on' }]],
+    ['switched off from inside: shown, and billed on', subject(rentalWith(), 'off'), context(), [showOff]],
+    ['on again', subject(off, 'on'), context(), [{ do: 'power', to: 'on' }]],
     [
       'an instance that is off, by whomever: switched on again, and free from when it was seen',
       subject(instanceWith(), 'off'),
-      scene(),
+      context(),
       [showOff, start, pause(NOW, 'host')],
     ],
     [
       'an instance that could not be switched on: tried again, and still free',
       subject(instanceWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
-      scene(),
+      context(),
       [start],
     ],
     [
       'an instance that is off and billed',
       subject(instanceWith({ power: 'off' }), 'off'),
-      scene(),
+      context(),
       [start, pause(NOW, 'host')],
     ],
     [
@@ -126,68 +126,68 @@ describe('what is to be done', () => {
         unknownSince(NOW - 400 * S, { kind: 'instance', power: 'off', billingPausedAt: at(NOW - 100 * S) }),
         'off',
       ),
-      scene(),
+      context(),
       [back, start],
     ],
-    ['an instance that its host froze', subject(instanceWith(), 'changing'), scene(), [note(NOW - 10 * S)]],
+    ['an instance that its host froze', subject(instanceWith(), 'changing'), context(), [note(NOW - 10 * S)]],
     [
       'an instance that its host keeps frozen: free since it last ran',
-      subject(instanceWith({ troubleSince: at(NOW - 95 * S) }), 'changing'),
-      scene(),
+      subject(instanceWith({ unhealthySince: at(NOW - 95 * S) }), 'changing'),
+      context(),
       [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'host')],
     ],
     [
       'an instance that we switch on',
       subject(instanceWith({ task: 'start', power: 'changing' }), 'changing'),
-      scene(),
+      context(),
       [],
     ],
     [
       'on although its GPUs were given back',
       subject(rentalWith({ power: 'off', gpuHeld: false }), 'on'),
-      scene(),
+      context(),
       [{ do: 'stop' }],
     ],
     [
       'being stopped, and still on',
       subject(rentalWith({ task: 'stop', power: 'changing' }), 'on'),
-      scene(),
+      context(),
       [],
     ],
 
     [
       'missing for the first time',
       subject(rentalWith(), 'on', 'missing'),
-      scene(),
+      context(),
       [note(NOW - 10 * S, [2])],
     ],
     [
       'missing for the second time',
       missedBefore(subject(troubled(20 * S), 'missing')),
-      scene(),
+      context(),
       [unknown(NOW - 20 * S), fail(NOW - 20 * S, 'vanished')],
     ],
     [
       'missing for the second time, Unknown already',
       missedBefore(subject(unknownSince(NOW - 60 * S), 'missing')),
-      scene(),
+      context(),
       [fail(NOW - 160 * S, 'vanished')],
     ],
-    ['missing once, and there again', missedBefore(subject(troubled(20 * S), 'on')), scene(), [clear]],
+    ['missing once, and there again', missedBefore(subject(troubled(20 * S), 'on')), context(), [clear]],
     [
       'missing with so many others that the engine is not believed',
       missedBefore(subject(troubled(100 * S), 'missing')),
-      scene({ isVanishingHeld: true }),
+      context({ isVanishingHeld: true }),
       [unknown(NOW - 100 * S)],
     ],
 
-    ['its node unheard of', subject(rentalWith(), 'unheard'), scene(), [note(NOW - 10 * S)]],
-    ['unheard of for 89 s', subject(troubled(89 * S), 'unheard'), scene(), []],
-    ['unheard of for 90 s', subject(troubled(90 * S), 'unheard'), scene(), [unknown(NOW - 90 * S)]],
+    ['its node unheard of', subject(rentalWith(), 'unheard'), context(), [note(NOW - 10 * S)]],
+    ['unheard of for 89 s', subject(troubled(89 * S), 'unheard'), context(), []],
+    ['unheard of for 90 s', subject(troubled(90 * S), 'unheard'), context(), [unknown(NOW - 90 * S)]],
     [
       'unheard of for long, most of which nobody looked',
       subject(troubled(10 * MINUTE), 'unheard'),
-      scene({ watchingSince: at(NOW - 89 * S) }),
+      context({ watchingSince: at(NOW - 89 * S) }),
       [],
     ],
     ['the whole engine silent', subject(rentalWith(), 'unheard'), unanswered(), [unknown(NOW - 95 * S)]],
@@ -200,7 +200,7 @@ describe('what is to be done', () => {
     [
       'one of two hosts broken for 90 s: not billed from the last good sign',
       subject(troubled(90 * S), 'on', 'broken'),
-      scene(),
+      context(),
       [unknown(NOW - 90 * S), pause(NOW - 90 * S, 'host')],
     ],
 
@@ -220,13 +220,13 @@ describe('what is to be done', () => {
     [
       'Unknown and paused, and the engine now calls it broken',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'broken'),
-      scene(),
+      context(),
       [pause(NOW - 500 * S, 'host')],
     ],
     [
       'unheard of for 30 min',
       subject(unknownSince(NOW - 30 * MINUTE + 100 * S), 'unheard'),
-      scene(),
+      context(),
       [fail(NOW - 30 * MINUTE, 'host_lost')],
     ],
     [
@@ -235,78 +235,78 @@ describe('what is to be done', () => {
         unknownSince(NOW - 30 * MINUTE + 100 * S, { billingPausedAt: at(NOW - 25 * MINUTE) }),
         'unheard',
       ),
-      scene({ watchingSince: at(NOW - 29 * MINUTE) }),
+      context({ watchingSince: at(NOW - 29 * MINUTE) }),
       [],
     ],
 
-    ['back and on', subject(unknownSince(NOW - 60 * S), 'on'), scene(), [back]],
+    ['back and on', subject(unknownSince(NOW - 60 * S), 'on'), context(), [back]],
     [
       'back and on, and paused meanwhile',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'on'),
-      scene(),
+      context(),
       [back, resume],
     ],
     [
       'back and off: its host did that',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'off'),
-      scene(),
+      context(),
       [back, showOff, start, pause(NOW - 500 * S, 'host')],
     ],
     [
       'back and off, as it was before',
       subject(unknownSince(NOW - 400 * S, { power: 'off', billingPausedAt: at(NOW - 100 * S) }), 'off'),
-      scene(),
+      context(),
       [back, resume],
     ],
-    ['back and between on and off', subject(unknownSince(NOW - 60 * S), 'changing'), scene(), []],
-    ['heard of again before anybody was told', subject(troubled(50 * S), 'on'), scene(), [clear]],
+    ['back and between on and off', subject(unknownSince(NOW - 60 * S), 'changing'), context(), []],
+    ['heard of again before anybody was told', subject(troubled(50 * S), 'on'), context(), [clear]],
     [
       'off when heard of again: its host did that',
       subject(troubled(50 * S), 'off'),
-      scene(),
+      context(),
       [clear, showOff, start, pause(NOW - 50 * S, 'host')],
     ],
     [
       'off by its host, and not switched on yet',
       subject(rentalWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
-      scene(),
+      context(),
       [start],
     ],
     [
       'on again, and not billed yet',
       subject(rentalWith({ billingPausedAt: at(5) }), 'on'),
-      scene(),
+      context(),
       [resume],
     ],
 
     [
       'off in a window: not billed, and left alone until it is over',
       inWindow(subject(rentalWith(), 'off'), NOW - 5 * S, NOW + MINUTE),
-      scene(),
+      context(),
       [showOff, pause(NOW - 5 * S, 'maintenance')],
     ],
     [
       'off, and the window is over',
       subject(rentalWith({ power: 'off', billingPausedAt: at(5) }), 'off'),
-      scene(),
+      context(),
       [start],
     ],
     [
       'off and the GPUs given back meanwhile',
       subject(rentalWith({ power: 'off', gpuHeld: false, billingPausedAt: at(5) }), 'off'),
-      scene(),
+      context(),
       [resume],
     ],
     [
       'unheard of in a window: not billed from its begin',
       inWindow(subject(troubled(95 * S), 'unheard'), NOW - 80 * S, NOW + MINUTE),
-      scene(),
+      context(),
       [unknown(NOW - 95 * S), pause(NOW - 80 * S, 'maintenance')],
     ],
     [
       'unheard of in a window that began before: not billed from the last good sign',
       inWindow(subject(troubled(95 * S), 'unheard'), NOW - 10 * MINUTE, NOW + MINUTE),
-      scene(),
+      context(),
       [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'maintenance')],
     ],
     [
@@ -316,7 +316,7 @@ describe('what is to be done', () => {
         0,
         NOW - 29 * MINUTE,
       ),
-      scene(),
+      context(),
       [],
     ],
   ])('%s', (_what, given, around, expected) => {
@@ -329,7 +329,7 @@ describe('what is to be done', () => {
     expect(sign({}, at(NOW - 10 * S))).toEqual(at(NOW - 10 * S));
     expect(sign({ statusSince: at(NOW - 3 * S) }, at(NOW - 10 * S))).toEqual(at(NOW - 3 * S));
     expect(sign({}, null)).toEqual(at(0));
-    expect(sign({ troubleSince: at(7) }, at(NOW))).toEqual(at(7));
+    expect(sign({ unhealthySince: at(7) }, at(NOW))).toEqual(at(7));
     expect(sign({}, at(NOW + 5))).toEqual(at(NOW));
   });
 });
@@ -348,9 +348,9 @@ describe('what an engine says of a machine', () => {
     labels: {},
     createdAt: null,
   });
-  const list = (machines: readonly MachineView[], ...unseen: readonly string[]) => ({
-    listed: indexMachines({ machines, unseen }),
-    unseen: new Set(unseen),
+  const list = (machines: readonly MachineView[], ...unreachableNodes: readonly string[]) => ({
+    listed: indexMachines({ machines, unreachableNodes }),
+    unreachableNodes: new Set(unreachableNodes),
   });
 
   it('is believed from the list where it is there and well, and asked for again where it is not', () => {
@@ -389,16 +389,16 @@ function after(rental: ComparedRental, repairs: readonly Repair[], now: Date): C
   for (const repair of repairs) {
     switch (repair.do) {
       case 'note':
-        next = { ...next, troubleSince: repair.since };
+        next = { ...next, unhealthySince: repair.since };
         break;
       case 'clear':
-        next = { ...next, troubleSince: null };
+        next = { ...next, unhealthySince: null };
         break;
       case 'unknown':
-        next = { ...next, status: 'Unknown', statusSince: now, changedAt: now, troubleSince: repair.since };
+        next = { ...next, status: 'Unknown', statusSince: now, changedAt: now, unhealthySince: repair.since };
         break;
       case 'back':
-        next = { ...next, status: 'Running', statusSince: now, changedAt: now, troubleSince: null };
+        next = { ...next, status: 'Running', statusSince: now, changedAt: now, unhealthySince: null };
         break;
       case 'pause':
         next = { ...next, billingPausedAt: repair.at };
@@ -421,9 +421,9 @@ function after(rental: ComparedRental, repairs: readonly Repair[], now: Date): C
   return next;
 }
 
-const anySight = fc.constantFrom<ObservedState>('on', 'off', 'changing', 'broken', 'unheard');
+const anyState = fc.constantFrom<ObservedState>('on', 'off', 'changing', 'broken', 'unheard');
 const stretch = fc.record({
-  sight: anySight,
+  observed: anyState,
   looks: fc.integer({ min: 1, max: 40 }),
   /** Nobody looks for so long before it. */
   gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 40 * MINUTE })),
@@ -438,14 +438,14 @@ describe('over any course of events', () => {
         let rental: ComparedRental | null = rentalWith();
         let watchingSince = at(0);
         let wholeAt: Date | null = null;
-        const step = (sight: ObservedState, isAnswered: boolean): void => {
+        const step = (observed: ObservedState, isAnswered: boolean): void => {
           nowMs += 10 * S;
           if (rental === null) return;
-          const answered = isAnswered || sight !== 'unheard';
-          const around = scene({ now: at(nowMs), answered, isSilent: true, watchingSince, wholeAt });
+          const answered = isAnswered || observed !== 'unheard';
+          const around = context({ now: at(nowMs), answered, isSilent: true, watchingSince, wholeAt });
           const before: ComparedRental = rental;
           const since = lastHealthyAt(before, around);
-          const repairs = planRepairs(subject(before, sight), around);
+          const repairs = planRepairs(subject(before, observed), around);
           for (const repair of repairs) {
             if (repair.do === 'unknown' || repair.do === 'fail') {
               expect(at(nowMs).getTime() - watchingSince.getTime()).toBeGreaterThanOrEqual(
@@ -469,24 +469,24 @@ describe('over any course of events', () => {
           rental = after(before, repairs, at(nowMs));
           // What is done is not done again, and the good sign of a trouble stays where it was.
           if (rental !== null) {
-            const again = planRepairs(subject({ ...rental, changedAt: at(0) }, sight), around);
+            const again = planRepairs(subject({ ...rental, changedAt: at(0) }, observed), around);
             expect(again.filter(({ do: what }) => what === 'unknown' || what === 'pause')).toEqual([]);
-            if (before.troubleSince !== null && rental.troubleSince !== null)
-              expect(rental.troubleSince).toEqual(before.troubleSince);
+            if (before.unhealthySince !== null && rental.unhealthySince !== null)
+              expect(rental.unhealthySince).toEqual(before.unhealthySince);
           }
           if (answered) wholeAt = at(nowMs);
         };
-        for (const { sight, looks, gapMs, isAnswered } of stretches) {
+        for (const { observed, looks, gapMs, isAnswered } of stretches) {
           nowMs += gapMs;
           if (gapMs + 10 * S > policy.watchGapMs) watchingSince = at(nowMs + 10 * S);
-          for (let count = 0; count < looks; count += 1) step(sight, isAnswered);
+          for (let count = 0; count < looks; count += 1) step(observed, isAnswered);
         }
         for (let count = 0; count < 3; count += 1) step('on', true);
         if (rental !== null) {
           expect(rental).toMatchObject({
             status: 'Running',
             power: 'on',
-            troubleSince: null,
+            unhealthySince: null,
             billingPausedAt: null,
           });
         }

@@ -38,14 +38,14 @@ export interface InventoryPolicy {
   readonly vanishedFloor: number;
   readonly vanishedPercent: number;
   /** How long a machine that nobody knows is left alone. */
-  readonly strayAfterMs: number;
+  readonly orphanAfterMs: number;
   /** How long one that says what else it was made for is: who made it removes it, unless that died. */
   readonly purposeAfterMs: number;
   /** Machines that nobody knows and that are removed in one comparison. */
-  readonly reapAtOnce: number;
+  readonly removalsAtOnce: number;
   /** When more than so many are to be removed, and more than this part of all, a person is asked. */
-  readonly reapFloor: number;
-  readonly reapPercent: number;
+  readonly removalFloor: number;
+  readonly removalPercent: number;
 }
 
 export const defaultInventoryPolicy: InventoryPolicy = {
@@ -64,11 +64,11 @@ export const defaultInventoryPolicy: InventoryPolicy = {
   closeLooks: 64,
   vanishedFloor: 5,
   vanishedPercent: 25,
-  strayAfterMs: 60_000,
+  orphanAfterMs: 60_000,
   purposeAfterMs: 900_000,
-  reapAtOnce: 5,
-  reapFloor: 3,
-  reapPercent: 10,
+  removalsAtOnce: 5,
+  removalFloor: 3,
+  removalPercent: 10,
 };
 
 /** More than so many, and more than so many of a hundred. */
@@ -99,12 +99,12 @@ export function indexMachines({ machines }: OwnedMachines): MachinesByKey {
 /** What the list alone says of a machine; `doubtful` where the engine must be asked about it once more. */
 export function observeFromList(
   machine: MachineRef & { readonly nodeName: string },
-  list: { readonly listed: MachinesByKey; readonly unseen: ReadonlySet<string> } | null,
+  list: { readonly listed: MachinesByKey; readonly unreachableNodes: ReadonlySet<string> } | null,
 ): ObservedState | 'doubtful' {
   if (list === null) return 'unheard';
   const view = list.listed.get(machineKeyOf(machine));
   if (view !== undefined && view.power !== 'error') return view.power;
-  return list.unseen.has(view?.nodeName ?? machine.nodeName) ? 'unheard' : 'doubtful';
+  return list.unreachableNodes.has(view?.nodeName ?? machine.nodeName) ? 'unheard' : 'doubtful';
 }
 
 /** What the engine says when asked about this one machine. */
@@ -117,7 +117,7 @@ export interface ObservedMachine {
   readonly position: number;
   /** How often the engine has said in a row that it has no such machine, before this time. */
   readonly absentSeen: number;
-  readonly sight: ObservedState;
+  readonly observed: ObservedState;
 }
 
 export type ComparedRental = Pick<
@@ -129,7 +129,7 @@ export type ComparedRental = Pick<
   | 'task'
   | 'power'
   | 'gpuHeld'
-  | 'troubleSince'
+  | 'unhealthySince'
   | 'billingPausedAt'
 > & {
   /** When it was last changed by anybody. */
@@ -230,8 +230,8 @@ export function lastHealthyAt(
   rental: ComparedRental,
   { now, wholeAt }: Pick<ComparisonContext, 'now' | 'wholeAt'>,
 ): Date {
-  const { troubleSince, startedAt, status, statusSince } = rental;
-  if (troubleSince !== null) return earliest(troubleSince, now);
+  const { unhealthySince, startedAt, status, statusSince } = rental;
+  if (unhealthySince !== null) return earliest(unhealthySince, now);
   return earliest(latest(wholeAt, startedAt, status === 'Running' ? statusSince : null) ?? now, now);
 }
 
@@ -247,19 +247,19 @@ export function isObservedBeforeChange(
  * What is to be done about a rental, in this order, and what concerns the books last. Nothing: it is as it should be, or
  * nothing can be said yet.
  */
-export function planRepairs(subject: ObservedRental, scene: ComparisonContext): readonly Repair[] {
-  if (isObservedBeforeChange(scene, subject.rental)) return [];
-  const since = lastHealthyAt(subject.rental, scene);
-  const sights = subject.machines.map(({ sight }) => sight);
+export function planRepairs(subject: ObservedRental, context: ComparisonContext): readonly Repair[] {
+  if (isObservedBeforeChange(context, subject.rental)) return [];
+  const since = lastHealthyAt(subject.rental, context);
+  const sights = subject.machines.map(({ observed }) => observed);
   if (sights.includes('changing') && isStuckOnItsHost(subject.rental))
-    return planRepairs(withChangingAsBroken(subject), scene);
-  if (sights.includes('missing') && !scene.isVanishingHeld) return planMissing(subject, since);
-  if (sights.some((sight) => sight !== 'on' && sight !== 'off' && sight !== 'changing')) {
-    return planSilent(subject, scene, since);
+    return planRepairs(withChangingAsBroken(subject), context);
+  if (sights.includes('missing') && !context.isVanishingHeld) return planMissing(subject, since);
+  if (sights.some((observed) => observed !== 'on' && observed !== 'off' && observed !== 'changing')) {
+    return planSilent(subject, context, since);
   }
-  if (!sights.includes('changing')) return planAnswering(subject, scene, since);
+  if (!sights.includes('changing')) return planAnswering(subject, context, since);
   // It is on its way somewhere, and the next comparison sees where. One that stays so for ever is lost all the same.
-  return subject.rental.status === 'Unknown' ? planSilent(subject, scene, since) : [];
+  return subject.rental.status === 'Unknown' ? planSilent(subject, context, since) : [];
 }
 
 /**
@@ -272,50 +272,50 @@ function isStuckOnItsHost(rental: ComparedRental): boolean {
 
 function withChangingAsBroken(subject: ObservedRental): ObservedRental {
   const machines = subject.machines.map((machine) =>
-    machine.sight === 'changing' ? { ...machine, sight: 'broken' as const } : machine,
+    machine.observed === 'changing' ? { ...machine, observed: 'broken' as const } : machine,
   );
   return { ...subject, machines };
 }
 
 /** The engine must say so in two comparisons. */
 function planMissing({ rental, machines }: ObservedRental, since: Date): readonly Repair[] {
-  const gone = machines.filter(({ sight }) => sight === 'missing');
-  if (gone.every(({ absentSeen }) => absentSeen === 0)) {
-    return [{ do: 'note', since, missing: gone.map(({ position }) => position) }];
+  const absent = machines.filter(({ observed }) => observed === 'missing');
+  if (absent.every(({ absentSeen }) => absentSeen === 0)) {
+    return [{ do: 'note', since, missing: absent.map(({ position }) => position) }];
   }
   const fail = { do: 'fail', at: since, because: 'vanished' } as const;
   return rental.status === 'Unknown' ? [fail] : [{ do: 'unknown', since }, fail];
 }
 
 /** Time counts only while somebody looked, and towards the loss of a host only outside of maintenance. */
-function planSilent(subject: ObservedRental, scene: ComparisonContext, since: Date): readonly Repair[] {
+function planSilent(subject: ObservedRental, context: ComparisonContext, since: Date): readonly Repair[] {
   const { rental, windows } = subject;
-  const { now, policy } = scene;
+  const { now, policy } = context;
   // Perhaps only this process cannot reach the engine: others decide whether it is silent.
-  if (!scene.answered && !scene.isSilent) return [];
-  const watched = latest(since, scene.watchingSince) ?? now;
+  if (!context.answered && !context.isSilent) return [];
+  const watched = latest(since, context.watchingSince) ?? now;
   const isUnknown = rental.status === 'Unknown';
   if (!isUnknown && msBetween(watched, now) < policy.unknownAfterMs) {
     // Where nothing answers, the time of the last whole comparison stands still and says the same.
-    return scene.answered && rental.troubleSince === null ? [{ do: 'note', since, missing: [] }] : [];
+    return context.answered && rental.unhealthySince === null ? [{ do: 'note', since, missing: [] }] : [];
   }
   const unknown: readonly Repair[] = isUnknown ? [] : [{ do: 'unknown', since }];
   const outside = latest(watched, ...windows.map(({ endsAt }) => endsAt)) ?? now;
   if (isUnknown && msBetween(outside, now) >= policy.lostAfterMs) {
     return [{ do: 'fail', at: since, because: 'host_lost' }];
   }
-  return [...unknown, ...planBillingPause(subject, scene, since)];
+  return [...unknown, ...planBillingPause(subject, context, since)];
 }
 
 /** From when a rental whose machine cannot be reached is not billed. */
 function planBillingPause(
   { rental, machines, windows }: ObservedRental,
-  scene: ComparisonContext,
+  context: ComparisonContext,
   since: Date,
 ): readonly Repair[] {
-  const { now, policy } = scene;
+  const { now, policy } = context;
   const pauses: Extract<Repair, { do: 'pause' }>[] = [];
-  if (machines.some(({ sight }) => sight === 'broken'))
+  if (machines.some(({ observed }) => observed === 'broken'))
     pauses.push({ do: 'pause', at: since, because: 'host' });
   for (const { startsAt } of windows) {
     pauses.push({ do: 'pause', at: latest(since, startsAt) ?? since, because: 'maintenance' });
@@ -337,14 +337,14 @@ function unlessPaused(
 }
 
 /** The engine has every machine, and each is on or off. */
-function planAnswering(subject: ObservedRental, scene: ComparisonContext, since: Date): readonly Repair[] {
+function planAnswering(subject: ObservedRental, context: ComparisonContext, since: Date): readonly Repair[] {
   const { rental, machines } = subject;
-  const isOn = machines.every(({ sight }) => sight === 'on');
+  const isOn = machines.every(({ observed }) => observed === 'on');
   const wasAbsent = machines.some(({ absentSeen }) => absentSeen > 0);
   const settled: Repair[] = [];
   if (rental.status === 'Unknown') settled.push({ do: 'back' });
-  else if (rental.troubleSince !== null || wasAbsent) settled.push({ do: 'clear' });
-  return isOn ? [...settled, ...planPoweredOn(rental)] : planPoweredOff(subject, scene, { since, settled });
+  else if (rental.unhealthySince !== null || wasAbsent) settled.push({ do: 'clear' });
+  return isOn ? [...settled, ...planPoweredOn(rental)] : planPoweredOff(subject, context, { since, settled });
 }
 
 function planPoweredOn(rental: ComparedRental): readonly Repair[] {
@@ -370,7 +370,7 @@ function planPoweredOff(
   const start: readonly Repair[] = isInWindow ? [] : [{ do: 'start' }];
   if (rental.power !== 'off') {
     const [window] = windows;
-    const cause = rental.troubleSince !== null ? 'host' : window !== undefined ? 'maintenance' : null;
+    const cause = rental.unhealthySince !== null ? 'host' : window !== undefined ? 'maintenance' : null;
     const off: readonly Repair[] = [...settled, { do: 'power', to: 'off' }];
     if (cause === null && isBound) {
       return [...off, ...start, ...unlessPaused(rental, { do: 'pause', at: now, because: 'host' })];

@@ -8,7 +8,7 @@ import { gauge } from '@millrace/platform/telemetry';
 import type { ComparisonResult } from './compare-cluster.ts';
 import { reconcilerActor } from './repair-rental.ts';
 import {
-  findMachinesElsewhere,
+  findRecordedMachines,
   deleteOrphans,
   isNewestComparison,
   isOrphanRemovalAllowed,
@@ -121,7 +121,7 @@ async function removeOrphan(
   if (deps.mayHaveLostRow(orphan) && !(await isOrphanRemovalAllowed(db, clusterId, db.clock.now())))
     return null;
   // A rental may have adopted the machine since the list was made.
-  if ((await findMachinesElsewhere(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
+  if ((await findRecordedMachines(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
     return null;
   const about = { clusterId, externalId: orphan.externalId, nodeName: orphan.nodeName };
   let problem: string | null = null;
@@ -134,8 +134,8 @@ async function removeOrphan(
     await call('Removing a machine', (driver, ends) => driver.terminate(orphan, ends));
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
-    const suspicion = { why: problem, actor: reconcilerActor };
-    if (isDriverError(error, 'unclean')) await quarantineUncleanNodeByName(db, about, suspicion);
+    const cause = { why: problem, actor: reconcilerActor };
+    if (isDriverError(error, 'unclean')) await quarantineUncleanNodeByName(db, about, cause);
   }
   await db.transaction({ name: 'note reaping', isolation: 'read committed' }, (tx) =>
     recordOrphanRemoval(tx, clusterId, orphan, problem?.slice(0, 2_000) ?? null),
@@ -145,7 +145,7 @@ async function removeOrphan(
     log.warn(about, 'a machine that no rental knows was removed');
     return null;
   }
-  const startedMs = orphan.reapBegunAt?.getTime() ?? db.clock.nowMs();
+  const startedMs = orphan.removalStartedAt?.getTime() ?? db.clock.nowMs();
   const isLate = db.clock.nowMs() - startedMs > REMOVAL_LATE_MS;
   log[isLate ? 'error' : 'warn'](
     { ...about, problem },
@@ -158,7 +158,7 @@ async function removeOrphan(
 export async function recordOrphans(
   { db, log }: Pick<OrphanRemovalDeps, 'db' | 'log'>,
   comparison: Comparison,
-  { cluster, strays: plan }: ComparisonResult,
+  { cluster, orphans: plan }: ComparisonResult,
 ): Promise<readonly OrphanMachine[]> {
   if (plan === null) return [];
   const about = { clusterId: cluster.id, cluster: cluster.name };
@@ -175,7 +175,7 @@ export async function recordOrphans(
       'more machines that no rental knows than are removed unasked: a person must decide',
     );
   }
-  if (plan.fresh.length === 0 && plan.forget.length === 0 && plan.reap.length === 0) return [];
+  if (plan.fresh.length === 0 && plan.resolved.length === 0 && plan.remove.length === 0) return [];
   // A machine without a row holds GPUs that the database believes to be free, until an operator has it removed.
   for (const { nodeName } of plan.freshLost) {
     await quarantineNodeWithUnknownMachine(db, { clusterId: cluster.id, nodeName }, reconcilerActor);
@@ -183,12 +183,12 @@ export async function recordOrphans(
   const isCurrent = await db.transaction({ name: 'note strays', isolation: 'read committed' }, async (tx) => {
     if (!(await isNewestComparison(tx, comparison))) return false;
     await insertOrphans(tx, cluster, plan.fresh);
-    await deleteOrphans(tx, cluster.id, plan.forget);
+    await deleteOrphans(tx, cluster.id, plan.resolved);
     return true;
   });
   if (plan.fresh.length > 0) {
     const some = plan.fresh.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
     log.warn({ ...about, count: plan.fresh.length, machines: some }, 'machines that no rental knows');
   }
-  return isCurrent ? plan.reap : [];
+  return isCurrent ? plan.remove : [];
 }

@@ -47,17 +47,17 @@ export async function repairRental(
   tx: Tx,
   comparison: Comparison,
   sighting: RentalObservation,
-  scene: ComparisonContext,
+  context: ComparisonContext,
 ): Promise<readonly Repair[] | 'overtaken'> {
   if (!(await isNewestComparison(tx, comparison))) return 'overtaken';
   const view = await lockView(tx, { orgId: sighting.orgId, id: sighting.rentalId });
   const machines = view === null ? null : observedMachines(view, sighting);
   if (view === null || machines === null) return [];
   const rental = toComparedRental(view.rental);
-  if (isObservedBeforeChange(scene, rental)) return 'overtaken';
+  if (isObservedBeforeChange(context, rental)) return 'overtaken';
   const nodeIds = currentMachinesOf(view).map(({ nodeId }) => nodeId);
-  const [windows = []] = await maintenanceWindowsFor(tx, scene, [{ rental, nodeIds }]);
-  const repairs = planRepairs({ rental, machines, windows }, scene);
+  const [windows = []] = await maintenanceWindowsFor(tx, context, [{ rental, nodeIds }]);
+  const repairs = planRepairs({ rental, machines, windows }, context);
   let current = view;
   for (const repair of repairs) current = await applyRepair(tx, current, repair);
   return repairs;
@@ -70,8 +70,8 @@ function observedMachines(view: RentalView, sighting: RentalObservation): readon
   if (rental.status !== 'Running' && rental.status !== 'Unknown') return null;
   if (rental.attempt !== sighting.attempt || machines.length === 0) return null;
   const seen = machines.flatMap(({ position, absentSeen, state }) => {
-    const sight = sighting.sights.get(position);
-    return sight === undefined || state !== 'open' ? [] : [{ position, absentSeen, sight }];
+    const observed = sighting.sights.get(position);
+    return observed === undefined || state !== 'open' ? [] : [{ position, absentSeen, observed: observed }];
   });
   return seen.length === machines.length ? seen : null;
 }
@@ -79,18 +79,18 @@ function observedMachines(view: RentalView, sighting: RentalObservation): readon
 /** The maintenance of each rental's nodes since its last good sign, in the order of their begin; one query for all. */
 export async function maintenanceWindowsFor(
   reader: Reader,
-  scene: ComparisonContext,
-  asked: readonly { readonly rental: ComparedRental; readonly nodeIds: readonly NodeId[] }[],
+  context: ComparisonContext,
+  rentals: readonly { readonly rental: ComparedRental; readonly nodeIds: readonly NodeId[] }[],
 ): Promise<readonly ObservedRental['windows'][]> {
-  const { now } = scene;
-  const signs = asked.map(({ rental }) => lastHealthyAt(rental, scene));
+  const { now } = context;
+  const signs = rentals.map(({ rental }) => lastHealthyAt(rental, context));
   const from = new Date(Math.min(now.getTime(), ...signs.map(Number)));
-  const nodeIds = [...new Set(asked.flatMap((one) => one.nodeIds))];
+  const nodeIds = [...new Set(rentals.flatMap((one) => one.nodeIds))];
   const byNode = Map.groupBy(
     await windowsBetween(reader, nodeIds, { from, to: now }),
     ({ nodeId }) => nodeId,
   );
-  return asked.map((one, index) => {
+  return rentals.map((one, index) => {
     const since = signs[index] ?? now;
     return one.nodeIds
       .flatMap((nodeId): readonly NodeMaintenancePeriod[] => byNode.get(nodeId) ?? [])
@@ -105,10 +105,10 @@ async function applyRepair(tx: Tx, view: RentalView, repair: Repair): Promise<Re
   switch (repair.do) {
     case 'note':
       await recordAbsence(tx, view, repair.missing);
-      return withRental(await saveRental(tx, rental, { troubleSince: repair.since }));
+      return withRental(await saveRental(tx, rental, { unhealthySince: repair.since }));
     case 'clear':
       await recordAbsence(tx, view, []);
-      return withRental(await saveRental(tx, rental, { troubleSince: null }));
+      return withRental(await saveRental(tx, rental, { unhealthySince: null }));
     case 'unknown': {
       const reason = `Its host has not answered since ${repair.since.toISOString()}.`;
       return withRental(await markUnknown(tx, rental, { since: repair.since, reason }));
@@ -152,7 +152,7 @@ function markUnknown(
     to: 'Unknown',
     reason,
     actor: reconcilerActor,
-    changes: { troubleSince: since },
+    changes: { unhealthySince: since },
     data: { silentSince: since.toISOString() },
   });
 }
@@ -163,7 +163,7 @@ function markRunningAgain(tx: Tx, rental: Rental): Promise<Rental> {
     to: 'Running',
     reason: null,
     actor: reconcilerActor,
-    changes: { troubleSince: null },
+    changes: { unhealthySince: null },
     data: { startedAt: rental.startedAt.toISOString() },
   });
 }
@@ -248,13 +248,13 @@ export async function savePrivateAddress(
 async function changeAllMeters(
   tx: Tx,
   rental: Rental,
-  act: 'pause' | 'resume',
+  change: 'pause' | 'resume',
   at: Date,
   meters: readonly Meter[],
 ): Promise<void> {
   await changeMeters(
     tx,
     rental.orgId,
-    meters.map((meter) => ({ do: act, meterId: meter.id, at })),
+    meters.map((meter) => ({ do: change, meterId: meter.id, at })),
   );
 }

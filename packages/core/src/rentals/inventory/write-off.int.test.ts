@@ -41,7 +41,7 @@ const reason = 'The host burned down.';
 const writeOff = (rental: Rental) =>
   harness.run((tx) => writeOffRental(tx, operator, { rentalId: rental.wireId, reason }));
 
-const refusal = (work: Promise<unknown>): Promise<string | null> =>
+const reasonOf = (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
@@ -75,9 +75,9 @@ describe('writing off a rental', () => {
   it('is refused while its host answers', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
-    expect(await refusal(writeOff(rental))).toBe('HOST_ANSWERS');
+    expect(await reasonOf(writeOff(rental))).toBe('HOST_ANSWERS');
     await end(tenant, rental);
-    expect(await refusal(writeOff(rental))).toBe('HOST_ANSWERS');
+    expect(await reasonOf(writeOff(rental))).toBe('HOST_ANSWERS');
     expect((await viewOf(harness, rental)).rental.status).toBe('Terminating');
   });
 
@@ -120,13 +120,13 @@ describe('writing off a rental', () => {
     await writeOff(rental);
     const resume = () =>
       harness.run((tx) => applyNodeAction(tx, operator, nodeId, 'resume', { reason: 'It is back.' }));
-    expect(await refusal(resume())).toBe('NODE_HAS_WRITE_OFFS');
+    expect(await reasonOf(resume())).toBe('NODE_HAS_WRITE_OFFS');
 
     harness.engines.live.controls.heal();
     const reconciler = createInventoryReconciler(harness);
     await advanceComparing(harness, reconciler, 30 * SECOND_MS);
     expect(await nodeStatus(nodeId)).toBe('node_quarantined');
-    expect(await refusal(resume())).toBe('NODE_HAS_WRITE_OFFS');
+    expect(await reasonOf(resume())).toBe('NODE_HAS_WRITE_OFFS');
     await advanceComparing(harness, reconciler, 90 * SECOND_MS);
     const { machines } = await harness.engines.live.driver.listOwned(new AbortController().signal);
     expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
@@ -143,7 +143,7 @@ describe('writing off a node', () => {
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
     const nodeId = machine?.nodeId ?? expect.fail('It has no machine.');
-    expect(await refusal(harness.run((tx) => writeOffNode(tx, operator, { nodeId, reason })))).toBe(
+    expect(await reasonOf(harness.run((tx) => writeOffNode(tx, operator, { nodeId, reason })))).toBe(
       'HOST_ANSWERS',
     );
   });
@@ -160,7 +160,7 @@ describe('writing off a node', () => {
       toUuid(harness.engines.live.clusterId),
     ]);
     await client.end();
-    expect(await refusal(remove())).toBe('CLUSTER_HAS_WORK');
+    expect(await reasonOf(remove())).toBe('CLUSTER_HAS_WORK');
     const machines = await Promise.all(
       [rental, other].map(({ orgId, id }) => listMachines(harness.db, orgId, id)),
     );

@@ -41,10 +41,10 @@ function toMachine(row: MachineRow): RentalMachine {
     starting: row.starting,
     cutAt: row.cut_at,
     absentSeen: row.absent_seen,
-    goneAt: row.gone_at,
+    confirmedDeletedAt: row.gone_at,
     tries: row.tries,
     nextTryAt: row.next_try_at,
-    doomedAt: row.doomed_at,
+    terminatingSince: row.doomed_at,
     lastError: row.last_error,
   };
 }
@@ -126,10 +126,10 @@ export type MachineChanges = Partial<
     | 'starting'
     | 'cutAt'
     | 'absentSeen'
-    | 'goneAt'
+    | 'confirmedDeletedAt'
     | 'tries'
     | 'nextTryAt'
-    | 'doomedAt'
+    | 'terminatingSince'
     | 'lastError'
   >
 >;
@@ -148,10 +148,10 @@ function toUpdate(changes: MachineChanges): Updateable<Tables['rental_machines']
     starting: changes.starting,
     cut_at: changes.cutAt,
     absent_seen: changes.absentSeen,
-    gone_at: changes.goneAt,
+    gone_at: changes.confirmedDeletedAt,
     tries: changes.tries,
     next_try_at: changes.nextTryAt,
-    doomed_at: changes.doomedAt,
+    doomed_at: changes.terminatingSince,
     last_error: changes.lastError,
   };
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));

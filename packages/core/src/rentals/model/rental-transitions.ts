@@ -62,7 +62,7 @@ function publicEventType({ id, kind }: Rental, type: RentalEvent): EventType {
 
 /** What every event about a rental says of it. */
 export function rentalEventData(rental: Rental): Readonly<Record<string, unknown>> {
-  if (rental.toldAs !== null) return { ...rental.toldAs, gpuCount: rental.gpuCount };
+  if (rental.publicIdentity !== null) return { ...rental.publicIdentity, gpuCount: rental.gpuCount };
   return {
     rentalId: rental.wireId,
     externalId: toUuid(rental.id),

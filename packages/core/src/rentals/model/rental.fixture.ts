@@ -141,7 +141,7 @@ export interface RentalHarness extends Pick<
   advance(ms: number): Promise<void>;
   rows<Row>(text: string): Promise<Row[]>;
   /** Sentences about what is wrong with the fleet's rows, or with what was told: none, after every test. */
-  breaks(): Promise<readonly string[]>;
+  violations(): Promise<readonly string[]>;
   drop(): Promise<void>;
 }
 
@@ -232,11 +232,11 @@ export interface RentalHarnessOptions {
   /** Real engines that stand behind clusters of theirs, by the name of the cluster. */
   readonly connected?: Readonly<Record<string, ComputeDriver>>;
   /** False: machines are on and nobody can log in; faster where no test does. */
-  readonly doors?: boolean;
+  readonly portListeners?: boolean;
 }
 
 export async function createRentalHarness(options: RentalHarnessOptions = {}): Promise<RentalHarness> {
-  const { variant = 'V8', nodes = 1, metalFabrics = 2, poolSize = 10, doors = true } = options;
+  const { variant = 'V8', nodes = 1, metalFabrics = 2, poolSize = 10, portListeners = true } = options;
   const { more = [], connected = {} } = options;
   const database = await createTestDatabase();
   const clock = testClock();
@@ -266,8 +266,8 @@ export async function createRentalHarness(options: RentalHarnessOptions = {}): P
       clusterId: cluster.id,
       memory: shared.memory,
       controls: shared.controls,
-      driver: real ?? createMockDriver({ ...shared, doors: doors ? { bind: null } : null }),
-      reader: real ?? createMockDriver({ ...shared, doors: null }),
+      driver: real ?? createMockDriver({ ...shared, listen: portListeners ? { bind: null } : null }),
+      reader: real ?? createMockDriver({ ...shared, listen: null }),
     };
   };
   const engines = {
@@ -302,7 +302,7 @@ export async function createRentalHarness(options: RentalHarnessOptions = {}): P
   };
   const customers = customersOf(database, db, clock);
   await watch();
-  await plantPrices(db, clock.now());
+  await insertPrices(db, clock.now());
   const { orgId: supplierOrgId } = await createTenant(database.db);
   const wireIds = createWireIdAllocator({ db, cell: 1, kind: 'rental', chunk: 50 });
   return {
@@ -327,7 +327,7 @@ export async function createRentalHarness(options: RentalHarnessOptions = {}): P
       if (clock.nowMs() - lookedAtMs >= lookEveryMs) await watch();
     },
     rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
-    async breaks() {
+    async violations() {
       const client = await database.connect();
       try {
         return [...(await fleetInvariantViolations(client)), ...(await findEventMismatches(client))];
@@ -425,7 +425,7 @@ function termsOf(db: Db, clock: SimulatedClock): RentalHarness['offerTerm'] {
   };
 }
 
-async function plantPrices(db: Db, now: Date): Promise<void> {
+async function insertPrices(db: Db, now: Date): Promise<void> {
   await db.transaction({ name: 'test', isolation: readCommitted }, async (tx) => {
     for (const gpuType of Object.keys(models)) {
       for (const machineType of ['virtual-machine', 'bare-metal']) {

@@ -103,7 +103,7 @@ export interface Rental {
   /** Agreed when it was accepted. */
   readonly supplier: RentalSupplier | null;
   /** Null of rentals that are no instances. */
-  readonly toldAs: PublicIdentity | null;
+  readonly publicIdentity: PublicIdentity | null;
   /** Null of all that engines of ours run. */
   readonly privateCloud: PrivateCloud | null;
   readonly status: RentalState;
@@ -117,7 +117,7 @@ export interface Rental {
   readonly attempt: number;
   readonly firstAttempt: number;
   readonly allocationId: AllocationId | null;
-  readonly troubleSince: Date | null;
+  readonly unhealthySince: Date | null;
   readonly billingPausedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date | null;
@@ -128,7 +128,7 @@ export interface Rental {
   readonly expiresAt: Date | null;
   readonly maxNanoUsd: NanoUsd | null;
   readonly idle: IdleRule | null;
-  readonly toldExpiringAt: Date | null;
+  readonly expiryNotifiedAt: Date | null;
   readonly nextActionAt: Date | null;
   readonly deadlineAt: Date | null;
   readonly transitions: number;
@@ -171,10 +171,10 @@ export interface RentalMachine {
   readonly starting: boolean;
   readonly cutAt: Date | null;
   readonly absentSeen: number;
-  readonly goneAt: Date | null;
+  readonly confirmedDeletedAt: Date | null;
   readonly tries: number;
   readonly nextTryAt: Date | null;
-  readonly doomedAt: Date | null;
+  readonly terminatingSince: Date | null;
   readonly lastError: string | null;
 }
 
@@ -234,14 +234,14 @@ export function isReleasable({ kind, nodeCount }: Pick<Rental, 'kind' | 'nodeCou
 }
 
 /** What events and the audit trail are about. */
-export function rentalResourceOf(rental: Pick<Rental, 'wireId' | 'toldAs'>): {
+export function rentalResourceOf(rental: Pick<Rental, 'wireId' | 'publicIdentity'>): {
   readonly kind: string;
   readonly id: string;
 } {
-  const { wireId, toldAs } = rental;
-  return toldAs === null
+  const { wireId, publicIdentity } = rental;
+  return publicIdentity === null
     ? { kind: 'rental', id: String(wireId) }
-    : { kind: 'instance', id: toldAs.instanceId };
+    : { kind: 'instance', id: publicIdentity.instanceId };
 }
 
 /** What its charges carry as their cause. */

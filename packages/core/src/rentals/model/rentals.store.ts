@@ -47,7 +47,7 @@ export function toRental(row: RentalRow): Rental {
     convertOnExpiry: row.convert_on_expiry,
     diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
     supplier: supplierOf(row),
-    toldAs: row.told_as as PublicIdentity | null,
+    publicIdentity: row.told_as as PublicIdentity | null,
     privateCloud: row.private_cloud as PrivateCloud | null,
     status: row.status as RentalState,
     statusReason: row.status_reason,
@@ -60,7 +60,7 @@ export function toRental(row: RentalRow): Rental {
     attempt: row.attempt,
     firstAttempt: row.first_attempt,
     allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
-    troubleSince: row.trouble_since,
+    unhealthySince: row.trouble_since,
     billingPausedAt: row.billing_paused_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -71,7 +71,7 @@ export function toRental(row: RentalRow): Rental {
     expiresAt: row.expires_at,
     maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
     idle: afterSeconds === null || idleAction === null ? null : { afterSeconds, action: idleAction },
-    toldExpiringAt: row.told_expiring_at,
+    expiryNotifiedAt: row.told_expiring_at,
     nextActionAt: row.next_action_at,
     deadlineAt: row.deadline_at,
     transitions: row.transitions,
@@ -117,7 +117,7 @@ function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
     disk_price: rental.diskPrice === null ? null : JSON.stringify(rental.diskPrice),
     supplier_org_id: rental.supplier === null ? null : toUuid(rental.supplier.orgId),
     supplier_rate_nano_usd_per_hour: rental.supplier?.ratePerHour ?? null,
-    told_as: rental.toldAs === null ? null : JSON.stringify(rental.toldAs),
+    told_as: rental.publicIdentity === null ? null : JSON.stringify(rental.publicIdentity),
     private_cloud: rental.privateCloud === null ? null : JSON.stringify(rental.privateCloud),
     status: rental.status,
     status_since: rental.statusSince,
@@ -148,7 +148,7 @@ export type RentalChanges = Partial<
     | 'attempt'
     | 'firstAttempt'
     | 'allocationId'
-    | 'troubleSince'
+    | 'unhealthySince'
     | 'billingPausedAt'
     | 'updatedAt'
     | 'startedAt'
@@ -158,7 +158,7 @@ export type RentalChanges = Partial<
     | 'expiresAt'
     | 'maxNanoUsd'
     | 'idle'
-    | 'toldExpiringAt'
+    | 'expiryNotifiedAt'
     | 'nextActionAt'
     | 'deadlineAt'
     | 'transitions'
@@ -187,7 +187,7 @@ function toUpdate(changes: RentalChanges): Updateable<Tables['rentals']> {
     attempt: changes.attempt,
     first_attempt: changes.firstAttempt,
     allocation_id: changes.allocationId == null ? changes.allocationId : toUuid(changes.allocationId),
-    trouble_since: changes.troubleSince,
+    trouble_since: changes.unhealthySince,
     billing_paused_at: changes.billingPausedAt,
     updated_at: changes.updatedAt,
     started_at: changes.startedAt,
@@ -198,7 +198,7 @@ function toUpdate(changes: RentalChanges): Updateable<Tables['rentals']> {
     max_nano_usd: changes.maxNanoUsd,
     idle_after_seconds: changes.idle === undefined ? undefined : (changes.idle?.afterSeconds ?? null),
     idle_action: changes.idle === undefined ? undefined : (changes.idle?.action ?? null),
-    told_expiring_at: changes.toldExpiringAt,
+    told_expiring_at: changes.expiryNotifiedAt,
     next_action_at: changes.nextActionAt,
     deadline_at: changes.deadlineAt,
     transitions: changes.transitions,

@@ -105,15 +105,15 @@ describe('what a rental has cost', () => {
       for (let round = 0; round < 25; round += 1) {
         await harness.clock.advance(random.int(1, 2 * HOUR_MS));
         const nowMs = harness.clock.nowMs();
-        const act = random.pick(['sweep', 'sweep', 'pause', 'resume', 'look'] as const);
-        if (act === 'sweep') await harness.sweepMeters();
-        if (act === 'pause' && since !== null) {
+        const action = random.pick(['sweep', 'sweep', 'pause', 'resume', 'look'] as const);
+        if (action === 'sweep') await harness.sweepMeters();
+        if (action === 'pause' && since !== null) {
           // Found out late: the machine was gone since a while, so time that was charged is given back.
           const atMs = Math.max(since, nowMs - random.int(0, 3 * HOUR_MS));
           await harness.run((tx) => pauseMeter(tx, rental.orgId, id, new Date(atMs)));
           ranMs += atMs - since;
           since = null;
-        } else if (act === 'resume' && since === null) {
+        } else if (action === 'resume' && since === null) {
           await harness.run((tx) => resumeMeter(tx, rental.orgId, id, new Date(nowMs)));
           since = nowMs;
         }

@@ -31,15 +31,15 @@ describe('what is due of a rental', () => {
     const end = { what: 'terminate', at: expiresAt, because: 'ttl' };
     expect(due(rentalWith({ expiresAt }))).toEqual(end);
     expect(due(running({ expiresAt }))).toEqual(end);
-    expect(due(running({ expiresAt, status: 'Unknown', troubleSince: at(0) }))).toEqual(end);
+    expect(due(running({ expiresAt, status: 'Unknown', unhealthySince: at(0) }))).toEqual(end);
   });
 
   it('is the end of its term: the next one, going on, or its end', () => {
     const terms = [termWith(1, 1, 0)];
     const last = { terms, nowMs: 23 * HOUR + 1 };
-    const told = { toldExpiringAt: at(23 * HOUR) };
-    expect(due(running(told), last)).toEqual({ what: 'convert', at: at(DAY) });
-    expect(due(running({ ...told, convertOnExpiry: false }), last)).toEqual({
+    const notified = { expiryNotifiedAt: at(23 * HOUR) };
+    expect(due(running(notified), last)).toEqual({ what: 'convert', at: at(DAY) });
+    expect(due(running({ ...notified, convertOnExpiry: false }), last)).toEqual({
       what: 'terminate',
       at: at(DAY),
       because: 'term',
@@ -60,8 +60,8 @@ describe('what is due of a rental', () => {
   });
 
   it('is the end of what pays for a disk that is kept', () => {
-    const kept = meterWith({ name: 'disk-1', termEndsAt: at(HOUR / 2) });
-    expect(due(running({ power: 'off', gpuHeld: false }), { meters: [kept] })).toEqual({
+    const retained = meterWith({ name: 'disk-1', termEndsAt: at(HOUR / 2) });
+    expect(due(running({ power: 'off', gpuHeld: false }), { meters: [retained] })).toEqual({
       what: 'retention',
       at: at(HOUR / 2),
     });
@@ -86,9 +86,9 @@ describe('the notice of an end', () => {
 
   it('comes a day and an hour before, each once, and then the end', () => {
     expect(due(running({ expiresAt }))).toEqual(noticeAt(2 * DAY));
-    const told = running({ expiresAt, toldExpiringAt: at(2 * DAY) });
-    expect(due(told, { nowMs: 2 * DAY + 5 })).toEqual(noticeAt(3 * DAY - HOUR));
-    const again = running({ expiresAt, toldExpiringAt: at(3 * DAY - HOUR) });
+    const notified = running({ expiresAt, expiryNotifiedAt: at(2 * DAY) });
+    expect(due(notified, { nowMs: 2 * DAY + 5 })).toEqual(noticeAt(3 * DAY - HOUR));
+    const again = running({ expiresAt, expiryNotifiedAt: at(3 * DAY - HOUR) });
     expect(due(again, { nowMs: 3 * DAY - 5 })).toMatchObject({ what: 'terminate' });
   });
 
@@ -105,7 +105,7 @@ describe('the notice of an end', () => {
   });
 
   it('is given again of an end that was moved away', () => {
-    const moved = running({ expiresAt: at(9 * DAY), toldExpiringAt: at(2 * DAY) });
+    const moved = running({ expiresAt: at(9 * DAY), expiryNotifiedAt: at(2 * DAY) });
     expect(due(moved, { nowMs: 2 * DAY + 5 })).toMatchObject({ what: 'notice', at: at(8 * DAY) });
   });
 
@@ -129,7 +129,7 @@ describe('the notice of an end', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3 * DAY }), looks, (endMs, times) => {
         let rental = running({ expiresAt: at(endMs) });
-        let told = 0;
+        let notices = 0;
         for (const nowMs of [...times.toSorted((one, other) => one - other), 5 * DAY]) {
           for (let next = due(rental, { nowMs }); next !== null && next.at <= at(nowMs);) {
             if (next.what !== 'notice') {
@@ -137,12 +137,12 @@ describe('the notice of an end', () => {
               break;
             }
             expect(nowMs).toBeLessThan(endMs);
-            told += 1;
-            rental = { ...rental, toldExpiringAt: next.at };
+            notices += 1;
+            rental = { ...rental, expiryNotifiedAt: next.at };
             next = due(rental, { nowMs });
           }
         }
-        expect(told).toBeLessThanOrEqual(noticeLeadTimesMs.length);
+        expect(notices).toBeLessThanOrEqual(noticeLeadTimesMs.length);
       }),
     );
   });

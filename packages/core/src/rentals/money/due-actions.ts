@@ -52,8 +52,8 @@ function dueEndsOf(view: RentalView, meters: readonly Meter[]): readonly DueActi
   }
   const cap = spendingLimitReachedAt(rental, meters);
   if (cap !== null) ends.push({ what: 'terminate', at: cap, because: 'cap' });
-  const kept = retainedDiskMeter(meters);
-  if (kept !== null) ends.push({ what: 'retention', at: kept.termEndsAt });
+  const retained = retainedDiskMeter(meters);
+  if (retained !== null) ends.push({ what: 'retention', at: retained.termEndsAt });
   return ends;
 }
 
@@ -65,9 +65,9 @@ function upcomingEnds(view: RentalView, meters: readonly Meter[]): readonly Upco
   const until = reservedUntil(terms);
   const next = actionAfterCurrentTerm(view);
   if (until !== null && next !== 'extend') ends.push({ at: until, cause: 'term', next });
-  const kept = retainedDiskMeter(meters);
+  const retained = retainedDiskMeter(meters);
   const cause = rental.taskOptions.because === 'budget' ? 'budget' : 'balance';
-  if (kept !== null) ends.push({ at: kept.termEndsAt, cause, next: 'terminate' });
+  if (retained !== null) ends.push({ at: retained.termEndsAt, cause, next: 'terminate' });
   return ends;
 }
 
@@ -80,11 +80,11 @@ function dueNotices(view: RentalView, meters: readonly Meter[], now: Date): read
   if (rental.status === 'Pending' || rental.startedAt === null) return [];
   const [end] = upcomingEnds(view, meters).toSorted((one, other) => one.at.getTime() - other.at.getTime());
   if (end === undefined || end.at <= now) return [];
-  const sinceMs = Math.max(rental.startedAt.getTime(), rental.toldExpiringAt?.getTime() ?? 0);
-  const untold = noticeLeadTimesMs
+  const sinceMs = Math.max(rental.startedAt.getTime(), rental.expiryNotifiedAt?.getTime() ?? 0);
+  const unsent = noticeLeadTimesMs
     .map((leadMs) => end.at.getTime() - leadMs)
     .filter((atMs) => atMs > sinceMs)
     .toSorted((one, other) => one - other);
-  const atMs = untold.findLast((ms) => ms <= now.getTime()) ?? untold[0];
+  const atMs = unsent.findLast((ms) => ms <= now.getTime()) ?? unsent[0];
   return atMs === undefined ? [] : [{ what: 'notice', at: new Date(atMs), end }];
 }

@@ -22,24 +22,24 @@ import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts
 /** What instances cost their tenants is what suppliers earn and the operator keeps, to the nano-USD, however they end. */
 
 let harness: RentalHarness;
-let before: Books;
+let before: Balances;
 beforeAll(async () => {
   harness = await createRentalHarness();
 });
 afterAll(() => harness.drop());
 beforeEach(async () => {
-  before = await books();
+  before = await readBalances();
 });
 afterEach(() => expectConsistent(harness));
 
-interface Books {
+interface Balances {
   readonly supplier: bigint;
   readonly fee: bigint;
   readonly revenue: bigint;
 }
 
-async function books(): Promise<Books> {
-  const [row] = await harness.rows<Books>(
+async function readBalances(): Promise<Balances> {
+  const [row] = await harness.rows<Balances>(
     `select coalesce(sum(balance_nano_usd) filter (where kind = 'supplier_payable'
                        and org_id = '${toUuid(harness.supplierOrgId)}'), 0)::bigint as supplier,
             coalesce(sum(balance_nano_usd) filter (where kind = 'platform_fee'), 0)::bigint as fee,
@@ -50,8 +50,8 @@ async function books(): Promise<Books> {
 }
 
 /** What came to each since the test began. */
-async function earned(): Promise<Books> {
-  const now = await books();
+async function earned(): Promise<Balances> {
+  const now = await readBalances();
   return {
     supplier: now.supplier - before.supplier,
     fee: now.fee - before.fee,
@@ -114,10 +114,10 @@ describe('what a tenant pays for an instance', () => {
     expect((await earned()).supplier).toBeGreaterThan(0n);
     const view = await viewOf(harness, rental);
     await harness.run(async (tx) => {
-      const trouble = { to: 'Unknown', reason: null, actor: rentalsActor } as const;
-      const changes = { troubleSince: lastGoodSign };
+      const transition = { to: 'Unknown', reason: null, actor: rentalsActor } as const;
+      const changes = { unhealthySince: lastGoodSign };
       const data = { silentSince: lastGoodSign.toISOString() };
-      const unknown = await transitionRental(tx, view.rental, { ...trouble, changes, data });
+      const unknown = await transitionRental(tx, view.rental, { ...transition, changes, data });
       await failRental(tx, { ...view, rental: unknown }, 'Its host is lost.', { lastGoodSign });
     });
     const elapsedMs = ranMs(rental, lastGoodSign);
@@ -141,11 +141,11 @@ describe('what a tenant pays for an instance', () => {
     await advanceUntil(harness, rental, later(expiresAt, 20 * MINUTE_MS));
     const elapsedMs = ranMs(rental, expiresAt);
     await expectSplit(rental, meteredTotal(rateFor(1), elapsedMs), elapsedMs);
-    expect(await toldOf(rental)).toContain('instance.expiring');
+    expect(await eventsOf(rental)).toContain('instance.expiring');
   });
 });
 
-const toldOf = async (rental: Rental): Promise<readonly string[]> => {
+const eventsOf = async (rental: Rental): Promise<readonly string[]> => {
   const { kind, id } = rentalResourceOf(rental);
   const events = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,

@@ -99,13 +99,13 @@ const diskRateOf = (rental: Rental): NanoUsd =>
 
 /** As the rental runs, with its disk paid for beyond that, as far as the wallet can bear it. */
 function prepaidFunding(rental: Rental, means: NanoUsd, most = means): MeterFunding {
-  const keptRatePerHour = diskRateOf(rental);
+  const retentionRatePerHour = diskRateOf(rental);
   const part = nanoUsd(divideRoundDown(means, RETENTION_DIVISOR));
-  const paidMs = affordableMs(part < most ? part : most, keptRatePerHour);
+  const paidMs = affordableMs(part < most ? part : most, retentionRatePerHour);
   return {
     kind: 'ahead',
     retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)),
-    keptRatePerHour,
+    retentionRatePerHour,
   };
 }
 
@@ -275,8 +275,8 @@ export async function billDiskOnly(tx: Tx, rental: Rental, at: Date): Promise<vo
  */
 export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date> {
   const before = await metersOf(tx, rental);
-  const setAside = before.filter(({ state }) => state !== 'closed').map(({ retentionMs }) => retentionMs);
-  const wantedMs = Math.max(0, ...setAside);
+  const retentions = before.filter(({ state }) => state !== 'closed').map(({ retentionMs }) => retentionMs);
+  const wantedMs = Math.max(0, ...retentions);
   const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
   const { name, ratePerHour } = diskMeterSpec(rental, meters, { at, funding: { kind: 'ahead' } });
   const hold =
@@ -325,11 +325,11 @@ export async function resumeDiskBilling(
 ): Promise<boolean> {
   const { rental } = view;
   const meters = await metersOf(tx, rental);
-  const kept = retainedDiskMeter(meters);
-  if (kept === null) return true;
-  const at = kept.termEndsAt < tx.clock.now() ? kept.termEndsAt : tx.clock.now();
+  const retained = retainedDiskMeter(meters);
+  if (retained === null) return true;
+  const at = retained.termEndsAt < tx.clock.now() ? retained.termEndsAt : tx.clock.now();
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
-  if (kept.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
+  if (retained.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
   const spec = diskMeterSpec(rental, meters, {
     at,
     funding: prepaidFunding(rental, available),
@@ -342,6 +342,6 @@ export async function resumeDiskBilling(
     if (isFault(error)) return false;
     throw error;
   }
-  await changeMeters(tx, rental.orgId, [{ do: 'close', meterId: kept.id, at }]);
+  await changeMeters(tx, rental.orgId, [{ do: 'close', meterId: retained.id, at }]);
   return true;
 }

@@ -73,7 +73,7 @@ export function meterWith(fields: Partial<Meter> = {}): Meter {
     termEndsAt: null,
     refund: ppm(0),
     retentionMs: 0,
-    keptRatePerHour: ratePerHour,
+    retentionRatePerHour: ratePerHour,
     state: 'open',
     runningSince: at(0),
     elapsedBeforeMs: 0,

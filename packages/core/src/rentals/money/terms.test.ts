@@ -69,12 +69,12 @@ describe('the term that counts', () => {
 
 describe('a disk that is kept for want of money', () => {
   it('is one whose whole time was set aside, and that is not over', () => {
-    const kept = meterWith({ name: 'disk-1', termEndsAt: at(72 * HOUR) });
-    expect(retainedDiskMeter([meterWith({ state: 'closed' }), kept])).toEqual(kept);
+    const retained = meterWith({ name: 'disk-1', termEndsAt: at(72 * HOUR) });
+    expect(retainedDiskMeter([meterWith({ state: 'closed' }), retained])).toEqual(retained);
     expect(
       retainedDiskMeter([meterWith({ termEndsAt: at(HOUR) }), meterWith({ name: 'disk-1' })]),
     ).toBeNull();
-    expect(retainedDiskMeter([{ ...kept, state: 'closed' }])).toBeNull();
+    expect(retainedDiskMeter([{ ...retained, state: 'closed' }])).toBeNull();
   });
 });
 

@@ -71,10 +71,10 @@ export function freesAt(view: Pick<RentalView, 'rental' | 'terms'>): Date | null
 
 /** The disk of a rental that was stopped for want of money: paid for until the end of its retention, and deleted then. */
 export function retainedDiskMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
-  const kept = meters.find(
+  const retained = meters.find(
     (meter) => isDiskMeter(meter) && meter.state !== 'closed' && meter.funding === 'committed',
   );
-  return kept?.termEndsAt == null ? null : { ...kept, termEndsAt: kept.termEndsAt };
+  return retained?.termEndsAt == null ? null : { ...retained, termEndsAt: retained.termEndsAt };
 }
 
 export function isDiskMeter(meter: Pick<Meter, 'name'>): boolean {

@@ -57,18 +57,18 @@ describe('reading a console again', () => {
     fc.assert(
       fc.property(fc.nat(whole.length), fc.nat(whole.length), (one, other) => {
         const [first, second] = [Math.min(one, other), Math.max(one, other)];
-        const kept = mergeConsole('', whole.slice(0, first));
+        const stored = mergeConsole('', whole.slice(0, first));
         // Less than a line may be found in the next one by chance.
         fc.pre(first === 0 || first > 40);
-        expect(mergeConsole(kept, whole.slice(0, second))).toBe(whole.slice(0, second));
-        expect(mergeConsole(kept, whole.slice(first, second))).toBe(whole.slice(0, second));
+        expect(mergeConsole(stored, whole.slice(0, second))).toBe(whole.slice(0, second));
+        expect(mergeConsole(stored, whole.slice(first, second))).toBe(whole.slice(0, second));
       }),
     );
   });
 
   it('adds what is new of an engine that hands out only the end', () => {
-    const kept = whole.slice(0, 4_000);
-    expect(mergeConsole(kept, whole.slice(3_000, 5_000))).toBe(whole.slice(0, 5_000));
+    const stored = whole.slice(0, 4_000);
+    expect(mergeConsole(stored, whole.slice(3_000, 5_000))).toBe(whole.slice(0, 5_000));
   });
 });
 

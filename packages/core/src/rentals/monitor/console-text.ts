@@ -24,11 +24,11 @@ const ANCHOR_CHARS = 512;
  * What is kept and what was read now, as one. Some engines hand out everything each time and some only what is new, and
  * which of them it was shows in the text: where it holds the end of what is kept, it goes on from there.
  */
-export function mergeConsole(kept: string, read: string): string {
-  if (kept === '') return read;
-  const anchor = kept.slice(-ANCHOR_CHARS);
+export function mergeConsole(stored: string, read: string): string {
+  if (stored === '') return read;
+  const anchor = stored.slice(-ANCHOR_CHARS);
   const found = read.indexOf(anchor);
-  return found < 0 ? kept + read : kept + read.slice(found + anchor.length);
+  return found < 0 ? stored + read : stored + read.slice(found + anchor.length);
 }
 
 export interface ConsoleTail {

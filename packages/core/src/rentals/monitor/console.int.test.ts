@@ -27,7 +27,7 @@ let harness: RentalHarness;
 let tenant: Tenant;
 let rental: Rental;
 beforeEach(async () => {
-  harness = await createRentalHarness({ doors: false });
+  harness = await createRentalHarness({ portListeners: false });
   tenant = await harness.tenant();
   rental = await insertRunningRental(harness, tenant);
 });
@@ -53,7 +53,7 @@ class OnceConsole {
   }
 }
 
-function partsOf(engine: OnceConsole): ConsoleDeps {
+function depsOf(engine: OnceConsole): ConsoleDeps {
   const consoleLog = (): Promise<string> => engine.read();
   const drivers: ConsoleDeps['drivers'] = async (clusterId) =>
     new Proxy(await harness.drivers(clusterId), {
@@ -68,13 +68,14 @@ async function later(): Promise<void> {
 }
 
 const show = (
-  ask: RequestConsoleRead,
+  request: RequestConsoleRead,
   maxBytes = 65_536,
   orgId = tenant.orgId,
   mode: 'live' | 'test' = 'live',
-) => getConsole(harness.db, ask, { orgId, mode, wireId: rental.wireId, maxBytes, now: harness.clock.now() });
+) =>
+  getConsole(harness.db, request, { orgId, mode, wireId: rental.wireId, maxBytes, now: harness.clock.now() });
 
-const askHere =
+const requestHere =
   (deps: ConsoleDeps): RequestConsoleRead =>
   ({ orgId, id }) =>
     refreshConsole(deps, orgId, id);
@@ -82,37 +83,37 @@ const askHere =
 describe('a console', () => {
   it('is shown again to the second reader although the engine hands it out once', async () => {
     const engine = new OnceConsole();
-    const ask = askHere(partsOf(engine));
+    const request = requestHere(depsOf(engine));
     engine.write('booting\r\n\u001B[32mready\u001B[0m\r\n');
-    expect(await show(ask)).toEqual({
+    expect(await show(request)).toEqual({
       output: 'booting\nready\n',
       isCut: false,
       readAt: harness.clock.now(),
     });
     await later();
     engine.write('login: ');
-    expect(await show(ask)).toMatchObject({ output: 'booting\nready\nlogin: ' });
+    expect(await show(request)).toMatchObject({ output: 'booting\nready\nlogin: ' });
     await later();
-    expect(await show(ask, 7)).toMatchObject({ output: 'login: ', isCut: true });
+    expect(await show(request, 7)).toMatchObject({ output: 'login: ', isCut: true });
   });
 
   it('is read by one of those who ask at once, and shown whole to all', async () => {
     const engine = new OnceConsole();
-    const deps = partsOf(engine);
+    const deps = depsOf(engine);
     engine.write('hello\n');
-    const shown = await Promise.all(Array.from({ length: 8 }, () => show(askHere(deps))));
+    const shown = await Promise.all(Array.from({ length: 8 }, () => show(requestHere(deps))));
     expect(shown.map(({ output }) => output)).toEqual(Array(8).fill('hello\n'));
     expect(engine.reads).toBe(1);
   });
 
   it('is kept to a mebibyte, the newest of it', async () => {
     const engine = new OnceConsole();
-    const ask = askHere(partsOf(engine));
+    const request = requestHere(depsOf(engine));
     engine.write('old\n'.repeat(200_000));
-    await show(ask);
+    await show(request);
     await later();
     engine.write('new\n'.repeat(200_000));
-    const { output, isCut } = await show(ask, 2 * CONSOLE_MAX_BYTES);
+    const { output, isCut } = await show(request, 2 * CONSOLE_MAX_BYTES);
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(CONSOLE_MAX_BYTES);
     expect(output.endsWith('new\n')).toBe(true);
     expect(isCut).toBe(true);
@@ -120,27 +121,32 @@ describe('a console', () => {
 
   it('of an engine that does not answer is what it said before, or comes later', async () => {
     const engine = new OnceConsole();
-    const ask = askHere(partsOf(engine));
+    const request = requestHere(depsOf(engine));
     engine.fails = new DriverError('unavailable', 'It is away.');
-    await expect(show(ask)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 });
+    await expect(show(request)).rejects.toMatchObject({
+      reason: 'SERVICE_UNAVAILABLE',
+      retryAfterSeconds: 5,
+    });
     engine.fails = null;
     engine.write('hello\n');
-    const { readAt } = await show(ask);
+    const { readAt } = await show(request);
     await later();
     engine.fails = new DriverError('unavailable', 'It is away.');
-    expect(await show(ask)).toEqual({ output: 'hello\n', isCut: false, readAt });
+    expect(await show(request)).toEqual({ output: 'hello\n', isCut: false, readAt });
   });
 
   it('of an engine without consoles is refused for what it is', async () => {
     const engine = new OnceConsole();
     engine.fails = new DriverError('unsupported', 'It has none.');
-    await expect(show(askHere(partsOf(engine)))).rejects.toMatchObject({ reason: 'CONSOLE_NOT_SUPPORTED' });
+    await expect(show(requestHere(depsOf(engine)))).rejects.toMatchObject({
+      reason: 'CONSOLE_NOT_SUPPORTED',
+    });
   });
 
   it('of a machine that is not there yet is empty', async () => {
     const engine = new OnceConsole();
     engine.fails = new DriverError('not_found', 'No such machine.');
-    expect(await show(askHere(partsOf(engine)))).toMatchObject({ output: '', isCut: false });
+    expect(await show(requestHere(depsOf(engine)))).toMatchObject({ output: '', isCut: false });
   });
 
   it('can be read although somebody died while reading it', async () => {
@@ -149,18 +155,20 @@ describe('a console', () => {
     await harness.rows(`insert into rental_consoles (rental_id, attempt, position, org_id, mode, reading_until)
       select id, 1, 1, org_id, mode, now() from rentals`);
     await harness.clock.advance(365 * DAY_MS);
-    expect(await show(askHere(partsOf(engine)))).toMatchObject({ output: 'hello\n' });
+    expect(await show(requestHere(depsOf(engine)))).toMatchObject({ output: 'hello\n' });
   });
 
   it('is not found by others, nor by a key of the other mode', async () => {
     const other = await harness.tenant();
-    const ask = askHere(partsOf(new OnceConsole()));
-    await expect(show(ask, 1, other.orgId)).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
-    await expect(show(ask, 1, tenant.orgId, 'test')).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
+    const request = requestHere(depsOf(new OnceConsole()));
+    await expect(show(request, 1, other.orgId)).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
+    await expect(show(request, 1, tenant.orgId, 'test')).rejects.toMatchObject({
+      reason: 'RENTAL_NOT_FOUND',
+    });
   });
 
   it('is forgotten a week after its rental has ended, and not before', async () => {
-    await show(askHere(partsOf(new OnceConsole())));
+    await show(requestHere(depsOf(new OnceConsole())));
     await harness.clock.advance(30 * DAY_MS);
     expect(await deleteOldConsoles(harness.db)).toBe(0);
     await harness.rows(
@@ -174,12 +182,12 @@ describe('a console', () => {
     const subject = consoleSubject(testNames().natsPrefix, 1);
     const engine = new OnceConsole();
     engine.write('over there\n');
-    const ask = createConsoleRequester(nats, { subject, cell: 1 });
-    await expect(show(ask)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
-    const server = serveConsoles({ ...partsOf(engine), nats, subject, log: quiet });
+    const request = createConsoleRequester(nats, { subject, cell: 1 });
+    await expect(show(request)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
+    const server = serveConsoles({ ...depsOf(engine), nats, subject, log: quiet });
     // The server knows of a subscription once it has answered anything after it.
     await nats.ping();
-    expect(await show(ask)).toMatchObject({ output: 'over there\n' });
+    expect(await show(request)).toMatchObject({ output: 'over there\n' });
     await server.stop();
     await nats.close();
   });

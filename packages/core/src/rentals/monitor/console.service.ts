@@ -73,8 +73,8 @@ export async function refreshConsole(
       takeConsoleReadLock(tx, orgId, machine, turn),
     );
     if (isOwn) return readConsole(deps, orgId, machine);
-    const kept = await findConsole(db, orgId, machine);
-    if (kept?.readAt != null && kept.readAt > staleBefore) return 'read';
+    const stored = await findConsole(db, orgId, machine);
+    if (stored?.readAt != null && stored.readAt > staleBefore) return 'read';
     await clock.sleep(READ_LOCK_POLL_MS);
   }
   return 'unavailable';
@@ -102,9 +102,9 @@ async function readConsole(deps: ConsoleDeps, orgId: OrgId, machine: RentalMachi
 function appendConsole(db: Db, orgId: OrgId, machine: ConsoleKey, read: string): Promise<void> {
   return db.transaction({ name: 'keep console', isolation }, async (tx) => {
     await lockConsole(tx, orgId, machine);
-    const kept = await findConsole(tx, orgId, machine);
-    const { text, isCut } = consoleTailOf(mergeConsole(kept?.output ?? '', read), CONSOLE_MAX_BYTES);
-    await saveConsole(tx, orgId, machine, { output: text, isCut: isCut || (kept?.isCut ?? false) });
+    const stored = await findConsole(tx, orgId, machine);
+    const { text, isCut } = consoleTailOf(mergeConsole(stored?.output ?? '', read), CONSOLE_MAX_BYTES);
+    await saveConsole(tx, orgId, machine, { output: text, isCut: isCut || (stored?.isCut ?? false) });
   });
 }
 
@@ -121,20 +121,20 @@ const SUBSCRIPTIONS = 8;
 
 /** Answers the api over NATS. Any number of workers may. */
 export function serveConsoles(
-  parts: ConsoleDeps & {
+  deps: ConsoleDeps & {
     readonly nats: Pick<NatsClient, 'subscribe'>;
     readonly subject: string;
     readonly log: Pick<Logger, 'warn'>;
   },
 ): { stop(): Promise<void> } {
-  const { nats, subject, log } = parts;
+  const { nats, subject, log } = deps;
   const listeners = Array.from({ length: SUBSCRIPTIONS }, () =>
     nats.subscribe(subject, { queue: QUEUE }, async (message) => {
-      const asked = requestSchema.parse(message.json());
-      const orgId = parseId('org', asked.orgId);
-      const rentalId = parseId('rnt', asked.rentalId);
+      const request = requestSchema.parse(message.json());
+      const orgId = parseId('org', request.orgId);
+      const rentalId = parseId('rnt', request.rentalId);
       if (orgId === null || rentalId === null) return { outcome: 'unavailable' };
-      const outcome = await refreshConsole(parts, orgId, rentalId).catch((error: unknown) => {
+      const outcome = await refreshConsole(deps, orgId, rentalId).catch((error: unknown) => {
         log.warn({ err: error, rentalId }, 'a console could not be read');
         return 'unavailable';
       });
@@ -194,7 +194,7 @@ export interface ConsoleOutput {
 
 export async function getConsole(
   db: Db,
-  ask: RequestConsoleRead,
+  request: RequestConsoleRead,
   wanted: {
     readonly orgId: OrgId;
     readonly mode: Mode;
@@ -208,19 +208,19 @@ export async function getConsole(
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
   const machine = await findConsoleMachine(db, rental);
   const outcome =
-    machine === null || machine.state === 'gone' ? 'read' : await requestConsoleRead(ask, rental);
+    machine === null || machine.state === 'gone' ? 'read' : await requestConsoleRead(request, rental);
   if (outcome === 'unsupported') throw new Fault('CONSOLE_NOT_SUPPORTED');
-  const kept = machine === null ? null : await findConsole(db, orgId, machine);
+  const stored = machine === null ? null : await findConsole(db, orgId, machine);
   // An engine that cannot be asked now keeps nobody from what it said before.
-  if (kept?.readAt == null && outcome === 'unavailable')
+  if (stored?.readAt == null && outcome === 'unavailable')
     throw serviceUnavailable('The host of this rental does not answer.');
-  const { text, isCut } = consoleTailOf(kept?.output ?? '', maxBytes);
-  return { output: text, isCut: isCut || (kept?.isCut ?? false), readAt: kept?.readAt ?? now };
+  const { text, isCut } = consoleTailOf(stored?.output ?? '', maxBytes);
+  return { output: text, isCut: isCut || (stored?.isCut ?? false), readAt: stored?.readAt ?? now };
 }
 
-async function requestConsoleRead(ask: RequestConsoleRead, rental: Rental): Promise<ConsoleOutcome> {
+async function requestConsoleRead(request: RequestConsoleRead, rental: Rental): Promise<ConsoleOutcome> {
   try {
-    return await ask(rental);
+    return await request(rental);
   } catch (error) {
     throw serviceUnavailable('No worker answered, and only workers can read consoles.', error);
   }

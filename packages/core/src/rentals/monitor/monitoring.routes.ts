@@ -10,7 +10,7 @@ export interface MonitoringRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: Timer;
-  readonly askForConsole: RequestConsoleRead;
+  readonly requestConsole: RequestConsoleRead;
 }
 
 /** Tenants: what their machines measure, and what they write to their consoles. */
@@ -19,7 +19,7 @@ export function serveMonitoring(routes: MonitoringRoutes): void {
   server.serve(operations.getRentalMetrics, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const wireId = params.rentalId;
-    const ask = {
+    const request = {
       orgId,
       mode,
       wireId,
@@ -27,14 +27,14 @@ export function serveMonitoring(routes: MonitoringRoutes): void {
       ...(query.from === undefined ? {} : { from: new Date(query.from) }),
       ...(query.until === undefined ? {} : { until: new Date(query.until) }),
     };
-    return toWireMetrics(wireId, await readMetrics(db, ask, db.clock.now()));
+    return toWireMetrics(wireId, await readMetrics(db, request, db.clock.now()));
   });
 
   server.serve(operations.getRentalConsole, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { rentalId: wireId } = params;
     const wanted = { orgId, mode, wireId, maxBytes: query.maxBytes, now: db.clock.now() };
-    const { output, isCut, readAt } = await getConsole(db, routes.askForConsole, wanted);
+    const { output, isCut, readAt } = await getConsole(db, routes.requestConsole, wanted);
     return { rentalId: wireId, output, truncated: isCut, readAt: readAt.toISOString() };
   });
 }

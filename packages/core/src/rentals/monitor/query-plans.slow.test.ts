@@ -84,7 +84,7 @@ async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
 }
 
 const driver: ComputeDriver = new Proxy(
-  createMockDriver({ cluster: 'mock', clock: systemClock, memory: createInMemoryStore(), doors: null }),
+  createMockDriver({ cluster: 'mock', clock: systemClock, memory: createInMemoryStore(), listen: null }),
   {
     get: (target, name): unknown =>
       name === 'metrics'
@@ -96,10 +96,10 @@ const driver: ComputeDriver = new Proxy(
 describe('among twenty thousand rentals', () => {
   it('a round of samples reads those that are watched', async () => {
     const { db } = database;
-    const parts = { db, clock: systemClock, log: testLog('plans'), drivers: async () => driver };
+    const deps = { db, clock: systemClock, log: testLog('plans'), drivers: async () => driver };
     const onIdle = async (): Promise<void> => undefined;
     const { signal } = new AbortController();
-    expect(await waste(() => sampleDueShards({ ...parts, onIdle }, signal))).toEqual([]);
+    expect(await waste(() => sampleDueShards({ ...deps, onIdle }, signal))).toEqual([]);
   });
 
   it('the metrics of one are read by its own samples, of the days that were asked for', async () => {

@@ -20,7 +20,7 @@ import { expireSamples, sampleDueShards, type IdleRental, type SamplingDeps } fr
 let harness: RentalHarness;
 let tenant: Tenant;
 beforeEach(async () => {
-  harness = await createRentalHarness({ doors: false });
+  harness = await createRentalHarness({ portListeners: false });
   tenant = await harness.tenant();
 });
 afterEach(() => harness.drop());
@@ -36,10 +36,7 @@ const nothing: Omit<MachineMetrics, 'at'> = {
   gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
 };
 
-function partsOf(
-  measure: (externalId: string) => Measured,
-  fields: Partial<SamplingDeps> = {},
-): SamplingDeps {
+function depsOf(measure: (externalId: string) => Measured, fields: Partial<SamplingDeps> = {}): SamplingDeps {
   const metrics = async ({ externalId }: { externalId: string }): Promise<MachineMetrics> => {
     const measured = measure(externalId);
     if (measured === 'silent') throw new Error('It does not answer.');
@@ -72,7 +69,7 @@ describe('sampling', () => {
     ];
     await insertRunningRental(harness, tenant, {});
     await insertRunningRental(harness, tenant, { monitoring: true, power: 'off' });
-    const deps = partsOf(() => ({ cpuSeconds: 1 }));
+    const deps = depsOf(() => ({ cpuSeconds: 1 }));
     await Promise.all([sample(deps), sample(deps), sample(deps)]);
     const found = await taken();
     expect(found.map((row) => row.rental_id).toSorted()).toEqual(
@@ -90,7 +87,7 @@ describe('sampling', () => {
     const mute = await insertRunningRental(harness, tenant, { monitoring: true });
     const mad = await insertRunningRental(harness, tenant, { monitoring: true });
     const sane = await insertRunningRental(harness, tenant, { monitoring: true });
-    const deps = partsOf((externalId) => {
+    const deps = depsOf((externalId) => {
       if (externalId === toUuid(mute.id)) return 'silent';
       if (externalId !== toUuid(mad.id)) return { cpuSeconds: 5 };
       const gpus = [{ pciAddress: '0000:10:00.0', utilisationPercent: 1e300 }];
@@ -107,7 +104,7 @@ describe('sampling', () => {
     it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay the others', async (how) => {
       await insertRunningRental(harness, tenant, { monitoring: true });
       const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
-      const stuck = partsOf(() => ({}));
+      const stuck = depsOf(() => ({}));
       const drivers: SamplingDeps['drivers'] = (clusterId) =>
         clusterId === harness.engines.live.clusterId
           ? poisonedCall(how === 'hangs' ? how : 'throws')
@@ -119,12 +116,12 @@ describe('sampling', () => {
     it('is asked less and less often while it fails, and is sampled again after the cause is gone', async () => {
       const failing = await insertRunningRental(harness, tenant, { monitoring: true });
       const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
-      const sound = partsOf(() => ({}));
-      let asked = 0;
+      const sound = depsOf(() => ({}));
+      let calls = 0;
       let isAway = true;
       const drivers: SamplingDeps['drivers'] = (clusterId) => {
         if (clusterId !== harness.engines.live.clusterId) return sound.drivers(clusterId);
-        asked += 1;
+        calls += 1;
         return isAway ? poisonedCall('throws') : sound.drivers(clusterId);
       };
       const countOf = async (rental: Rental): Promise<number> =>
@@ -134,8 +131,8 @@ describe('sampling', () => {
         await harness.clock.advance(30 * SECOND_MS);
       }
       expect(await countOf(other)).toBe(20);
-      expect(asked).toBeGreaterThan(2);
-      expect(asked).toBeLessThan(10);
+      expect(calls).toBeGreaterThan(2);
+      expect(calls).toBeLessThan(10);
       isAway = false;
       await harness.clock.advance(300 * SECOND_MS);
       await sample({ ...sound, drivers });
@@ -148,23 +145,23 @@ describe('sampling', () => {
       'whose write %s does not keep samples of other organisations from being stored',
       async (how) => {
         const bad = await harness.tenant();
-        const poisoned = await insertRunningRental(harness, bad, { monitoring: true });
+        const failing = await insertRunningRental(harness, bad, { monitoring: true });
         const good = [
           await insertRunningRental(harness, tenant, { monitoring: true }),
           await insertRunningRental(harness, tenant, { monitoring: true }),
         ];
         const when = `new.org_id = '${toUuid(bad.orgId)}'`;
         const removeFault = await poisonRows(harness.database, { table: 'rental_samples', when, how });
-        const deps = partsOf(() => ({}));
+        const deps = depsOf(() => ({}));
         await sample(deps);
         const ids = async () => (await taken()).map((row) => row.rental_id).toSorted();
         expect(await ids()).toEqual(good.map(({ id }) => toUuid(id)).toSorted());
         const listed = `select item, failures from loop_items where loop = 'keep samples'`;
-        expect(await harness.rows(listed)).toEqual([{ item: toUuid(poisoned.id), failures: 1 }]);
+        expect(await harness.rows(listed)).toEqual([{ item: toUuid(failing.id), failures: 1 }]);
         await removeFault();
         await harness.clock.advance(60 * SECOND_MS);
         await sample(deps);
-        expect(await ids()).toContain(toUuid(poisoned.id));
+        expect(await ids()).toContain(toUuid(failing.id));
         expect(await harness.rows(listed)).toEqual([]);
       },
     );
@@ -172,15 +169,15 @@ describe('sampling', () => {
 
   it('keeps samples for seven days and empties whole days after that, also after a long time without workers', async () => {
     const rental = await insertRunningRental(harness, tenant, { monitoring: true });
-    const deps = partsOf(() => ({}));
+    const deps = depsOf(() => ({}));
     for (let day = 0; day < 10; day += 1) {
       await sample(deps);
       await harness.clock.advance(DAY_MS);
       await expireSamples(harness.db);
     }
-    const kept = await taken();
-    expect(kept).toHaveLength(7);
-    expect(kept[0]?.at).toEqual(new Date(harness.clock.nowMs() - 7 * DAY_MS));
+    const stored = await taken();
+    expect(stored).toHaveLength(7);
+    expect(stored[0]?.at).toEqual(new Date(harness.clock.nowMs() - 7 * DAY_MS));
     await harness.clock.advance(9 * 10 * DAY_MS);
     await sample(deps);
     while ((await expireSamples(harness.db)) > 0);
@@ -203,7 +200,7 @@ describe('an idle rule', () => {
     const busy = await insertRunningRental(harness, tenant, { idle: rule });
     const idled: IdleRental[] = [];
     let worked = 0;
-    const deps = partsOf(
+    const deps = depsOf(
       (externalId) => (externalId === toUuid(busy.id) ? { cpuSeconds: (worked += 30) } : {}),
       { onIdle: async (rental) => void idled.push(rental) },
     );
@@ -218,7 +215,7 @@ describe('an idle rule', () => {
     const rental: Rental = await insertRunningRental(harness, tenant, { idle: rule });
     const idled: IdleRental[] = [];
     let isSilent = false;
-    const deps = partsOf(() => (isSilent ? 'silent' : {}), {
+    const deps = depsOf(() => (isSilent ? 'silent' : {}), {
       onIdle: async (found) => void idled.push(found),
     });
     await watch(10, deps);
@@ -235,7 +232,7 @@ describe('an idle rule', () => {
     await insertRunningRental(harness, tenant, { idle: rule });
     await insertRunningRental(harness, tenant, { idle: rule });
     let tried = 0;
-    const deps = partsOf(() => ({}), {
+    const deps = depsOf(() => ({}), {
       onIdle: async () => {
         tried += 1;
         throw new Error('It is being stopped already.');
@@ -257,7 +254,7 @@ describe(poisonedLoop('carry out idle rules'), () => {
       );
       const tried: string[] = [];
       let isHealed = false;
-      const deps = partsOf(() => ({}), {
+      const deps = depsOf(() => ({}), {
         // In this test, only the deadlines of rules use this clock.
         clock: harness.clock,
         onIdle: ({ rentalId }) => {
@@ -295,7 +292,7 @@ describe('the metrics of a rental', () => {
   it('are rates of counters, means of levels, and null where nothing was measured', async () => {
     const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     let [cpuSeconds, received, ram] = [1_000, 5_000, 100];
-    const deps = partsOf(() => ({
+    const deps = depsOf(() => ({
       cpuSeconds: (cpuSeconds += 30 * 12),
       networkInBytes: (received += 30 * 700),
       networkOutBytes: null,
@@ -307,9 +304,9 @@ describe('the metrics of a rental', () => {
       await harness.clock.advance(30 * SECOND_MS);
     }
     await harness.clock.advance(60 * SECOND_MS);
-    const ask = { orgId: tenant.orgId, mode: 'live', wireId: rental.wireId, stepSeconds: 60 } as const;
+    const request = { orgId: tenant.orgId, mode: 'live', wireId: rental.wireId, stepSeconds: 60 } as const;
     const from = new Date(harness.clock.nowMs() - 180 * SECOND_MS);
-    const got = await readMetrics(harness.db, { ...ask, from }, harness.clock.now());
+    const got = await readMetrics(harness.db, { ...request, from }, harness.clock.now());
     const shown = Object.fromEntries(
       got.series.map(({ name, points }) => [name, points.map(({ value }) => value)]),
     );
@@ -330,7 +327,7 @@ describe('the metrics of a rental', () => {
   it('have no GPUs where the engine does not report them, and no rate over a restart or a gap', async () => {
     const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     let cpuSeconds = 10_000;
-    const deps = partsOf(() => ({ cpuSeconds, gpus: null }));
+    const deps = depsOf(() => ({ cpuSeconds, gpus: null }));
     const step = async (ms: number, counted: number): Promise<void> => {
       await harness.clock.advance(ms);
       cpuSeconds = counted;
@@ -341,11 +338,11 @@ describe('the metrics of a rental', () => {
     await step(60 * SECOND_MS, 60);
     await step(60 * SECOND_MS, 120);
     await step(180 * SECOND_MS, 300);
-    const ask = { orgId: tenant.orgId, mode: 'live', wireId: rental.wireId, stepSeconds: 60 } as const;
+    const request = { orgId: tenant.orgId, mode: 'live', wireId: rental.wireId, stepSeconds: 60 } as const;
     const now = new Date(harness.clock.nowMs() + 60 * SECOND_MS);
     const got = await readMetrics(
       harness.db,
-      { ...ask, from: new Date(now.getTime() - 420 * SECOND_MS) },
+      { ...request, from: new Date(now.getTime() - 420 * SECOND_MS) },
       now,
     );
     const cpu = got.series.find(({ name }) => name === 'cpu.utilisation')?.points;
@@ -356,16 +353,16 @@ describe('the metrics of a rental', () => {
 
   it('are the hour up to now unless said, and are refused in words where they would be too many', async () => {
     const { wireId } = await insertRunningRental(harness, tenant, { monitoring: true });
-    const ask = { orgId: tenant.orgId, mode: 'live', wireId, stepSeconds: 60 } as const;
+    const request = { orgId: tenant.orgId, mode: 'live', wireId, stepSeconds: 60 } as const;
     const now = harness.clock.now();
-    const got = await readMetrics(harness.db, ask, now);
+    const got = await readMetrics(harness.db, request, now);
     expect(got.series[0]?.points).toHaveLength(60);
     const from = new Date(now.getTime() - 7 * DAY_MS);
-    await expect(readMetrics(harness.db, { ...ask, from, stepSeconds: 10 }, now)).rejects.toMatchObject({
+    await expect(readMetrics(harness.db, { ...request, from, stepSeconds: 10 }, now)).rejects.toMatchObject({
       reason: 'VALIDATION_FAILED',
       issues: [{ path: ['stepSeconds'], message: expect.stringContaining('use 310 or more') }],
     });
-    await expect(readMetrics(harness.db, { ...ask, from: now }, now)).rejects.toMatchObject({
+    await expect(readMetrics(harness.db, { ...request, from: now }, now)).rejects.toMatchObject({
       reason: 'VALIDATION_FAILED',
     });
   });
@@ -374,11 +371,13 @@ describe('the metrics of a rental', () => {
     const { wireId } = await insertRunningRental(harness, tenant, { monitoring: true });
     const other = await harness.tenant();
     const now = harness.clock.now();
-    for (const ask of [
+    for (const caller of [
       { orgId: other.orgId, mode: 'live' },
       { orgId: tenant.orgId, mode: 'test' },
     ] as const) {
-      await expect(readMetrics(harness.db, { ...ask, wireId, stepSeconds: 60 }, now)).rejects.toMatchObject({
+      await expect(
+        readMetrics(harness.db, { ...caller, wireId, stepSeconds: 60 }, now),
+      ).rejects.toMatchObject({
         reason: 'RENTAL_NOT_FOUND',
       });
     }

@@ -93,9 +93,9 @@ async function sampleCluster(
 ): Promise<readonly IdleRental[]> {
   const samples = await sampleMachines(deps, clusterId, targets, signal);
   const watched = await computeIdleness(deps, targets, samples);
-  const kept = new Set(await storeSamples(deps, samples, watched));
+  const stored = new Set(await storeSamples(deps, samples, watched));
   return watched.flatMap(({ rentalId, orgId, mode, idleness, rule }) =>
-    kept.has(rentalId) && isIdleLongEnough(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
+    stored.has(rentalId) && isIdleLongEnough(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
   );
 }
 
@@ -109,7 +109,7 @@ async function storeSamples(
   const idleness = new Map(watched.map((one) => [one.rentalId, one]));
   const rentals = [...byRental.keys()];
   const runner = createItemRunner(storeSamplesLoop, { db, clock, log });
-  const kept: RentalId[] = [];
+  const stored: RentalId[] = [];
   for (let first = 0; first < rentals.length; first += RENTAL_BATCH) {
     await runner.runBatch(rentals.slice(first, first + RENTAL_BATCH), {
       key: (rentalId) => toUuid(rentalId),
@@ -122,11 +122,11 @@ async function storeSamples(
           const seen = some.flatMap((rentalId) => idleness.get(rentalId) ?? []);
           if (seen.length > 0) await saveIdleness(tx, seen);
         });
-        kept.push(...some);
+        stored.push(...some);
       },
     });
   }
-  return kept;
+  return stored;
 }
 
 /**
@@ -147,13 +147,13 @@ async function sampleMachines(
       const ended = AbortSignal.any([deadline, signal]);
       const driver = await drivers(clusterId);
       if (!driver.can.metrics) return;
-      const askOn = async (): Promise<void> => {
+      const sampleNext = async (): Promise<void> => {
         for (let next = waiting.shift(); next !== undefined && !ended.aborted; next = waiting.shift()) {
           const sample = await sampleMachine(deps, driver, next, ended);
           if (sample !== null && !ended.aborted) found.push(sample);
         }
       };
-      await Promise.all(Array.from({ length: policy.atOnce }, askOn));
+      await Promise.all(Array.from({ length: policy.atOnce }, sampleNext));
     });
   } catch (error) {
     if (found.length === 0) throw error;

@@ -10,11 +10,11 @@ import { listTerms } from '../model/terms.store.ts';
 
 let harness: RentalHarness;
 beforeAll(async () => {
-  harness = await createRentalHarness({ doors: false, poolSize: 12 });
+  harness = await createRentalHarness({ portListeners: false, poolSize: 12 });
 });
 afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 const reasonOf = (work: Promise<unknown>): Promise<string> =>

@@ -42,7 +42,7 @@ import {
   hasAmountLimit,
   HOLD_WINDOW_MS,
   faultLabelsOf,
-  simulateRefusal,
+  simulateRejection,
   requireOrderAllowed,
   requireKeyLimits,
   requireWithinSpendingLimit,
@@ -90,7 +90,7 @@ export async function acceptOrder(
   requireOrderAllowed(order, key.limits);
   const ttlSeconds = resolveTtlSeconds(order, key.limits);
   await requireRegionOffered(tx, key.mode, order);
-  simulateRefusal(key.mode, order.tags);
+  simulateRejection(key.mode, order.tags);
   const sshKeys = await requireSshKeys(tx, orgId, key, order);
   const { available } = await readBalance(tx, orgId, key.mode, now);
   const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });
@@ -213,7 +213,7 @@ async function priceOrder(
     return { price, hold: initialHold(price, HOLD_WINDOW_MS) };
   }
   const { frozen, hold } = await quoteFor(tx, orgId, mode, {
-    wish: toRentalSpec(order),
+    spec: toRentalSpec(order),
     available,
     // Only the runway depends on it, and nobody is shown one here.
     burn: { burnPerHour: zeroUsd, cover: zeroUsd },
@@ -319,7 +319,7 @@ function orderFields(order: RentalOrder, mode: Mode) {
     maxNanoUsd: maxUsd,
     labels,
     supplier: machine?.supplier ?? null,
-    toldAs: machine?.toldAs ?? null,
+    publicIdentity: machine?.publicIdentity ?? null,
     privateCloud: null,
   };
 }
@@ -337,7 +337,7 @@ function initialFields(order: RentalOrder, now: Date) {
     gpuHeld: true,
     attempt: 1,
     firstAttempt: 1,
-    troubleSince: null,
+    unhealthySince: null,
     billingPausedAt: null,
     createdAt: now,
     updatedAt: null,
@@ -345,7 +345,7 @@ function initialFields(order: RentalOrder, now: Date) {
     endAcceptedAt: null,
     endedAt: null,
     endReason: null,
-    toldExpiringAt: null,
+    expiryNotifiedAt: null,
     steps: 1,
     ...scheduleSoon(now),
   } as const;

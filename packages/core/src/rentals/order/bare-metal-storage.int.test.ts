@@ -28,7 +28,7 @@ const order = { gpuCount: 16, networkType: 'infiniband' };
 const never = new AbortController().signal;
 
 let api: RentalQueryApi;
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 /** What the storage server was last told to serve, by volume. */
 const served = new Map<string, VolumeSpec>();
@@ -58,9 +58,9 @@ const backend: VolumeBackend = {
 };
 
 beforeAll(async () => {
-  api = await startRentalQueryApi({ doors: true, metalFabrics: 12 });
-  ({ world } = api);
-  const { db } = world;
+  api = await startRentalQueryApi({ portListeners: true, metalFabrics: 12 });
+  ({ harness } = api);
+  const { db } = harness;
   await applyStorageConfig(db, [
     {
       name: 'st-1',
@@ -73,17 +73,17 @@ beforeAll(async () => {
       settings: {},
     },
   ]);
-  await world.run((tx) =>
+  await harness.run((tx) =>
     sql`insert into prices (id, subject_kind, unit, price_nano_usd, valid_from, created_at)
-        values (${toUuid(tx.ids.next('prc'))}, 'volume', 'gb_hour', 137000, ${world.clock.now()}, ${world.clock.now()})`.execute(
+        values (${toUuid(tx.ids.next('prc'))}, 'volume', 'gb_hour', 137000, ${harness.clock.now()}, ${harness.clock.now()})`.execute(
       tx.kysely,
     ),
   );
   const backends = createBackendPool({ log: quiet, connect: async () => backend });
-  const parts = { db, clock: hybridClock(world.clock), log: quiet, backends, policy: defaultVolumePolicy };
-  const converger = createVolumeReconciler(parts, { atOnce: 8, atOncePerNode: 8 });
+  const deps = { db, clock: hybridClock(harness.clock), log: quiet, backends, policy: defaultVolumePolicy };
+  const converger = createVolumeReconciler(deps, { atOnce: 8, atOncePerNode: 8 });
   settle = async () => {
-    await checkDueNodes(parts, never);
+    await checkDueNodes(deps, never);
     for (let turn = 0; turn < 4; turn += 1) {
       await converger.step(never);
       await converger.ended();
@@ -95,14 +95,14 @@ afterAll(() => api.close());
 beforeEach(async () => {
   isSilent = false;
   isFull = false;
-  tenant = await world.tenant({ balanceUsd: 10_000 });
-  await world.watch();
+  tenant = await harness.tenant({ balanceUsd: 10_000 });
+  await harness.watch();
 });
 
 const post = (to: string, body: object) => api.send(tenant, 'live', { path: to, method: 'POST', body });
 
 const found = async (wireId: number): Promise<Rental> =>
-  (await findRentalByWireId(world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(harness.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
 
 async function rented(
   storageVolume: object,
@@ -115,12 +115,12 @@ async function rented(
 }
 
 const addressesOf = async ({ orgId, id }: Rental): Promise<readonly string[]> =>
-  (await listMachines(world.db, orgId, id)).flatMap(({ privateIp }) => privateIp ?? []).toSorted();
+  (await listMachines(harness.db, orgId, id)).flatMap(({ privateIp }) => privateIp ?? []).toSorted();
 
 const clients = (): readonly string[] => [...served.values()].flatMap((spec) => spec.clients).toSorted();
 
 const volumesOf = () =>
-  world.rows<{ wire_id: number }>(
+  harness.rows<{ wire_id: number }>(
     `select wire_id from volumes where org_id = '${toUuid(tenant.orgId)}' order by wire_id`,
   );
 
@@ -129,7 +129,7 @@ describe('bare metal that is ordered with a new volume', () => {
     const request = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion, gpuCount: 16 };
     const { json: quote } = await post('/v2/on-demand/quote', { ...request, storageSizeInGb: 512 });
     await rented({ isNew: true, label: 'quoted', sizeInGb: 512 });
-    expect(String((await world.balance(tenant.orgId)).held)).toBe(quote.holdNanoUsd);
+    expect(String((await harness.balance(tenant.orgId)).held)).toBe(quote.holdNanoUsd);
   });
 
   it('shows it in every record in both of the interface\u2019s words, and is let in once it runs', async () => {
@@ -143,7 +143,7 @@ describe('bare metal that is ordered with a new volume', () => {
       attached_instance_ids: [rental.wireId],
     };
     await settle();
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     await settle();
     const shown = { attachedStorage: [item], meta: { attached_storage: [item] } };
     const listed = await api.send(tenant, 'live', { path });
@@ -173,20 +173,20 @@ describe('bare metal that is ordered with a new volume', () => {
 
 describe('bare metal whose new volume is not provisioned', () => {
   const statuses = (rental: Rental) =>
-    world.rows<{ to_status: string }>(
+    harness.rows<{ to_status: string }>(
       `select to_status from rental_transitions where rental_id = '${toUuid(rental.id)}' order by seq`,
     );
 
   it('fails with the reason, never runs and costs nothing', async () => {
     isFull = true;
-    const before = await world.balance(tenant.orgId);
+    const before = await harness.balance(tenant.orgId);
     const { rental } = await rented({ isNew: true, label: 'no-space', sizeInGb: 300 }, 8);
     await settle();
-    await reconcileUntil(world, rental, { until: 'Failed' });
+    await reconcileUntil(harness, rental, { until: 'Failed' });
     const why = 'the storage node has no room for it';
     const shown = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${rental.wireId}` });
     expect(shown.text).toContain(why);
-    const events = await world.rows<{ type: string; payload: { reason?: string } }>(
+    const events = await harness.rows<{ type: string; payload: { reason?: string } }>(
       `select type, payload from outbox where org_id = '${toUuid(tenant.orgId)}'
           and type in ('volume.deleted', 'rental.failed') order by type`,
     );
@@ -195,31 +195,33 @@ describe('bare metal whose new volume is not provisioned', () => {
       ['volume.deleted', expect.stringContaining(why)],
     ]);
     expect((await statuses(rental)).map((row) => row.to_status)).toEqual(['Pending', 'Failed']);
-    expect(await world.balance(tenant.orgId)).toEqual(before);
-    expect(await world.rows(`select 1 from meters where org_id = '${toUuid(tenant.orgId)}'`)).toEqual([]);
+    expect(await harness.balance(tenant.orgId)).toEqual(before);
+    expect(await harness.rows(`select 1 from meters where org_id = '${toUuid(tenant.orgId)}'`)).toEqual([]);
   });
 
   it('does not become Running before the volume is usable', async () => {
     isSilent = true;
     const { rental } = await rented({ isNew: true, label: 'slow', sizeInGb: 300 }, 8);
     await settle();
-    await expect(reconcileUntil(world, rental, { until: 'Running', rounds: 40 })).rejects.toThrow(/Pending/u);
+    await expect(reconcileUntil(harness, rental, { until: 'Running', rounds: 40 })).rejects.toThrow(
+      /Pending/u,
+    );
     isSilent = false;
-    await world.advance(60_000);
+    await harness.advance(60_000);
     await settle();
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     expect((await statuses(rental)).map((row) => row.to_status)).toEqual(['Pending', 'Running']);
   });
 
   it('runs without the volume if its tenant has detached it', async () => {
     isSilent = true;
     const { rental } = await rented({ isNew: true, label: 'unwanted', sizeInGb: 300 }, 8);
-    await world.run((tx) => detachRental(tx, rental.orgId, rental.id, tenant.call().cause.actor));
-    await world.advance(1_000);
+    await harness.run((tx) => detachRental(tx, rental.orgId, rental.id, tenant.call().cause.actor));
+    await harness.advance(1_000);
     isSilent = false;
     isFull = true;
     await settle();
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
   });
 });
 
@@ -229,7 +231,7 @@ describe('a volume that is there', () => {
     const { rental: first, volumeId } = await rented({ isNew: true, label: 'shared', sizeInGb: 256 });
     await settle();
     const { rental: second } = await rented({ isNew: false, id: volumeId });
-    for (const rental of [first, second]) await reconcileUntil(world, rental, { until: 'Running' });
+    for (const rental of [first, second]) await reconcileUntil(harness, rental, { until: 'Running' });
     await settle();
     const [one, other] = [await addressesOf(first), await addressesOf(second)];
     expect(clients()).toEqual([...before, ...one, ...other].toSorted());
@@ -239,25 +241,25 @@ describe('a volume that is there', () => {
     await post(`${path}/terminate`, { rentalId: first.wireId });
     // Its address is not passed on while the storage server has not heard of the end.
     isSilent = true;
-    await expect(reconcileUntil(world, first, { until: 'Terminated', rounds: 40 })).rejects.toThrow(
+    await expect(reconcileUntil(harness, first, { until: 'Terminated', rounds: 40 })).rejects.toThrow(
       /Terminating/u,
     );
-    const held = await world.rows(
+    const held = await harness.rows(
       `select 1 from allocations where external_id = '${toUuid(first.id)}' and state = 'releasing'`,
     );
     expect(held).toHaveLength(1);
     isSilent = false;
-    await world.advance(60_000);
+    await harness.advance(60_000);
     await settle();
     expect(clients()).toEqual([...before, ...other].toSorted());
-    await reconcileUntil(world, first, { until: 'Terminated' });
+    await reconcileUntil(harness, first, { until: 'Terminated' });
     const after = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${second.wireId}` });
     expect(after.json.attachedStorage[0].attached_instance_ids).toEqual([second.wireId]);
   });
 
   it('of a stranger is not there, and the order leaves nothing', async () => {
     const { volumeId } = await rented({ isNew: true, label: 'mine', sizeInGb: 256 });
-    const outsider = await world.tenant({ balanceUsd: 10_000 });
+    const outsider = await harness.tenant({ balanceUsd: 10_000 });
     const storageVolume = { isNew: false, id: volumeId };
     const refused = await api.send(outsider, 'live', {
       path,
@@ -265,13 +267,13 @@ describe('a volume that is there', () => {
       body: { ...order, storageVolume },
     });
     expect(refused).toMatchObject({ status: 400, json: { reason: 'VOLUME_NOT_FOUND' } });
-    expect((await world.balance(outsider.orgId)).held).toBe(0n);
+    expect((await harness.balance(outsider.orgId)).held).toBe(0n);
   });
 });
 
 /** A world whose engine says that each machine has this private address. */
 const withAddress = (address: string) =>
-  withDriver(world, (driver) => ({
+  withDriver(harness, (driver) => ({
     async describe(machine, signal) {
       const seen = await driver.describe(machine, signal);
       return seen === null ? null : { ...seen, privateIps: [address] };
@@ -282,21 +284,21 @@ describe('two machines of a region with one private address', () => {
   it('do not share volumes: the second is not sold while the first is there', async () => {
     const { rental: first } = await rented({ isNew: true, label: 'first', sizeInGb: 256 }, 8);
     await settle();
-    await reconcileUntil(world, first, { until: 'Running' });
+    await reconcileUntil(harness, first, { until: 'Running' });
     const [address = ''] = await addressesOf(first);
     const sameAddress = withAddress(address);
-    tenant = await world.tenant({ balanceUsd: 10_000 });
+    tenant = await harness.tenant({ balanceUsd: 10_000 });
     const { rental: second } = await rented({ isNew: true, label: 'second', sizeInGb: 256 }, 8);
     await settle();
     await expect(reconcileUntil(sameAddress, second, { until: 'Running', rounds: 40 })).rejects.toThrow(
       /Pending/u,
     );
     expect(await addressesOf(second)).toEqual([]);
-    await world.run((tx) =>
+    await harness.run((tx) =>
       terminateRental(tx, first.orgId, first.id, { actor: rentalsActor, reason: 'test' }),
     );
     await settle();
-    await reconcileUntil(world, first, { until: 'Terminated' });
+    await reconcileUntil(harness, first, { until: 'Terminated' });
     await reconcileUntil(sameAddress, second, { until: 'Running' });
     expect(await addressesOf(second)).toEqual([address]);
   });
@@ -304,7 +306,7 @@ describe('two machines of a region with one private address', () => {
   it('both run if the second has no volume', async () => {
     const { rental: first } = await rented({ isNew: true, label: 'kept', sizeInGb: 256 }, 8);
     await settle();
-    await reconcileUntil(world, first, { until: 'Running' });
+    await reconcileUntil(harness, first, { until: 'Running' });
     const [address = ''] = await addressesOf(first);
     const { json } = await post(path, { ...order, gpuCount: 8 });
     const second = await found(json.id);
@@ -317,7 +319,7 @@ describe('two machines of a region with one private address', () => {
   it('both run if only the second has a volume', async () => {
     const { json } = await post(path, { ...order, gpuCount: 8 });
     const first = await found(json.id);
-    await reconcileUntil(world, first, { until: 'Running' });
+    await reconcileUntil(harness, first, { until: 'Running' });
     const [address = ''] = await addressesOf(first);
     const { rental: second } = await rented({ isNew: true, label: 'later', sizeInGb: 256 }, 8);
     await settle();
@@ -330,10 +332,10 @@ describe('a machine that goes', () => {
   it('though its node could not be wiped, is not gone while a storage server may let it in', async () => {
     const { rental } = await rented({ isNew: true, label: 'unclean', sizeInGb: 256 }, 8);
     await settle();
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     await settle();
     await post(`${path}/terminate`, { rentalId: rental.wireId });
-    const unclean = withDriver(world, () => ({
+    const unclean = withDriver(harness, () => ({
       terminate: () => Promise.reject(new DriverError('unclean', 'erase_devices failed')),
     }));
     isSilent = true;
@@ -341,10 +343,10 @@ describe('a machine that goes', () => {
       /Terminating/u,
     );
     isSilent = false;
-    await world.advance(60_000);
+    await harness.advance(60_000);
     await settle();
     await reconcileUntil(unclean, rental, { until: 'Terminated' });
-    const nodes = await world.rows(
+    const nodes = await harness.rows(
       `select 1 from nodes join rental_machines as machine on machine.node_id = nodes.id
         where machine.rental_id = '${toUuid(rental.id)}' and nodes.status = 'node_quarantined'`,
     );
@@ -354,13 +356,13 @@ describe('a machine that goes', () => {
   it('with its attempt waits for its volume before it holds a node: so does whoever orders with that volume', async () => {
     const { rental, volumeId } = await rented({ isNew: true, label: 'in-order', sizeInGb: 256 }, 8);
     await settle();
-    const failing = withDriver(world, () => ({
+    const failing = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('failed', 'its image could not be written')),
     }));
-    const [all] = await world.rows<{ count: bigint }>(`select count(*) from node_capacity`);
+    const [all] = await harness.rows<{ count: bigint }>(`select count(*) from node_capacity`);
     const held = Promise.withResolvers<void>();
     const waited = Promise.withResolvers<void>();
-    const holding = world.run(async (tx) => {
+    const holding = harness.run(async (tx) => {
       await sql`select 1 from volumes where wire_id = ${volumeId} for no key update`.execute(tx.kysely);
       held.resolve();
       await waited.promise;
@@ -370,9 +372,10 @@ describe('a machine that goes', () => {
     const driving = reconcileUntil(failing, rental, { until: 'Failed' });
     const waiting = `select 1 from pg_locks join pg_stat_activity as session using (pid)
       where not granted and session.datname = current_database()`;
-    await eventually({ what: 'somebody waits' }, async () => (await world.rows(waiting)).length > 0).finally(
-      waited.resolve,
-    );
+    await eventually(
+      { what: 'somebody waits' },
+      async () => (await harness.rows(waiting)).length > 0,
+    ).finally(waited.resolve);
     expect(BigInt((await holding).rows.length)).toBe(all?.count);
     await driving;
   });

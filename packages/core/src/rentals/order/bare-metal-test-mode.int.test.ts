@@ -22,9 +22,9 @@ beforeAll(async () => {
   } as const;
   const mock = { id: 'mock', variant: 'mock', driver: 'mock' } as const;
   const more = [{ ...mock, regions: [{ region: liveRegion, customPorts: false }], clusters: [cluster] }];
-  api = await startRentalQueryApi({ doors: true, more });
-  tenant = await api.world.tenant({ balanceUsd: 0 });
-  await api.world.watch();
+  api = await startRentalQueryApi({ portListeners: true, more });
+  tenant = await api.harness.tenant({ balanceUsd: 0 });
+  await api.harness.watch();
 });
 afterAll(() => api.close());
 
@@ -48,10 +48,10 @@ it('a test key rents bare metal from the mock provider for nothing, with the che
     status: 200,
     json: { region: liveRegion, providerData: { providerId: 'mock', networkType: 'infiniband' } },
   });
-  const rental = await findRentalByWireId(api.world.db, tenant.orgId, 'test', made.json.id);
+  const rental = await findRentalByWireId(api.harness.db, tenant.orgId, 'test', made.json.id);
   if (rental === null) expect.fail('The rental is not there.');
-  await reconcileUntil(api.world, rental, { until: 'Running' });
+  await reconcileUntil(api.harness, rental, { until: 'Running' });
   const { json } = await api.send(tenant, 'test', { path });
   expect(json).toMatchObject([{ id: made.json.id, status: 'Running', currentTerm: { costPerHour: 0 } }]);
-  expect(await api.world.balance(tenant.orgId)).toMatchObject({ balance: 0n, held: 0n });
+  expect(await api.harness.balance(tenant.orgId)).toMatchObject({ balance: 0n, held: 0n });
 });

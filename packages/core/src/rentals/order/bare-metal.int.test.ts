@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await clear();
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 const never = new AbortController().signal;
@@ -120,8 +120,8 @@ describe('a gang', () => {
     const tries = await Promise.allSettled(many.map((one) => harness.rentMetal(one, { gpuCount: 16 })));
     const got = tries.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     expect(got).toHaveLength(4);
-    for (const refusal of tries.filter(({ status }) => status === 'rejected')) {
-      expect(refusal).toMatchObject({ reason: { reason: 'INSUFFICIENT_CAPACITY' } });
+    for (const failed of tries.filter(({ status }) => status === 'rejected')) {
+      expect(failed).toMatchObject({ reason: { reason: 'INSUFFICIENT_CAPACITY' } });
     }
     const nodes = (
       await Promise.all(got.map(({ orgId, id }) => listMachines(harness.db, orgId, id)))
@@ -150,8 +150,8 @@ describe('a gang', () => {
     const rental = await reconcileUntil(failing, accepted, { until: 'Running' });
     await reconcileToIdle(harness, rental);
     const all = await listMachines(harness.db, rental.orgId, rental.id, 'all');
-    const gone = all.filter(({ attempt }) => attempt === 1);
-    expect(gone.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
+    const deleted = all.filter(({ attempt }) => attempt === 1);
+    expect(deleted.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
     expect(new Set(all.map(({ nodeId }) => nodeId)).size).toBe(6);
     expect(await owned()).toBe(3);
     expect(await faultyNodes(rental)).toEqual([{ node_id: toUuid(bad.nodeId) }]);
@@ -207,13 +207,13 @@ describe('a node that could not be wiped', () => {
     const machines = await listMachines(harness.db, rental.orgId, rental.id);
     await harness.advance(60 * SECOND_MS);
     const receipt = await end(rental);
-    const saboteur = createFaultyDriver(unclean());
-    const watched = { ...harness, drivers: saboteur.drivers, db: saboteur.db };
+    const faultyDriver = createFaultyDriver(unclean());
+    const watched = { ...harness, drivers: faultyDriver.drivers, db: faultyDriver.db };
     // Dying in the transaction leaves it as before; nothing is for sale at any time.
-    saboteur.plan({ at: 'free unclean machine', when: 'before' });
+    faultyDriver.plan({ at: 'free unclean machine', when: 'before' });
     await harness.advance(DAY_MS);
-    await reconcileUntil(watched, rental, { until: 'Terminated', saboteur });
-    expect(saboteur.spent()).toBe(true);
+    await reconcileUntil(watched, rental, { until: 'Terminated', faultyDriver });
+    expect(faultyDriver.spent()).toBe(true);
     for (const { nodeId } of machines) {
       expect(await statusOf(nodeId)).toMatchObject({
         status: 'node_quarantined',

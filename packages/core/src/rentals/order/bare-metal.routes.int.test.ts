@@ -8,16 +8,16 @@ const path = '/v2/alpha/on-demand/bare-metal-rentals';
 const order = { gpuCount: 8, networkType: 'infiniband' };
 
 let api: RentalQueryApi;
-let world: RentalHarness;
+let harness: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  api = await startRentalQueryApi({ doors: true, metalFabrics: 6 });
-  ({ world } = api);
+  api = await startRentalQueryApi({ portListeners: true, metalFabrics: 6 });
+  ({ harness } = api);
 });
 afterAll(() => api.close());
 beforeEach(async () => {
-  tenant = await world.tenant({ balanceUsd: 10_000 });
-  await world.watch();
+  tenant = await harness.tenant({ balanceUsd: 10_000 });
+  await harness.watch();
 });
 
 const post = (to: string, body: object, who = tenant) =>
@@ -26,9 +26,9 @@ const get = (from: string, who = tenant) => api.send(who, 'live', { path: from }
 
 const running = async (body: object = order): Promise<number> => {
   const { json } = await post(path, body);
-  const rental = await findRentalByWireId(world.db, tenant.orgId, 'live', json.id);
+  const rental = await findRentalByWireId(harness.db, tenant.orgId, 'live', json.id);
   if (rental === null) expect.fail('It is not there.');
-  await reconcileUntil(world, rental, { until: 'Running' });
+  await reconcileUntil(harness, rental, { until: 'Running' });
   return rental.wireId;
 };
 
@@ -74,7 +74,7 @@ describe('POST bare-metal-rentals', () => {
     const testKey = await api.send(tenant, 'test', { path, method: 'POST', body: order });
     expect(testKey).toMatchObject({ status: 400, json: { reason: 'REGION_DISABLED' } });
     expect((await get(path)).json).toEqual([]);
-    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
   it('holds what the quote says, and the quote is available exactly where create finds room', async () => {
@@ -82,7 +82,7 @@ describe('POST bare-metal-rentals', () => {
     const { json: quoted } = await post('/v2/on-demand/quote', { ...request, gpuCount: 16 });
     expect(quoted).toMatchObject({ available: true, costPerHourNanoUsd: String(16n * GPU_HOUR) });
     await post(path, { ...order, gpuCount: 16 });
-    expect(String((await world.balance(tenant.orgId)).held)).toBe(quoted.holdNanoUsd);
+    expect(String((await harness.balance(tenant.orgId)).held)).toBe(quoted.holdNanoUsd);
     for (const fields of [
       { gpuCount: 32 },
       { gpuCount: 40 },
@@ -101,8 +101,8 @@ describe('POST bare-metal-rentals', () => {
 describe('GET bare-metal-rentals', () => {
   it('answers the whole active record of what lives, and nothing of other kinds or tenants', async () => {
     const id = await running({ ...order, gpuCount: 16 });
-    await world.rent(tenant, 'live');
-    const outsider = await world.tenant();
+    await harness.rent(tenant, 'live');
+    const outsider = await harness.tenant();
     const { status, json } = await get(path);
     expect(status).toBe(200);
     expect(api.operations.listBareMetalRentals.response.schema.parse(json)).toEqual(json);
@@ -128,7 +128,7 @@ describe('GET bare-metal-rentals', () => {
   });
 
   it('is all of them without a limit, and in pages that Link leads through with one', async () => {
-    const inserted = await api.plant(tenant, { live: 430, kind: 'bare-metal' });
+    const inserted = await api.insertRentals(tenant, { live: 430, kind: 'bare-metal' });
     const ids = inserted.map(({ wireId }) => wireId).toReversed();
     const all = await get(path);
     expect(all.json.map(({ id }: { id: number }) => id)).toEqual(ids);
@@ -150,13 +150,13 @@ describe('GET bare-metal-rentals', () => {
 describe('POST bare-metal-rentals/terminate', () => {
   it('ends bare metal alone, answers the receipt, and the same again', async () => {
     const id = await running();
-    await world.advance(60_000);
-    const elsewhere = await post('/v2/on-demand/virtual-machine-rentals/terminate', { rentalId: id });
-    expect(elsewhere).toMatchObject({ status: 404, json: { reason: 'RENTAL_NOT_FOUND' } });
+    await harness.advance(60_000);
+    const notFound = await post('/v2/on-demand/virtual-machine-rentals/terminate', { rentalId: id });
+    expect(notFound).toMatchObject({ status: 404, json: { reason: 'RENTAL_NOT_FOUND' } });
     const first = await post(`${path}/terminate`, { rentalId: id, reason: 'done' });
     expect(first).toMatchObject({ status: 200, json: { rentalId: id, status: 'Terminating' } });
     expect(first.json.finalCost.nanoUsd).toBe(String((8n * GPU_HOUR) / 60n));
-    await world.advance(60_000);
+    await harness.advance(60_000);
     const second = await post(`${path}/terminate`, { rentalId: id });
     expect(second.json).toMatchObject({
       finalCost: first.json.finalCost,
@@ -166,7 +166,7 @@ describe('POST bare-metal-rentals/terminate', () => {
 
   it('is not found for a rental of a stranger, nor for one that never was', async () => {
     const id = await running();
-    const outsider = await world.tenant();
+    const outsider = await harness.tenant();
     const foreign = await post(`${path}/terminate`, { rentalId: id }, outsider);
     const absent = await post(`${path}/terminate`, { rentalId: -1 }, outsider);
     for (const response of [foreign, absent]) {

@@ -33,7 +33,7 @@ interface Answered {
 }
 
 interface Api {
-  readonly world: RentalHarness;
+  readonly harness: RentalHarness;
   send(who: Tenant, mode: Mode, request: Request): Promise<Answered>;
   close(): Promise<void>;
 }
@@ -46,9 +46,9 @@ interface Request {
 }
 
 async function startApi(options: Parameters<typeof createRentalHarness>[0] = {}): Promise<Api> {
-  const world = await createRentalHarness({ doors: false, poolSize: 16, ...options });
+  const harness = await createRentalHarness({ portListeners: false, poolSize: 16, ...options });
   const callers = new Map<string, ReturnType<typeof principal>>();
-  const clock = hybridClock(world.clock);
+  const clock = hybridClock(harness.clock);
   const server: HttpServer = createHttpServer({
     contract,
     authenticate: async ({ key }) => {
@@ -57,16 +57,16 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
       return caller;
     },
     limiter: unlimited,
-    db: world.db,
+    db: harness.db,
     log: testLog('rentals'),
     clock,
     ids: createIdSource({ clock, cell: 1 }),
     trustedProxies: [],
     validateResponses: true,
   });
-  serveRentalCreation({ server, operations, db: world.db, clock, cell: 1 });
+  serveRentalCreation({ server, operations, db: harness.db, clock, cell: 1 });
   return {
-    world,
+    harness,
     async send({ orgId, userId, keys }, mode, { path, body, idempotencyKey, keyId = keys[mode] }) {
       const platformRoles = ['operator'] as const;
       const scopes = ['rentals:write', 'catalog:read', 'admin:read'] as const;
@@ -84,22 +84,22 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
     },
     close: async () => {
       await server.close();
-      await world.drop();
+      await harness.drop();
     },
   };
 }
 
 let api: Api;
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
   api = await startApi({ nodes: 2 });
-  ({ world } = api);
+  ({ harness } = api);
 });
 afterAll(() => api.close());
 
 const order = { gpuCount: 1, region: liveRegion };
 const countOf = async (what: string, tenant: Tenant): Promise<number> => {
-  const [row] = await world.rows<{ count: number }>(
+  const [row] = await harness.rows<{ count: number }>(
     `select count(*)::int as count from ${what} where org_id = '${toUuid(tenant.orgId)}'`,
   );
   return row?.count ?? 0;
@@ -107,7 +107,7 @@ const countOf = async (what: string, tenant: Tenant): Promise<number> => {
 
 describe('POST virtual-machine-rentals', () => {
   it.each([vms, '/v2/on-demand/virtual-machine-rentals'])('%s answers the closed record', async (path) => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const body = {
       ...order,
       name: 'box',
@@ -141,7 +141,7 @@ describe('POST virtual-machine-rentals', () => {
   });
 
   it('fifty requests with one Idempotency-Key are one rental, one hold and one answer', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const request = { path: vms, body: order, idempotencyKey: uniqueId() };
     const responses = await Promise.all(
       Array.from({ length: 50 }, async () => {
@@ -157,18 +157,18 @@ describe('POST virtual-machine-rentals', () => {
     expect(responses.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).toHaveLength(49);
     for (const what of ['rentals', 'allocations', 'ledger_holds'])
       expect(await countOf(what, tenant)).toBe(1);
-    expect(await world.breaks()).toEqual([]);
+    expect(await harness.violations()).toEqual([]);
   });
 
   it('a refusal is not replayed: the same key succeeds once there is money', async () => {
-    const tenant = await world.tenant({ balanceUsd: 0 });
+    const tenant = await harness.tenant({ balanceUsd: 0 });
     const request = { path: vms, body: order, idempotencyKey: uniqueId() };
     const refused = await api.send(tenant, 'live', request);
     expect(refused).toMatchObject({
       status: 400,
       json: { reason: 'INSUFFICIENT_BALANCE', code: 'BAD_REQUEST' },
     });
-    await world.topUp(tenant.orgId, 10);
+    await harness.topUp(tenant.orgId, 10);
     expect((await api.send(tenant, 'live', request)).status).toBe(200);
     const other = { ...request, body: { ...order, gpuCount: 2 } };
     expect(await api.send(tenant, 'live', other)).toMatchObject({
@@ -178,7 +178,7 @@ describe('POST virtual-machine-rentals', () => {
   });
 
   it('answers refusals with the statuses that the interface lists', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const bodies = {
       INSUFFICIENT_CAPACITY: { ...order, gpuCount: 9 },
       REGION_DISABLED: { ...order, region: 'jp-east-1' },
@@ -201,9 +201,9 @@ describe('POST virtual-machine-rentals', () => {
   });
 
   it('refusals for ever use up no ids', async () => {
-    const tenant = await world.tenant({ balanceUsd: 0 });
+    const tenant = await harness.tenant({ balanceUsd: 0 });
     const taken = () =>
-      world.rows(`select block, next_id from id_blocks where kind = 'rental' order by block`);
+      harness.rows(`select block, next_id from id_blocks where kind = 'rental' order by block`);
     const refuse = async (times: number): Promise<void> => {
       for (let count = 0; count < times; count += 1)
         await api.send(tenant, 'live', { path: vms, body: order });
@@ -215,7 +215,7 @@ describe('POST virtual-machine-rentals', () => {
   });
 
   it('a test key has the mock region and nothing else, a live key everything but that', async () => {
-    const tenant = await world.tenant({ balanceUsd: 0 });
+    const tenant = await harness.tenant({ balanceUsd: 0 });
     expect(await api.send(tenant, 'test', { path: vms, body: order })).toMatchObject({
       status: 400,
       json: { reason: 'REGION_DISABLED' },
@@ -237,7 +237,7 @@ describe('other variants of provider', () => {
     async (variant) => {
       const own = await startApi({ variant });
       try {
-        const tenant = await own.world.tenant();
+        const tenant = await own.harness.tenant();
         const { status, json } = await own.send(tenant, 'live', { path: vms, body: order });
         expect(status).toBe(200);
         expect(operations.createVirtualMachineRental.response.schema.parse(json)).toEqual(json);
@@ -253,7 +253,7 @@ describe('POST quote', () => {
   const request = { rentalType: 'virtual-machine', gpuCount: 2, region: liveRegion };
 
   it('says what create then holds, to the nano-USD', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { json: quote } = await api.send(tenant, 'live', { path, body: request });
     expect(quote).toMatchObject({
       available: true,
@@ -262,14 +262,14 @@ describe('POST quote', () => {
       term: null,
     });
     await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
-    expect(String((await world.balance(tenant.orgId)).held)).toBe(quote['holdNanoUsd']);
+    expect(String((await harness.balance(tenant.orgId)).held)).toBe(quote['holdNanoUsd']);
   });
 
   it('says what the disk costs once the GPUs are given back, as the rental then has it, and of nothing else', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const { json: quote } = await api.send(tenant, 'live', { path, body: request });
     await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
-    const [row] = await world.rows<{ disk_price: { quantity: number; rateNanoUsdPerHour: string } }>(
+    const [row] = await harness.rows<{ disk_price: { quantity: number; rateNanoUsdPerHour: string } }>(
       `select disk_price from rentals where org_id = '${toUuid(tenant.orgId)}'`,
     );
     expect(quote['released']).toEqual({
@@ -277,7 +277,7 @@ describe('POST quote', () => {
       costPerHourNanoUsd: row?.disk_price.rateNanoUsdPerHour,
     });
     expect(quote['released']).toMatchObject({ costPerHourNanoUsd: expect.stringMatching(/^[1-9]/) });
-    await world.offerTerm(7);
+    await harness.offerTerm(7);
     const cases = [
       { ...request, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 },
       { ...request, rentalType: 'bare-metal', gpuCount: 8 },
@@ -290,7 +290,7 @@ describe('POST quote', () => {
   });
 
   it('is available exactly where create finds room', async () => {
-    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    const tenant = await harness.tenant({ balanceUsd: 100_000 });
     const cases = [
       { ...request, gpuCount: 8 },
       { ...request, gpuCount: 9 },
@@ -307,7 +307,7 @@ describe('POST quote', () => {
   });
 
   it('says that idle rules are accepted exactly where create accepts one', async () => {
-    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    const tenant = await harness.tenant({ balanceUsd: 100_000 });
     const idle = { afterSeconds: 300, action: 'stop' };
     // Live machines here run on Incus, which does not report the use of GPUs; machines in test mode report it.
     const cases = [
@@ -325,8 +325,8 @@ describe('POST quote', () => {
   });
 
   it('says who cannot afford it, and what a term commits to', async () => {
-    await world.offerTerm(7);
-    const tenant = await world.tenant({ balanceUsd: 1 });
+    await harness.offerTerm(7);
+    const tenant = await harness.tenant({ balanceUsd: 1 });
     const body = { ...request, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 };
     const { json } = await api.send(tenant, 'live', { path, body });
     const rate = (GPU_HOUR * 8n + 9n) / 10n;
@@ -346,7 +346,7 @@ describe('POST request-reservation', () => {
   const path = '/v2/alpha/on-demand/request-reservation';
 
   it('is kept for operators and told to the organisation; test keys trouble nobody', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const response = await api.send(tenant, 'live', { path, body: { gpuCount: 4_096 } });
     expect(response).toMatchObject({
       status: 200,
@@ -357,19 +357,19 @@ describe('POST request-reservation', () => {
     expect(listed.json['items']).toMatchObject([
       { organisationId: tenant.orgId, requestedBy: tenant.userId, gpuCount: 4_096 },
     ]);
-    const [told] = await world.rows(
+    const [event] = await harness.rows(
       `select payload from outbox where org_id = '${toUuid(tenant.orgId)}' and type = 'reservation.requested' and mode = 'live'`,
     );
-    expect(told).toMatchObject({ payload: { gpuCount: 4_096, requestedBy: tenant.userId } });
+    expect(event).toMatchObject({ payload: { gpuCount: 4_096, requestedBy: tenant.userId } });
   });
 
   it('the same key asks once, and nobody floods the list', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const request = { path, body: { gpuCount: 64 }, idempotencyKey: uniqueId() };
     const responses = await Promise.all(Array.from({ length: 5 }, () => api.send(tenant, 'live', request)));
     expect(responses.every(({ status }) => status === 200)).toBe(true);
     expect(await countOf('reservation_requests', tenant)).toBe(1);
-    for (let asked = 1; asked < REQUESTS_PER_DAY_MAX; asked += 1)
+    for (let count = 1; count < REQUESTS_PER_DAY_MAX; count += 1)
       await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });
     const tooMany = await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });
     expect(tooMany).toMatchObject({ status: 403, json: { reason: 'QUOTA_EXCEEDED' } });
@@ -377,7 +377,7 @@ describe('POST request-reservation', () => {
   });
 
   it('takes every number that JSON can say', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const body = { gpuCount: Number.MAX_SAFE_INTEGER };
     expect((await api.send(tenant, 'live', { path, body })).status).toBe(200);
     const listed = await api.send(tenant, 'live', { path: '/v2/admin/reservation-requests?limit=1' });

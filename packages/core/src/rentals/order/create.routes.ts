@@ -37,9 +37,9 @@ export function serveRentalCreation(routes: RentalCreationRoutes): void {
 
 const createTransaction = { name: 'create rental', isolation: readCommitted } as const;
 
-function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): void {
-  const ordering = createOrderRunner(parts);
-  const withVolumeId = createVolumeIdRunner(parts);
+function serveCreate({ server, operations, ...deps }: RentalCreationRoutes): void {
+  const ordering = createOrderRunner(deps);
+  const withVolumeId = createVolumeIdRunner(deps);
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
     const order = toVirtualMachineOrder(body);
     const call = callContextOf(context);
@@ -78,26 +78,26 @@ async function createdReply(tx: Tx, { orgId, mode, wireId }: Rental) {
 
 function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): void {
   const offers = new OfferService({ db, clock });
-  server.serve(operations.quoteRental, async ({ body: wish, context }) => {
+  server.serve(operations.quoteRental, async ({ body: spec, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const now = db.clock.now();
     // A term is paid for to its end, so its GPUs are not given back.
-    const mayRelease = wish.termType === 'on-demand' && isReleasable({ kind: wish.rentalType, nodeCount: 1 });
+    const mayRelease = spec.termType === 'on-demand' && isReleasable({ kind: spec.rentalType, nodeCount: 1 });
     const [{ available }, burn, isAvailable, diskGb, idleRules] = await Promise.all([
       readBalance(db, orgId, mode, now),
       readBurnRate(db, orgId, mode, now),
-      offers.canPlace({ mode }, wish),
-      mayRelease ? offers.leastDiskGb({ mode }, wish) : null,
-      acceptsIdleRules(db, mode, wish),
+      offers.canPlace({ mode }, spec),
+      mayRelease ? offers.leastDiskGb({ mode }, spec) : null,
+      acceptsIdleRules(db, mode, spec),
     ]);
     const quote = await quoteFor(db, orgId, mode, {
-      wish,
+      spec,
       available,
       burn,
       holdWindowMs: HOLD_WINDOW_MS,
       now,
     });
-    const { region } = wish;
+    const { region } = spec;
     const disk =
       diskGb === null
         ? null

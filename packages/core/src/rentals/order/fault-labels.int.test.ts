@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 const rentWith = (tenant: Tenant, fault: string, more: Record<string, string> = {}): Promise<Rental> =>

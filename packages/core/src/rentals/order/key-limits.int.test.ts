@@ -6,7 +6,7 @@ import { createRentalHarness, GPU_HOUR, type RentalHarness, type Tenant } from '
 
 let harness: RentalHarness;
 beforeAll(async () => {
-  harness = await createRentalHarness({ doors: false, poolSize: 12, nodes: 2 });
+  harness = await createRentalHarness({ portListeners: false, poolSize: 12, nodes: 2 });
 });
 afterAll(() => harness.drop());
 
@@ -73,9 +73,9 @@ describe('the limits of a key hold', () => {
 
   it('for regions and GPU types', async () => {
     const tenant = await harness.tenant();
-    const elsewhere = await harness.limitedKey(tenant, 'live', { regions: ['eu-west-1'] });
+    const otherRegion = await harness.limitedKey(tenant, 'live', { regions: ['eu-west-1'] });
     const other = await harness.limitedKey(tenant, 'live', { gpuTypes: ['b200'] });
-    expect(await outcomeOf(harness.rent(tenant, 'live', {}, elsewhere))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await outcomeOf(harness.rent(tenant, 'live', {}, otherRegion))).toBe('KEY_LIMIT_EXCEEDED');
     expect(await outcomeOf(harness.rent(tenant, 'live', {}, other))).toBe('KEY_LIMIT_EXCEEDED');
     expect(await outcomeOf(harness.rent(tenant, 'live', { gpuType: 'b200' }, other))).toBe('accepted');
   });
@@ -112,6 +112,6 @@ describe('money under concurrency', () => {
     expect(await rentAtOnce(tenant, 6, [tenant.keys.live])).toEqual({ accepted: 2, INSUFFICIENT_BALANCE: 4 });
     const { available } = await harness.balance(tenant.orgId);
     expect(available >= 0n).toBe(true);
-    expect(await harness.breaks()).toEqual([]);
+    expect(await harness.violations()).toEqual([]);
   });
 });

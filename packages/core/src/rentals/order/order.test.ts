@@ -7,7 +7,7 @@ import type { FrozenPrice } from '../../prices/index.ts';
 import {
   HOLD_WINDOW_MS,
   faultLabelsOf,
-  simulateRefusal,
+  simulateRejection,
   toBareMetalOrder,
   toVirtualMachineOrder,
   requireOrderAllowed,
@@ -111,10 +111,10 @@ it.each([
   ['no-balance', 'INSUFFICIENT_BALANCE'],
 ] as const)('a test key sees %s refused as it would be, and a live key never', (fault, reason) => {
   const tags = { 'millrace.fault': fault };
-  expect(() => simulateRefusal('test', tags)).toThrow(expect.objectContaining({ reason }));
-  expect(() => simulateRefusal('live', tags)).not.toThrow();
-  expect(() => simulateRefusal('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
-  expect(() => simulateRefusal('test', { 'millrace.fault': 'constructor' })).not.toThrow();
+  expect(() => simulateRejection('test', tags)).toThrow(expect.objectContaining({ reason }));
+  expect(() => simulateRejection('live', tags)).not.toThrow();
+  expect(() => simulateRejection('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
+  expect(() => simulateRejection('test', { 'millrace.fault': 'constructor' })).not.toThrow();
 });
 
 it('tags reach the engine as faults of the mock, in test mode alone', () => {
@@ -228,8 +228,8 @@ describe('the cap of the order itself', () => {
     ['less than the term', { maxUsd: 2_591.999_999_999 }, reserved, 'MAX_USD_EXCEEDED'],
     ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
   ] as const)('%s', (_, request, sold, expected) => {
-    const wished = order(request);
-    expect(reasonOf(() => requireWithinSpendingLimit(wished, wished.ttlSeconds, sold))).toBe(expected);
+    const requested = order(request);
+    expect(reasonOf(() => requireWithinSpendingLimit(requested, requested.ttlSeconds, sold))).toBe(expected);
   });
 
   it('a time to live that only the key sets does not count against it: the cap ends the rental first', () => {

@@ -83,7 +83,7 @@ export interface ChosenMachine {
   readonly pricePerGpuHour: NanoUsd;
   /** Null: the operator's own. */
   readonly supplier: RentalSupplier | null;
-  readonly toldAs: PublicIdentity;
+  readonly publicIdentity: PublicIdentity;
 }
 
 type VirtualMachineBody = Body<Contract['operations']['createVirtualMachineRental']>;
@@ -215,7 +215,7 @@ const simulatedRefusals: ReadonlyMap<string, 'INSUFFICIENT_CAPACITY' | 'INSUFFIC
 ] as const);
 
 /** Refuses what a test key wants to see refused. */
-export function simulateRefusal(mode: Mode, tags: RentalOrder['tags']): void {
+export function simulateRejection(mode: Mode, tags: RentalOrder['tags']): void {
   const name: string = faultLabelsOf(mode, tags)['millrace.fault'] ?? '';
   const reason = simulatedRefusals.get(name);
   if (reason !== undefined) throw new Fault(reason);

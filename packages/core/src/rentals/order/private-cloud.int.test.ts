@@ -30,35 +30,35 @@ const handOver = (tenant: Tenant, fields: object = {}) =>
   post(tenant, '/v2/admin/private-cloud-rentals', cloudOf(tenant, fields));
 
 const rentalOf = async (tenant: Tenant, wireId: number) =>
-  (await findRentalByWireId(api.world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(api.harness.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
 
 describe('a private cloud', () => {
   it('is paid for by its contract, so that nobody misses a meter of it', async () => {
-    const tenant = await api.world.tenant();
+    const tenant = await api.harness.tenant();
     const { json } = await handOver(tenant);
     expect(json.status).toBe('Running');
-    const report = await runAudit(api.world.db, { kind: 'organisation', orgId: tenant.orgId });
+    const report = await runAudit(api.harness.db, { kind: 'organisation', orgId: tenant.orgId });
     const found = report === null ? expect.fail('Nobody looked.') : findingsOf(report, 'error');
     expect(found.filter(({ subject }) => subject.id === `rental:${json.id}`)).toEqual([]);
   });
 
   it('that begins later is Pending until its day, and Running from then on', async () => {
-    const { world } = api;
-    const tenant = await world.tenant();
-    const startsAt = new Date(world.clock.nowMs() + 3 * DAY_MS).toISOString();
+    const { harness } = api;
+    const tenant = await harness.tenant();
+    const startsAt = new Date(harness.clock.nowMs() + 3 * DAY_MS).toISOString();
     const { status, json } = await handOver(tenant, { startsAt });
     expect({ status, is: json.status }).toEqual({ status: 201, is: 'Pending' });
     expect(json.providerData.sshNetworking).toBeUndefined();
     const rental = await rentalOf(tenant, json.id);
-    expect((await reconcileToIdle(world, rental)).status).toBe('Pending');
-    await world.advance(3 * DAY_MS);
-    const running = await reconcileUntil(world, rental, { until: 'Running' });
+    expect((await reconcileToIdle(harness, rental)).status).toBe('Pending');
+    await harness.advance(3 * DAY_MS);
+    const running = await reconcileUntil(harness, rental, { until: 'Running' });
     expect(running.startedAt?.toISOString()).toBe(startsAt);
   });
 
   it('is neither switched nor ended by its tenant, nor by a time to live, and may be renamed', async () => {
-    const { world } = api;
-    const tenant = await world.tenant();
+    const { harness } = api;
+    const tenant = await harness.tenant();
     const { json } = await handOver(tenant);
     const path = `/v2/on-demand/rentals/${json.id}`;
     const refused = [
@@ -76,22 +76,22 @@ describe('a private cloud', () => {
   });
 
   it('ends when the operator ends it, costs nothing, and nothing is left to do', async () => {
-    const { world } = api;
-    const tenant = await world.tenant({ balanceUsd: 0 });
+    const { harness } = api;
+    const tenant = await harness.tenant({ balanceUsd: 0 });
     const { json } = await handOver(tenant);
     const rental = await rentalOf(tenant, json.id);
-    await world.advance(30 * DAY_MS);
-    expect((await reconcileToIdle(world, rental)).status).toBe('Running');
+    await harness.advance(30 * DAY_MS);
+    expect((await reconcileToIdle(harness, rental)).status).toBe('Running');
     const ended = await post(tenant, `/v2/admin/rentals/${json.id}/terminate`, { reason: 'contract ended' });
     expect(ended).toMatchObject({ status: 200, json: { finalCost: { nanoUsd: '0' } } });
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    expect(await world.rows(`select 1 from ledger_holds where org_id = '${toUuid(tenant.orgId)}'`)).toEqual(
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    expect(await harness.rows(`select 1 from ledger_holds where org_id = '${toUuid(tenant.orgId)}'`)).toEqual(
       [],
     );
   });
 
   it('is handed over to an organisation that there is, and otherwise to nobody', async () => {
-    const tenant = await api.world.tenant();
+    const tenant = await api.harness.tenant();
     const absent = await handOver(tenant, { organisationId: testIds.next('org') });
     expect(absent).toMatchObject({ status: 404, json: { reason: 'ORGANISATION_NOT_FOUND' } });
     const path = '/v2/on-demand/bare-metal-rentals';
@@ -99,7 +99,7 @@ describe('a private cloud', () => {
   });
 
   it('is only seen by its organisation', async () => {
-    const [owner, outsider] = [await api.world.tenant(), await api.world.tenant()];
+    const [owner, outsider] = [await api.harness.tenant(), await api.harness.tenant()];
     const { json } = await handOver(owner);
     const path = `/v2/on-demand/rentals/${json.id}`;
     expect((await api.send(owner, 'live', { path })).status).toBe(200);

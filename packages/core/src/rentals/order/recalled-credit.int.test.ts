@@ -45,7 +45,7 @@ beforeAll(async () => {
     log: testLog('pots'),
     rules: {
       ...{ leaseMs: 60_000, longestRequestMs: 10_000, deadAfterMs: 120_000, outageMs: 60_000 },
-      ...{ least: 0n, sharePercent: 0, calmMs: 5_000 },
+      ...{ least: 0n, sharePercent: 0, growthPauseMs: 5_000 },
     },
   });
 });
@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 /** Lends to the pot, as a gateway would have it. */
-async function lend({ orgId }: Tenant, amount: bigint): Promise<void> {
+async function grantLease({ orgId }: Tenant, amount: bigint): Promise<void> {
   const reply = await leases.lease({
     ...{ orgId, mode: 'live', cell: 1, gatewayId: 'gw', seen: null },
     ...{ shortage: amount, wanted: amount, budgets: [] },
@@ -77,15 +77,15 @@ it('money in the pot pays for a rental: just what the rental lacks is called bac
   const { held: hold } = await harness.balance(tenant.orgId);
   const { available } = await harness.balance(tenant.orgId);
   // Of what is left, all but a third of what a rental takes is lent.
-  const kept = hold / 3n;
-  await lend(tenant, available - kept);
+  const unleased = hold / 3n;
+  await grantLease(tenant, available - unleased);
   expect(await rentOf(tenant)).toBe('rented');
   expect(await harness.balance(tenant.orgId)).toMatchObject({ available: 0n, held: hold + available });
 });
 
 it('a pot that has too little changes nothing', async () => {
   const tenant = await harness.tenant({ balanceUsd: 0.01 });
-  await lend(tenant, 5_000_000n);
+  await grantLease(tenant, 5_000_000n);
   expect(await rentOf(tenant)).toBe('INSUFFICIENT_BALANCE');
 });
 
@@ -93,16 +93,16 @@ describe('a reserved term that converts to on-demand', () => {
   const away: RecallCredit = () => Promise.reject(new Error('away'));
 
   /** A rental at the end of its term. All other money of its organisation is lent for inference. */
-  async function atEndOfTerm(): Promise<{ tenant: Tenant; rental: Rental; endsAt: Date; lent: bigint }> {
+  async function atEndOfTerm(): Promise<{ tenant: Tenant; rental: Rental; endsAt: Date; leased: bigint }> {
     const tenant = await harness.tenant({ balanceUsd: 1_000 });
     const rental = await startRunningRental(harness, tenant, {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },
     });
     const endsAt = later(rental.startedAt, DAY_MS);
     await harness.advance(endsAt.getTime() - harness.clock.nowMs());
-    const { available: lent } = await harness.balance(tenant.orgId);
-    await lend(tenant, lent);
-    return { tenant, rental, endsAt, lent };
+    const { available: leased } = await harness.balance(tenant.orgId);
+    await grantLease(tenant, leased);
+    return { tenant, rental, endsAt, leased };
   }
 
   async function expectConverted(rental: Rental, endsAt: Date): Promise<void> {
@@ -122,19 +122,19 @@ describe('a reserved term that converts to on-demand', () => {
     );
 
   /** One round of a worker that recalls money with this function. */
-  const round = (rental: Rental, recallMoney: RecallCredit, lackingSince = new Map<RentalId, number>()) =>
+  const round = (rental: Rental, recallMoney: RecallCredit, unfundedSince = new Map<RentalId, number>()) =>
     reconcileRental(
-      reconcileDepsOf(harness, { recallMoney, lackingSince }),
+      reconcileDepsOf(harness, { recallMoney, unfundedSince }),
       rental.orgId,
       rental.id,
       new AbortController().signal,
     );
 
   it('continues with recalled money, and recalls no more than the rental and its disk need', async () => {
-    const { tenant, rental, endsAt, lent } = await atEndOfTerm();
-    const asked: (bigint | 'all')[] = [];
+    const { tenant, rental, endsAt, leased } = await atEndOfTerm();
+    const requested: (bigint | 'all')[] = [];
     const recallMoney: RecallCredit = (request) => {
-      asked.push(request.amount);
+      requested.push(request.amount);
       return leases.recallFor(request);
     };
     expect((await reconcileToIdle(harness, rental, { recallMoney })).status).toBe('Running');
@@ -145,8 +145,8 @@ describe('a reserved term that converts to on-demand', () => {
     // At most a quarter of the available money is set aside for the disk.
     const needed = 4n * meteredTotal(disk, 3 * DAY_MS);
     expect(meteredTotal(rate, HOLD_WINDOW_MS)).toBeLessThan(needed);
-    expect(asked).toEqual([needed]);
-    expect(needed).toBeLessThan(lent);
+    expect(requested).toEqual([needed]);
+    expect(needed).toBeLessThan(leased);
     expect((await meters(harness, rental)).map(({ retentionMs }) => retentionMs)).toContain(3 * DAY_MS);
     await end(tenant, rental);
     await reconcileUntil(harness, rental, { until: 'Terminated' });
@@ -181,13 +181,13 @@ describe('a reserved term that converts to on-demand', () => {
 
   it('ends the rental, as of the end of the term, if no money comes back within ten minutes', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
-    const lackingSince = new Map<RentalId, number>();
-    expect(await round(rental, away, lackingSince)).toMatchObject({ kind: 'wait' });
+    const unfundedSince = new Map<RentalId, number>();
+    expect(await round(rental, away, unfundedSince)).toMatchObject({ kind: 'wait' });
     await harness.advance(10 * MINUTE_MS - 1);
-    expect(await round(rental, away, lackingSince)).toMatchObject({ kind: 'wait' });
+    expect(await round(rental, away, unfundedSince)).toMatchObject({ kind: 'wait' });
     await harness.advance(SECOND_MS);
-    expect(await round(rental, away, lackingSince)).toEqual({ kind: 'again' });
-    expect(lackingSince.size).toBe(0);
+    expect(await round(rental, away, unfundedSince)).toEqual({ kind: 'again' });
+    expect(unfundedSince.size).toBe(0);
     const over = await reconcileUntil(harness, rental, { until: 'Terminated', recallMoney: away });
     expect(over.endReason).toContain('does not cover going on');
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
@@ -219,7 +219,7 @@ describe('a reserved term that converts to on-demand', () => {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },
     });
     const endsAt = later(rental.startedAt, DAY_MS);
-    await lend(tenant, 10_000_000n);
+    await grantLease(tenant, 10_000_000n);
     await harness.advance(endsAt.getTime() - harness.clock.nowMs());
     expect(await round(rental, away)).toEqual({ kind: 'again' });
     expect((await viewOf(harness, rental)).rental.status).toBe('Terminating');

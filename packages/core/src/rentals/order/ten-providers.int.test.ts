@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
 import {
   startRentalQueryApi,
-  type RentalQueryAnswer,
+  type RentalQueryResponse,
   type RentalQueryApi,
 } from '../read/rental-queries.fixture.ts';
 import type { Tenant } from '../model/rental.fixture.ts';
@@ -77,18 +77,21 @@ const privateCloud: ProviderSetting = {
 
 let api: RentalQueryApi;
 beforeAll(async () => {
-  api = await startRentalQueryApi({ variant: 'V1', doors: true, more: [...others, privateCloud] });
+  api = await startRentalQueryApi({ variant: 'V1', portListeners: true, more: [...others, privateCloud] });
 });
 afterAll(() => api.close());
 
-async function ok(response: Promise<RentalQueryAnswer>, status = 200): Promise<RentalQueryAnswer['json']> {
+async function ok(
+  response: Promise<RentalQueryResponse>,
+  status = 200,
+): Promise<RentalQueryResponse['json']> {
   const { status: actual, text, json } = await response;
   expect([actual, text]).toEqual([status, text]);
   return json;
 }
 
 const found = async (tenant: Tenant, mode: Mode, wireId: number): Promise<Rental> =>
-  (await findRentalByWireId(api.world.db, tenant.orgId, mode, wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(api.harness.db, tenant.orgId, mode, wireId)) ?? expect.fail('It is not there.');
 
 interface Case {
   readonly variant: ProviderVariant;
@@ -127,24 +130,24 @@ const cpuFields: Partial<Record<ProviderVariant, readonly string[]>> = {
 };
 
 it('ten providers are configured, one of each variant', async () => {
-  const providers = await api.world.rows<{ variant: string }>('select variant from providers');
+  const providers = await api.harness.rows<{ variant: string }>('select variant from providers');
   expect(providers.map(({ variant }) => variant).toSorted()).toEqual([...providerVariantNames].toSorted());
 });
 
 describe.each(cases)('a $rentalType of $variant', ({ variant, rentalType, body }) => {
   it('is rented, and fits the closed shape of its variant from the first answer to the last', async () => {
-    const { world, operations } = api;
+    const { harness, operations } = api;
     const mode: Mode = variant === 'mock' ? 'test' : 'live';
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const path = paths[rentalType];
-    await world.watch();
+    await harness.watch();
     const created = await ok(api.send(tenant, mode, { path, method: 'POST', body }));
     expect(operations.createVirtualMachineRental.response.schema.parse(created)).toEqual(created);
     expect(created.providerData.providerId).toBe(idOf(variant));
     expect(created.providerData.sshNetworking).toBeUndefined();
 
     const rental = await found(tenant, mode, created.id);
-    await reconcileUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(harness, rental, { until: 'Running' });
     const shown = await ok(api.send(tenant, mode, { path: `/v2/on-demand/rentals/${created.id}` }));
     expect(operations.getRental.response.schema.parse(shown)).toEqual(shown);
     const { providerData } = shown;
@@ -164,15 +167,15 @@ describe.each(cases)('a $rentalType of $variant', ({ variant, rentalType, body }
 
     const end = { path: `${path}/terminate`, method: 'POST', body: { rentalId: created.id } } as const;
     await ok(api.send(tenant, mode, end));
-    await reconcileUntil(world, rental, { until: 'Terminated' });
-    expect(await world.breaks()).toEqual([]);
+    await reconcileUntil(harness, rental, { until: 'Terminated' });
+    expect(await harness.violations()).toEqual([]);
   });
 });
 
 describe('a rental of private-cloud', () => {
   it('is handed over by the operator, fits its closed shape, and is never metered', async () => {
-    const { world, operations } = api;
-    const tenant = await world.tenant();
+    const { harness, operations } = api;
+    const tenant = await harness.tenant();
     const body = {
       organisationId: tenant.orgId,
       name: 'apollo',
@@ -214,6 +217,6 @@ describe('a rental of private-cloud', () => {
         },
       },
     ]);
-    expect(await world.rows(`select 1 from meters where cause_id = '${created.id}'`)).toEqual([]);
+    expect(await harness.rows(`select 1 from meters where cause_id = '${created.id}'`)).toEqual([]);
   });
 });

@@ -25,13 +25,13 @@ async function listed(who: Tenant, query: Readonly<Record<string, string>>): Pro
 describe('the rentals of every organisation', () => {
   it('are those of all, newest first, whatever they were rented as, and ended ones only when asked for', async () => {
     const [operator, first, second] = [
-      await api.world.tenant(),
-      await api.world.tenant(),
-      await api.world.tenant(),
+      await api.harness.tenant(),
+      await api.harness.tenant(),
+      await api.harness.tenant(),
     ];
-    const ofFirst = await api.plant(first, { live: 4, ended: 2 });
-    const ofSecond = await api.plant(second, { live: 2, kind: 'instance' });
-    const tests = await api.plant(second, { live: 1, mode: 'test' });
+    const ofFirst = await api.insertRentals(first, { live: 4, ended: 2 });
+    const ofSecond = await api.insertRentals(second, { live: 2, kind: 'instance' });
+    const tests = await api.insertRentals(second, { live: 1, mode: 'test' });
     const ids = (inserted: readonly { readonly wireId: number }[]) => inserted.map(({ wireId }) => wireId);
     const live = ids(ofFirst.slice(2));
     const everybody = await listed(operator, {});
@@ -45,10 +45,12 @@ describe('the rentals of every organisation', () => {
   });
 
   it('are found by the node that their machines are on', async () => {
-    const tenant = await api.world.tenant();
-    const [rental] = await api.plant(tenant, { live: 1 });
+    const tenant = await api.harness.tenant();
+    const [rental] = await api.insertRentals(tenant, { live: 1 });
     const where = rental === undefined ? expect.fail('Nothing was planted.') : toUuid(rental.id);
-    const machines = await api.world.rows(`select node_id from rental_machines where rental_id = '${where}'`);
+    const machines = await api.harness.rows(
+      `select node_id from rental_machines where rental_id = '${where}'`,
+    );
     expect(machines.length).toBeGreaterThan(0);
     const { json } = await api.send(tenant, 'live', {
       path: `/v2/admin/rentals?organisationId=${tenant.orgId}`,

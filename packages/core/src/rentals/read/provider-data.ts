@@ -56,7 +56,7 @@ function totalSizesOf({ machines }: RentalRecord) {
 
 /** Fields of every variant. What is not known yet, or no longer true, is left out. */
 function commonProviderData({ rental, machines }: RentalRecord) {
-  const entrances = machines.flatMap((machine) => sshAccessOf(machine) ?? []);
+  const accesses = machines.flatMap((machine) => sshAccessOf(machine) ?? []);
   const reachable = machines.flatMap(({ state, address, privateIp }) =>
     state === 'open' && address !== null && privateIp !== null ? [{ publicIp: address, privateIp }] : [],
   );
@@ -64,9 +64,9 @@ function commonProviderData({ rental, machines }: RentalRecord) {
   return {
     providerId: rental.providerId,
     ...(machines[0] === undefined ? {} : { externalId: machines[0].externalId }),
-    ...(entrances.length === 0
+    ...(accesses.length === 0
       ? {}
-      : { sshNetworking: entrances.map(({ host, port, user }) => ({ host, port, user })) }),
+      : { sshNetworking: accesses.map(({ host, port, user }) => ({ host, port, user })) }),
     ...(reachable.length === 0 ? {} : { nodeNetworking: reachable }),
     networkType: rental.connectionType,
     ...(gpuFormFactor === null ? {} : { gpuFormFactor }),
@@ -113,8 +113,8 @@ function portForwardsOf({ machines }: RentalRecord) {
 function declaredPrivateCloud(record: RentalRecord, cloud: PrivateCloud): ProviderDataOf<'private-cloud'> {
   const { rental } = record;
   const { nodes, sshUser, sshPort, gpuModel, location } = cloud;
-  const entrances = rental.status === 'Running' ? nodes.filter(isLoginNode) : [];
-  const hosts = entrances.map(({ publicIp, hostname, privateIp: own }) => publicIp ?? hostname ?? own);
+  const loginNodes = rental.status === 'Running' ? nodes.filter(isLoginNode) : [];
+  const hosts = loginNodes.map(({ publicIp, hostname, privateIp: own }) => publicIp ?? hostname ?? own);
   return {
     providerId: rental.providerId,
     externalId: toUuid(rental.id),
@@ -143,7 +143,7 @@ function isLoginNode({ role }: PrivateCloudNode, _: number, nodes: readonly Priv
 function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
   const { machines, rental } = record;
   if (rental.privateCloud !== null) return declaredPrivateCloud(record, rental.privateCloud);
-  const entrance = machines.map(sshAccessOf).find((found) => found !== null);
+  const access = machines.map(sshAccessOf).find((found) => found !== null);
   return {
     ...commonProviderData(record),
     resources: resourcesByKind(record),
@@ -153,8 +153,8 @@ function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
         : [],
     ),
     // The interface wants a text here also before anybody can log in.
-    sshUser: entrance?.user ?? '',
-    ...(entrance == null ? {} : { sshPort: entrance.port }),
+    sshUser: access?.user ?? '',
+    ...(access == null ? {} : { sshPort: access.port }),
   };
 }
 

@@ -60,7 +60,7 @@ const grown = new Set([
 ]);
 
 let database: TestDatabase;
-let asker: TenantRef;
+let tenant: TenantRef;
 let call: CallContext;
 let feed: Feed;
 let own: readonly InsertedRental[];
@@ -72,8 +72,8 @@ beforeAll(async () => {
   const { db } = database;
   for (let number = 0; number < ORGANISATIONS; number += 1) {
     const { orgId, ownerId: userId } = await createTenant(db);
-    const elsewhere = await insertFleet(db, { nodes: 50, gpusPerNode: 1 });
-    await insertRentals(db, { ...elsewhere, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
+    const otherFleet = await insertFleet(db, { nodes: 50, gpusPerNode: 1 });
+    await insertRentals(db, { ...otherFleet, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
   }
   const { orgId, ownerId: userId } = await createTenant(db);
   small = await insertFleet(db, { nodes: 2 });
@@ -87,7 +87,7 @@ beforeAll(async () => {
   });
   smallOnes = onSmall.slice(SMALL);
   const fleet = await insertFleet(db, { nodes: 500, gpusPerNode: 1 });
-  asker = { orgId, mode: 'live' };
+  tenant = { orgId, mode: 'live' };
   own = await insertRentals(db, { ...fleet, orgId, userId, live: OWN, ended: OWN });
   const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
   const { key } = await db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
@@ -106,7 +106,7 @@ beforeAll(async () => {
     },
   });
   const client = await database.connect();
-  await plantStrays(client);
+  await insertOrphans(client);
   await client.query(`insert into users (id, name, email)
     select gen_random_uuid(), 'Somebody', 'somebody-' || number || '@example.com' from generate_series(1, 10000) as number`);
   await client.query('vacuum analyze');
@@ -151,14 +151,14 @@ const some = (): InsertedRental => {
 const list = (fields: Partial<Parameters<typeof listRentalRecords>[2]>) =>
   listRentalRecords(
     database.db,
-    asker,
+    tenant,
     { kinds: ['virtual-machine'], statuses: live, after: null, limit: PAGE, ...fields },
     now,
   );
 const history = (fields: Partial<Parameters<typeof listRentalHistory>[2]>) =>
   listRentalHistory(
     database.db,
-    asker,
+    tenant,
     { kinds: bothTypes, from: null, until: null, after: null, limit: PAGE, ...fields },
     now,
   );
@@ -170,7 +170,7 @@ async function follow(): Promise<void> {
     { kind: 'api-key', id: call.keyId },
   ];
   const query = { after: 0, mode: 'live', about, signal: leaving.signal } as const;
-  const events = await feed.follow(asker.orgId, query);
+  const events = await feed.follow(tenant.orgId, query);
   await events.next();
   leaving.abort();
 }
@@ -192,16 +192,16 @@ async function lateOnes(): Promise<void> {
 }
 
 async function lookOnce(): Promise<void> {
-  const parts = {
+  const deps = {
     db: database.db,
     clock: systemClock,
     log: testLog('plans'),
     drivers: silent,
     sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
     policy: defaultRentalPolicy,
-    lackingSince: new Map(),
+    unfundedSince: new Map(),
   };
-  const { kind } = await reconcileRental(parts, asker.orgId, some().id, new AbortController().signal);
+  const { kind } = await reconcileRental(deps, tenant.orgId, some().id, new AbortController().signal);
   expect(kind).toBe('wait');
 }
 
@@ -218,7 +218,7 @@ function brokenEngine(): ComputeDriver {
     ...orphans.slice(0, 2).map((externalId) => machine(externalId, {})),
   ];
   const engine: Partial<ComputeDriver> = {
-    listOwned: async () => ({ machines, unseen: [] }),
+    listOwned: async () => ({ machines, unreachableNodes: [] }),
     describe: async ({ externalId }) => machines.find((other) => other.externalId === externalId) ?? null,
     cutAccess: async () => undefined,
     terminate: async () => undefined,
@@ -231,7 +231,7 @@ const orphans = Array.from({ length: 3 }, () => testIds.nextUuid());
 function machine(externalId: string, changes: Partial<MachineView>): MachineView {
   return {
     externalId,
-    orgId: asker.orgId,
+    orgId: tenant.orgId,
     nodeName: 'node-1',
     power: 'on',
     detail: null,
@@ -247,17 +247,17 @@ function machine(externalId: string, changes: Partial<MachineView>): MachineView
 }
 
 /** Those of other clusters, and two of the small one that were seen long ago. */
-async function plantStrays(client: Client): Promise<void> {
+async function insertOrphans(client: Client): Promise<void> {
   await client.query(
     `insert into stray_machines (cluster_id, org_id, external_id, mode, node_name, first_seen_at)
      select cluster.id, $1, gen_random_uuid(), 'live', 'node-1', now()
        from clusters as cluster, generate_series(1, 100) where cluster.id <> $2`,
-    [toUuid(asker.orgId), toUuid(small.clusterId)],
+    [toUuid(tenant.orgId), toUuid(small.clusterId)],
   );
   await client.query(
     `insert into stray_machines (cluster_id, org_id, external_id, mode, node_name, first_seen_at)
      select $1, $2, unnest($3::text[]), 'live', 'node-1', now() - interval '1 hour'`,
-    [toUuid(small.clusterId), toUuid(asker.orgId), orphans.slice(1)],
+    [toUuid(small.clusterId), toUuid(tenant.orgId), orphans.slice(1)],
   );
   await client.query('update rental_machines set private_ip = null where cluster_id = $1', [
     toUuid(small.clusterId),
@@ -294,15 +294,15 @@ describe('with 10 000 live rentals of one organisation among 100 000, and one pl
     ['a type that there is none of', () => list({ kinds: ['bare-metal'] })],
     ['both types together', () => list({ kinds: bothTypes })],
     ['both types further on', () => list({ kinds: bothTypes, after: some().id })],
-    ['one rental', () => getRentalRecord(database.db, asker, some().wireId, now)],
-    ['one that is somebody else’s', () => getRentalRecord(database.db, asker, 2_000_000_000, now)],
+    ['one rental', () => getRentalRecord(database.db, tenant, some().wireId, now)],
+    ['one that is somebody else’s', () => getRentalRecord(database.db, tenant, 2_000_000_000, now)],
     ['history', () => history({})],
     ['history of a type and a time', () => history({ kinds: ['bare-metal'], from: new Date(0), until: now })],
-    ['what a rental has cost', () => getRentalCost(database.db, asker, some().wireId, now)],
+    ['what a rental has cost', () => getRentalCost(database.db, tenant, some().wireId, now)],
     [
       'what happened to a rental',
       () =>
-        feed.pageAbout(asker.orgId, {
+        feed.pageAbout(tenant.orgId, {
           after: 0,
           limit: PAGE,
           about: [{ kind: 'rental', id: String(some().wireId) }],

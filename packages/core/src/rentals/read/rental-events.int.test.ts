@@ -7,27 +7,27 @@ import type { RentalHarness, Tenant } from '../model/rental.fixture.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
 let api: RentalQueryApi;
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
   api = await startRentalQueryApi({ relay: true });
-  ({ world } = api);
+  ({ harness } = api);
 });
 afterAll(() => api.close());
 
 const pathOf = (wireId: number, query = '') => `/v2/alpha/on-demand/rentals/${wireId}/events${query}`;
 
-async function plantOne(tenant: Tenant, mode: 'live' | 'test' = 'live'): Promise<number> {
-  const [inserted] = await api.plant(tenant, { live: 1, mode });
+async function insertRental(tenant: Tenant, mode: 'live' | 'test' = 'live'): Promise<number> {
+  const [inserted] = await api.insertRentals(tenant, { live: 1, mode });
   if (inserted === undefined) throw new Error('Nothing was planted.');
   return inserted.wireId;
 }
 
 /** Something happens to a rental, as its mover tells it; the relay numbers it. */
 async function happen(tenant: Tenant, wireId: number, expiresAt: string): Promise<void> {
-  const rental = await findRentalByWireId(world.db, tenant.orgId, 'live', wireId);
+  const rental = await findRentalByWireId(harness.db, tenant.orgId, 'live', wireId);
   if (rental === null) throw new Error(`There is no rental ${wireId}.`);
   const data = { expiresAt, cause: 'ttl' };
-  await world.run((tx) =>
+  await harness.run((tx) =>
     emitRentalEvent(tx, rental, { type: 'rental.expiring', actor: { kind: 'system', id: 'rentals' }, data }),
   );
 }
@@ -48,9 +48,9 @@ const typesOf = (events: readonly ReceivedEvent[]) => events.map(({ event }) => 
 
 describe('GET rentals/{id}/events', () => {
   it('shows what happened to the rental and nothing else, oldest first, page by page', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
-    const other = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertRental(tenant);
+    const other = await insertRental(tenant);
     for (const nth of [1, 2, 3]) {
       await happen(tenant, wireId, day(nth));
       await happen(tenant, other, day(nth));
@@ -77,9 +77,9 @@ describe('GET rentals/{id}/events', () => {
   });
 
   it('as a stream catches up, passes over what happens to others, and follows; Last-Event-ID goes on', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
-    const other = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertRental(tenant);
+    const other = await insertRental(tenant);
     const headers = api.credentials(tenant, 'live');
     const stream = await openSse(`${api.url}${pathOf(wireId)}`, headers);
     expect(stream.status).toBe(200);
@@ -106,13 +106,13 @@ describe('GET rentals/{id}/events', () => {
   });
 
   it('as a stream ends with the key it was opened with, which it does not show', async () => {
-    const tenant = await world.tenant();
-    const wireId = await plantOne(tenant);
+    const tenant = await harness.tenant();
+    const wireId = await insertRental(tenant);
     const keyId = tenant.keys.live;
     const stream = await openSse(`${api.url}${pathOf(wireId)}`, api.credentials(tenant, 'live'));
     const events = stream.events();
     await take(events, 2);
-    await world.run((tx) =>
+    await harness.run((tx) =>
       appendOutbox(tx, {
         kind: 'event',
         orgId: tenant.orgId,
@@ -129,9 +129,9 @@ describe('GET rentals/{id}/events', () => {
   });
 
   it('refuses the stream of somebody else’s rental as it refuses that of none', async () => {
-    const [tenant, other] = [await world.tenant(), await world.tenant()];
-    const foreign = await plantOne(other);
-    const testMode = await plantOne(tenant, 'test');
+    const [tenant, other] = [await harness.tenant(), await harness.tenant()];
+    const foreign = await insertRental(other);
+    const testMode = await insertRental(tenant, 'test');
     for (const wireId of [foreign, testMode, 1_999_999_999]) {
       const stream = await openSse(`${api.url}${pathOf(wireId)}`, api.credentials(tenant, 'live'));
       expect(stream.status).toBe(404);

@@ -38,14 +38,14 @@ import {
 
 /** What tenants read, over HTTP, on a clock that a test moves; the feed behind it runs on the real one. */
 export interface RentalQueryApi {
-  readonly world: RentalHarness;
+  readonly harness: RentalHarness;
   readonly operations: Contract['operations'];
   readonly url: string;
-  send(who: Tenant, mode: Mode, request: RentalQueryRequest): Promise<RentalQueryAnswer>;
+  send(who: Tenant, mode: Mode, request: RentalQueryRequest): Promise<RentalQueryResponse>;
   /** The header that stands for a tenant's key on a real connection. */
   credentials(who: Tenant, mode: Mode, keyId?: KeyId): Readonly<Record<string, string>>;
   /** Rentals of a tenant, without engines or money behind them. */
-  plant(who: Tenant, request: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
+  insertRentals(who: Tenant, request: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export interface RentalQueryRequest {
   readonly keyId?: KeyId;
 }
 
-export interface RentalQueryAnswer {
+export interface RentalQueryResponse {
   readonly status: number;
   readonly text: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
@@ -97,16 +97,16 @@ async function startEvents(harness: RentalHarness, withRelay: boolean): Promise<
 }
 
 export async function startRentalQueryApi(options: RentalQueryOptions = {}): Promise<RentalQueryApi> {
-  const world = await createRentalHarness({ doors: false, ...options });
-  const { nats, feed, relay } = await startEvents(world, options.relay ?? false);
+  const harness = await createRentalHarness({ portListeners: false, ...options });
+  const { nats, feed, relay } = await startEvents(harness, options.relay ?? false);
   const contract = createContract({ providers: defaultProviders });
   const callers = new Map<string, ReturnType<typeof principal>>();
-  const clock = hybridClock(world.clock);
+  const clock = hybridClock(harness.clock);
   const server: HttpServer = createHttpServer({
     contract,
     authenticate: async ({ key }) => callers.get(key) ?? principal(),
     limiter: unlimited,
-    db: world.db,
+    db: harness.db,
     log: testLog('rentals'),
     clock,
     ids: createIdSource({ clock, cell: 1 }),
@@ -114,8 +114,8 @@ export async function startRentalQueryApi(options: RentalQueryOptions = {}): Pro
     validateResponses: true,
   });
   const { operations } = contract;
-  serveRentalQueries({ server, operations, db: world.db, clock, feed });
-  serveRentalCreation({ server, operations, db: world.db, clock, cell: 1 });
+  serveRentalQueries({ server, operations, db: harness.db, clock, feed });
+  serveRentalCreation({ server, operations, db: harness.db, clock, cell: 1 });
   serveRentalLifecycle({ server, operations });
   const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const credentials: RentalQueryApi['credentials'] = ({ orgId, userId, keys }, mode, keyId = keys[mode]) => {
@@ -124,7 +124,7 @@ export async function startRentalQueryApi(options: RentalQueryOptions = {}): Pro
     return { authorization: `Bearer ${keyId}` };
   };
   return {
-    world,
+    harness,
     operations,
     url: `http://${host}:${port}`,
     credentials,
@@ -138,14 +138,14 @@ export async function startRentalQueryApi(options: RentalQueryOptions = {}): Pro
       const { link } = response.headers;
       return { status: response.statusCode, text: response.body, json: response.json(), link };
     },
-    async plant({ orgId, userId }, request) {
-      const { clusterId } = world.engines[request.mode ?? 'live'];
-      const nodes = await world.rows<{ id: string }>(
+    async insertRentals({ orgId, userId }, request) {
+      const { clusterId } = harness.engines[request.mode ?? 'live'];
+      const nodes = await harness.rows<{ id: string }>(
         `select id from nodes where cluster_id = '${toUuid(clusterId)}'`,
       );
       const nodeIds = nodes.map(({ id }) => fromUuid('nod', id));
-      return insertRentals(world.db, {
-        until: world.clock.now(),
+      return insertRentals(harness.db, {
+        until: harness.clock.now(),
         ...request,
         orgId,
         userId,
@@ -159,7 +159,7 @@ export async function startRentalQueryApi(options: RentalQueryOptions = {}): Pro
       await feed.close();
       await relay?.stop();
       await nats.close();
-      await world.drop();
+      await harness.drop();
     },
   };
 }

@@ -12,10 +12,10 @@ const history = `${base}/rentals/history`;
 const one = (id: number, part = '') => `${base}/rentals/${id}${part}`;
 
 let api: RentalQueryApi;
-let world: RentalHarness;
+let harness: RentalHarness;
 beforeAll(async () => {
   api = await startRentalQueryApi();
-  ({ world } = api);
+  ({ harness } = api);
 });
 afterAll(() => api.close());
 
@@ -45,25 +45,25 @@ const wireIds = (rentals: readonly InsertedRental[]): readonly number[] =>
 
 async function end(rental: InsertedRental, at: Date): Promise<void> {
   const stamp = `'${at.toISOString()}'`;
-  await world.rows(`update rentals set status = 'Terminated', task = null, task_deadline_at = null, ended_at = ${stamp},
+  await harness.rows(`update rentals set status = 'Terminated', task = null, task_deadline_at = null, ended_at = ${stamp},
     next_action_at = null, deadline_at = null where id = '${toUuid(rental.id)}'`);
 }
 
 describe('GET virtual-machine-rentals', () => {
   it('shows what has not ended, newest first, whatever the size of the pages', async () => {
-    const tenant = await world.tenant();
-    const inserted = await api.plant(tenant, { live: 23, ended: 4 });
-    await api.plant(tenant, { live: 2, kind: 'instance' });
-    await api.plant(tenant, { live: 2, mode: 'test' });
+    const tenant = await harness.tenant();
+    const inserted = await api.insertRentals(tenant, { live: 23, ended: 4 });
+    await api.insertRentals(tenant, { live: 2, kind: 'instance' });
+    await api.insertRentals(tenant, { live: 2, mode: 'test' });
     const live = wireIds(inserted.slice(4)).toReversed();
     for (const limit of [1, 5, 23, 200]) expect(await walk(tenant, list, limit)).toEqual(live);
     expect(await walk(tenant, '/v2/on-demand/virtual-machine-rentals', 10)).toEqual(live);
   });
 
   it('shows the whole record, in the shape of its provider, and nothing that only engines need', async () => {
-    const tenant = await world.tenant();
-    const [rental] = await api.plant(tenant, { live: 1 });
-    await world.rows(
+    const tenant = await harness.tenant();
+    const [rental] = await api.insertRentals(tenant, { live: 1 });
+    await harness.rows(
       `update rentals set user_data = 'a secret of the tenant' where wire_id = ${rental?.wireId}`,
     );
     const { json, text } = await get(tenant, list);
@@ -82,8 +82,8 @@ describe('GET virtual-machine-rentals', () => {
   });
 
   it('narrows by status, and has nothing that ended', async () => {
-    const tenant = await world.tenant();
-    await api.plant(tenant, { live: 100, ended: 2 });
+    const tenant = await harness.tenant();
+    await api.insertRentals(tenant, { live: 100, ended: 2 });
     const all = await walk(tenant, list, 50);
     const found: number[] = [];
     for (const status of ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating', 'Terminated']) {
@@ -99,16 +99,16 @@ describe('GET virtual-machine-rentals', () => {
 
   it('shows once, and in order, all that lives throughout, while others come and go', async () => {
     const random = createRandom(5);
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const stay = new Set<number>();
     const leave: InsertedRental[] = [];
-    for (const rental of await api.plant(tenant, { live: 60 })) {
+    for (const rental of await api.insertRentals(tenant, { live: 60 })) {
       if (random.chance(0.6)) stay.add(rental.wireId);
       else leave.push(rental);
     }
     const seen = await walk(tenant, list, 7, async () => {
-      for (const gone of leave.splice(0, 3)) await end(gone, world.clock.now());
-      await api.plant(tenant, { live: 2 });
+      for (const ended of leave.splice(0, 3)) await end(ended, harness.clock.now());
+      await api.insertRentals(tenant, { live: 2 });
     });
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.filter((id) => stay.has(id))).toEqual([...stay].toReversed());
@@ -119,14 +119,14 @@ describe('GET rentals', () => {
   const both = `${base}/rentals`;
 
   it('shows both types in one order, newest first, whatever the size of the pages, and no instance', async () => {
-    const tenant = await world.tenant();
+    const tenant = await harness.tenant();
     const kinds = ['virtual-machine', 'bare-metal', 'instance', 'virtual-machine', 'bare-metal'] as const;
     const inserted: InsertedRental[] = [];
     for (const kind of kinds) {
-      const made = await api.plant(tenant, { live: 4, ended: 1, kind });
+      const made = await api.insertRentals(tenant, { live: 4, ended: 1, kind });
       if (kind !== 'instance') inserted.push(...made.slice(1));
     }
-    await api.plant(tenant, { live: 2, mode: 'test' });
+    await api.insertRentals(tenant, { live: 2, mode: 'test' });
     const newestFirst = wireIds(
       inserted.toSorted((one_, other) => (toUuid(one_.id) < toUuid(other.id) ? 1 : -1)),
     );
@@ -140,9 +140,11 @@ describe('GET rentals', () => {
   });
 
   it('narrows by type and by status', async () => {
-    const tenant = await world.tenant();
-    const metal = (await api.plant(tenant, { live: 3, kind: 'bare-metal' })).map(({ wireId }) => wireId);
-    const machines = (await api.plant(tenant, { live: 3 })).map(({ wireId }) => wireId);
+    const tenant = await harness.tenant();
+    const metal = (await api.insertRentals(tenant, { live: 3, kind: 'bare-metal' })).map(
+      ({ wireId }) => wireId,
+    );
+    const machines = (await api.insertRentals(tenant, { live: 3 })).map(({ wireId }) => wireId);
     expect(new Set(await walk(tenant, `${both}?rentalType=bare-metal`, 2))).toEqual(new Set(metal));
     expect(new Set(await walk(tenant, `${both}?rentalType=virtual-machine`, 2))).toEqual(new Set(machines));
     const running = await get(tenant, `${both}?status=Running&limit=200`);
@@ -156,10 +158,10 @@ describe('GET rentals', () => {
 
 describe('GET rentals/history', () => {
   it('shows what has ended, the last to end first, in the time asked for', async () => {
-    const tenant = await world.tenant();
-    const inserted = await api.plant(tenant, { live: 3, ended: 9 });
+    const tenant = await harness.tenant();
+    const inserted = await api.insertRentals(tenant, { live: 3, ended: 9 });
     const ended = inserted.slice(0, 9);
-    const at = (nth: number) => new Date(world.clock.nowMs() - nth * HOUR_MS);
+    const at = (nth: number) => new Date(harness.clock.nowMs() - nth * HOUR_MS);
     // Two end at one instant, and the third was made before the second.
     for (const [nth, rental] of ended.entries()) await end(rental, at(nth === 4 ? 5 : nth));
     const order = [0, 1, 2, 3, 5, 4, 6, 7, 8].map((nth) => ended[nth]?.wireId);
@@ -171,8 +173,8 @@ describe('GET rentals/history', () => {
   });
 
   it('tells what each came to', async () => {
-    const tenant = await world.tenant();
-    await api.plant(tenant, { live: 0, ended: 1 });
+    const tenant = await harness.tenant();
+    await api.insertRentals(tenant, { live: 0, ended: 1 });
     const { json } = await get(tenant, history);
     expect(json.items).toMatchObject([
       {
@@ -185,13 +187,13 @@ describe('GET rentals/history', () => {
   });
 
   it('is not disturbed by what ends meanwhile', async () => {
-    const tenant = await world.tenant();
-    const inserted = await api.plant(tenant, { live: 40, ended: 20 });
+    const tenant = await harness.tenant();
+    const inserted = await api.insertRentals(tenant, { live: 40, ended: 20 });
     const before = wireIds(inserted.slice(0, 20)).toReversed();
     const live = [...inserted.slice(20)];
     const seen = await walk(tenant, history, 3, async () => {
       const next = live.pop();
-      if (next !== undefined) await end(next, new Date(world.clock.nowMs() + 9 * HOUR_MS));
+      if (next !== undefined) await end(next, new Date(harness.clock.nowMs() + 9 * HOUR_MS));
     });
     expect(seen).toEqual(before);
   });
@@ -203,10 +205,10 @@ describe('somebody else’s rentals', () => {
   it.each(readings)(
     'GET rentals/{id}%s answers alike for foreign, absent, other-mode and negative ids',
     async (part) => {
-      const [tenant, other] = [await world.tenant(), await world.tenant()];
-      const [foreign] = await api.plant(other, { live: 1 });
-      const [testMode] = await api.plant(tenant, { live: 1, mode: 'test' });
-      const [instance] = await api.plant(tenant, { live: 1, kind: 'instance' });
+      const [tenant, other] = [await harness.tenant(), await harness.tenant()];
+      const [foreign] = await api.insertRentals(other, { live: 1 });
+      const [testMode] = await api.insertRentals(tenant, { live: 1, mode: 'test' });
+      const [instance] = await api.insertRentals(tenant, { live: 1, kind: 'instance' });
       const ids = [foreign?.wireId, testMode?.wireId, instance?.wireId, 1_999_999_999, -1, 0].map(
         (id) => id ?? 0,
       );
@@ -224,10 +226,10 @@ describe('somebody else’s rentals', () => {
   );
 
   it('PATCH answers alike too, and changes nothing', async () => {
-    const [tenant, other] = [await world.tenant(), await world.tenant()];
-    const [foreign] = await api.plant(other, { live: 1 });
-    const [testMode] = await api.plant(tenant, { live: 1, mode: 'test' });
-    const [instance] = await api.plant(tenant, { live: 1, kind: 'instance' });
+    const [tenant, other] = [await harness.tenant(), await harness.tenant()];
+    const [foreign] = await api.insertRentals(other, { live: 1 });
+    const [testMode] = await api.insertRentals(tenant, { live: 1, mode: 'test' });
+    const [instance] = await api.insertRentals(tenant, { live: 1, kind: 'instance' });
     const responses = new Set<string>();
     for (const id of [foreign?.wireId, testMode?.wireId, instance?.wireId, 1_999_999_999, -1]) {
       const { status, text } = await api.send(tenant, 'live', { path: one(id ?? 0), body: { name: 'mine' } });
@@ -235,12 +237,12 @@ describe('somebody else’s rentals', () => {
       responses.add(text.replace(/"requestId":"[^"]+"/, '"requestId":""'));
     }
     expect([...responses]).toHaveLength(1);
-    expect(await world.rows(`select 1 from rentals where name = 'mine'`)).toEqual([]);
+    expect(await harness.rows(`select 1 from rentals where name = 'mine'`)).toEqual([]);
   });
 
   it('are in no list of ours', async () => {
-    const [tenant, other] = [await world.tenant(), await world.tenant()];
-    await api.plant(other, { live: 5, ended: 5 });
+    const [tenant, other] = [await harness.tenant(), await harness.tenant()];
+    await api.insertRentals(other, { live: 5, ended: 5 });
     expect(await walk(tenant, list, 10)).toEqual([]);
     expect(await walk(tenant, history, 10)).toEqual([]);
   });
@@ -271,8 +273,8 @@ describe('a cursor that no list of ours gave', () => {
   it.each(['list', 'history', 'events'] as const)(
     'is refused by the %s, whatever is in it',
     async (which) => {
-      const tenant = await world.tenant();
-      const [own] = await api.plant(tenant, { live: 1, ended: 1 });
+      const tenant = await harness.tenant();
+      const [own] = await api.insertRentals(tenant, { live: 1, ended: 1 });
       const path = { list, history, events: one(own?.wireId ?? 0, '/events') }[which];
       for (const cursor of hostile) {
         const { status, json } = await get(tenant, `${path}?cursor=${encodeURIComponent(cursor)}`);
@@ -282,9 +284,9 @@ describe('a cursor that no list of ours gave', () => {
   );
 
   it('of another organisation shows nothing of that organisation', async () => {
-    const [tenant, other] = [await world.tenant(), await world.tenant()];
-    await api.plant(other, { live: 3, ended: 3 });
-    const own = wireIds(await api.plant(tenant, { live: 2 }));
+    const [tenant, other] = [await harness.tenant(), await harness.tenant()];
+    await api.insertRentals(other, { live: 3, ended: 3 });
+    const own = wireIds(await api.insertRentals(tenant, { live: 2 }));
     const { json } = await get(other, `${list}?limit=1`);
     const response = await get(tenant, `${list}?cursor=${json.nextCursor}`);
     expect(response.status).toBe(200);

@@ -51,7 +51,7 @@ export function serveRentalQueries(routes: RentalQueryRoutes): void {
   const { server, operations, db } = routes;
 
   const liveOf = async (
-    asker: TenantRef,
+    tenant: TenantRef,
     kinds: LiveRentalPage['kinds'],
     query: Query<Operations['listVirtualMachineRentals']>,
   ) => {
@@ -60,7 +60,7 @@ export function serveRentalQueries(routes: RentalQueryRoutes): void {
     const after = query.cursor === undefined ? null : decodeCursor(query.cursor, liveCursor).live;
     const now = db.clock.now();
     return toPage({
-      rows: await listRentalRecords(db, asker, { kinds, statuses, after, limit }, now),
+      rows: await listRentalRecords(db, tenant, { kinds, statuses, after, limit }, now),
       limit,
       toItem: (record) => toWireRental(record, now),
       positionOf: ({ rental }) => ({ live: rental.id }),
@@ -122,12 +122,12 @@ const BARE_METAL_PAGE = 200;
 /** A bare array, as the interface has it: all that live, or a page of them with the next one in `Link`. */
 function serveBareMetalList({ server, operations, db }: RentalQueryRoutes): void {
   server.serve(operations.listBareMetalRentals, async ({ query, context }) => {
-    const asker = requirePrincipal(context);
+    const principal = requirePrincipal(context);
     const from = query.cursor === undefined ? null : decodeCursor(query.cursor, liveCursor).live;
     const read = async (after: RentalId | null, limit: number) => {
       const now = db.clock.now();
       const page = { kinds: ['bare-metal'], statuses: liveStates, after, limit } as const;
-      const records = await listRentalRecords(db, asker, page, now);
+      const records = await listRentalRecords(db, principal, page, now);
       const shown = records.slice(0, limit);
       const next = records.length > limit ? (shown.at(-1)?.rental.id ?? null) : null;
       return { items: shown.map((record) => toWireBareMetal(record, now)), next };

@@ -48,37 +48,37 @@ export function listRentalRecords(
 /** Null when the organisation has no rental of this id in this mode. */
 export function getRentalRecord(
   db: Db,
-  asker: TenantRef,
+  tenant: TenantRef,
   wireId: number,
   at: Date,
 ): Promise<RentalRecord | null> {
-  return db.transaction(snapshotRead, (tx) => readRentalRecord(tx, asker, wireId, at));
+  return db.transaction(snapshotRead, (tx) => readRentalRecord(tx, tenant, wireId, at));
 }
 
 /** The same inside a transaction that has changed the rental, to answer with what it has become. */
 export async function readRentalRecord(
   reader: Reader,
-  asker: TenantRef,
+  tenant: TenantRef,
   wireId: number,
   at: Date,
 ): Promise<RentalRecord | null> {
-  const listed = await findListedRental(reader, asker.orgId, asker.mode, wireId);
+  const listed = await findListedRental(reader, tenant.orgId, tenant.mode, wireId);
   if (listed === null) return null;
-  const [record] = await loadRecords(reader, asker, [listed], at);
+  const [record] = await loadRecords(reader, tenant, [listed], at);
   return record ?? null;
 }
 
 /** The rental behind an instance; null when the organisation has none of this id in this mode. */
 export function getInstanceRecord(
   db: Db,
-  asker: TenantRef,
+  tenant: TenantRef,
   wireId: number,
   at: Date,
 ): Promise<RentalRecord | null> {
   return db.transaction(snapshotRead, async (tx) => {
-    const listed = await findListedInstance(tx, asker.orgId, asker.mode, wireId);
+    const listed = await findListedInstance(tx, tenant.orgId, tenant.mode, wireId);
     if (listed === null) return null;
-    const [record] = await loadRecords(tx, asker, [listed], at);
+    const [record] = await loadRecords(tx, tenant, [listed], at);
     return record ?? null;
   });
 }
@@ -90,7 +90,7 @@ async function loadRecords(
   at: Date,
 ): Promise<readonly RentalRecord[]> {
   if (listed.length === 0) return [];
-  const belongings = await readRentalDetails(reader, orgId, listed);
+  const details = await readRentalDetails(reader, orgId, listed);
   const rentals = listed.map(({ rental }) => rental);
   const costs = await costsOfRentals(reader, { orgId, mode }, rentals, at);
   const attached = await readAttachedVolumes(reader, orgId, rentals);
@@ -98,7 +98,7 @@ async function loadRecords(
     rental,
     createdBy,
     variant,
-    ...(belongings[index] ?? noDetails),
+    ...(details[index] ?? noDetails),
     attached: attached.get(rental.id) ?? [],
     cost: costs(rental),
   }));

@@ -78,7 +78,7 @@ const open = machineWith({
 });
 
 /** A rental in each part of its life. */
-const lives: Readonly<Record<string, Parameters<typeof recordOf>[1]>> = {
+const stages: Readonly<Record<string, Parameters<typeof recordOf>[1]>> = {
   pending: {},
   'without machines': { machines: [] },
   running: { rental: running({ customPorts: [8080], monitoring: true }), machines: [open] },
@@ -103,8 +103,8 @@ const lives: Readonly<Record<string, Parameters<typeof recordOf>[1]>> = {
 };
 
 describe.each([...providerVariantNames])('a rental of the variant %s', (variant) => {
-  it.each(Object.keys(lives))('%s: both records are exactly what the contract promises', (life) => {
-    const record = recordOf(variant, lives[life]);
+  it.each(Object.keys(stages))('%s: both records are exactly what the contract promises', (stage) => {
+    const record = recordOf(variant, stages[stage]);
     const created = toWireRentalRecord(record);
     const shown = toWireRental(record, at(10));
     // A field that the contract does not know is either refused or gone after parsing.
@@ -115,7 +115,7 @@ describe.each([...providerVariantNames])('a rental of the variant %s', (variant)
 
 describe.each([...providerVariantNames])('bare metal of the variant %s', (variant) => {
   it('is listed exactly as the contract promises, and both words for its storage tell the same', () => {
-    const record = recordOf(variant, lives['bare metal of two nodes']);
+    const record = recordOf(variant, stages['bare metal of two nodes']);
     const listed = toWireBareMetal(record, at(10));
     expect(operations.listBareMetalRentals.response.schema.parse([listed])).toEqual([listed]);
     expect(listed.attachedStorage).toEqual([
@@ -149,18 +149,18 @@ it('counts CPUs as each variant does', () => {
 describe('what a stop that gives the GPUs back leaves to pay', () => {
   const diskPrice: FrozenPrice = { ...price, rateNanoUsdPerHour: '12000000' };
   const reserved: RentalTerm = { ...onDemand, termType: 'reserved', effectiveAt: at(0), endsAt: at(1_000) };
-  const told = (rental: Rental, terms: readonly RentalTerm[] = [onDemand]) =>
+  const releasedCost = (rental: Rental, terms: readonly RentalTerm[] = [onDemand]) =>
     toWireRental(recordOf('V2', { rental, terms }), at(10)).releasedCostPerHourNanoUsd;
 
   it('is its disk, to the nano', () => {
-    expect(told(running({ diskPrice }))).toBe('12000000');
-    expect(told(running({ diskPrice: null }))).toBe('0');
+    expect(releasedCost(running({ diskPrice }))).toBe('12000000');
+    expect(releasedCost(running({ diskPrice: null }))).toBe('0');
   });
 
   it('is not told where that is refused: bare metal, and a reserved term', () => {
-    expect(told(running({ kind: 'bare-metal', diskPrice: null }))).toBeNull();
-    expect(told(running({ diskPrice }), [reserved])).toBeNull();
-    expect(told(running({ diskPrice, gpuHeld: false }), [reserved])).toBe('12000000');
+    expect(releasedCost(running({ kind: 'bare-metal', diskPrice: null }))).toBeNull();
+    expect(releasedCost(running({ diskPrice }), [reserved])).toBeNull();
+    expect(releasedCost(running({ diskPrice, gpuHeld: false }), [reserved])).toBe('12000000');
   });
 });
 

@@ -134,9 +134,9 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
     releasedCostPerHourNanoUsd: releasedCostOf(record, now),
     billingPausedAt: timestampOrNull(rental.billingPausedAt),
     ssh: machines.flatMap((machine) => {
-      const entrance = sshAccessOf(machine);
-      if (entrance === null) return [];
-      const { host, port, user, hostKey } = entrance;
+      const access = sshAccessOf(machine);
+      if (access === null) return [];
+      const { host, port, user, hostKey } = access;
       return { host, port, user, command: `ssh -p ${port} ${user}@${host}`, hostKeyFingerprint: hostKey };
     }),
     ports: machines.flatMap(openPortsOf),

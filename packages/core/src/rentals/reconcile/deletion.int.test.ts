@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 const never = new AbortController().signal;
@@ -58,16 +58,16 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
     'just before point %i leaves nothing, and costs nothing unless it ran',
     async (nth) => {
       const tenant = await harness.tenant();
-      const saboteur = createFaultyDriver(harness);
+      const faultyDriver = createFaultyDriver(harness);
       const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
       let ended = false;
-      saboteur.interrupt(nth, async () => {
+      faultyDriver.interrupt(nth, async () => {
         await end(tenant, accepted);
         ended = true;
       });
       const over = await reconcileUntil(harness, accepted, {
         until: 'Terminated',
-        saboteur,
+        faultyDriver,
         rounds: 60,
       }).catch((error: unknown) => {
         // The start has fewer points than that: it runs, and nobody ended it.
@@ -75,7 +75,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
         return null;
       });
       if (over === null) {
-        expect(nth).toBeGreaterThanOrEqual(saboteur.seen.length);
+        expect(nth).toBeGreaterThanOrEqual(faultyDriver.seen.length);
         await end(tenant, accepted);
         await reconcileUntil(harness, accepted, { until: 'Terminated' });
       }
@@ -103,10 +103,10 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
     const receipt = await end(tenant, rental);
-    const saboteur = createFaultyDriver(harness);
-    saboteur.plan(sabotage);
-    await reconcileUntil(harness, rental, { until: 'Terminated', saboteur });
-    expect(saboteur.spent()).toBe(true);
+    const faultyDriver = createFaultyDriver(harness);
+    faultyDriver.plan(sabotage);
+    await reconcileUntil(harness, rental, { until: 'Terminated', faultyDriver });
+    expect(faultyDriver.spent()).toBe(true);
     await expectNothingLeft(tenant, rental);
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
   });
@@ -154,7 +154,7 @@ describe('a machine that comes after its rental has ended', () => {
       },
     }));
     await reconcileRental(reconcileDepsOf(late), accepted.orgId, accepted.id, never);
-    return { rental: accepted, wish: made ?? expect.fail('Nothing was made.') };
+    return { rental: accepted, spec: made ?? expect.fail('Nothing was made.') };
   }
 
   it('is taken back by whoever made it', async () => {
@@ -165,15 +165,15 @@ describe('a machine that comes after its rental has ended', () => {
 
   it('is taken back by the reconciler if that one died, and until then nobody has a way in', async () => {
     const tenant = await harness.tenant();
-    const { rental, wish } = await comesLate(tenant, { dies: true });
+    const { rental, spec } = await comesLate(tenant, { dies: true });
     const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
     expect(machine).toMatchObject({ state: 'gone', proofKey: null });
     // It has the key of a proof that will never be made, and no other.
-    expect(wish).toMatchObject({ userData: null, ports: [{ internalPort: 22 }] });
-    expect(wish.sshKeys).toHaveLength(1);
-    expect(wish.sshKeys).not.toContain(tenant.ssh.publicKey);
+    expect(spec).toMatchObject({ userData: null, ports: [{ internalPort: 22 }] });
+    expect(spec.sshKeys).toHaveLength(1);
+    expect(spec.sshKeys).not.toContain(tenant.ssh.publicKey);
     const { machines } = await harness.engines.live.driver.listOwned(never);
-    expect(machines.map(({ externalId }) => externalId)).toContain(wish.externalId);
+    expect(machines.map(({ externalId }) => externalId)).toContain(spec.externalId);
     const reconciler = createInventoryReconciler(harness);
     await compareAll(reconciler);
     await advanceComparing(harness, reconciler, 80 * SECOND_MS);

@@ -72,7 +72,7 @@ export async function disconnectMachine(
     await saveMachine(tx, machine, { cutAt, tries: 0, nextTryAt: null, lastError: null });
   });
   // From when the end was accepted, which may be later than the instant up to which is billed.
-  const lateMs = cutAt.getTime() - (machine.doomedAt ?? cutAt).getTime();
+  const lateMs = cutAt.getTime() - (machine.terminatingSince ?? cutAt).getTime();
   if (lateMs > deps.policy.cutWithinMs) {
     disconnectLateCounter.add(1);
     deps.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
@@ -139,7 +139,12 @@ export async function finishMachineDeletion(
   machine: RentalMachine,
 ): Promise<void> {
   const { allocationId, externalId } = machine;
-  await saveMachine(tx, machine, { state: 'gone', absentSeen: 2, goneAt: tx.clock.now(), nextTryAt: null });
+  await saveMachine(tx, machine, {
+    state: 'gone',
+    absentSeen: 2,
+    confirmedDeletedAt: tx.clock.now(),
+    nextTryAt: null,
+  });
   if (allocationId === null) return;
   const others = machines.filter(
     (other) => other.allocationId === allocationId && other.externalId !== externalId,
@@ -204,10 +209,10 @@ async function retryDeletion(
 }
 
 /** How long the removal could have been tried. */
-function deletionTriedForMs({ db, hold }: ReconcileDeps, { doomedAt }: RentalMachine): number {
-  if (doomedAt === null) return 0;
+function deletionTriedForMs({ db, hold }: ReconcileDeps, { terminatingSince }: RentalMachine): number {
+  if (terminatingSince === null) return 0;
   const heldUntilMs = hold?.heldUntil()?.getTime() ?? 0;
-  return db.clock.nowMs() - Math.max(doomedAt.getTime(), heldUntilMs);
+  return db.clock.nowMs() - Math.max(terminatingSince.getTime(), heldUntilMs);
 }
 
 /**

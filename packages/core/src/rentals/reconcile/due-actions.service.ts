@@ -50,7 +50,7 @@ const terminationReasons: Readonly<Record<TerminationCause, string>> = {
 /** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
 type OnInsufficientFunds = 'end' | 'refuse';
 
-type DueActionDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'lackingSince'>;
+type DueActionDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'unfundedSince'>;
 
 /**
  * Carries out what was due when the view was read, if it is still due. Returns when to try again if it lacks money that may
@@ -66,7 +66,7 @@ export async function executeDueAction(
   if (due.what === 'convert' && recallMoney !== undefined && rental.mode === 'live') {
     try {
       await retryWithRecalledCredit(rental, recallMoney, () => tryDueAction(deps.db, seen, due, 'refuse'));
-      deps.lackingSince.delete(rental.id);
+      deps.unfundedSince.delete(rental.id);
       return null;
     } catch (error) {
       if (missingFundsOf(error) === null) throw error;
@@ -75,7 +75,7 @@ export async function executeDueAction(
     }
   }
   await tryDueAction(deps.db, seen, due, 'end');
-  deps.lackingSince.delete(rental.id);
+  deps.unfundedSince.delete(rental.id);
   return null;
 }
 
@@ -96,13 +96,13 @@ function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: OnInsuf
  * money may still be on its way back.
  */
 async function nextRecallAt(
-  { db, policy, lackingSince }: DueActionDeps,
+  { db, policy, unfundedSince }: DueActionDeps,
   { rental, terms }: RentalView,
 ): Promise<Date | null> {
   const nowMs = db.clock.nowMs();
-  const sinceMs = lackingSince.get(rental.id) ?? nowMs;
-  deleteOldEntries(lackingSince, nowMs);
-  lackingSince.set(rental.id, sinceMs);
+  const sinceMs = unfundedSince.get(rental.id) ?? nowMs;
+  deleteOldEntries(unfundedSince, nowMs);
+  unfundedSince.set(rental.id, sinceMs);
   const untilMs = Math.min(sinceMs + policy.recallForMs, rental.expiresAt?.getTime() ?? Infinity);
   if (nowMs >= untilMs) return null;
   const granted = await readLeasedCredit(db, rental.orgId, rental.mode);
@@ -116,9 +116,9 @@ async function nextRecallAt(
 const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
 
 /** Forgets old entries: another worker may have completed the conversion. */
-function deleteOldEntries(lackingSince: Map<RentalId, number>, nowMs: number): void {
-  for (const [id, sinceMs] of lackingSince) {
-    if (nowMs - sinceMs > ENTRY_MAX_AGE_MS) lackingSince.delete(id);
+function deleteOldEntries(unfundedSince: Map<RentalId, number>, nowMs: number): void {
+  for (const [id, sinceMs] of unfundedSince) {
+    if (nowMs - sinceMs > ENTRY_MAX_AGE_MS) unfundedSince.delete(id);
   }
 }
 
@@ -152,8 +152,8 @@ async function emitExpiryNotice(
   const isAboutMoney = cause === 'balance' || cause === 'budget';
   if (isAboutMoney && (await resumeDiskBilling(tx, view))) return;
   const { rental } = view;
-  const told = await updateRentalAndEnqueue(tx, rental, { toldExpiringAt: due.at }, rentalsActor);
-  await emitRentalEvent(tx, told, {
+  const notified = await updateRentalAndEnqueue(tx, rental, { expiryNotifiedAt: due.at }, rentalsActor);
+  await emitRentalEvent(tx, notified, {
     type: 'rental.expiring',
     actor: rentalsActor,
     data: { expiresAt: at.toISOString(), cause, next },

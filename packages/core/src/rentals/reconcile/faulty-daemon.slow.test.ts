@@ -31,7 +31,7 @@ let driver: ComputeDriver;
 
 beforeAll(async () => {
   own = await makeCertificate('millrace');
-  harness = await createRentalHarness({ doors: false });
+  harness = await createRentalHarness({ portListeners: false });
 });
 afterAll(() => harness.drop());
 
@@ -56,7 +56,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await driver.close();
   await daemon[Symbol.asyncDispose]();
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 /** A lie must not hold anybody up for longer. */
@@ -88,14 +88,14 @@ function throughDouble(): RentalHarness {
 const ways: readonly (readonly [string, Misbehaviour])[] = [
   ...Object.entries<Misbehaviour>(createFailures),
   ...Object.entries<Misbehaviour>(unusableResponseKinds).map(
-    ([name, lie]) => [`answers with ${name}`, lie] as const,
+    ([name, flaw]) => [`answers with ${name}`, flaw] as const,
   ),
 ];
 
-describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
+describe.each(ways)('a daemon that, asked for an instance, %s', (_, flaw) => {
   it('bills nobody, and gives all back once it can be spoken to', async () => {
     const rental = await rentOnDouble();
-    daemon.lie = lie;
+    daemon.misbehaviour = flaw;
     const doubled = throughDouble();
     const failed = await reconcileUntil(doubled, rental, { until: 'Failed', policy, rounds: 3_000 });
     expect(failed.startedAt).toBeNull();
@@ -109,11 +109,11 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
       );
     // What is not known to be gone is not sold again.
     expect(await sold()).toEqual([{ live: 1 }]);
-    daemon.lie = null;
+    daemon.misbehaviour = null;
     await daemon.comeBack();
     await reconcileUntil(throughDouble(), failed, { until: 'Terminated', policy, rounds: 3_000 });
     expect(await sold()).toEqual([{ live: 0 }]);
-    expect(daemon.pretence.instances.size).toBe(0);
+    expect(daemon.fake.instances.size).toBe(0);
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
 });

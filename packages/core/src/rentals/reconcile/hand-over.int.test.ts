@@ -53,7 +53,7 @@ async function platformTarget(rental: Rental): Promise<SshTarget> {
 }
 
 /** Its system lets nobody in any more. */
-const shutOut = (driver: ComputeDriver, machine: MachineRef) => driver.setPorts(machine, [], never);
+const closePorts = (driver: ComputeDriver, machine: MachineRef) => driver.setPorts(machine, [], never);
 
 const started = async (rental: Rental): Promise<readonly string[]> =>
   (await harness.engines.live.memory.read(await machineOf(rental)))?.machine.userDataRuns ?? [];
@@ -68,9 +68,9 @@ describe('until it is proven', () => {
     const seen: string[] = [];
     const watched = withDriver(harness, (driver) => {
       const look = async (at: string): Promise<void> => {
-        const kept = await harness.engines.live.memory.read(await machineOf(accepted));
-        if (kept === null) return;
-        const { sshKeys, ports, userData, userDataRuns } = kept.machine;
+        const stored = await harness.engines.live.memory.read(await machineOf(accepted));
+        if (stored === null) return;
+        const { sshKeys, ports, userData, userDataRuns } = stored.machine;
         const isTheirs = sshKeys.some((key) => key.includes(tenant.ssh.publicKey.split(' ')[1] ?? ''));
         seen.push(`${at}: ${ports.length} ${isTheirs} ${userData} ${userDataRuns.length}`);
       };
@@ -103,7 +103,7 @@ describe('until it is proven', () => {
     const interrupted = withDriver(harness, (driver) => ({
       create: async (spec, signal) => {
         await driver.create(spec, signal);
-        await shutOut(driver, spec);
+        await closePorts(driver, spec);
       },
       setPorts: async (machine, ports, signal) => {
         if (ports.length === 0) isOpen = true;
@@ -119,23 +119,23 @@ describe('a server that shows another host key than the platform put into the ma
   it('fails the proof: no key of the tenant, no user data, no host key on record, nothing to pay', async () => {
     const accepted = await rent(await harness.tenant());
     const answering: MachineRef[] = [];
-    const impostor = withDriver(harness, (driver) => ({
+    const untrusted = withDriver(harness, (driver) => ({
       // Everything else is right: address, port, the platform's login key, and the GPUs that were sold.
-      create: async ({ hostKey, ...wish }, signal) => {
+      create: async ({ hostKey, ...spec }, signal) => {
         expect(hostKey?.publicKey).toMatch(/^ssh-ed25519 /);
-        answering.push(wish);
-        await driver.create(wish, signal);
+        answering.push(spec);
+        await driver.create(spec, signal);
       },
       runUserData: async () => expect.fail('User data was handed to another machine.'),
       setKeys: async () => expect.fail('The keys of the tenant were handed to another machine.'),
     }));
-    const failed = await reconcileUntil(impostor, accepted, { until: 'Failed' });
+    const failed = await reconcileUntil(untrusted, accepted, { until: 'Failed' });
     for (const machine of await listMachines(harness.db, failed.orgId, failed.id, 'all')) {
       expect(machine).toMatchObject({ hostKey: null });
     }
     for (const machine of answering) {
-      const kept = await harness.engines.live.memory.read(machine);
-      expect(kept?.machine.userDataRuns ?? []).toEqual([]);
+      const stored = await harness.engines.live.memory.read(machine);
+      expect(stored?.machine.userDataRuns ?? []).toEqual([]);
     }
     const steps = await listProvisioningSteps(harness.db, failed.orgId, failed.id);
     expect(steps.filter(({ name }) => name === 'open')).toEqual([]);
@@ -143,7 +143,7 @@ describe('a server that shows another host key than the platform put into the ma
       status: 'failed',
       message: 'The machine shows another host key.',
     });
-    const ended = await reconcileUntil(impostor, failed, { until: 'Terminated' });
+    const ended = await reconcileUntil(untrusted, failed, { until: 'Terminated' });
     expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 
@@ -165,8 +165,8 @@ describe('a server that shows another host key than the platform put into the ma
       proofKey: null,
       hostKey: expect.stringMatching(/^SHA256:/),
     });
-    const kept = await harness.engines.live.memory.read(await machineOf(running));
-    expect(JSON.stringify(kept?.machine)).not.toContain(privateKey.split('\n')[1]);
+    const stored = await harness.engines.live.memory.read(await machineOf(running));
+    expect(JSON.stringify(stored?.machine)).not.toContain(privateKey.split('\n')[1]);
   });
 });
 
@@ -198,21 +198,21 @@ describe('once it is Running', () => {
   it('the platform’s key is refused and forgotten, and was refused before anything of the tenant’s ran', async () => {
     const accepted = await rent(await harness.tenant());
     let target: SshTarget | undefined;
-    const verdicts: string[] = [];
+    const results: string[] = [];
     const watched = withDriver(harness, (driver) => ({
       setKeys: async (machine, keys, signal) => {
         target = await platformTarget(accepted);
-        verdicts.push(await isKeyRejected(target, never));
+        results.push(await isKeyRejected(target, never));
         await driver.setKeys(machine, keys, signal);
       },
       runUserData: async (machine, text, signal) => {
-        verdicts.push(await isKeyRejected(target ?? expect.fail('No keys were set.'), never));
+        results.push(await isKeyRejected(target ?? expect.fail('No keys were set.'), never));
         await driver.runUserData(machine, text, signal);
       },
     }));
     const rental = await reconcileUntil(watched, accepted, { until: 'Running' });
-    verdicts.push(await isKeyRejected(target ?? expect.fail('No keys were set.'), never));
-    expect(verdicts).toEqual(['accepted', 'refused', 'refused']);
+    results.push(await isKeyRejected(target ?? expect.fail('No keys were set.'), never));
+    expect(results).toEqual(['accepted', 'refused', 'refused']);
     expect(await machineOf(rental)).toMatchObject({ state: 'open', proofKey: null });
   });
 
@@ -231,13 +231,13 @@ describe('user data that shuts everybody out', () => {
       const hostile = withDriver(harness, (driver) => ({
         runUserData: async (machine, text, signal) => {
           await driver.runUserData(machine, text, signal);
-          await shutOut(driver, machine);
+          await closePorts(driver, machine);
         },
       }));
-      const saboteur = createFaultyDriver(hostile);
-      saboteur.plan({ at, when: at === 'note let in' ? 'after' : 'before' });
-      const rental = await reconcileUntil(hostile, accepted, { until: 'Running', saboteur });
-      expect(saboteur.spent()).toBe(true);
+      const faultyDriver = createFaultyDriver(hostile);
+      faultyDriver.plan({ at, when: at === 'note let in' ? 'after' : 'before' });
+      const rental = await reconcileUntil(hostile, accepted, { until: 'Running', faultyDriver });
+      expect(faultyDriver.spent()).toBe(true);
       expect(await machineOf(rental)).toMatchObject({ attempt: 1, state: 'open' });
       const [meter] = await meters(harness, rental);
       expect(meter).toMatchObject({ name: 'gpu', state: 'open', openedAt: rental.startedAt });
@@ -317,18 +317,18 @@ describe('user data that shuts everybody out', () => {
 describe('a tenant who is in before it was written down', () => {
   it('and shuts the platform out is left in there for seconds, not until the attempt is over', async () => {
     const accepted = await rent(await harness.tenant(), null);
-    let isShut = false;
+    let isClosed = false;
     const hostile = withDriver(harness, (driver) => ({
       setKeys: async (machine, keys, signal) => {
-        if (isShut) throw new DriverError('unavailable', 'Its tenant does not let us.');
+        if (isClosed) throw new DriverError('unavailable', 'Its tenant does not let us.');
         await driver.setKeys(machine, keys, signal);
-        isShut = true;
-        await shutOut(driver, machine);
+        isClosed = true;
+        await closePorts(driver, machine);
         throw new SimulatedCrash('after the keys were in');
       },
       // Of the other host nothing is wrong.
       create: async (spec, signal) => {
-        isShut = false;
+        isClosed = false;
         await driver.create(spec, signal);
       },
     }));
@@ -438,11 +438,11 @@ describe('keys', () => {
   it('are in again though whoever put them in died before anybody knew', async () => {
     const tenant = await harness.tenant();
     const accepted = await rent(tenant, null);
-    const saboteur = createFaultyDriver(harness);
-    saboteur.plan({ at: 'enter running', when: 'before' });
-    const rental = await reconcileUntil(harness, accepted, { until: 'Running', saboteur });
-    const kept = await harness.engines.live.memory.read(await machineOf(rental));
-    expect(kept?.machine.sshKeys).toEqual([tenant.ssh.publicKey]);
+    const faultyDriver = createFaultyDriver(harness);
+    faultyDriver.plan({ at: 'enter running', when: 'before' });
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running', faultyDriver });
+    const stored = await harness.engines.live.memory.read(await machineOf(rental));
+    expect(stored?.machine.sshKeys).toEqual([tenant.ssh.publicKey]);
     expect(rental.attempt).toBe(1);
   });
 });

@@ -47,11 +47,11 @@ const faultsOf = (rental: Rental) =>
 
 describe('a start that fails', () => {
   it('is held against the host that failed, once, and costs nothing', async () => {
-    const saboteur = createFaultyDriver(harness);
-    saboteur.plan({ at: 'create', when: 'before', kind: 'failed' });
+    const faultyDriver = createFaultyDriver(harness);
+    faultyDriver.plan({ at: 'create', when: 'before', kind: 'failed' });
     const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), {
       until: 'Failed',
-      saboteur,
+      faultyDriver,
     });
     expect(await faultsOf(rental)).toEqual([
       { kind: 'start', reason: 'The host could not make the machine.', is_its_node: true },
@@ -66,8 +66,8 @@ describe('a start that fails', () => {
       create: () => Promise.reject(new DriverError('failed', 'no')),
     }));
     faultyDriver.plan({ at: 'give up attempt', when: 'after' });
-    const parts = { ...failing, db: faultyDriver.db };
-    const rental = await reconcileUntil(parts, await harness.rentInstance(tenant), { until: 'Failed' });
+    const deps = { ...failing, db: faultyDriver.db };
+    const rental = await reconcileUntil(deps, await harness.rentInstance(tenant), { until: 'Failed' });
     expect(await faultsOf(rental)).toHaveLength(1);
   });
 

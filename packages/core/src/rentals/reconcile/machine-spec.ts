@@ -27,8 +27,8 @@ export function sshPortOf(machine: RentalMachine): number | null {
   return verificationPorts(machine)[0]?.externalPort ?? null;
 }
 
-function hostnameOf({ toldAs, wireId, nodeCount }: Rental, { position }: RentalMachine): string {
-  if (toldAs !== null) return toldAs.instanceId;
+function hostnameOf({ publicIdentity, wireId, nodeCount }: Rental, { position }: RentalMachine): string {
+  if (publicIdentity !== null) return publicIdentity.instanceId;
   return nodeCount === 1 ? `rental-${wireId}` : `rental-${wireId}-${position}`;
 }
 

@@ -10,7 +10,7 @@ const ready = { state: 'ready' } as const;
 const plan = (view: RentalView, due: { at: Date } | null = null): RentalPlan =>
   planRental(view, { now, policy: defaultRentalPolicy, due, storage: ready });
 const doings = (view: RentalView, due: { at: Date } | null = null): string[] =>
-  plan(view, due).acts.map((act) => act.do);
+  plan(view, due).steps.map((step) => step.do);
 
 describe('a rental that is being made', () => {
   it.each<[string, Partial<RentalMachine>, string[]]>([
@@ -18,13 +18,13 @@ describe('a rental that is being made', () => {
     ['is given GPUs again if it was proven before', { state: 'wanted', hostKey: 'SHA256:x' }, ['revive']],
     ['is proven once it is made', { state: 'made' }, ['prove']],
     ['is opened once it is proven', { state: 'proven' }, ['open']],
-  ])('%s', (_, machine, acts) => {
-    expect(doings(viewOf(rentalWith(), machineWith(machine)))).toEqual(acts);
+  ])('%s', (_, machine, steps) => {
+    expect(doings(viewOf(rentalWith(), machineWith(machine)))).toEqual(steps);
   });
 
   it('waits for the turn of a machine after a failure, and never past its deadline', () => {
     const waiting = machineWith({ state: 'made', nextTryAt: at(2_000) });
-    expect(plan(viewOf(rentalWith(), waiting))).toEqual({ acts: [], wait: at(2_000) });
+    expect(plan(viewOf(rentalWith(), waiting))).toEqual({ steps: [], wait: at(2_000) });
     const soon = rentalWith({ taskDeadlineAt: at(1_500) });
     expect(plan(viewOf(soon, waiting)).wait).toEqual(at(1_500));
   });
@@ -41,18 +41,18 @@ describe('a rental that is being made', () => {
     const pending = { ...around, storage: { state: 'pending' } } as const;
     const view = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'proven' }));
     expect(planRental(view, pending)).toEqual({
-      acts: [],
+      steps: [],
       wait: at(1_000 + defaultRentalPolicy.storageLookMs),
     });
     const unproven = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'made' }));
-    expect(planRental(unproven, pending).acts).toMatchObject([{ do: 'prove' }]);
+    expect(planRental(unproven, pending).steps).toMatchObject([{ do: 'prove' }]);
     const late = viewOf(
       rentalWith({ kind: 'bare-metal', taskDeadlineAt: now }),
       machineWith({ state: 'proven' }),
     );
-    expect(planRental(late, pending).acts).toMatchObject([{ do: 'fail' }]);
+    expect(planRental(late, pending).steps).toMatchObject([{ do: 'fail' }]);
     const failed = { ...around, storage: { state: 'failed', why: 'No room.' } } as const;
-    expect(planRental(unproven, failed).acts).toEqual([{ do: 'fail', why: 'No room.' }]);
+    expect(planRental(unproven, failed).steps).toEqual([{ do: 'fail', why: 'No room.' }]);
   });
 
   it('of a private cloud waits for its day alone, and is handed over then', () => {
@@ -70,7 +70,7 @@ describe('a rental that is being made', () => {
           startsAt: startsAt.toISOString(),
         },
       });
-    expect(plan(viewOf(cloudFrom(at(5_000))))).toEqual({ acts: [], wait: at(5_000) });
+    expect(plan(viewOf(cloudFrom(at(5_000))))).toEqual({ steps: [], wait: at(5_000) });
     expect(doings(viewOf(cloudFrom(now)))).toEqual(['hand over']);
   });
 
@@ -87,7 +87,7 @@ describe('a rental that is being made', () => {
 
   it('after a move is made on the other host while the first machine is removed', () => {
     const moved = rentalWith({ attempt: 2 });
-    const left = machineWith({ state: 'doomed', doomedAt: at(0) });
+    const left = machineWith({ state: 'doomed', terminatingSince: at(0) });
     expect(doings(viewOf(moved, left, machineWith({ attempt: 2 })))).toEqual(['create', 'cut']);
   });
 });
@@ -95,9 +95,9 @@ describe('a rental that is being made', () => {
 describe('a rental that ends', () => {
   const ending = rentalWith({ status: 'Terminating', task: 'release', endAcceptedAt: at(0) });
   it('has its access cut before anything else, then its machine removed, then ends', () => {
-    const doomed = machineWith({ state: 'doomed', doomedAt: at(0) });
-    expect(doings(viewOf(ending, doomed))).toEqual(['cut']);
-    expect(doings(viewOf(ending, { ...doomed, cutAt: at(10) }))).toEqual(['remove']);
+    const terminating = machineWith({ state: 'doomed', terminatingSince: at(0) });
+    expect(doings(viewOf(ending, terminating))).toEqual(['cut']);
+    expect(doings(viewOf(ending, { ...terminating, cutAt: at(10) }))).toEqual(['remove']);
     expect(doings(viewOf(ending))).toEqual(['end']);
   });
 
@@ -108,7 +108,7 @@ describe('a rental that ends', () => {
 
   it('has ended for ever', () => {
     expect(plan(viewOf(rentalWith({ status: 'Terminated', task: null })), { at: at(0) })).toEqual({
-      acts: [],
+      steps: [],
       wait: null,
     });
   });
@@ -118,7 +118,7 @@ describe('a rental that runs', () => {
   const open = machineWith({ state: 'open', hostKey: 'SHA256:x' });
   it('is looked at when something is due, and once in a while', () => {
     const checkUp = new Date(now.getTime() + defaultRentalPolicy.checkUpMs);
-    expect(plan(viewOf(running(), open))).toEqual({ acts: [], wait: checkUp });
+    expect(plan(viewOf(running(), open))).toEqual({ steps: [], wait: checkUp });
     expect(plan(viewOf(running(), open), { at: at(5_000) }).wait).toEqual(at(5_000));
     expect(doings(viewOf(running(), open), { at: now })).toEqual(['carry out']);
   });
@@ -128,7 +128,7 @@ describe('a rental that runs', () => {
     expect(doings(viewOf(stopping, open))).toEqual(['stop']);
     expect(doings(viewOf(stopping, open), { at: now })).toEqual(['carry out']);
     const waiting = { ...open, nextTryAt: at(3_000) };
-    expect(plan(viewOf(stopping, waiting))).toMatchObject({ acts: [], wait: at(3_000) });
+    expect(plan(viewOf(stopping, waiting))).toMatchObject({ steps: [], wait: at(3_000) });
   });
 
   it('is offered its user data again while it is on and nothing else is done to it', () => {
@@ -156,7 +156,7 @@ describe('a rental that runs', () => {
   it('whose engine is silent is not switched, and still ends when it must', () => {
     const unknown = running({
       status: 'Unknown',
-      troubleSince: at(0),
+      unhealthySince: at(0),
       task: 'stop',
       taskDeadlineAt: at(9_000),
     });
@@ -202,9 +202,9 @@ describe('whatever the rows say', () => {
   it('there is something to do, or an instant to look again, until it has ended', () => {
     fc.assert(
       fc.property(anyView, fc.option(fc.integer({ min: 0, max: 5_000 })), (view, dueMs) => {
-        const { acts, wait } = plan(view, dueMs === null ? null : { at: at(dueMs) });
-        expect(acts.length > 0 || wait !== null).toBe(true);
-        if (acts.length === 0) expect(Number(wait)).toBeGreaterThan(now.getTime());
+        const { steps, wait } = plan(view, dueMs === null ? null : { at: at(dueMs) });
+        expect(steps.length > 0 || wait !== null).toBe(true);
+        if (steps.length === 0) expect(Number(wait)).toBeGreaterThan(now.getTime());
       }),
     );
   });
@@ -212,10 +212,10 @@ describe('whatever the rows say', () => {
   it('a doomed machine is never brought up or opened, and nobody is removed who is not doomed', () => {
     fc.assert(
       fc.property(anyView, (view) => {
-        for (const act of plan(view).acts) {
-          if (!('machine' in act)) continue;
-          const removes = act.do === 'cut' || act.do === 'remove';
-          expect(act.machine.state === 'doomed').toBe(removes);
+        for (const step of plan(view).steps) {
+          if (!('machine' in step)) continue;
+          const removes = step.do === 'cut' || step.do === 'remove';
+          expect(step.machine.state === 'doomed').toBe(removes);
         }
       }),
     );

@@ -39,7 +39,7 @@ export type PlanStep =
 
 export interface RentalPlan {
   /** All can be done at once. None: nothing before `wait`. */
-  readonly acts: readonly PlanStep[];
+  readonly steps: readonly PlanStep[];
   /** When to look again if nothing was to be done. Null: never, it has ended. */
   readonly wait: Date | null;
 }
@@ -59,10 +59,10 @@ export function planRental(view: RentalView, around: PlanContext): RentalPlan {
   const removal = planDeletions(view, around);
   switch (rental.status) {
     case 'Terminated':
-      return { acts: [], wait: null };
+      return { steps: [], wait: null };
     case 'Terminating':
     case 'Failed':
-      return view.machines.length === 0 ? { acts: [{ do: 'end' }], wait: null } : removal;
+      return view.machines.length === 0 ? { steps: [{ do: 'end' }], wait: null } : removal;
     case 'Pending':
       return mergePlans(planProvisioning(view, around), removal);
     case 'Running':
@@ -72,16 +72,16 @@ export function planRental(view: RentalView, around: PlanContext): RentalPlan {
   }
 }
 
-const emptyPlan: RentalPlan = { acts: [], wait: null };
+const emptyPlan: RentalPlan = { steps: [], wait: null };
 
 function waitUntil(when: Date): RentalPlan {
-  return { acts: [], wait: when };
+  return { steps: [], wait: when };
 }
 
 function mergePlans(one: RentalPlan, other: RentalPlan): RentalPlan {
   const waits = [one.wait, other.wait].filter((wait) => wait !== null);
   return {
-    acts: [...one.acts, ...other.acts],
+    steps: [...one.steps, ...other.steps],
     wait: waits.length === 0 ? null : new Date(Math.min(...waits.map(Number))),
   };
 }
@@ -95,15 +95,15 @@ function planEachMachine(
 }
 
 /** A machine's act now, or when its turn comes again after a failure. */
-function whenRetryIsDue(machine: RentalMachine, now: Date, act: MachineStep['do']): RentalPlan {
+function whenRetryIsDue(machine: RentalMachine, now: Date, step: MachineStep['do']): RentalPlan {
   const { nextTryAt } = machine;
   if (nextTryAt !== null && nextTryAt > now) return waitUntil(nextTryAt);
-  return { acts: [{ do: act, machine }], wait: null };
+  return { steps: [{ do: step, machine }], wait: null };
 }
 
 function planDeletions(view: RentalView, { now }: PlanContext): RentalPlan {
-  const doomed = view.machines.filter((machine) => machine.state === 'doomed');
-  return planEachMachine(doomed, (machine) =>
+  const terminating = view.machines.filter((machine) => machine.state === 'doomed');
+  return planEachMachine(terminating, (machine) =>
     whenRetryIsDue(machine, now, machine.cutAt === null ? 'cut' : 'remove'),
   );
 }
@@ -111,21 +111,21 @@ function planDeletions(view: RentalView, { now }: PlanContext): RentalPlan {
 /** Its time to live may come to an end while it is made. */
 function planProvisioning(view: RentalView, around: PlanContext): RentalPlan {
   const due = planDueAction(around);
-  return due.acts.length > 0 ? due : mergePlans(planAttempt(view, around), due);
+  return due.steps.length > 0 ? due : mergePlans(planAttempt(view, around), due);
 }
 
 function planAttempt(view: RentalView, { now, policy, storage }: PlanContext): RentalPlan {
   const { taskDeadlineAt, privateCloud } = view.rental;
   if (privateCloud !== null) return planPrivateCloudStart(privateCloud, now);
-  if (storage.state === 'failed') return { acts: [{ do: 'fail', why: storage.why }], wait: null };
+  if (storage.state === 'failed') return { steps: [{ do: 'fail', why: storage.why }], wait: null };
   const machines = currentMachinesOf(view);
-  if (machines.length === 0) return { acts: [{ do: 'give up', why: 'It has no machines.' }], wait: null };
+  if (machines.length === 0) return { steps: [{ do: 'give up', why: 'It has no machines.' }], wait: null };
   const unproven = machines.filter((machine) => machine.state === 'wanted' || machine.state === 'made');
   const waitsForStorage = unproven.length === 0 && storage.state === 'pending';
   if (taskDeadlineAt !== null && taskDeadlineAt <= now) {
     return waitsForStorage
-      ? { acts: [{ do: 'fail', why: 'Its volume was not available in time.' }], wait: null }
-      : { acts: [{ do: 'give up', why: 'The machine was not usable in time.' }], wait: null };
+      ? { steps: [{ do: 'fail', why: 'Its volume was not available in time.' }], wait: null }
+      : { steps: [{ do: 'give up', why: 'The machine was not usable in time.' }], wait: null };
   }
   const deadline = taskDeadlineAt === null ? emptyPlan : waitUntil(taskDeadlineAt);
   if (waitsForStorage) return mergePlans(waitUntil(new Date(now.getTime() + policy.storageLookMs)), deadline);
@@ -139,7 +139,7 @@ function planAttempt(view: RentalView, { now, policy, storage }: PlanContext): R
 /** Its machines are there already: all that is to be done is to wait for the day. */
 function planPrivateCloudStart({ startsAt }: PrivateCloud, now: Date): RentalPlan {
   const begins = new Date(startsAt);
-  return begins > now ? waitUntil(begins) : { acts: [{ do: 'hand over' }], wait: null };
+  return begins > now ? waitUntil(begins) : { steps: [{ do: 'hand over' }], wait: null };
 }
 
 /** A machine that was proven before has its disk already: it is not made again but given GPUs and switched on. */
@@ -151,9 +151,9 @@ function provisioningStepOf(machine: RentalMachine): MachineStep['do'] {
 function planRunning(view: RentalView, around: PlanContext): RentalPlan {
   const { now } = around;
   const due = planDueAction(around);
-  if (due.acts.length > 0) return due;
-  const act = taskStepOf(view.rental);
-  const work = act === null ? emptyPlan : whenAllRetriesAreDue(currentMachinesOf(view), now, act);
+  if (due.steps.length > 0) return due;
+  const step = taskStepOf(view.rental);
+  const work = step === null ? emptyPlan : whenAllRetriesAreDue(currentMachinesOf(view), now, step);
   return [work, planStartChecks(view, now), due].reduce(mergePlans);
 }
 
@@ -171,9 +171,9 @@ function taskStepOf({ task, power, userData }: Rental): PlanStep | null {
 }
 
 /** An act on all machines at once, when the turn of the last of them has come. */
-function whenAllRetriesAreDue(machines: readonly RentalMachine[], now: Date, act: PlanStep): RentalPlan {
+function whenAllRetriesAreDue(machines: readonly RentalMachine[], now: Date, step: PlanStep): RentalPlan {
   const turnMs = Math.max(0, ...machines.map(({ nextTryAt }) => nextTryAt?.getTime() ?? 0));
-  return turnMs > now.getTime() ? waitUntil(new Date(turnMs)) : { acts: [act], wait: null };
+  return turnMs > now.getTime() ? waitUntil(new Date(turnMs)) : { steps: [step], wait: null };
 }
 
 /** What is due by the clock comes before what was asked for: an end makes the rest pointless. */
@@ -181,5 +181,5 @@ function planDueAction({ now, due, policy }: PlanContext): RentalPlan {
   const checkUp = waitUntil(new Date(now.getTime() + policy.checkUpMs));
   if (due === null) return checkUp;
   if (due.at > now) return mergePlans(waitUntil(due.at), checkUp);
-  return { acts: [{ do: 'carry out' }], wait: null };
+  return { steps: [{ do: 'carry out' }], wait: null };
 }

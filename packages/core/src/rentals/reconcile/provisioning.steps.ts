@@ -303,9 +303,9 @@ export async function abandonAttempt(
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
     const mayMove =
       options.mayMove !== false && rental.attempt === rental.firstAttempt && !isPinnedToHost(rental);
-    const elsewhere = mayMove ? await placeOnOtherHost(tx, current) : null;
-    if (elsewhere === null) await failRental(tx, current, why);
-    else await startNextAttempt(tx, deps, rental, elsewhere);
+    const placement = mayMove ? await placeOnOtherHost(tx, current) : null;
+    if (placement === null) await failRental(tx, current, why);
+    else await startNextAttempt(tx, deps, rental, placement);
   });
 }
 

@@ -27,7 +27,7 @@ export interface ReconcileDeps {
   /** Takes back money that was lent for inference, before a rental ends for lack of money. Absent: no money is lent. */
   readonly recallMoney?: RecallCredit | undefined;
   /** When this process first found too little money to convert a rental to on-demand, by the rental's id (ms). */
-  readonly lackingSince: Map<RentalId, number>;
+  readonly unfundedSince: Map<RentalId, number>;
 }
 
 /** Work on rentals that this process holds back, because the database is not known to be the newest state. */

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 const never = new AbortController().signal;
@@ -50,7 +50,7 @@ async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
   expect(live).toBe(0);
 }
 
-const toldOf = async (rental: Rental): Promise<readonly string[]> => {
+const eventsOf = async (rental: Rental): Promise<readonly string[]> => {
   const { kind, id } = rentalResourceOf(rental);
   const events = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
@@ -58,11 +58,11 @@ const toldOf = async (rental: Rental): Promise<readonly string[]> => {
   return events.map(({ type }) => type);
 };
 
-const lifeOfARental = ['rental.pending', 'rental.running', 'rental.terminating', 'rental.terminated'];
+const rentalEvents = ['rental.pending', 'rental.running', 'rental.terminating', 'rental.terminated'];
 
-const life: Readonly<Record<Kind, readonly string[]>> = {
-  'virtual-machine': lifeOfARental,
-  'bare-metal': lifeOfARental,
+const expectedEvents: Readonly<Record<Kind, readonly string[]>> = {
+  'virtual-machine': rentalEvents,
+  'bare-metal': rentalEvents,
   instance: [
     'instance.creating',
     'instance.starting',
@@ -106,7 +106,7 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
     expect(await left(tenant)).toBe(0);
     expect(await isKeyRejected(target, never)).toBe('unreachable');
-    expect(await toldOf(rental)).toEqual(life[kind]);
+    expect(await eventsOf(rental)).toEqual(expectedEvents[kind]);
   });
 });
 
@@ -122,24 +122,24 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
     [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
   )('goes on after a failure $when $at', async (sabotage) => {
     const tenant = await harness.tenant();
-    const saboteur = createFaultyDriver(harness);
+    const faultyDriver = createFaultyDriver(harness);
     const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
-    saboteur.plan(sabotage);
-    const rental = await reconcileUntil(harness, accepted, { until: 'Running', saboteur });
-    expect(saboteur.spent()).toBe(true);
+    faultyDriver.plan(sabotage);
+    const rental = await reconcileUntil(harness, accepted, { until: 'Running', faultyDriver });
+    expect(faultyDriver.spent()).toBe(true);
     expect(await left(tenant)).toBe(machineCount);
     expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
   });
 
   it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
     const tenant = await harness.tenant();
-    const saboteur = createFaultyDriver(harness);
+    const faultyDriver = createFaultyDriver(harness);
     const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
     // Of each attempt every machine may be struck; whatever is left of it holds up the way out.
-    saboteur.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
-    const failed = await reconcileUntil(harness, accepted, { until: 'Failed', saboteur });
+    faultyDriver.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
+    const failed = await reconcileUntil(harness, accepted, { until: 'Failed', faultyDriver });
     expect(failed.statusReason).not.toBeNull();
-    const ended = await reconcileUntil(harness, failed, { until: 'Terminated', saboteur });
+    const ended = await reconcileUntil(harness, failed, { until: 'Terminated', faultyDriver });
     const machines = await listMachines(harness.db, ended.orgId, ended.id, 'all');
     expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(attempts * machineCount);
     await expectCleanSlate(tenant, ended);
@@ -165,10 +165,10 @@ describe.each(movable)('bringing up a rental of the kind $kind, for which any ho
     'moves to other hosts once when %s fails for good, and is clean of the first',
     async (at) => {
       const tenant = await harness.tenant();
-      const saboteur = createFaultyDriver(harness);
+      const faultyDriver = createFaultyDriver(harness);
       const accepted = await rentAs(harness, how.kind, tenant, { customPorts: [8080] });
-      saboteur.plan({ at, when: 'before', kind: 'failed' });
-      const rental = await reconcileUntil(harness, accepted, { until: 'Running', saboteur });
+      faultyDriver.plan({ at, when: 'before', kind: 'failed' });
+      const rental = await reconcileUntil(harness, accepted, { until: 'Running', faultyDriver });
       const machines = await listMachines(harness.db, rental.orgId, rental.id, 'all');
       expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2 * how.machines);
       expect(machines.at(-1)).toMatchObject({ state: 'open', attempt: 2 });

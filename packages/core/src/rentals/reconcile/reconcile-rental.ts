@@ -42,12 +42,12 @@ export async function reconcileRental(
   const storage = await readOrderedStorageOf(deps.db, view.rental);
   const around = { now, policy: deps.policy, storage };
   const plan = planRental(view, { ...around, due });
-  if (plan.acts.length === 0) return scheduleNextCheck(deps, view, plan.wait);
+  if (plan.steps.length === 0) return scheduleNextCheck(deps, view, plan.wait);
   const [again] = await executeSteps(deps, view, plan, { signal, due });
-  if (again === undefined || plan.acts.length > 1) return { kind: 'again' };
+  if (again === undefined || plan.steps.length > 1) return { kind: 'again' };
   // The due act waits for money. Meanwhile the other acts of the rental are carried out.
   const others = planRental(view, { ...around, due: { at: again } });
-  if (others.acts.length === 0) return scheduleNextCheck(deps, view, others.wait);
+  if (others.steps.length === 0) return scheduleNextCheck(deps, view, others.wait);
   await executeSteps(deps, view, others, { signal, due });
   return { kind: 'again' };
 }
@@ -56,28 +56,28 @@ export async function reconcileRental(
 async function executeSteps(
   deps: ReconcileDeps,
   view: RentalView,
-  { acts }: RentalPlan,
+  { steps }: RentalPlan,
   by: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<readonly Date[]> {
-  const waits = await Promise.all(acts.map((act) => executeStep(deps, view, act, by)));
+  const waits = await Promise.all(steps.map((step) => executeStep(deps, view, step, by)));
   return waits.filter((wait) => wait instanceof Date);
 }
 
 async function executeStep(
   deps: ReconcileDeps,
   view: RentalView,
-  act: PlanStep,
+  step: PlanStep,
   { signal, due }: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<Date | null | void> {
-  switch (act.do) {
+  switch (step.do) {
     case 'create':
-      return createMachine(deps, view, act.machine, signal);
+      return createMachine(deps, view, step.machine, signal);
     case 'revive':
-      return resumeReleasedMachine(deps, view, act.machine, signal);
+      return resumeReleasedMachine(deps, view, step.machine, signal);
     case 'prove':
-      return verifyMachine(deps, view, act.machine, signal);
+      return verifyMachine(deps, view, step.machine, signal);
     case 'settle':
-      return confirmStart(deps, view, act.machine, signal);
+      return confirmStart(deps, view, step.machine, signal);
     case 'open':
       return handOverRental(deps, view, signal);
     case 'hand over':
@@ -85,19 +85,19 @@ async function executeStep(
     case 'user data':
       return runPendingUserData(deps, view, signal);
     case 'give up':
-      return abandonAttempt(deps, view, act.why);
+      return abandonAttempt(deps, view, step.why);
     case 'fail':
-      return abandonAttempt(deps, view, act.why, { atFault: [], mayMove: false });
+      return abandonAttempt(deps, view, step.why, { atFault: [], mayMove: false });
     case 'cut':
-      return disconnectMachine(deps, view, act.machine, signal);
+      return disconnectMachine(deps, view, step.machine, signal);
     case 'remove':
-      return deleteMachine(deps, view, act.machine, signal);
+      return deleteMachine(deps, view, step.machine, signal);
     case 'end':
       return finishTermination(deps, view);
     case 'stop':
     case 'start':
     case 'reboot':
-      return runPowerTask(deps, view, act.do, signal);
+      return runPowerTask(deps, view, step.do, signal);
     case 'carry out':
       return due === null ? null : executeDueAction(deps, view, due);
   }

@@ -27,7 +27,7 @@ export interface FaultyDriver {
   readonly db: Db;
   plan(sabotage: InjectedFault): void;
   /** Has something happen just before the so-manieth call or transaction, counted from 0. */
-  interrupt(nth: number, act: () => Promise<unknown>): void;
+  interrupt(nth: number, work: () => Promise<unknown>): void;
   /** Everything that was called so far, in order. */
   readonly seen: string[];
   /** Whether all that was planned has happened. */
@@ -40,23 +40,23 @@ export class SimulatedCrash extends Error {}
 export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'>): FaultyDriver {
   const seen: string[] = [];
   let planned: (InjectedFault & { left: number }) | null = null;
-  let interruption: { readonly nth: number; readonly act: () => Promise<unknown> } | null = null;
-  const strike = (at: string, when: InjectedFault['when']): InjectedFault | null => {
+  let interruption: { readonly nth: number; readonly action: () => Promise<unknown> } | null = null;
+  const takeFault = (at: string, when: InjectedFault['when']): InjectedFault | null => {
     if (planned === null || planned.left === 0 || planned.at !== at || planned.when !== when) return null;
     planned.left -= 1;
     return planned;
   };
   const around = async <T>(
     at: string,
-    act: () => Promise<T>,
+    action: () => Promise<T>,
     fail: (what: InjectedFault) => Error,
   ): Promise<T> => {
     const nth = seen.push(at) - 1;
-    if (interruption?.nth === nth) await interruption.act();
-    const before = strike(at, 'before');
+    if (interruption?.nth === nth) await interruption.action();
+    const before = takeFault(at, 'before');
     if (before !== null) throw fail(before);
-    const result = await act();
-    const after = strike(at, 'after');
+    const result = await action();
+    const after = takeFault(at, 'after');
     if (after !== null) throw fail(after);
     return result;
   };
@@ -76,7 +76,7 @@ export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'
   return {
     seen,
     plan: (sabotage) => void (planned = { ...sabotage, left: sabotage.times ?? 1 }),
-    interrupt: (nth, act) => void (interruption = { nth, act }),
+    interrupt: (nth, action) => void (interruption = { nth, action }),
     spent: () => planned === null || planned.left === 0,
     drivers: async (clusterId: ClusterId) => wrapped(await harness.drivers(clusterId)),
     db: new Proxy(harness.db, {
@@ -94,10 +94,10 @@ export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'
 }
 
 /** The same world with some methods of its engines exchanged. */
-export function withDriver<World extends Pick<RentalHarness, 'drivers'>>(
-  harness: World,
+export function withDriver<Harness extends Pick<RentalHarness, 'drivers'>>(
+  harness: Harness,
   change: (driver: ComputeDriver) => Partial<ComputeDriver>,
-): World {
+): Harness {
   const drivers: RentalHarness['drivers'] = async (clusterId) => {
     const driver = await harness.drivers(clusterId);
     const changed: Partial<Record<PropertyKey, unknown>> = change(driver);
@@ -114,7 +114,7 @@ export function withDriver<World extends Pick<RentalHarness, 'drivers'>>(
 export interface ReconcileOptions {
   /** Until it has this status. */
   readonly until: RentalState;
-  readonly saboteur?: FaultyDriver;
+  readonly faultyDriver?: FaultyDriver;
   readonly policy?: Partial<RentalPolicy>;
   readonly recallMoney?: ReconcileDeps['recallMoney'];
   /** So many work on it at once. */
@@ -132,17 +132,17 @@ export type ReconcileHarness = Pick<RentalHarness, 'db' | 'drivers' | 'sealer'> 
 
 export function reconcileDepsOf(
   harness: ReconcileHarness,
-  options: Pick<ReconcileOptions, 'saboteur' | 'policy' | 'recallMoney'> &
-    Partial<Pick<ReconcileDeps, 'drivers' | 'hold' | 'lackingSince'>> = {},
+  options: Pick<ReconcileOptions, 'faultyDriver' | 'policy' | 'recallMoney'> &
+    Partial<Pick<ReconcileDeps, 'drivers' | 'hold' | 'unfundedSince'>> = {},
 ): ReconcileDeps {
   return {
-    db: options.saboteur?.db ?? harness.db,
+    db: options.faultyDriver?.db ?? harness.db,
     clock: harness.clock,
     log: quiet,
-    drivers: options.drivers ?? options.saboteur?.drivers ?? harness.drivers,
+    drivers: options.drivers ?? options.faultyDriver?.drivers ?? harness.drivers,
     ...(options.hold === undefined ? {} : { hold: options.hold }),
     recallMoney: options.recallMoney,
-    lackingSince: options.lackingSince ?? new Map(),
+    unfundedSince: options.unfundedSince ?? new Map(),
     sealer: harness.sealer,
     // Within a look no time of the test's clock passes, and a boot of seconds takes few looks.
     policy: { ...defaultRentalPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },

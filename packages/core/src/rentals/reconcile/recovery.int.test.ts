@@ -76,7 +76,7 @@ describe('a rental that nobody works on', () => {
     }
     expect(await status()).toBe('Terminated');
     expect(turns).toBeLessThan(10);
-    expect(await harness.breaks()).toEqual([]);
+    expect(await harness.violations()).toEqual([]);
   });
 
   describe(poisonedLoop('call for due rentals'), () => {
@@ -210,15 +210,13 @@ describe('a rental that nobody works on', () => {
 
     it('has its access cut within seconds while eight others cannot be worked on at all', async () => {
       const tenant = await harness.tenant();
-      const poisoned: Rental[] = [];
+      const broken: Rental[] = [];
       for (let nth = 0; nth < 8; nth += 1) {
-        poisoned.push(
-          await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' }),
-        );
+        broken.push(await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' }));
       }
       const ninth = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
       const client = await harness.database.connect();
-      const ids = poisoned.map(({ wireId }) => wireId);
+      const ids = broken.map(({ wireId }) => wireId);
       await client.query(
         `update rentals set disk_price = '{"unreadable": true}', next_action_at = $2, deadline_at = $2
           where wire_id = any ($1)`,

@@ -98,7 +98,7 @@ export function createRentalRecovery(deps: ReconcileDeps): RentalRecovery {
         work: (rental, ends) => reconcileRounds(deps, rental, ends),
         signal,
         // Slow rentals keep their slots; the next round runs beside them.
-        patienceMs: 1_000,
+        maxWaitMs: 1_000,
       });
       return found.length;
     },

@@ -47,7 +47,7 @@ afterAll(async () => {
 const timeoutMs = 30 * SECOND_MS;
 
 let calls = 0;
-const drive = (rental: Rental): Promise<unknown> =>
+const reconcile = (rental: Rental): Promise<unknown> =>
   ingress.send({
     service,
     key: toUuid(rental.id),
@@ -67,7 +67,7 @@ it('an end is carried out at once, also while the next thing that is due is wait
   const tenant = await harness.tenant();
   const rental = await startRunningRental(harness, tenant, { ttlSeconds: 60 });
   const { nextActionAt } = (await viewOf(harness, rental)).rental;
-  await drive(rental);
+  await reconcile(rental);
   await eventually({ what: 'somebody to wait for its end', timeoutMs }, async () => {
     const { rental: now } = await viewOf(harness, rental);
     return now.nextActionAt?.getTime() !== nextActionAt?.getTime();
@@ -78,7 +78,7 @@ it('an end is carried out at once, also while the next thing that is due is wait
       actor: tenant.call('live').cause.actor,
     }),
   );
-  await drive(rental);
+  await reconcile(rental);
   await eventually({ what: 'its access to be cut', timeoutMs }, async () => {
     const [machine] = await listMachines(harness.db, tenant.orgId, rental.id, 'all');
     return machine !== undefined && machine.cutAt !== null;

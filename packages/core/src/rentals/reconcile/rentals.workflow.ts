@@ -19,13 +19,13 @@ const stepLimits = { maxAttempts: 5, timeoutMs: 180_000, firstRetryMs: 500, long
  * again at once after a crash. All that is to be done follows from PostgreSQL: if Restate forgets, the sweep calls again.
  */
 export function createRentalWorkflow(
-  parts: ReconcileDeps & {
+  deps: ReconcileDeps & {
     /** Another name, so that tests can share one Restate. */
     readonly service?: string;
   },
 ) {
   return object({
-    name: parts.service ?? rentalObject.service,
+    name: deps.service ?? rentalObject.service,
     handlers: {
       [rentalObject.handler]: async (
         ctx: ObjectContext,
@@ -34,7 +34,7 @@ export function createRentalWorkflow(
         const [orgId, id] = [parseId('org', command.orgId), parseId('rnt', command.rentalId)];
         if (orgId === null || id === null) throw new TerminalError('The command names no rental.');
         return reconcileUntilIdle({
-          round: (name) => step(ctx, name, stepLimits, (signal) => reconcileRental(parts, orgId, id, signal)),
+          round: (name) => step(ctx, name, stepLimits, (signal) => reconcileRental(deps, orgId, id, signal)),
           sleep: (ms) => ctx.sleep(ms),
         });
       },

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.drop());
 afterEach(async () => {
-  expect(await harness.breaks()).toEqual([]);
+  expect(await harness.violations()).toEqual([]);
 });
 
 const never = new AbortController().signal;
@@ -86,7 +86,7 @@ const end = (tenant: Tenant, rental: Rental) =>
   );
 
 /** Engines whose removals are refused while the database is not known to be the newest state, as in a worker. */
-function heldParts() {
+function heldDeps() {
   const held = { is: true, until: null as Date | null };
   const refuse = async (): Promise<never> => {
     throw new DriverError('unavailable', 'The database was restored.');
@@ -102,7 +102,7 @@ function heldParts() {
     });
   };
   const hold = { isHeld: () => held.is, heldUntil: () => held.until };
-  return { held, parts: reconcileDepsOf(harness, { drivers, hold }) };
+  return { held, deps: reconcileDepsOf(harness, { drivers, hold }) };
 }
 
 const statusOf = async (rental: Rental) => (await findRental(harness.db, rental.orgId, rental.id))?.status;
@@ -164,14 +164,14 @@ describe('a removal that is held because the database is not known to be the new
   it('counts as neither tried nor late, and its node is not quarantined when it is tried afterwards', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
-    const { held, parts } = heldParts();
+    const { held, deps } = heldDeps();
     const machine = async () => {
       const [found] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
       return found ?? expect.fail('There is no machine.');
     };
     const nodeStatus = async () => (await findNode(harness.db, (await machine()).nodeId))?.status;
     await end(tenant, rental);
-    await work(30 * MINUTE_MS, 15 * SECOND_MS, parts);
+    await work(30 * MINUTE_MS, 15 * SECOND_MS, deps);
     expect(await machine()).toMatchObject({ tries: 0, lastError: null });
     expect(await nodeStatus()).toBe('node_ready');
 
@@ -179,11 +179,11 @@ describe('a removal that is held because the database is not known to be the new
     held.until = harness.clock.now();
     const { controls } = harness.engines.live;
     controls.silenceEngine();
-    await work(MINUTE_MS, SECOND_MS, parts);
+    await work(MINUTE_MS, SECOND_MS, deps);
     expect((await machine()).tries).toBeGreaterThan(0);
     expect(await nodeStatus()).toBe('node_ready');
     controls.heal();
-    await work(5 * MINUTE_MS, 5 * SECOND_MS, parts);
+    await work(5 * MINUTE_MS, 5 * SECOND_MS, deps);
     expect(await statusOf(rental)).toBe('Terminated');
   });
 });

@@ -93,12 +93,12 @@ export async function requireUsableToken(tx: Tx, text: string): Promise<void> {
 async function lockUsableToken(
   tx: Tx,
   text: string,
-  judgedAs: (found: JoinToken) => JoinToken,
+  checkedAs: (found: JoinToken) => JoinToken,
 ): Promise<JoinToken> {
   const sha256 = hashJoinToken(text);
   const token = sha256 === null ? null : await lockTokenByHash(tx, sha256);
   if (token === null) throw new Fault('JOIN_TOKEN_INVALID');
-  const problem = problemWithToken(judgedAs(token), tx.clock.now());
+  const problem = problemWithToken(checkedAs(token), tx.clock.now());
   if (problem !== null) throw new Fault('JOIN_TOKEN_INVALID', { message: problem });
   await requireApprovedSupplier(tx, token.orgId);
   const organisation = await findOrganisation(tx, token.orgId);

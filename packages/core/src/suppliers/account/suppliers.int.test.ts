@@ -70,7 +70,7 @@ async function newToken(fields: { maxMachines?: number; ttlMs?: number } = {}): 
 }
 
 /** Refused with the reason that it cannot be used; anything else is a failure of the test. */
-async function refusalOf(spending: Promise<unknown>): Promise<string> {
+async function reasonOf(spending: Promise<unknown>): Promise<string> {
   const outcome = await spending.then(
     () => 'spent',
     (error: unknown) => error,
@@ -82,7 +82,7 @@ describe('a join token', () => {
   it('lets in as many machines as it was made for, however many ask at once', async () => {
     const text = await newToken({ maxMachines: 3 });
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, () => refusalOf(inTx((tx) => consumeJoinToken(tx, text)))),
+      Array.from({ length: 10 }, () => reasonOf(inTx((tx) => consumeJoinToken(tx, text)))),
     );
     expect(outcomes.toSorted()).toEqual([...Array(7).fill('JOIN_TOKEN_INVALID'), ...Array(3).fill('spent')]);
   });
@@ -102,21 +102,19 @@ describe('a join token', () => {
     const supplierId = await insertSupplier(db, { orgId });
     const text = await newToken({ maxMachines: 9 });
     const expired = await newToken({ ttlMs: -1 });
-    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, expired)))).toBe('JOIN_TOKEN_INVALID');
+    expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, expired)))).toBe('JOIN_TOKEN_INVALID');
     await setOrganisation('suspended');
-    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('ORGANISATION_SUSPENDED');
+    expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('ORGANISATION_SUSPENDED');
     await setOrganisation('active');
-    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('spent');
+    expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('spent');
     await suspend(supplierId);
-    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('SUPPLIER_NOT_APPROVED');
+    expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('SUPPLIER_NOT_APPROVED');
   });
 
   it('is one of ours, and nothing else is', async () => {
-    const outcome = await refusalOf(inTx((tx) => consumeJoinToken(tx, mintJoinToken().text)));
+    const outcome = await reasonOf(inTx((tx) => consumeJoinToken(tx, mintJoinToken().text)));
     expect(outcome).toBe('JOIN_TOKEN_INVALID');
-    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, `mrj_' or true --`)))).toBe(
-      'JOIN_TOKEN_INVALID',
-    );
+    expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, `mrj_' or true --`)))).toBe('JOIN_TOKEN_INVALID');
   });
 });
 
@@ -140,10 +138,10 @@ async function setMachine(
   await inTx((tx) => {
     const now = tx.clock.now();
     const atWork = to.stage === 'testing' ? now : null;
-    const gone = to.stage === 'withdrawn' ? now : null;
+    const withdrawnAt = to.stage === 'withdrawn' ? now : null;
     return sql`update supplier_machines
       set stage = ${to.stage}, approval = ${to.approval}, listed = ${to.offer === 'listed'},
-          price_nano_usd_per_gpu_hour = ${price}, next_try_at = ${atWork}, deadline_at = ${atWork}, withdrawn_at = ${gone}
+          price_nano_usd_per_gpu_hour = ${price}, next_try_at = ${atWork}, deadline_at = ${atWork}, withdrawn_at = ${withdrawnAt}
       where node_id = ${toUuid(nodeId)}`.execute(tx.kysely);
   });
 }
@@ -195,7 +193,7 @@ describe('what is for rent', () => {
 
   it('ends with the approval of its supplier, of the machine, and of the organisation, and comes back with it', async () => {
     const { supplierId, nodeId } = await insertSupplierMachine(db, { orgId });
-    const judge = (approval: 'approved' | 'rejected') =>
+    const review = (approval: 'approved' | 'rejected') =>
       inTx((tx) => reviewMachine(tx, cause, nodeId, { approval, reason: 'looked at' }));
     expect(await isListed(nodeId)).toBe(true);
     await suspend(supplierId);
@@ -204,9 +202,9 @@ describe('what is for rent', () => {
       reviewSupplier(tx, deps, cause, supplierId, { reason: 'cleared', feePpm: ppm(50_000) }),
     );
     expect((await readListedMachines(db, [nodeId])).get(nodeId)?.supplier?.feePpm).toBe(50_000);
-    await judge('rejected');
+    await review('rejected');
     expect(await isListed(nodeId)).toBe(false);
-    await judge('approved');
+    await review('approved');
     await setOrganisation('suspended');
     expect(await isListed(nodeId)).toBe(false);
     await setOrganisation('active');
@@ -244,25 +242,25 @@ describe('what is for rent', () => {
     const call = await ownersCall();
     const offer = (change: MachineListingChange) =>
       inTx((tx) => updateMachine(tx, call, nodeId, change, defaultPriceRules));
-    const asked = async () => (await readListedMachines(db, [nodeId])).get(nodeId)?.pricePerGpuHour;
+    const listed = async () => (await readListedMachines(db, [nodeId])).get(nodeId)?.pricePerGpuHour;
     const paid = async () => (await inTx((tx) => findListedMachine(tx, nodeId)))?.pricePerGpuHour;
 
     await offer({ pricePerGpuHour: nanoUsd(5_000_000_000n) });
     await offer({ pricePerGpuHour: nanoUsd(9_000_000_000n) });
-    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 1_000_000_000n]);
+    expect([await listed(), await paid()]).toEqual([9_000_000_000n, 1_000_000_000n]);
     await offer({ listed: false });
     await offer({ listed: true });
-    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 1_000_000_000n]);
+    expect([await listed(), await paid()]).toEqual([9_000_000_000n, 1_000_000_000n]);
     await offer({ pricePerGpuHour: nanoUsd(500_000_000n) });
-    expect([await asked(), await paid()]).toEqual([500_000_000n, 500_000_000n]);
+    expect([await listed(), await paid()]).toEqual([500_000_000n, 500_000_000n]);
     await offer({ pricePerGpuHour: nanoUsd(9_000_000_000n) });
-    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 500_000_000n]);
+    expect([await listed(), await paid()]).toEqual([9_000_000_000n, 500_000_000n]);
     await inTx((tx) =>
       sql`update supplier_machines set recent_price_until = ${tx.clock.now()} where node_id = ${toUuid(nodeId)}`.execute(
         tx.kysely,
       ),
     );
-    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 9_000_000_000n]);
+    expect([await listed(), await paid()]).toEqual([9_000_000_000n, 9_000_000_000n]);
   });
 
   it('are the operator’s own machines at the price of their cluster, with nobody else paid', async () => {

@@ -188,25 +188,25 @@ function serveSupplierReviews({ server, operations, db, announce }: SupplierRout
     transact({ name: 'approve supplier', isolation: readCommitted }, (tx) => {
       const feePpm = fromPercentage(body.feePercentage);
       if (feePpm === null) throw invalidField(['feePercentage'], 'must have at most four decimals');
-      return judged(tx, params.supplierId, { reason: body.reason, feePpm }, context);
+      return applyReview(tx, params.supplierId, { reason: body.reason, feePpm }, context);
     }),
   );
 
   server.serve(operations.adminRejectSupplier, ({ params, body, context, transact }) =>
     transact({ name: 'reject supplier', isolation: readCommitted }, (tx) =>
-      judged(tx, params.supplierId, { reason: body.reason, feePpm: null }, context),
+      applyReview(tx, params.supplierId, { reason: body.reason, feePpm: null }, context),
     ),
   );
 
-  async function judged(
+  async function applyReview(
     tx: Parameters<typeof reviewSupplier>[0],
     text: string,
-    judgement: SupplierReview,
+    review: SupplierReview,
     context: Parameters<typeof operatorAuditContext>[0],
   ) {
     const id = parseId('sup', text);
     if (id === null) throw new Fault('SUPPLIER_NOT_FOUND');
-    const supplier = await reviewSupplier(tx, { announce }, operatorAuditContext(context), id, judgement);
+    const supplier = await reviewSupplier(tx, { announce }, operatorAuditContext(context), id, review);
     return { body: toWireSupplier(supplier), resource: { kind: 'supplier', id } };
   }
 }

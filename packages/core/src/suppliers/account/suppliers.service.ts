@@ -63,14 +63,14 @@ export async function reviewSupplier(
   deps: { readonly announce: PublishKeyChange },
   cause: AuditContext,
   id: SupplierId,
-  judgement: SupplierReview,
+  review: SupplierReview,
 ): Promise<Supplier> {
   const orgId = (await findSupplier(tx, id))?.orgId;
   if (orgId === undefined) throw new Fault('SUPPLIER_NOT_FOUND');
   await lockOrganisation(tx, orgId);
   const before = await lockSupplierOf(tx, orgId);
   if (before === null) throw new Fault('SUPPLIER_NOT_FOUND');
-  const { reason, feePpm } = judgement;
+  const { reason, feePpm } = review;
   const status = statusAfter(before.status, feePpm === null ? 'reject' : 'approve');
   const approvedAt = before.approvedAt ?? (status === 'approved' ? tx.clock.now() : null);
   const after = await setSupplierStatus(tx, orgId, { status, reason, feePpm, approvedAt });

@@ -44,7 +44,7 @@ export interface SupplierMoneyHarness {
   apply(...commands: LedgerCommand[]): Promise<void>;
   /** Opens the meter of something that a tenant rents of a supplier, at this rate and fee. */
   rent(tenant: OrgId, supplier: OrgId, request: RentRequest): Promise<Meter>;
-  change(act: MeterChange, orgId: OrgId): Promise<void>;
+  change(change: MeterChange, orgId: OrgId): Promise<void>;
   /** Lets time pass, and the meters be posted. */
   pass(ms: number): Promise<void>;
   sweep(): Promise<void>;
@@ -151,8 +151,8 @@ export async function createSupplierMoneyHarness(): Promise<SupplierMoneyHarness
       if (meter === undefined) throw new Error('no meter');
       return meter;
     },
-    change: async (act, orgId) => {
-      await within((tx) => changeMeters(tx, orgId, [act]));
+    change: async (change, orgId) => {
+      await within((tx) => changeMeters(tx, orgId, [change]));
     },
     pass: async (ms) => {
       await clock.advance(ms);

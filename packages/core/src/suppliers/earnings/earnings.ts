@@ -28,16 +28,16 @@ export interface DailyEarnings extends MachineEarnings {
 }
 
 /** What several parts are together; null where they are nothing at all. */
-function addEarnings(parts: readonly MachineEarnings[]): Omit<MachineEarnings, 'machineId'> | null {
-  const gpuMs = parts.reduce((sum, part) => sum + part.gpuMs, 0n);
-  const sums = { gpuMs, ...sumEarningTotals(parts) };
+function addEarnings(earnings: readonly MachineEarnings[]): Omit<MachineEarnings, 'machineId'> | null {
+  const gpuMs = earnings.reduce((sum, part) => sum + part.gpuMs, 0n);
+  const sums = { gpuMs, ...sumEarningTotals(earnings) };
   return gpuMs === 0n && sums.gross === 0n && sums.fee === 0n && sums.earned === 0n ? null : sums;
 }
 
 /** In the order in which the machines come. What was wholly given back is left out. */
 export function earningsByMachine(daily: readonly DailyEarnings[]): readonly MachineEarnings[] {
-  return [...Map.groupBy(daily, ({ machineId }) => machineId)].flatMap(([machineId, parts]) => {
-    const sums = addEarnings(parts);
+  return [...Map.groupBy(daily, ({ machineId }) => machineId)].flatMap(([machineId, rows]) => {
+    const sums = addEarnings(rows);
     return sums === null ? [] : [{ machineId, ...sums }];
   });
 }
@@ -48,8 +48,8 @@ export function earningsByDay(
 ): readonly { readonly day: Date; readonly gpuMs: bigint; readonly earned: NanoUsd }[] {
   return [...Map.groupBy(daily, ({ day }) => day.getTime())]
     .toSorted(([a], [b]) => a - b)
-    .flatMap(([day, parts]) => {
-      const sums = addEarnings(parts);
+    .flatMap(([day, rows]) => {
+      const sums = addEarnings(rows);
       return sums === null ? [] : [{ day: new Date(day), gpuMs: sums.gpuMs, earned: sums.earned }];
     });
 }
@@ -79,11 +79,11 @@ export const PERIOD_DAYS_MAX = 366;
 
 /** The time that is asked about: this month so far unless it is said. */
 export function earningsPeriod(
-  asked: { readonly from: Date | null; readonly until: Date | null },
+  requested: { readonly from: Date | null; readonly until: Date | null },
   now: Date,
 ): EarningsPeriod | 'ends before it begins' | 'too long' {
-  const until = asked.until ?? now;
-  const from = asked.from ?? monthOf(until);
+  const until = requested.until ?? now;
+  const from = requested.from ?? monthOf(until);
   if (from > until) return 'ends before it begins';
   return until.getTime() - from.getTime() > PERIOD_DAYS_MAX * DAY_MS ? 'too long' : { from, until };
 }

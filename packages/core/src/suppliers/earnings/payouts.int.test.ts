@@ -41,7 +41,7 @@ async function earnNine() {
   return { ...tenant, meter, at: (hours: number) => new Date(startedAt + hours * HOUR_MS) };
 }
 
-const ask = (amount: number, call = supplier.call, holdMs = 0): Promise<Payout> =>
+const request = (amount: number, call = supplier.call, holdMs = 0): Promise<Payout> =>
   harness.within((tx) => requestPayout(tx, call, usd(amount), { holdMs }));
 const settle = (id: PayoutId, outcome: PayoutOutcome): Promise<Payout> =>
   harness.within((tx) =>
@@ -82,17 +82,17 @@ async function refund(orgId: OrgId, amount: number): Promise<void> {
 describe('a payout', () => {
   it('is set aside when it is asked for, and reduces what else can be', async () => {
     await earnNine();
-    await ask(6);
+    await request(6);
     expect(await account()).toEqual({ balance: usd(9), held: usd(6) });
-    expect(await reasonOf(ask(3.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    await ask(3);
-    expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await reasonOf(request(3.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await request(3);
+    expect(await reasonOf(request(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     expect(await harness.drift()).toEqual([]);
   });
 
   it('is only of what was earned before the holding period', async () => {
     const holdMs = 7 * 24 * HOUR_MS;
-    const held = (amount: number) => ask(amount, supplier.call, holdMs);
+    const held = (amount: number) => request(amount, supplier.call, holdMs);
     const { orgId, meter, at } = await earnNine();
     await harness.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, orgId);
     await expect(held(0.01)).rejects.toThrow(
@@ -120,10 +120,10 @@ describe('a payout', () => {
     expect(await payable()).toEqual({ payable: usd(9), maturing: usd(5.4) });
     await refund(tenant, 5);
     expect(await payable()).toEqual({ payable: usd(4.5), maturing: usd(5.4) });
-    expect(await reasonOf(ask(4.51, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    await ask(4.5, supplier.call, WEEK_MS);
+    expect(await reasonOf(request(4.51, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await request(4.5, supplier.call, WEEK_MS);
     await harness.pass(WEEK_MS + HOUR_MS);
-    await ask(5.4, supplier.call, WEEK_MS);
+    await request(5.4, supplier.call, WEEK_MS);
     expect(await account()).toEqual({ balance: usd(9.9), held: usd(9.9) });
     expect(await harness.drift()).toEqual([]);
   });
@@ -142,7 +142,7 @@ describe('a payout', () => {
     await harness.change({ do: 'resume', meterId: meter.id, at: harness.clock.now() }, tenant.orgId);
     await harness.pass(10 * HOUR_MS);
     expect(await payable()).toEqual({ payable: usd(5.4), maturing: usd(9) });
-    expect(await reasonOf(ask(5.41, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await reasonOf(request(5.41, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     expect(await harness.drift()).toEqual([]);
   });
 
@@ -170,7 +170,7 @@ describe('a payout', () => {
 
   it('never exceeds what is payable, however many ask at once', async () => {
     await earnNine();
-    const outcomes = await Promise.all(Array.from({ length: 12 }, () => reasonOf(ask(2))));
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => reasonOf(request(2))));
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(4);
     expect(new Set(outcomes)).toEqual(new Set(['done', 'PAYOUT_EXCEEDS_EARNINGS']));
     expect(await account()).toEqual({ balance: usd(9), held: usd(8) });
@@ -178,7 +178,7 @@ describe('a payout', () => {
 
   it('is paid once, however often and by how many it is settled', async () => {
     await earnNine();
-    const { id } = await ask(6);
+    const { id } = await request(6);
     const settled = await Promise.all(Array.from({ length: 6 }, () => settle(id, 'paid')));
     expect(new Set(settled.map(({ transferId }) => transferId)).size).toBe(1);
     expect(await settle(id, 'paid')).toMatchObject({ status: 'paid', reference: 'SEPA 1', amount: usd(6) });
@@ -193,7 +193,7 @@ describe('a payout', () => {
 
   it('settled as paid and as rejected at once is one of both', async () => {
     await earnNine();
-    const { id } = await ask(6);
+    const { id } = await request(6);
     const outcomes = await Promise.all([reasonOf(settle(id, 'paid')), reasonOf(settle(id, 'rejected'))]);
     expect(outcomes.toSorted()).toEqual(['PAYOUT_SETTLED', 'done']);
     expect(await harness.drift()).toEqual([]);
@@ -201,11 +201,11 @@ describe('a payout', () => {
 
   it('that is rejected gives back what was set aside', async () => {
     await earnNine();
-    const { id } = await ask(9);
+    const { id } = await request(9);
     expect(await settle(id, 'rejected')).toMatchObject({ status: 'rejected', transferId: null });
     expect(await account()).toEqual({ balance: usd(9), held: 0n });
     expect(await reasonOf(settle(id, 'paid'))).toBe('PAYOUT_SETTLED');
-    await ask(9);
+    await request(9);
     expect(await harness.drift()).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe('a payout', () => {
     });
     await expect(failed).rejects.toThrow('dies');
     expect(await account()).toEqual({ balance: usd(9), held: 0n });
-    const { id } = await ask(5);
+    const { id } = await request(5);
     const unsettled = harness.within(async (tx) => {
       await settlePayout(tx, operator, id, { outcome: 'paid', reference: null, reason: 'as agreed' });
       throw new Error('the process dies');
@@ -229,21 +229,21 @@ describe('a payout', () => {
 
   it('that was paid leaves a debt when the time it paid for is given back, which is earned back first', async () => {
     const { orgId, meter, at } = await earnNine();
-    await settle((await ask(9)).id, 'paid');
+    await settle((await request(9)).id, 'paid');
     await harness.change({ do: 'pause', meterId: meter.id, at: at(4) }, orgId);
     expect(await account()).toEqual({ balance: negateUsd(usd(5.4)), held: 0n });
-    expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await reasonOf(request(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await harness.change({ do: 'resume', meterId: meter.id, at: harness.clock.now() }, orgId);
     await harness.pass(7 * HOUR_MS);
     expect((await account()).balance).toBe(usd(0.9));
-    expect(await reasonOf(ask(1))).toBe('PAYOUT_EXCEEDS_EARNINGS');
-    await ask(0.9);
+    expect(await reasonOf(request(1))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await request(0.9);
     expect(await harness.drift()).toEqual([]);
   });
 
   it('that waits is paid whole although its time was given back meanwhile', async () => {
     const { orgId, meter, at } = await earnNine();
-    const { id } = await ask(9);
+    const { id } = await request(9);
     await harness.change({ do: 'close', meterId: meter.id, at: at(2) }, orgId);
     expect(await account()).toEqual({ balance: usd(1.8), held: usd(9) });
     await settle(id, 'paid');
@@ -255,23 +255,23 @@ describe('a payout', () => {
 describe('who asks for a payout', () => {
   it('has only so many that wait', async () => {
     await earnNine();
-    for (let asked = 0; asked < PAYOUTS_WAITING_MAX; asked += 1) await ask(0.01);
-    expect(await reasonOf(ask(0.01))).toBe('PAYOUT_LIMIT_REACHED');
+    for (let count = 0; count < PAYOUTS_WAITING_MAX; count += 1) await request(0.01);
+    expect(await reasonOf(request(0.01))).toBe('PAYOUT_LIMIT_REACHED');
     const [newest] = await listPayouts(harness.db, supplier.orgId, { limit: 1, after: null });
     if (newest === undefined) throw new Error('no payout');
     await settle(newest.id, 'rejected');
-    expect(await reasonOf(ask(0.01))).toBe('done');
+    expect(await reasonOf(request(0.01))).toBe('done');
   });
 
   it('does so with a live key, of a supplier, whose account is not frozen', async () => {
     await earnNine();
-    expect(await reasonOf(ask(1, supplier.testCall))).toBe('INSUFFICIENT_SCOPE');
+    expect(await reasonOf(request(1, supplier.testCall))).toBe('INSUFFICIENT_SCOPE');
     const outsider = await harness.tenant(1);
     const callOfOutsider = { ...supplier.call, orgId: outsider.orgId };
-    expect(await reasonOf(ask(1, callOfOutsider))).toBe('API_KEY_REVOKED');
-    expect(await reasonOf(ask(1))).toBe('done');
+    expect(await reasonOf(request(1, callOfOutsider))).toBe('API_KEY_REVOKED');
+    expect(await reasonOf(request(1))).toBe('done');
     await harness.within((tx) => setFrozen(tx, supplier.orgId, 'live', true));
-    expect(await reasonOf(ask(1))).toBe('ACCOUNT_FROZEN');
+    expect(await reasonOf(request(1))).toBe('ACCOUNT_FROZEN');
   });
 
   it('can do so when suspended: what was earned is owed', async () => {
@@ -279,12 +279,12 @@ describe('who asks for a payout', () => {
     await harness.rows(
       `update suppliers set status = 'suspended' where org_id = '${toUuid(supplier.orgId)}' returning id`,
     );
-    expect(await ask(1)).toMatchObject({ status: 'requested' });
+    expect(await request(1)).toMatchObject({ status: 'requested' });
   });
 
   it('sees its own, and operators see all, newest first', async () => {
     await earnNine();
-    const [first, second] = [await ask(1), await ask(2)];
+    const [first, second] = [await request(1), await request(2)];
     await settle(first.id, 'paid');
     const own = await listPayouts(harness.db, supplier.orgId, { limit: 10, after: null });
     expect(own.map(({ id, status }) => [id, status])).toEqual([

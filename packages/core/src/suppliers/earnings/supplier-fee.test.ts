@@ -41,8 +41,8 @@ describe('a split rate', () => {
       fc.property(rates, fees, fc.integer({ min: 0, max: 10 ** 12 }), (rate, fee, elapsedMs) => {
         const supplier = supplierRate(rate, fee);
         expect(supplier >= 0n && supplier <= rate).toBe(true);
-        const kept = subtractUsd(meteredTotal(rate, elapsedMs), meteredTotal(supplier, elapsedMs));
-        expect(kept >= 0n).toBe(true);
+        const retained = subtractUsd(meteredTotal(rate, elapsedMs), meteredTotal(supplier, elapsedMs));
+        expect(retained >= 0n).toBe(true);
       }),
     );
   });

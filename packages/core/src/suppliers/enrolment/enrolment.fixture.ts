@@ -37,7 +37,7 @@ export interface EnrolmentHarness {
   /** Where join.sh reports to. */
   readonly url: string;
   /** What reached it, last first. */
-  readonly asked: readonly JoinRequest[];
+  readonly joinRequests: readonly JoinRequest[];
   newSupplier(): Promise<OrgId>;
   newToken(orgId: OrgId, maxMachines?: number): Promise<string>;
   start(request: JoinRequest): Promise<Enrolment>;
@@ -62,7 +62,7 @@ export async function openEnrolmentHarness(
   const drivers = createDriverPool({
     db,
     log,
-    connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensDoors: false }),
+    connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensPorts: false }),
   });
   await insertMarketplaceProvider(db, REGION);
   const reach: EnrolmentHarness['reach'] = (daemon) =>
@@ -79,21 +79,21 @@ export async function openEnrolmentHarness(
     credentialRef: 'suppliers',
   };
   const sweeps = [new EnrolmentSweep(deps), new EnrolmentSweep(deps)];
-  const sync = new FleetSync({ db, clock, log, holder: 'test', drivers, tuning: { beatMs: 250 } });
+  const sync = new FleetSync({ db, clock, log, holder: 'test', drivers, tuning: { heartbeatMs: 250 } });
   sync.start();
   const start = (request: JoinRequest): Promise<Enrolment> =>
     db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
       startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, request),
     );
-  const asked: JoinRequest[] = [];
-  const server = await listen(start, asked);
+  const joinRequests: JoinRequest[] = [];
+  const server = await listen(start, joinRequests);
   return {
     client: {
       cert: readFileSync(credentials.suppliers.certificateFile, 'utf8'),
       key: readFileSync(credentials.suppliers.keyFile, 'utf8'),
     },
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    joinRequests,
     newSupplier: async () => {
       const { orgId } = await createTenant(db);
       await insertSupplier(db, { orgId });
@@ -131,14 +131,14 @@ async function writeCredential(folder: string) {
 /** The one route that join.sh needs. */
 async function listen(
   start: (request: JoinRequest) => Promise<Enrolment>,
-  asked: JoinRequest[],
+  joinRequests: JoinRequest[],
 ): Promise<Server> {
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => (body += String(chunk)));
     request.on('end', () => {
       const request = JSON.parse(body) as JoinRequest;
-      asked.unshift(request);
+      joinRequests.unshift(request);
       start(request).then(
         ({ id, stage }) => response.writeHead(202).end(JSON.stringify({ id, stage })),
         (error: unknown) => response.writeHead(403).end(String(error)),

@@ -150,16 +150,16 @@ async function expectNothingElseSeen(of: SupplierHost): Promise<void> {
     ['PATCH', '/1.0', { config: { 'core.https_address': '' } }],
   ];
   for (const [method, path, body] of questions) {
-    expect((await answerTo(of, method, path, body)).type, `${method} ${path}`).toBe('error');
+    expect((await sendTo(of, method, path, body)).type, `${method} ${path}`).toBe('error');
   }
   // It is no refusal of everything: what is in its own project it sees.
-  expect(await answerTo(of, 'GET', '/1.0/instances?project=millrace')).toMatchObject({ type: 'sync' });
-  expect(await answerTo(of, 'GET', '/1.0/instances?all-projects=true')).toMatchObject({ metadata: [] });
+  expect(await sendTo(of, 'GET', '/1.0/instances?project=millrace')).toMatchObject({ type: 'sync' });
+  expect(await sendTo(of, 'GET', '/1.0/instances?all-projects=true')).toMatchObject({ metadata: [] });
   expect(await asOwner(of, 'GET', '/1.0/instances?project=private')).toHaveLength(1);
 }
 
 /** What the daemon answers to the certificate that it came to trust. */
-function answerTo(of: SupplierHost, method: string, path: string, body?: object): Promise<{ type: string }> {
+function sendTo(of: SupplierHost, method: string, path: string, body?: object): Promise<{ type: string }> {
   const { hostname, port } = new URL(of.url);
   const tls = {
     ...harness.client,
@@ -179,7 +179,7 @@ function answerTo(of: SupplierHost, method: string, path: string, body?: object)
 
 /** Another supplier who learns where it is, and what it shows, cannot take it over. */
 async function expectJoinedOnce(outsider: OrgId): Promise<void> {
-  const [mine] = harness.asked;
+  const [mine] = harness.joinRequests;
   const token = await harness.newToken(outsider);
   const request = { ...(mine ?? expect.fail('nothing was asked')), token };
   await expect(harness.start(request)).rejects.toMatchObject({ reason: 'MACHINE_JOINED_ALREADY' });
@@ -207,20 +207,20 @@ test('full trust is refused with the reason, and given back', async () => {
 });
 
 test('a daemon that trusts us for one supplier cannot be joined by another that only knows its address', async () => {
-  const [victim, thief] = [await harness.newSupplier(), await harness.newSupplier()];
+  const [victim, attacker] = [await harness.newSupplier(), await harness.newSupplier()];
   await freeHost(1);
   const mine = await join(host(1), victim, await harness.newToken(victim), 'third');
   // The token was redeemed and its worker died before it could write that down; meanwhile its owner withdrew it.
   const trust = await harness.reach(daemonOf(host(1)));
-  await trust.redeem(harness.asked[0]?.incusToken ?? '', AbortSignal.timeout(300_000));
+  await trust.redeem(harness.joinRequests[0]?.incusToken ?? '', AbortSignal.timeout(300_000));
   await trust.close();
   await readRows(`update supplier_machines set stage = 'refused', trust_token = null, next_try_at = null,
                   deadline_at = null where id = (select id from supplier_machines order by id desc limit 1)`);
   const stolen = await harness.start({
-    ...(harness.asked[0] ?? expect.fail('nothing was asked')),
-    token: await harness.newToken(thief),
+    ...(harness.joinRequests[0] ?? expect.fail('nothing was asked')),
+    token: await harness.newToken(attacker),
   });
-  const refused = await outcomeOf(thief, stolen);
+  const refused = await outcomeOf(attacker, stolen);
   expect(refused.problem).toContain('does not name the join token');
   expect(mine.id).not.toBe(stolen.id);
 });

@@ -67,7 +67,7 @@ const sealContext = (id: EnrolmentId) => ({
  */
 export async function startEnrolment(
   tx: Tx,
-  parts: { readonly sealer: Sealer; readonly cause: AuditContext },
+  deps: { readonly sealer: Sealer; readonly cause: AuditContext },
   request: JoinRequest,
 ): Promise<Enrolment> {
   const daemon = checkDaemon(request);
@@ -77,7 +77,7 @@ export async function startEnrolment(
   if (holder !== null && (await isSameJoinToken(tx, holder, request.token))) {
     if (holder.stage === 'trusting') {
       await requireUsableToken(tx, request.token);
-      const sealedToken = parts.sealer.seal(request.incusToken, sealContext(holder.id));
+      const sealedToken = deps.sealer.seal(request.incusToken, sealContext(holder.id));
       await restartTrusting(tx, holder, { ...daemon, sealedToken });
     }
     return holder;
@@ -86,13 +86,13 @@ export async function startEnrolment(
   const token = await consumeJoinToken(tx, request.token);
   await requireMachineQuota(tx, token.orgId);
   const id = tx.ids.next('enr');
-  const sealedToken = parts.sealer.seal(request.incusToken, sealContext(id));
+  const sealedToken = deps.sealer.seal(request.incusToken, sealContext(id));
   const made =
     holder === null
       ? await insertEnrolment(tx, token, { ...daemon, id, name: request.name, sealedToken })
       : null;
   if (made === null) throw new Fault('MACHINE_JOINED_ALREADY');
-  await appendAuditEntry(tx, token.orgId, parts.cause, {
+  await appendAuditEntry(tx, token.orgId, deps.cause, {
     action: 'machine.joining',
     resource: { kind: 'enrolment', id },
     after: { name: request.name, endpoint: daemon.endpoint, joinTokenId: token.id },
@@ -222,8 +222,8 @@ async function establishTrust(
 ): Promise<Outcome> {
   const trust = await deps.trust(enrolment);
   try {
-    const refusal = await redeemTrustToken(deps, trust, enrolment, signal);
-    if (refusal !== null) return { kind: 'refused', problem: refusal };
+    const rejection = await redeemTrustToken(deps, trust, enrolment, signal);
+    if (rejection !== null) return { kind: 'refused', problem: rejection };
     const limits = await trust.readLimits(signal);
     const digest = await findJoinTokenHash(deps.db, enrolment.orgId, enrolment.joinTokenId);
     const problem = problemWithTrust(limits, digest);

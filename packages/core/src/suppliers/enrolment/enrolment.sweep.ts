@@ -14,14 +14,14 @@ const defaultSlots: EnrolmentSlots = { slots: 12, perSupplier: 3 };
 
 /** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export class EnrolmentSweep {
-  readonly #parts: EnrolmentDeps;
+  readonly #deps: EnrolmentDeps;
   readonly #options: EnrolmentSlots;
   readonly #underWay = new Map<EnrolmentId, { readonly orgId: OrgId; readonly done: Promise<void> }>();
 
   readonly #runner: ItemRunner;
 
   constructor(deps: EnrolmentDeps, options: EnrolmentSlots = defaultSlots) {
-    this.#parts = deps;
+    this.#deps = deps;
     this.#options = options;
     const { clock, log } = deps;
     this.#runner = createItemRunner({ ...enrolmentLoop, atOnce: options.slots }, { clock, log });
@@ -32,11 +32,11 @@ export class EnrolmentSweep {
     const { slots, perSupplier } = this.#options;
     const limit = slots - this.#underWay.size;
     if (limit <= 0) return 0;
-    const due = await claimEnrolments(this.#parts, { limit, perSupplier, busy: this.#busy() });
+    const due = await claimEnrolments(this.#deps, { limit, perSupplier, busy: this.#busy() });
     for (const enrolment of due) {
       const { id, orgId } = enrolment;
       const done = this.#runner
-        .run([enrolment], { key: () => id, work: () => advanceEnrolment(this.#parts, enrolment) })
+        .run([enrolment], { key: () => id, work: () => advanceEnrolment(this.#deps, enrolment) })
         .then(() => void this.#underWay.delete(id));
       this.#underWay.set(id, { orgId, done });
     }

@@ -43,7 +43,7 @@ describe('what a machine sends of its daemon', () => {
     ({ certificate, fingerprint } = await makeCertificate('daemon'));
   });
   const tokenOf = (fields: object): string => Buffer.from(JSON.stringify(fields)).toString('base64');
-  const asked = (changes: object = {}) => ({
+  const input = (changes: object = {}) => ({
     endpoint: 'https://203.0.113.7:8443',
     incusToken: tokenOf({ fingerprint, secret: 's' }),
     serverCertificate: certificate,
@@ -53,11 +53,11 @@ describe('what a machine sends of its daemon', () => {
   it('is taken in one form, however it was written', () => {
     const expected = { endpoint: 'https://barn.example.com:8443', serverFingerprint: fingerprint };
     for (const endpoint of ['https://barn.example.com:8443', 'https://BARN.example.com:8443/']) {
-      expect(checkDaemon(asked({ endpoint }))).toMatchObject(expected);
+      expect(checkDaemon(input({ endpoint }))).toMatchObject(expected);
     }
-    expect(checkDaemon(asked({ endpoint: 'https://barn' }))).toMatchObject({ endpoint: 'https://barn:443' });
+    expect(checkDaemon(input({ endpoint: 'https://barn' }))).toMatchObject({ endpoint: 'https://barn:443' });
     // One number has many spellings, and all of them are this one.
-    expect(checkDaemon(asked({ endpoint: 'https://0x7f.1:8443' }))).toMatchObject({
+    expect(checkDaemon(input({ endpoint: 'https://0x7f.1:8443' }))).toMatchObject({
       endpoint: 'https://127.0.0.1:8443',
     });
   });
@@ -72,16 +72,16 @@ describe('what a machine sends of its daemon', () => {
     'unix:/x',
     'https://barn:1#x',
   ])('is refused with the endpoint %j', (endpoint) => {
-    expect(checkDaemon(asked({ endpoint }))).toMatchObject({ field: 'endpoint' });
+    expect(checkDaemon(input({ endpoint }))).toMatchObject({ field: 'endpoint' });
   });
 
   it('is refused if the token was made by a daemon with another certificate', () => {
     const incusToken = tokenOf({ fingerprint: '0'.repeat(64), secret: 's' });
-    expect(checkDaemon(asked({ incusToken }))).toMatchObject({ field: 'incusToken' });
+    expect(checkDaemon(input({ incusToken }))).toMatchObject({ field: 'incusToken' });
   });
 
   it('is refused if the token or the certificate makes no sense, whatever they are', () => {
-    expect(checkDaemon(asked({ serverCertificate: 'x' }))).toMatchObject({ field: 'serverCertificate' });
+    expect(checkDaemon(input({ serverCertificate: 'x' }))).toMatchObject({ field: 'serverCertificate' });
     fc.assert(
       fc.property(
         fc.oneof(
@@ -90,7 +90,7 @@ describe('what a machine sends of its daemon', () => {
           fc.json().map((text) => Buffer.from(text).toString('base64')),
         ),
         (incusToken) => {
-          expect(checkDaemon(asked({ incusToken }))).toMatchObject({ field: 'incusToken' });
+          expect(checkDaemon(input({ incusToken }))).toMatchObject({ field: 'incusToken' });
         },
       ),
     );

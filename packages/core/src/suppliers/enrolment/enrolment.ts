@@ -101,16 +101,16 @@ const tokenSchema = z.object({
  * Whether the three things that a machine sends about its daemon belong together: the token names the certificate by
  * its fingerprint, and whoever shows another certificate is not the daemon that made the token.
  */
-export function checkDaemon(asked: {
+export function checkDaemon(request: {
   readonly endpoint: string;
   readonly incusToken: string;
   readonly serverCertificate: string;
 }): CheckedDaemon | FieldProblem {
-  const endpoint = endpointOf(asked.endpoint);
+  const endpoint = endpointOf(request.endpoint);
   if (endpoint === null) return { field: 'endpoint', problem: 'must be https://host:port and no more' };
-  const certificate = certificateOf(asked.serverCertificate);
+  const certificate = certificateOf(request.serverCertificate);
   if (certificate === null) return { field: 'serverCertificate', problem: 'must be one certificate as PEM' };
-  const token = tokenOf(asked.incusToken);
+  const token = tokenOf(request.incusToken);
   if (token === null) return { field: 'incusToken', problem: 'must be a trust token of Incus' };
   const serverFingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   if (token.fingerprint !== serverFingerprint) {

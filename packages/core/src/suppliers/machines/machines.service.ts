@@ -180,13 +180,13 @@ export async function reviewMachine(
   tx: Tx,
   cause: AuditContext,
   nodeId: NodeId,
-  judgement: { readonly approval: 'approved' | 'rejected'; readonly reason: string },
+  review: { readonly approval: 'approved' | 'rejected'; readonly reason: string },
 ): Promise<void> {
   const known = await findAnyMachine(tx, nodeId);
   const machine = known === null ? null : await lockMachine(tx, known.orgId, nodeId);
   if (machine === null || machine.stage === 'withdrawn' || machine.stage === 'refused')
     throw machineNotFound();
-  const { approval, reason } = judgement;
+  const { approval, reason } = review;
   if (approval === 'approved' && machine.stage !== 'enrolled') {
     throw new Fault('INVALID_STATE_TRANSITION', {
       message: 'The machine has not passed its tests yet.',

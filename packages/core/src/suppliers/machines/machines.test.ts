@@ -231,9 +231,9 @@ describe('the price that is paid', () => {
           const shown = [[0, 1n, true] as Step, ...steps].flatMap(([, price, listed], nth) =>
             listed === true && (steps[nth]?.[0] ?? Infinity) > now - 60 ? [price] : [],
           );
-          const asked = steps.at(-1)?.[1] ?? 1n;
+          const latest = steps.at(-1)?.[1] ?? 1n;
           const paid = paidAt(now, steps);
-          for (const price of [asked, ...shown]) expect(paid <= price).toBe(true);
+          for (const price of [latest, ...shown]) expect(paid <= price).toBe(true);
         },
       ),
     );

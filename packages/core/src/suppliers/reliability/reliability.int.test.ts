@@ -275,16 +275,16 @@ describe('a machine on which starts fail', () => {
     await fault('start', 1_000, 1);
     expect(await quarantineFaultyMachines(deps)).toBe(0);
     await fault('start', 2_000, 2);
-    const judged = await Promise.all([quarantineFaultyMachines(deps), quarantineFaultyMachines(deps)]);
-    expect(judged.reduce((sum, taken) => sum + taken)).toBe(1);
+    const counts = await Promise.all([quarantineFaultyMachines(deps), quarantineFaultyMachines(deps)]);
+    expect(counts.reduce((sum, taken) => sum + taken)).toBe(1);
     expect(await quarantineFaultyMachines(deps)).toBe(0);
     const node = await findNode(db, machine.nodeId);
     expect(node).toMatchObject({ status: 'node_quarantined', placeable: false });
     expect(node?.statusReason).toContain('3 machines in a row did not come up on it');
-    const { rows: told } = await sql<{ resource_id: string }>`
+    const { rows: events } = await sql<{ resource_id: string }>`
       select resource_id from outbox where org_id = ${toUuid(orgId)} and type = 'machine.quarantined'
     `.execute(db.kysely);
-    expect(told).toEqual([{ resource_id: machine.nodeId }]);
+    expect(events).toEqual([{ resource_id: machine.nodeId }]);
     const [newest] = await readMachineHistory(db, orgId, machine.nodeId, 1);
     expect(newest).toMatchObject({ kind: 'state', status: 'node_quarantined' });
   });

@@ -112,7 +112,7 @@ async function measureBatch(tx: Tx, machineIds: readonly EnrolmentId[]): Promise
   const from = due.reduce((at, { measuredUntil }) => (measuredUntil < at ? measuredUntil : at), to);
   const nodeIds = due.map(({ nodeId }) => nodeId);
   const changes = await readStateChanges(tx, due);
-  const deeds = await readStartCounts(tx, due, to);
+  const startCounts = await readStartCounts(tx, due, to);
   const windows = await windowsBetween(tx, nodeIds, { from, to });
   const figuresOf = ({ nodeId, measuredUntil, status, watch }: DueMachine): ReliabilityCounters => {
     const { before = status, changes: later = [] } = changes.get(nodeId) ?? {};
@@ -121,7 +121,7 @@ async function measureBatch(tx: Tx, machineIds: readonly EnrolmentId[]): Promise
       .map(({ startsAt, endsAt }) => ({ from: startsAt, to: endsAt }));
     const span = { from: measuredUntil, to };
     return {
-      ...(deeds.get(nodeId) ?? { starts: 0, failedStarts: 0, losses: 0 }),
+      ...(startCounts.get(nodeId) ?? { starts: 0, failedStarts: 0, losses: 0 }),
       ...measureUptime({ span, watch, state: before, changes: later, away }),
     };
   };

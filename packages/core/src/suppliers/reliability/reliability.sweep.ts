@@ -45,8 +45,8 @@ export function startReliabilityLoops(deps: ReliabilitySweepDeps): readonly Loop
       return false;
     }),
     loop('forget days of machines', DAYS_DELETE_EVERY_MS, async () => {
-      const forgotten = await deleteOldReliabilityDays(deps, DAYS_DELETE_BATCH);
-      return forgotten >= DAYS_DELETE_BATCH;
+      const deleted = await deleteOldReliabilityDays(deps, DAYS_DELETE_BATCH);
+      return deleted >= DAYS_DELETE_BATCH;
     }),
   ];
 }

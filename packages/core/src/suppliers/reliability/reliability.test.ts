@@ -80,8 +80,8 @@ describe('measured uptime', () => {
           state: passed.at(-1)?.to ?? all.state,
           changes: all.changes.filter((change) => change.at > at(cut)),
         };
-        const parts = [measureUptime(first), measureUptime(second)];
-        const sum = parts.reduce((total, part) => ({
+        const uptimes = [measureUptime(first), measureUptime(second)];
+        const sum = uptimes.reduce((total, part) => ({
           watchedMs: total.watchedMs + part.watchedMs,
           upMs: total.upMs + part.upMs,
         }));

@@ -157,6 +157,6 @@ export function computeReliability(figures: ReliabilityCounters): Reliability {
 const ppmWhole = BigInt(ppmPerWhole);
 
 function shareOf(good: number, all: number, believed: number): bigint {
-  const parts = BigInt(good) * ppmWhole + BigInt(believed) * BigInt(prior.reliability);
-  return divideRoundDown(parts, BigInt(all) + BigInt(believed));
+  const weighted = BigInt(good) * ppmWhole + BigInt(believed) * BigInt(prior.reliability);
+  return divideRoundDown(weighted, BigInt(all) + BigInt(believed));
 }

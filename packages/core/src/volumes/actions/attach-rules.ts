@@ -19,10 +19,10 @@ export function requireVolumeAction(volume: Pick<Volume, 'status'>, action: Volu
 /** All that were asked for were found, have storage at all, are in the region, and run. */
 export function requireRentals(
   found: readonly AttachableRental[],
-  wished: readonly number[],
+  requested: readonly number[],
   region: string,
 ): void {
-  if (found.length < new Set(wished).size) throw new Fault('RENTAL_NOT_FOUND');
+  if (found.length < new Set(requested).size) throw new Fault('RENTAL_NOT_FOUND');
   for (const rental of found) requireAttachable(rental, region);
   for (const { status } of found) requireRentalAction(status, 'attach-volume');
 }

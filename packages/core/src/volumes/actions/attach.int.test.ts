@@ -45,7 +45,7 @@ const detach = (tenant: Tenant, volume: Volume, ...rentals: readonly InsertedRen
       rentalIds: rentals.map(({ wireId }) => wireId),
     }),
   );
-const refusal = async (work: Promise<unknown>): Promise<string | null> =>
+const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
@@ -62,8 +62,8 @@ describe('attaching', () => {
     await attach(tenant, volume, one);
     await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.1.0.1', '10.1.0.2', '10.1.0.3']);
-    const told = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.attached');
-    expect(told.map(({ data }) => data['rentalIds'])).toEqual([[one.wireId, two.wireId]]);
+    const events = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.attached');
+    expect(events.map(({ data }) => data['rentalIds'])).toEqual([[one.wireId, two.wireId]]);
     const attached = await readAttachedVolumesOf(harness.db, tenant.orgId, [one.id, two.id]);
     expect(attached.get(one.id)).toEqual([
       {
@@ -91,15 +91,15 @@ describe('attaching', () => {
     const absent = { ...good, wireId: 7 };
     const below = { ...good, wireId: -5 };
     const huge = { ...good, wireId: Number.MAX_SAFE_INTEGER };
-    for (const nobody of [foreign, instance, absent, below, huge]) {
-      expect(await refusal(attach(tenant, volume, good, nobody))).toBe('RENTAL_NOT_FOUND');
+    for (const missing of [foreign, instance, absent, below, huge]) {
+      expect(await reasonOf(attach(tenant, volume, good, missing))).toBe('RENTAL_NOT_FOUND');
     }
-    expect(await refusal(attach(tenant, volume, good, machine))).toBe('ATTACH_NOT_SUPPORTED');
-    expect(await refusal(attach(tenant, volume, good, away))).toBe('REGION_MISMATCH');
-    expect(await refusal(attach(tenant, volume, good, pending))).toBe('ACTION_IN_PROGRESS');
-    expect(await refusal(attach(tenant, volume, good, ending))).not.toBeNull();
-    expect(await refusal(attach(outsider, volume, foreign))).toBe('VOLUME_NOT_FOUND');
-    expect(await refusal(attach(tenant, { ...volume, wireId: 2 ** 40 }, good))).toBe('VOLUME_NOT_FOUND');
+    expect(await reasonOf(attach(tenant, volume, good, machine))).toBe('ATTACH_NOT_SUPPORTED');
+    expect(await reasonOf(attach(tenant, volume, good, away))).toBe('REGION_MISMATCH');
+    expect(await reasonOf(attach(tenant, volume, good, pending))).toBe('ACTION_IN_PROGRESS');
+    expect(await reasonOf(attach(tenant, volume, good, ending))).not.toBeNull();
+    expect(await reasonOf(attach(outsider, volume, foreign))).toBe('VOLUME_NOT_FOUND');
+    expect(await reasonOf(attach(tenant, { ...volume, wireId: 2 ** 40 }, good))).toBe('VOLUME_NOT_FOUND');
     await harness.settle();
     expect(clientsOf(volume)).toEqual([]);
   });
@@ -108,12 +108,12 @@ describe('attaching', () => {
     const tenant = await harness.tenant();
     const rental = await harness.rental(tenant);
     const volume = await harness.create(tenant);
-    expect(await refusal(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
+    expect(await reasonOf(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
     await harness.settle();
     await attach(tenant, volume, rental);
     await detach(tenant, volume, rental);
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    expect(await refusal(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
+    expect(await reasonOf(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
   });
 
   it('while the rental ends leaves nothing attached, whoever comes first', async () => {
@@ -134,7 +134,7 @@ describe('attaching', () => {
           .execute();
         await detachRental(tx, tenant.orgId, rental.id, volumesActor);
       });
-      await Promise.all([refusal(attach(tenant, volume, rental)), ending]);
+      await Promise.all([reasonOf(attach(tenant, volume, rental)), ending]);
       const attached = await readAttachedVolumesOf(harness.db, tenant.orgId, [rental.id]);
       expect(attached.size).toBe(0);
     }
@@ -152,8 +152,8 @@ describe('detaching', () => {
     expect(await detach(tenant, volume, one)).toEqual([one.wireId]);
     await harness.settle();
     expect(clientsOf(volume)).toEqual(['10.2.0.2']);
-    expect(await refusal(detach(tenant, volume, one))).toBe('VOLUME_NOT_ATTACHED');
-    expect(await refusal(detach(tenant, volume, one, two))).toBe('VOLUME_NOT_ATTACHED');
+    expect(await reasonOf(detach(tenant, volume, one))).toBe('VOLUME_NOT_ATTACHED');
+    expect(await reasonOf(detach(tenant, volume, one, two))).toBe('VOLUME_NOT_ATTACHED');
   });
 
   it('must come before a deletion, which names who holds the volume', async () => {
@@ -289,8 +289,8 @@ describe('a rental that is ordered with storage', () => {
     expect(clientsOf(volume)).toEqual(['10.4.0.1']);
     const away = await harness.rental(tenant, { status: 'Pending', region: otherRegion });
     const choice = { isNew: false, id: volume.wireId } as const;
-    expect(await refusal(order(tenant, away, choice, null, otherRegion))).toBe('REGION_MISMATCH');
-    expect(await refusal(order(await harness.tenant(), rental, choice, null))).toBe('VOLUME_NOT_FOUND');
+    expect(await reasonOf(order(tenant, away, choice, null, otherRegion))).toBe('REGION_MISMATCH');
+    expect(await reasonOf(order(await harness.tenant(), rental, choice, null))).toBe('VOLUME_NOT_FOUND');
   });
 
   it('gets a new one of any size, that is usable as soon as both are', async () => {
@@ -314,9 +314,9 @@ describe('a rental that is ordered with storage', () => {
       const caller = await authorizeCaller(tx, call, 'rentals:write');
       await attachAtCreate(tx, call, caller, { ...rental, region, mode: 'live' }, choice, 1_000_000_008);
     });
-    expect(await refusal(refused)).toBe('INSUFFICIENT_SCOPE');
+    expect(await reasonOf(refused)).toBe('INSUFFICIENT_SCOPE');
     const poor = await harness.tenant(0.01);
     const theirs = await harness.rental(poor, { status: 'Pending' });
-    expect(await refusal(order(poor, theirs, choice, 1_000_000_009))).toBe('INSUFFICIENT_BALANCE');
+    expect(await reasonOf(order(poor, theirs, choice, 1_000_000_009))).toBe('INSUFFICIENT_BALANCE');
   });
 });

@@ -64,12 +64,12 @@ export async function attachVolume(
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
-  const wished = [...new Set(request.rentalIds)];
+  const requested = [...new Set(request.rentalIds)];
   // Rentals are locked first, as whoever ends one does; whether there is such a volume is what the caller hears first.
-  const rentals = await lockRentals(tx, orgId, key.mode, wished.filter(isWireId));
+  const rentals = await lockRentals(tx, orgId, key.mode, requested.filter(isWireId));
   const volume = await lockOwnVolume(tx, owner, request.storageVolumeId);
   requireVolumeAction(volume, 'attach');
-  requireRentals(rentals, wished, volume.region);
+  requireRentals(rentals, requested, volume.region);
   const attached = await attachRentals(tx, volume, rentals, cause.actor);
   const rentalIds = rentals.map(({ wireId }) => wireId).toSorted((one, other) => one - other);
   if (attached.version !== volume.version) {
@@ -133,9 +133,9 @@ export async function detachVolume(
   const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, request.storageVolumeId);
   requireVolumeAction(volume, 'detach');
   const holders = (await listAttachedRentals(tx, orgId, [volume.id])).get(volume.id) ?? [];
-  const wished = new Set(request.rentalIds);
-  const found = holders.filter(({ wireId }) => wished.has(wireId));
-  if (found.length < wished.size) throw new Fault('VOLUME_NOT_ATTACHED');
+  const requested = new Set(request.rentalIds);
+  const found = holders.filter(({ wireId }) => requested.has(wireId));
+  if (found.length < requested.size) throw new Fault('VOLUME_NOT_ATTACHED');
   const ids = found.map(({ rentalId }) => rentalId);
   const { detached } = await detachRentals(tx, volume, ids, cause.actor);
   const rentalIds = detached.map(({ wireId }) => wireId);

@@ -44,9 +44,9 @@ export async function createVolume(
 ): Promise<Volume> {
   const caller = await authorizeCaller(tx, call, 'volumes:write');
   const { mode } = caller.key;
-  const wished = [...new Set(order.rentalIds)];
-  const rentals = wished.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, wished.filter(isWireId));
-  requireRentals(rentals, wished, order.region);
+  const ids = [...new Set(order.rentalIds)];
+  const rentals = ids.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, ids.filter(isWireId));
+  requireRentals(rentals, ids, order.region);
   const volume = await acceptVolume(tx, call, caller, order, wireId);
   return rentals.length === 0 ? volume : attachRentals(tx, volume, rentals, call.cause.actor);
 }
@@ -97,7 +97,7 @@ export async function acceptVolume(
     startedAt: null,
     endAcceptedAt: null,
     purgeAt: null,
-    troubleSince: null,
+    unhealthySince: null,
     tries: 0,
     lastError: null,
     nextActionAt: now,

@@ -29,7 +29,7 @@ afterAll(() => harness.drop());
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
 const typesOf = async (volume: Volume): Promise<readonly string[]> =>
   (await harness.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
-const refusal = async (work: Promise<unknown>): Promise<string | null> =>
+const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
@@ -145,14 +145,14 @@ describe('a volume', () => {
       [outsider.call('test'), tried],
     ] as const) {
       const link = { storageVolumeId: wireId, rentalIds: [1] };
-      const asked = [
+      const steps = [
         (tx: Tx) => attachVolume(tx, call, link),
         (tx: Tx) => detachVolume(tx, call, link),
         (tx: Tx) => updateVolume(tx, call, wireId, { label: 'taken' }),
         (tx: Tx) => createSnapshot(tx, call, wireId, 'taken'),
         (tx: Tx) => deleteVolume(tx, call, wireId),
       ];
-      for (const ask of asked) expect(await refusal(harness.run<unknown>(ask))).toBe('VOLUME_NOT_FOUND');
+      for (const step of steps) expect(await reasonOf(harness.run<unknown>(step))).toBe('VOLUME_NOT_FOUND');
     }
     expect(await harness.read(live)).toMatchObject({ label: live.label, status: 'active' });
     expect(await harness.read(tried)).toMatchObject({ label: tried.label, status: 'active' });
@@ -175,16 +175,16 @@ describe('an order of a volume', () => {
   it('is refused where there is no storage, no price, no money, no room, and leaves nothing', async () => {
     const tenant = await harness.tenant(1);
     const before = await harness.balance(tenant.orgId);
-    expect(await refusal(harness.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
-    expect(await refusal(harness.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
-    expect(await refusal(harness.create(tenant, { region: 'us-east-1' }, { mode: 'test' }))).toBe(
+    expect(await reasonOf(harness.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
+    expect(await reasonOf(harness.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
+    expect(await reasonOf(harness.create(tenant, { region: 'us-east-1' }, { mode: 'test' }))).toBe(
       'REGION_DISABLED',
     );
-    expect(await refusal(harness.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
-    expect(await refusal(harness.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
+    expect(await reasonOf(harness.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
+    expect(await reasonOf(harness.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
     const rich = await harness.tenant(1_000_000);
-    expect(await refusal(harness.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBeNull();
-    expect(await refusal(harness.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBe(
+    expect(await reasonOf(harness.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBeNull();
+    expect(await reasonOf(harness.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBe(
       'INSUFFICIENT_CAPACITY',
     );
     expect(await harness.balance(tenant.orgId)).toEqual(before);
@@ -193,14 +193,14 @@ describe('an order of a volume', () => {
   it('is refused beyond the limits of its key, which count rentals, volumes and growth together', async () => {
     const tenant = await harness.tenant();
     const keyId = await harness.limitedKey(tenant, { maxUsdPerHour: 0.08, regions: ['eu-west-3'] });
-    expect(await refusal(harness.create(tenant, { region: otherRegion }, { keyId }))).toBe(
+    expect(await reasonOf(harness.create(tenant, { region: otherRegion }, { keyId }))).toBe(
       'KEY_LIMIT_EXCEEDED',
     );
     await harness.create(tenant, {}, { keyId });
     await harness.create(tenant, {}, { keyId });
-    expect(await refusal(harness.create(tenant, {}, { keyId }))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await reasonOf(harness.create(tenant, {}, { keyId }))).toBe('KEY_LIMIT_EXCEEDED');
     const reader = await harness.limitedKey(tenant, {}, ['volumes:read']);
-    expect(await refusal(harness.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
+    expect(await reasonOf(harness.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
   });
 
   it('gets an address that no other volume of the node has, however many come at once', async () => {
@@ -216,15 +216,15 @@ describe('a label', () => {
   it('is one volume’s alone until that is deleted, also for those who come at once', async () => {
     const tenant = await harness.tenant();
     const orders = await Promise.all(
-      [1, 2, 3].map(() => refusal(harness.create(tenant, { label: 'datasets' }))),
+      [1, 2, 3].map(() => reasonOf(harness.create(tenant, { label: 'datasets' }))),
     );
     expect(orders.filter((reason) => reason === 'VOLUME_LABEL_TAKEN')).toHaveLength(2);
     expect(orders).toContain(null);
-    expect(await refusal(harness.create(await harness.tenant(), { label: 'datasets' }))).toBeNull();
+    expect(await reasonOf(harness.create(await harness.tenant(), { label: 'datasets' }))).toBeNull();
     await harness.settle();
     const other = await harness.active(tenant);
     const rename = harness.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
-    expect(await refusal(rename)).toBe('VOLUME_LABEL_TAKEN');
+    expect(await reasonOf(rename)).toBe('VOLUME_LABEL_TAKEN');
     const [{ wire_id: wireId } = { wire_id: 0 }] = await harness.rows<{ wire_id: number }>(
       `select wire_id from volumes where label = 'datasets' and org_id = '${toUuid(tenant.orgId)}'`,
     );

@@ -30,7 +30,7 @@ const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental): Promise
       (error: unknown) => (isFault(error) ? error.message : Promise.reject(error)),
     );
 
-async function planted(address: string) {
+async function setUp(address: string) {
   const tenant = await harness.tenant();
   return {
     tenant,
@@ -41,7 +41,7 @@ async function planted(address: string) {
 
 describe('two rentals of a region whose machines have one private address', () => {
   it('get volumes one at a time, also if both ask at once', async () => {
-    const both = [await planted('10.5.0.1'), await planted('10.5.0.1')];
+    const both = [await setUp('10.5.0.1'), await setUp('10.5.0.1')];
     const responses = await Promise.all(both.map((each) => attach(each.tenant, each.volume, each.rental)));
     const [refused] = responses.filter((response) => response !== 'attached');
     expect(responses.filter((response) => response === 'attached')).toHaveLength(1);
@@ -51,7 +51,7 @@ describe('two rentals of a region whose machines have one private address', () =
   });
 
   it('do not share volumes if the second gets the address after its volume', async () => {
-    const [one, other] = [await planted('10.5.1.1'), await planted('10.5.1.2')];
+    const [one, other] = [await setUp('10.5.1.1'), await setUp('10.5.1.2')];
     for (const each of [one, other])
       expect(await attach(each.tenant, each.volume, each.rental)).toBe('attached');
     await harness.onMachines(other.rental, `private_ip = '10.5.1.1'`);
@@ -61,7 +61,7 @@ describe('two rentals of a region whose machines have one private address', () =
   });
 
   it('pass the address on when the machine that holds it is gone', async () => {
-    const [one, other] = [await planted('10.5.2.1'), await planted('10.5.2.1')];
+    const [one, other] = [await setUp('10.5.2.1'), await setUp('10.5.2.1')];
     expect(await attach(one.tenant, one.volume, one.rental)).toBe('attached');
     await harness.onMachines(one.rental, `state = 'doomed', doomed_at = now()`);
     expect(await attach(other.tenant, other.volume, other.rental)).not.toBe('attached');
@@ -73,8 +73,8 @@ describe('two rentals of a region whose machines have one private address', () =
 describe('the migration of an installation whose machines share addresses', () => {
   it('keeps the volume of the oldest rental, cuts the others off, and never excludes readers', async () => {
     const client = await harness.database.connect();
-    const all = [await planted('10.5.3.1'), await planted('10.5.3.1'), await planted('10.5.3.1')];
-    const unattached = await planted('10.5.3.1');
+    const all = [await setUp('10.5.3.1'), await setUp('10.5.3.1'), await setUp('10.5.3.1')];
+    const unattached = await setUp('10.5.3.1');
     await client.query(`drop table storage_addresses; drop function note_storage_addresses() cascade;
       drop function hold_storage_addresses(uuid[])`);
     for (const { tenant, volume, rental } of all) {

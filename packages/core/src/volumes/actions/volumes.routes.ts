@@ -94,10 +94,10 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
   });
 
   server.serve(operations.listStorageVolumes, async ({ query, context }) => {
-    const asker = requirePrincipal(context);
+    const principal = requirePrincipal(context);
     const { limit = null } = query;
     const after = query.cursor === undefined ? null : decodeCursor(query.cursor, volumeCursor).volume;
-    const rows = await listVolumeRecords(db, asker, { after, limit });
+    const rows = await listVolumeRecords(db, principal, { after, limit });
     const { items, nextCursor } = toPage({
       rows,
       limit: limit ?? rows.length,

@@ -24,7 +24,7 @@ const reason = 'Its disks are gone.';
 const writeOff = ({ wireId }: Volume) =>
   harness.run((tx) => writeOffVolume(tx, operator, { storageVolumeId: wireId, reason }));
 
-const refusal = (work: Promise<unknown>): Promise<string | null> =>
+const reasonOf = (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
@@ -33,7 +33,7 @@ const refusal = (work: Promise<unknown>): Promise<string | null> =>
 it('writing off a volume is refused while its storage node answers', async () => {
   const tenant = await harness.tenant();
   const volume = await harness.active(tenant);
-  expect(await refusal(writeOff(volume))).toBe('HOST_ANSWERS');
+  expect(await reasonOf(writeOff(volume))).toBe('HOST_ANSWERS');
   expect(await harness.read(volume)).toMatchObject({ phase: 'live', status: 'active' });
 });
 

@@ -47,9 +47,9 @@ export async function writeOffVolume(
           actor: cause.actor,
           at: lastAnsweredAtOf(tx, volume, node),
         });
-  const gone = await markPurged(tx, purging, cause.actor);
+  const purged = await markPurged(tx, purging, cause.actor);
   const detached = holders.map(({ wireId }) => wireId);
-  const result = await volumeWriteOffResult(tx, gone, detached);
+  const result = await volumeWriteOffResult(tx, purged, detached);
   await appendAuditEntry(tx, volume.orgId, cause, {
     action: 'volume.written_off',
     resource: volumeResourceOf(volume),

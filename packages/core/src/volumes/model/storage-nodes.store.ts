@@ -27,7 +27,7 @@ function toNode(row: Selectable<Tables['storage_nodes']>): StorageNode {
     configured: row.configured,
     status: row.status,
     statusReason: row.status_reason,
-    beatAt: row.beat_at,
+    lastCheckAt: row.beat_at,
     watchSince: row.watch_since,
     seenAt: row.seen_at,
   };
@@ -180,7 +180,7 @@ export async function claimNodeCheck(
 }
 
 export type StorageNodeChanges = Partial<
-  Pick<StorageNode, 'status' | 'statusReason' | 'beatAt' | 'watchSince' | 'seenAt'>
+  Pick<StorageNode, 'status' | 'statusReason' | 'lastCheckAt' | 'watchSince' | 'seenAt'>
 >;
 
 export async function saveStorageNode(tx: Tx, node: StorageNode, changes: StorageNodeChanges): Promise<void> {
@@ -190,7 +190,7 @@ export async function saveStorageNode(tx: Tx, node: StorageNode, changes: Storag
     .set({
       ...(changes.status === undefined ? {} : { status: changes.status }),
       ...(changes.statusReason === undefined ? {} : { status_reason: changes.statusReason }),
-      ...(changes.beatAt === undefined ? {} : { beat_at: changes.beatAt }),
+      ...(changes.lastCheckAt === undefined ? {} : { beat_at: changes.lastCheckAt }),
       ...(changes.watchSince === undefined ? {} : { watch_since: changes.watchSince }),
       ...(changes.seenAt === undefined ? {} : { seen_at: changes.seenAt }),
       ...(isMove ? { status_since: tx.clock.now() } : {}),

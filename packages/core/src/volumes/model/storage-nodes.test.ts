@@ -26,7 +26,7 @@ function node(fields: Partial<StorageNode> = {}): StorageNode {
     configured: true,
     status: 'connected',
     statusReason: null,
-    beatAt: null,
+    lastCheckAt: null,
     watchSince: null,
     seenAt: null,
     ...fields,
@@ -75,13 +75,13 @@ describe('the silence of a node', () => {
   });
 
   it('begins anew after nobody had looked, and when the clock was set back', () => {
-    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(10_000), policy)).toEqual(
+    expect(observedSinceAt({ lastCheckAt: at(0), watchSince: at(-9_000) }, at(10_000), policy)).toEqual(
       at(-9_000),
     );
-    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(60_000), policy)).toEqual(
+    expect(observedSinceAt({ lastCheckAt: at(0), watchSince: at(-9_000) }, at(60_000), policy)).toEqual(
       at(60_000),
     );
-    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(-1), policy)).toEqual(at(-1));
-    expect(observedSinceAt({ beatAt: null, watchSince: null }, at(5), policy)).toEqual(at(5));
+    expect(observedSinceAt({ lastCheckAt: at(0), watchSince: at(-9_000) }, at(-1), policy)).toEqual(at(-1));
+    expect(observedSinceAt({ lastCheckAt: null, watchSince: null }, at(5), policy)).toEqual(at(5));
   });
 });

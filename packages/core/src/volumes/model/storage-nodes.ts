@@ -22,7 +22,7 @@ export interface StorageNode {
   readonly configured: boolean;
   readonly status: StorageNodeStatus;
   readonly statusReason: string | null;
-  readonly beatAt: Date | null;
+  readonly lastCheckAt: Date | null;
   readonly watchSince: Date | null;
   readonly seenAt: Date | null;
 }
@@ -87,13 +87,13 @@ function addressOf(at: number): string {
 
 /** What a worker that is about to look knows of the watch: whether it goes on, or began anew after nobody had looked. */
 export function observedSinceAt(
-  node: Pick<StorageNode, 'beatAt' | 'watchSince'>,
+  node: Pick<StorageNode, 'lastCheckAt' | 'watchSince'>,
   now: Date,
   { gapMs }: Pick<VolumePolicy, 'gapMs'>,
 ): Date {
-  const { beatAt, watchSince } = node;
-  if (beatAt === null || watchSince === null) return now;
-  const sinceMs = now.getTime() - beatAt.getTime();
+  const { lastCheckAt, watchSince } = node;
+  if (lastCheckAt === null || watchSince === null) return now;
+  const sinceMs = now.getTime() - lastCheckAt.getTime();
   // A clock that was set back has seen nothing either.
   return sinceMs < 0 || sinceMs > gapMs ? now : watchSince;
 }

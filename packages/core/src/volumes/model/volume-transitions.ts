@@ -71,6 +71,6 @@ export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTrans
 }
 
 /** What the backend has to serve changed: it is looked at at once, and what was told before counts no more. */
-export function bumpSpecVersion(volume: Pick<Volume, 'wishSeq'>, now: Date): VolumeChanges {
-  return { wishSeq: volume.wishSeq + 1, nextActionAt: now };
+export function bumpSpecVersion(volume: Pick<Volume, 'specSeq'>, now: Date): VolumeChanges {
+  return { specSeq: volume.specSeq + 1, nextActionAt: now };
 }

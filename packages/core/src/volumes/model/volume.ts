@@ -75,11 +75,11 @@ export interface Volume {
   readonly purgeAt: Date | null;
   readonly deletedAt: Date | null;
   /** Grows with each change of what the backend has to serve. */
-  readonly wishSeq: number;
+  readonly specSeq: number;
   readonly servedSeq: number;
   /** Addresses that the backend may be letting in. */
   readonly servedClients: readonly string[];
-  readonly troubleSince: Date | null;
+  readonly unhealthySince: Date | null;
   readonly tries: number;
   readonly lastError: string | null;
   readonly nextActionAt: Date | null;

@@ -68,10 +68,10 @@ export function toVolume(row: VolumeRow): Volume {
     endAcceptedAt: row.end_accepted_at,
     purgeAt: row.purge_at,
     deletedAt: row.deleted_at,
-    wishSeq: row.wish_seq,
+    specSeq: row.wish_seq,
     servedSeq: row.served_seq,
     servedClients: row.served_clients,
-    troubleSince: row.trouble_since,
+    unhealthySince: row.trouble_since,
     tries: row.tries,
     lastError: row.last_error,
     nextActionAt: row.next_action_at,
@@ -101,10 +101,10 @@ export type VolumeChanges = Partial<
     | 'endAcceptedAt'
     | 'purgeAt'
     | 'deletedAt'
-    | 'wishSeq'
+    | 'specSeq'
     | 'servedSeq'
     | 'servedClients'
-    | 'troubleSince'
+    | 'unhealthySince'
     | 'tries'
     | 'lastError'
     | 'nextActionAt'
@@ -149,10 +149,10 @@ function toUpdate(changes: VolumeChanges): Updateable<Tables['volumes']> {
     end_accepted_at: changes.endAcceptedAt,
     purge_at: changes.purgeAt,
     deleted_at: changes.deletedAt,
-    wish_seq: changes.wishSeq,
+    wish_seq: changes.specSeq,
     served_seq: changes.servedSeq,
     served_clients: changes.servedClients === undefined ? undefined : [...changes.servedClients],
-    trouble_since: changes.troubleSince,
+    trouble_since: changes.unhealthySince,
     tries: changes.tries,
     last_error: changes.lastError,
     next_action_at: changes.nextActionAt,
@@ -163,7 +163,7 @@ function toUpdate(changes: VolumeChanges): Updateable<Tables['volumes']> {
 
 export type NewVolume = Omit<
   Volume,
-  'growth' | 'deletedAt' | 'wishSeq' | 'servedSeq' | 'servedClients' | 'transitions' | 'version'
+  'growth' | 'deletedAt' | 'specSeq' | 'servedSeq' | 'servedClients' | 'transitions' | 'version'
 >;
 
 export async function insertVolume(tx: Tx, orgId: OrgId, volume: NewVolume): Promise<Volume> {

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
-const refusal = async (work: Promise<unknown>): Promise<string | null> =>
+const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
@@ -97,7 +97,7 @@ describe('maxUsd', () => {
 describe('an order', () => {
   it('for a rental that no id can name is for one that is not there', async () => {
     const tenant = await harness.tenant();
-    expect(await refusal(harness.create(tenant, { rentalIds: [3_000_000_000] }))).toBe('RENTAL_NOT_FOUND');
+    expect(await reasonOf(harness.create(tenant, { rentalIds: [3_000_000_000] }))).toBe('RENTAL_NOT_FOUND');
   });
 });
 
@@ -114,8 +114,8 @@ describe('the limits of a key', () => {
     const keyId = await harness.limitedKey(tenant, { maxUsdPerHour: 0.08 });
     await grow(tenant, volume, 512, keyId);
     await harness.settle();
-    expect(await refusal(grow(tenant, volume, 768, keyId))).toBe('KEY_LIMIT_EXCEEDED');
-    expect(await refusal(snap(tenant, volume, keyId))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await reasonOf(grow(tenant, volume, 768, keyId))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await reasonOf(snap(tenant, volume, keyId))).toBe('KEY_LIMIT_EXCEEDED');
   });
 
   it('hold for what it has made, whoever grows it, and so do its budgets', async () => {
@@ -125,7 +125,7 @@ describe('the limits of a key', () => {
     await harness.settle();
     await grow(tenant, made, 512);
     await harness.settle();
-    expect(await refusal(grow(tenant, made, 768))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(await reasonOf(grow(tenant, made, 768))).toBe('KEY_LIMIT_EXCEEDED');
     const holds = await harness.rows<{ key_id: string }>(
       `select key_id from ledger_holds where cause_kind = 'volume' and cause_id = '${made.wireId}'`,
     );
@@ -143,9 +143,9 @@ describe('a growth that was given up', () => {
     await harness.settle();
     // The answer is lost, again and again, until it is given up.
     await harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb: 512 }));
-    harness.backend.answer = () => Promise.reject(new DriverError('unavailable', 'The answer is lost.'));
+    harness.backend.beforeReply = () => Promise.reject(new DriverError('unavailable', 'The answer is lost.'));
     await harness.settle();
-    harness.backend.answer = null;
+    harness.backend.beforeReply = null;
     expect(harness.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
     await harness.run((tx) =>
       locked(volume, (current) => cancelGrowth(tx, current, 'It could not grow in time.'), tx),
@@ -153,7 +153,7 @@ describe('a growth that was given up', () => {
     await harness.run((tx) => detachVolume(tx, tenant.call(), link));
     await harness.clock.advance(MINUTE_MS);
     await harness.settle();
-    expect(await harness.read(volume)).toMatchObject({ sizeGb: 256, status: 'active', troubleSince: null });
+    expect(await harness.read(volume)).toMatchObject({ sizeGb: 256, status: 'active', unhealthySince: null });
     expect(harness.backend.volumes.get(toUuid(volume.id))?.clients).toEqual([]);
   });
 });
@@ -185,15 +185,15 @@ describe('what an empty wallet asks for', () => {
     await harness.rows(`insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
       values ('${toUuid(tenant.orgId)}', 'live', 'volume', '${volume.wireId}', 'delete', 'balance', '${volume.createdAt.toISOString()}',
         '${volume.createdAt.toISOString()}')`);
-    const asked = `select 1 from required_actions where cause_id = '${volume.wireId}' and action = 'stop'`;
-    while ((await harness.rows(asked)).length === 0) {
+    const query = `select 1 from required_actions where cause_id = '${volume.wireId}' and action = 'stop'`;
+    while ((await harness.rows(query)).length === 0) {
       await harness.clock.advance(5 * MINUTE_MS);
       await harness.sweepMeters();
     }
     await freezeUnpaid(harness.db, { log: quiet, limit: 100 });
-    const kept = await harness.read(volume);
-    expect(kept?.phase).toBe('frozen');
-    expect(kept?.purgeAt?.getTime()).toBeGreaterThan(harness.clock.nowMs());
+    const stored = await harness.read(volume);
+    expect(stored?.phase).toBe('frozen');
+    expect(stored?.purgeAt?.getTime()).toBeGreaterThan(harness.clock.nowMs());
   });
 });
 

@@ -45,7 +45,7 @@ const grow = (tenant: Tenant, volume: Volume, sizeInGb: number) =>
   harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb }));
 const snap = (tenant: Tenant, volume: Volume, label?: string) =>
   harness.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, label));
-const refusal = async (work: Promise<unknown>): Promise<string | null> =>
+const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
@@ -174,11 +174,11 @@ describe('growing', () => {
   it('never shrinks, does nothing twice, and one growth waits for another', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant, { sizeGb: 512 });
-    expect(await refusal(grow(tenant, volume, 256))).toBe('VOLUME_SHRINK_NOT_SUPPORTED');
+    expect(await reasonOf(grow(tenant, volume, 256))).toBe('VOLUME_SHRINK_NOT_SUPPORTED');
     expect((await grow(tenant, volume, 512)).growth).toBeNull();
     const [one, two] = await Promise.all([grow(tenant, volume, 768), grow(tenant, volume, 768)]);
     expect([one.growth?.toGb, two.growth?.toGb]).toEqual([768, 768]);
-    expect(await refusal(grow(tenant, volume, 1024))).toBe('ACTION_IN_PROGRESS');
+    expect(await reasonOf(grow(tenant, volume, 1024))).toBe('ACTION_IN_PROGRESS');
     await harness.settle();
     expect((await harness.read(volume))?.sizeGb).toBe(768);
     const open = await harness.rows<{ count: string }>(
@@ -191,7 +191,7 @@ describe('growing', () => {
   it('for which there is no money or no room is refused or given up, and nothing is kept for it', async () => {
     const poor = await harness.tenant(0.1);
     const small = await harness.active(poor);
-    expect(await refusal(grow(poor, small, 64_000))).toBe('INSUFFICIENT_BALANCE');
+    expect(await reasonOf(grow(poor, small, 64_000))).toBe('INSUFFICIENT_BALANCE');
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const { held } = await harness.balance(tenant.orgId);
@@ -207,13 +207,13 @@ describe('growing', () => {
   it('or being renamed is for volumes that are active', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
-    expect(await refusal(grow(tenant, volume, 512))).toBe('VOLUME_NOT_ACTIVE');
+    expect(await reasonOf(grow(tenant, volume, 512))).toBe('VOLUME_NOT_ACTIVE');
     await harness.settle();
     const update = { label: 'other', tags: { team: 'a' } };
     const renamed = await harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, update));
     expect(renamed).toMatchObject(update);
     const outsider = await harness.tenant();
-    expect(await refusal(grow(outsider, volume, 512))).toBe('VOLUME_NOT_FOUND');
+    expect(await reasonOf(grow(outsider, volume, 512))).toBe('VOLUME_NOT_FOUND');
   });
 });
 
@@ -235,7 +235,7 @@ describe('a snapshot', () => {
     await harness.settle();
     expect(harness.backend.volumes.get(toUuid(volume.id))?.snapshots).toEqual([]);
     const again = harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
-    expect(await refusal(again)).toBe('SNAPSHOT_NOT_FOUND');
+    expect(await reasonOf(again)).toBe('SNAPSHOT_NOT_FOUND');
   });
 
   it('that cannot be made fails at no cost, and one that was deleted while it was made is not billed', async () => {
@@ -278,17 +278,17 @@ describe('a snapshot', () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const outsider = await harness.tenant();
-    expect(await refusal(snap(outsider, volume))).toBe('VOLUME_NOT_FOUND');
+    expect(await reasonOf(snap(outsider, volume))).toBe('VOLUME_NOT_FOUND');
     const foreign = harness.run((tx) =>
       deleteSnapshot(tx, outsider.call(), volume.wireId, tx.ids.next('snp')),
     );
-    expect(await refusal(foreign)).toBe('SNAPSHOT_NOT_FOUND');
+    expect(await reasonOf(foreign)).toBe('SNAPSHOT_NOT_FOUND');
     await harness.rows(`insert into volume_snapshots (id, volume_id, org_id, mode, label, size_gb, volume_gb, price, status, created_at,
         make_by, ready_at)
       select overlay(overlay(gen_random_uuid()::text placing '7' from 15 for 1) placing '8' from 20 for 1)::uuid, id, org_id,
              mode, 'old', 1, 1, price || '{"rateNanoUsdPerHour": "0"}', 'ready', now(), now(), now()
         from volumes, generate_series(1, ${SNAPSHOTS_MAX}) where wire_id = ${volume.wireId}`);
-    expect(await refusal(snap(tenant, volume))).toBe('QUOTA_EXCEEDED');
+    expect(await reasonOf(snap(tenant, volume))).toBe('QUOTA_EXCEEDED');
     await harness.rows(
       `update volume_snapshots set status = 'deleted', ended_at = now() where volume_id = '${toUuid(volume.id)}'`,
     );

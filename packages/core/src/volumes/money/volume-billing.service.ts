@@ -60,8 +60,8 @@ const nextOrdinal = (meters: readonly Meter[], prefix: string): number =>
 
 /** The meter of a volume that is only kept; null while it is paid as it runs. */
 export function retentionMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
-  const kept = meters.find((meter) => meter.name.startsWith(RETENTION_PREFIX) && isRunning(meter));
-  return kept?.termEndsAt == null ? null : { ...kept, termEndsAt: kept.termEndsAt };
+  const retention = meters.find((meter) => meter.name.startsWith(RETENTION_PREFIX) && isRunning(meter));
+  return retention?.termEndsAt == null ? null : { ...retention, termEndsAt: retention.termEndsAt };
 }
 
 /**
@@ -182,10 +182,10 @@ async function holdForRetention(
   { name, price, holdId }: MeteredItem,
 ): Promise<MeterFunding> {
   const ratePerHour = rateOf(price);
-  const wished = prepaidVolumeFunding(ratePerHour, await spendableFor(tx, volume, holdId));
-  if (holdId === null || wished.kind !== 'ahead') return wished;
+  const funding = prepaidVolumeFunding(ratePerHour, await spendableFor(tx, volume, holdId));
+  if (holdId === null || funding.kind !== 'ahead') return funding;
   const ahead = initialHold(price, HOLD_WINDOW_MS);
-  const keeping = roundExact(hourlyCharge(ratePerHour, wished.retentionMs ?? 0), 'up');
+  const keeping = roundExact(hourlyCharge(ratePerHour, funding.retentionMs ?? 0), 'up');
   const { orgId, mode } = volume;
   const [response] = await applyLedger(tx, [
     {
@@ -202,8 +202,8 @@ async function holdForRetention(
     },
   ]);
   const { held } = requireLedgerSuccess(response);
-  const keptMs = held <= ahead ? 0n : affordableMs(nanoUsd(held - ahead), ratePerHour);
-  return { kind: 'ahead', retentionMs: Math.min(wished.retentionMs ?? 0, Number(keptMs ?? 0n)) };
+  const retainedMs = held <= ahead ? 0n : affordableMs(nanoUsd(held - ahead), ratePerHour);
+  return { kind: 'ahead', retentionMs: Math.min(funding.retentionMs ?? 0, Number(retainedMs ?? 0n)) };
 }
 
 /** From `at` on the snapshot costs what it takes. */
@@ -265,9 +265,9 @@ export async function endVolumeBilling(tx: Tx, volume: BilledVolume, at: Date): 
 export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: number): Promise<Date> {
   const meters = await volumeMetersOf(tx, volume);
   const open = meters.filter(isRunning);
-  const wished = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
+  const requestedMs = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
   const ratePerHour = addUsd(zeroUsd, ...open.map((meter) => meter.ratePerHour));
-  const forMs = Math.min(wished, affordableMsWithinLimit(volume, meters, { at, ratePerHour }));
+  const forMs = Math.min(requestedMs, affordableMsWithinLimit(volume, meters, { at, ratePerHour }));
   const quantity = open.reduce((sum, meter) => sum + meter.quantity, 0);
   await closeMetersAt(tx, volume, open, at);
   const name = `${RETENTION_PREFIX}${nextOrdinal(meters, RETENTION_PREFIX)}`;
@@ -309,7 +309,7 @@ function affordableMsWithinLimit(
 async function holdRetention(
   tx: Tx,
   volume: BilledVolume,
-  kept: { readonly name: string; readonly ratePerHour: NanoUsd; readonly forMs: number },
+  retention: { readonly name: string; readonly ratePerHour: NanoUsd; readonly forMs: number },
 ): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
   const [response] = await applyLedger(tx, [
     {
@@ -317,8 +317,8 @@ async function holdRetention(
       orgId: volume.orgId,
       mode: volume.mode,
       cause: causeOfVolume(volume),
-      step: `keep:${kept.name}`,
-      amount: meteredTotal(kept.ratePerHour, kept.forMs),
+      step: `keep:${retention.name}`,
+      amount: meteredTotal(retention.ratePerHour, retention.forMs),
       atLeast: zeroUsd,
       demand: 'running',
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
@@ -335,23 +335,23 @@ async function holdRetention(
  */
 export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boolean> {
   const meters = await volumeMetersOf(tx, volume);
-  const kept = retentionMeter(meters);
-  if (kept === null) return true;
+  const meter = retentionMeter(meters);
+  if (meter === null) return true;
   const now = tx.clock.now();
-  const at = kept.termEndsAt < now ? kept.termEndsAt : now;
+  const at = meter.termEndsAt < now ? meter.termEndsAt : now;
   const snapshots = (await listSnapshots(tx, volume.orgId, volume.id)).filter(
     ({ status }) => status === 'ready',
   );
   const { available } = await readBalance(tx, volume.orgId, volume.mode, now);
-  const funding = prepaidVolumeFunding(kept.ratePerHour, available);
+  const funding = prepaidVolumeFunding(meter.ratePerHour, available);
   const sold: readonly MeteredItem[] = [
     { name: `${SIZE_PREFIX}${nextOrdinal(meters, SIZE_PREFIX)}`, price: volume.price, holdId: null },
     ...snapshots.map(({ id, price }) => ({ name: `${id}-${nextOrdinal(meters, id)}`, price, holdId: null })),
   ];
-  if (!(await canAffordItems(tx, volume, { kept, sold, funding }))) return false;
+  if (!(await canAffordItems(tx, volume, { meter, sold, funding }))) return false;
   const requests = sold.map((one) => volumeMeterSpec(volume, one, { at, funding, demand: 'running' }));
   await openMeters(tx, volume.orgId, requests);
-  await closeMetersAt(tx, volume, [kept], at);
+  await closeMetersAt(tx, volume, [meter], at);
   return true;
 }
 
@@ -362,12 +362,12 @@ export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boole
 async function canAffordItems(
   tx: Tx,
   volume: BilledVolume,
-  request: { readonly kept: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
+  request: { readonly meter: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
 ): Promise<boolean> {
-  const { kept, sold, funding } = request;
+  const { meter, sold, funding } = request;
   const aheadMs = HOLD_WINDOW_MS + (funding.kind === 'ahead' ? (funding.retentionMs ?? 0) : 0);
-  const parts = sold.map(({ price }) => roundExact(hourlyCharge(rateOf(price), aheadMs), 'up'));
-  const amount = addUsd(zeroUsd, ...parts, nanoUsd(BigInt(ROUNDINGS_PER_METER * sold.length)));
+  const charges = sold.map(({ price }) => roundExact(hourlyCharge(rateOf(price), aheadMs), 'up'));
+  const amount = addUsd(zeroUsd, ...charges, nanoUsd(BigInt(ROUNDINGS_PER_METER * sold.length)));
   const { orgId, mode } = volume;
   const [response] = await applyLedger(tx, [
     {
@@ -375,7 +375,7 @@ async function canAffordItems(
       orgId,
       mode,
       cause: causeOfVolume(volume),
-      step: `thaw:${kept.name}`,
+      step: `thaw:${meter.name}`,
       amount,
       demand: 'running',
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),

@@ -58,10 +58,7 @@ interface CheckRunners {
  * Checks nodes concurrently, and waits for each at most its time limit: a node that hangs keeps its own slot, and the next
  * check of the others begins meanwhile. Leftovers are removed beside the checks, since a removal may take long.
  */
-export function createNodeChecker(
-  deps: VolumeReconcileDeps,
-  patienceMs: number = CHECK_WAIT_MS,
-): NodeChecker {
+export function createNodeChecker(deps: VolumeReconcileDeps, maxWaitMs: number = CHECK_WAIT_MS): NodeChecker {
   const { db, clock, log } = deps;
   const runners: CheckRunners = {
     looks: createItemRunner(checkNodesLoop, { clock, log }),
@@ -82,7 +79,7 @@ export function createNodeChecker(
         key: ({ id }) => id,
         work: (node, ends) => checkStorageNode(deps, runners, node, ends),
         signal,
-        patienceMs,
+        maxWaitMs,
       });
       lateSeconds.record((await readOldestDueMs(db, db.clock.now())) * 1e-3);
       return claimed.length;
@@ -113,8 +110,8 @@ function claimNode(
     const node = await claimNodeCheck(tx, { now, until: new Date(now.getTime() + policy.lookMs), but });
     if (node === null) return null;
     const watchSince = observedSinceAt(node, now, policy);
-    await saveStorageNode(tx, node, { beatAt: now, watchSince });
-    return { ...node, beatAt: now, watchSince };
+    await saveStorageNode(tx, node, { lastCheckAt: now, watchSince });
+    return { ...node, lastCheckAt: now, watchSince };
   });
 }
 
@@ -131,7 +128,7 @@ async function checkStorageNode(
       const connected = await backends.of(node);
       return [connected, await connected.list(AbortSignal.any([signal, late]))] as const;
     });
-    await recordAnswer(db, node);
+    await recordResponse(db, node);
     if (node.kind !== 'mock') await compareNode(deps, runners, node, { backend, views, signal });
     silentNodesGauge.record(0, { node: node.name });
   } catch (error) {
@@ -143,7 +140,7 @@ async function checkStorageNode(
 }
 
 /** It answered. Volumes that waited for that are looked at at once. */
-async function recordAnswer(db: Db, node: StorageNode): Promise<void> {
+async function recordResponse(db: Db, node: StorageNode): Promise<void> {
   await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
     await saveStorageNode(tx, node, { seenAt: tx.clock.now(), status: 'connected', statusReason: null });
     if (node.status === 'connected') return;
@@ -198,16 +195,16 @@ async function compareNode(
 ): Promise<void> {
   const { db } = deps;
   const found = new Map(look.views.map((view) => [view.externalId, view]));
-  const ours = await listVolumesOfNode(db, node.id);
+  const expected = await listVolumesOfNode(db, node.id);
   const clients = await listClientsOfNode(db, node.id);
-  const wrong = ours.filter((volume) =>
+  const wrong = expected.filter((volume) =>
     isServedDifferently(volume, found.get(toUuid(volume.id)), clients.get(volume.id) ?? []),
   );
   if (wrong.length > 0) {
     differingCounter.add(wrong.length);
     await db.transaction({ name: 'wish volumes again', isolation }, (tx) => bumpSpecVersions(tx, wrong));
   }
-  await removeLeftoverVolumes(deps, runners, node, { ...look, ours });
+  await removeLeftoverVolumes(deps, runners, node, { ...look, expected });
 }
 
 interface NodeListing {
@@ -223,12 +220,12 @@ function isServedDifferently(
 ): boolean {
   const { phase } = volume;
   // Whoever works on it is about to change it.
-  if (phase === 'provisioning' || phase === 'purging' || volume.servedSeq !== volume.wishSeq) return false;
+  if (phase === 'provisioning' || phase === 'purging' || volume.servedSeq !== volume.specSeq) return false;
   if (view === undefined || !view.isServed || view.vip !== volume.vip || view.sizeGb < volume.sizeGb)
     return true;
-  const wished = phase === 'live' ? attached : [];
+  const expected = phase === 'live' ? attached : [];
   const clients = new Set(view.clients);
-  return clients.size !== wished.length || !wished.every((client) => clients.has(client));
+  return clients.size !== expected.length || !expected.every((client) => clients.has(client));
 }
 
 /** What a node has of volumes that are purged is removed again; what nobody knows is left for a person to look at. */
@@ -236,9 +233,9 @@ async function removeLeftoverVolumes(
   { db, log }: VolumeReconcileDeps,
   { leftovers }: CheckRunners,
   node: StorageNode,
-  look: NodeListing & { readonly ours: readonly Volume[] },
+  look: NodeListing & { readonly expected: readonly Volume[] },
 ): Promise<void> {
-  const known = new Set(look.ours.map(({ id }) => toUuid(id)));
+  const known = new Set(look.expected.map(({ id }) => toUuid(id)));
   const unknown = look.views.map(({ externalId }) => externalId).filter((id) => !known.has(id));
   const named = unknown.filter(isUuid);
   const purged = named.length === 0 ? new Set<string>() : await findPurged(db, node.id, named);
@@ -246,7 +243,7 @@ async function removeLeftoverVolumes(
   await leftovers.run([...purged].slice(0, leftovers.free), {
     key: (id) => `${node.id} ${id}`,
     work: (id, signal) => look.backend.remove(id, signal),
-    patienceMs: REMOVAL_WAIT_MS,
+    maxWaitMs: REMOVAL_WAIT_MS,
   });
   const left = unknown.filter((id) => !purged.has(id));
   orphanVolumesGauge.record(left.length, { node: node.name });

@@ -14,11 +14,11 @@ afterAll(() => harness.drop());
 const { signal } = new AbortController();
 
 /** A round ends before the database has answered where that is slow; the checks themselves go on. */
-const patience = { timeout: 60_000, interval: 20 };
+const polling = { timeout: 60_000, interval: 20 };
 
 /** Lets time pass until a round of checks is over. Returns when it began. */
 async function look(watch: NodeChecker): Promise<number> {
-  await harness.clock.advance(harness.parts.policy.lookMs);
+  await harness.clock.advance(harness.deps.policy.lookMs);
   const startedMs = harness.clock.nowMs();
   const isOver = watch.look(signal).then(() => true);
   while (!(await Promise.race([isOver, sleep(10, false)]))) await harness.clock.advance(100);
@@ -37,7 +37,7 @@ describe(poisonedLoop('look at storage nodes'), () => {
           return node.name === 'eu-1' ? { ...backend, list } : backend;
         },
       };
-      const watch = createNodeChecker({ ...harness.parts, backends });
+      const watch = createNodeChecker({ ...harness.deps, backends });
       const seen = async (): Promise<unknown> =>
         harness.rows(`select name, seen_at from storage_nodes where name in ('eu-1', 'eu-2') order by name`);
       const before = await seen();
@@ -48,7 +48,7 @@ describe(poisonedLoop('look at storage nodes'), () => {
         const [hanging, answering] = (await seen()) as { seen_at: Date }[];
         expect(answering?.seen_at.getTime()).toBeGreaterThanOrEqual(startedMs);
         expect(hanging?.seen_at).toEqual(old?.seen_at);
-      }, patience);
+      }, polling);
     },
   );
 });
@@ -69,14 +69,14 @@ describe(poisonedLoop('remove leftover volumes'), () => {
           remove: () => poisonedCall(how as 'throws' | 'hangs'),
         }),
       };
-      const watch = createNodeChecker({ ...harness.parts, backends });
+      const watch = createNodeChecker({ ...harness.deps, backends });
       const startedMs = await look(watch);
       await vi.waitFor(async () => {
         const seen = await harness.rows<{ seen_at: Date }>(
           `select seen_at from storage_nodes where name like 'eu-%'`,
         );
         for (const node of seen) expect(node.seen_at.getTime()).toBeGreaterThanOrEqual(startedMs);
-      }, patience);
+      }, polling);
     },
   );
 });

@@ -7,9 +7,9 @@ export interface FakeBackend extends VolumeBackend {
   readonly volumes: Map<string, VolumeView>;
   /** What each volume holds, and what each snapshot (`volume/snapshot`) does. */
   readonly contents: Map<string, string>;
-  readonly kept: Map<string, string>;
+  readonly snapshotContents: Map<string, string>;
   /** Every wish that it was brought to, in order. */
-  readonly wishes: VolumeSpec[];
+  readonly specs: VolumeSpec[];
   /** Thrown instead of an answer, where it is set: for all calls, or for the one that is named. */
   fault: {
     readonly call: 'all' | 'ensure' | 'remove' | 'snapshot' | 'restore';
@@ -18,7 +18,7 @@ export interface FakeBackend extends VolumeBackend {
   /** Waited for inside of `ensure`, after the wish was read and before it counts. */
   pause: ((spec: VolumeSpec) => Promise<void>) | null;
   /** Waited for when a wish counts, before that is answered. */
-  answer: (() => Promise<void>) | null;
+  beforeReply: (() => Promise<void>) | null;
   /** What a snapshot is said to take. */
   snapshotBytes: number;
 }
@@ -34,11 +34,11 @@ export function createFakeBackend(): FakeBackend {
   const backend: FakeBackend = {
     volumes,
     contents: new Map(),
-    kept: new Map(),
-    wishes: [],
+    snapshotContents: new Map(),
+    specs: [],
     fault: null,
     pause: null,
-    answer: null,
+    beforeReply: null,
     snapshotBytes: 1,
     async ensure(spec) {
       failing('ensure');
@@ -53,15 +53,15 @@ export function createFakeBackend(): FakeBackend {
       const { restore } = spec;
       if (restore !== undefined && !restored.includes(restore.id)) {
         failing('restore');
-        const content = backend.kept.get(`${restore.volumeId}/${restore.snapshotId}`);
+        const content = backend.snapshotContents.get(`${restore.volumeId}/${restore.snapshotId}`);
         if (content === undefined) throw new DriverError('refused', 'No such snapshot.');
         backend.contents.set(externalId, content);
         restored.push(restore.id);
       }
       const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots, restored };
       volumes.set(externalId, view);
-      backend.wishes.push(spec);
-      await backend.answer?.();
+      backend.specs.push(spec);
+      await backend.beforeReply?.();
       return view;
     },
     async list() {
@@ -73,7 +73,7 @@ export function createFakeBackend(): FakeBackend {
       const known = volumes.get(volumeId);
       if (known === undefined) throw new DriverError('not_found', 'No such volume.');
       volumes.set(volumeId, { ...known, snapshots: [...new Set([...known.snapshots, snapshotId])] });
-      backend.kept.set(`${volumeId}/${snapshotId}`, backend.contents.get(volumeId) ?? '');
+      backend.snapshotContents.set(`${volumeId}/${snapshotId}`, backend.contents.get(volumeId) ?? '');
       return { sizeBytes: backend.snapshotBytes };
     },
     async removeSnapshot(volumeId, snapshotId) {

@@ -23,7 +23,7 @@ export type VolumeTask =
       readonly what: 'serve';
       readonly volume: Volume;
       readonly node: StorageNode;
-      readonly wish: VolumeSpec;
+      readonly spec: VolumeSpec;
       readonly make: readonly Snapshot[];
       readonly drop: readonly Snapshot[];
       /** What nobody has, and the backend may have made all the same. */
@@ -42,8 +42,8 @@ export async function planVolumeTask(
 ): Promise<VolumeTask | null> {
   const locked = await lockVolume(tx, ref.orgId, ref.id);
   if (locked === null || locked.phase === 'purged') return null;
-  const kept = await detachEndedRentals(tx, await applyVolumeDueAction(tx, locked, policy));
-  const { volume, snapshots } = await failLateSnapshots(tx, kept);
+  const current = await detachEndedRentals(tx, await applyVolumeDueAction(tx, locked, policy));
+  const { volume, snapshots } = await failLateSnapshots(tx, current);
   const node = await findStorageNode(tx, volume.nodeId);
   const now = tx.clock.now();
   if (node === null || node.status !== 'connected' || !needsBackendCall(volume, snapshots)) {
@@ -59,24 +59,24 @@ export async function planVolumeTask(
   const clients =
     volume.phase === 'live' || volume.phase === 'provisioning' ? await listClients(tx, volume) : [];
   const servedClients = [...new Set([...volume.servedClients, ...clients])];
-  const told = await saveVolume(tx, volume, { nextActionAt, servedClients });
+  const saved = await saveVolume(tx, volume, { nextActionAt, servedClients });
   return {
     what: 'serve',
     node,
-    volume: told,
-    wish: {
-      externalId: toUuid(told.id),
-      orgId: told.orgId,
-      sizeGb: told.growth?.toGb ?? told.sizeGb,
-      vip: told.vip,
+    volume: saved,
+    spec: {
+      externalId: toUuid(saved.id),
+      orgId: saved.orgId,
+      sizeGb: saved.growth?.toGb ?? saved.sizeGb,
+      vip: saved.vip,
       clients,
-      ...(told.restore !== null && shouldRequestRestore(told, now)
-        ? { restore: toRestoreSpec(told.restore) }
+      ...(saved.restore !== null && shouldRequestRestore(saved, now)
+        ? { restore: toRestoreSpec(saved.restore) }
         : {}),
       // Each look at the row counts it up, so that an order which was long on its way is known for an old one.
-      sequence: told.version,
+      sequence: saved.version,
     },
-    make: told.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
+    make: saved.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
     drop: snapshots.filter(({ status }) => status === 'deleting'),
     givenUp: snapshots.filter(({ status }) => status === 'failed'),
   };
@@ -93,8 +93,8 @@ function needsBackendCall(volume: Volume, snapshots: readonly Snapshot[]): boole
     volume.phase === 'purging' ||
     volume.status === 'unknown' ||
     volume.restore !== null ||
-    volume.troubleSince !== null ||
-    volume.servedSeq < volume.wishSeq ||
+    volume.unhealthySince !== null ||
+    volume.servedSeq < volume.specSeq ||
     snapshots.some(({ status }) => status === 'creating' || status === 'deleting')
   );
 }

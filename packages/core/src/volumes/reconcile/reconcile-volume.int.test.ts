@@ -43,12 +43,12 @@ describe('a worker that dies', () => {
   it('after it decided, or after the backend did it, leaves what the next one finishes', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
-    const before = await harness.run((tx) => planVolumeTask(tx, volume, harness.parts.policy));
+    const before = await harness.run((tx) => planVolumeTask(tx, volume, harness.deps.policy));
     expect(before?.what).toBe('serve');
     // It dies here, once before its call and once after it: nothing was written down.
-    if (before?.what === 'serve') await harness.backend.ensure(before.wish, signal);
-    expect(await reconcileDueVolumes(harness.parts, 10, signal)).toBe(0);
-    await harness.clock.advance(harness.parts.policy.workingMs);
+    if (before?.what === 'serve') await harness.backend.ensure(before.spec, signal);
+    expect(await reconcileDueVolumes(harness.deps, 10, signal)).toBe(0);
+    await harness.clock.advance(harness.deps.policy.workingMs);
     await harness.settle();
     expect((await harness.read(volume))?.status).toBe('active');
     const meters = await harness.rows<{ count: string }>(
@@ -62,14 +62,14 @@ describe('a worker that dies', () => {
     const volume = await harness.active(tenant);
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     await harness.clock.advance(72 * HOUR_MS);
-    const task = await harness.run((tx) => planVolumeTask(tx, volume, harness.parts.policy));
+    const task = await harness.run((tx) => planVolumeTask(tx, volume, harness.deps.policy));
     expect(task?.what).toBe('remove');
     harness.backend.volumes.delete(toUuid(volume.id));
-    await harness.clock.advance(harness.parts.policy.workingMs);
+    await harness.clock.advance(harness.deps.policy.workingMs);
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
-    const told = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.deleted');
-    expect(told).toHaveLength(1);
+    const events = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.deleted');
+    expect(events).toHaveLength(1);
   });
 });
 
@@ -77,11 +77,11 @@ describe('two at once', () => {
   it('bring one volume about once: one meter, one word', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
-    await Promise.all([1, 2, 3].map(() => reconcileVolume(harness.parts, volume, signal)));
+    await Promise.all([1, 2, 3].map(() => reconcileVolume(harness.deps, volume, signal)));
     await harness.settle();
     expect((await harness.read(volume))?.status).toBe('active');
-    const told = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.active');
-    expect(told).toHaveLength(1);
+    const events = (await harness.events(tenant.orgId)).filter(({ type }) => type === 'volume.active');
+    expect(events).toHaveLength(1);
   });
 
   it('never leave a machine in that was detached while one of them was slow', async () => {
@@ -102,17 +102,17 @@ describe('two at once', () => {
       arrived();
       await held;
     };
-    const late = reconcileVolume(harness.parts, volume, signal);
+    const late = reconcileVolume(harness.deps, volume, signal);
     await slow;
     await detach(tenant, volume, rental);
-    await reconcileVolume(harness.parts, volume, signal);
+    await reconcileVolume(harness.deps, volume, signal);
     expect(viewOf(volume)?.clients).toEqual([]);
     // The old list arrives now, after the new one: until somebody has put that right, the address counts as let in.
     harness.backend.pause = null;
     go();
     await late;
     expect(viewOf(volume)?.clients).toEqual(['10.5.0.1']);
-    await harness.clock.advance(harness.parts.policy.lookMs);
+    await harness.clock.advance(harness.deps.policy.lookMs);
     await harness.settle();
     await harness.settle();
     expect(viewOf(volume)?.clients).toEqual([]);
@@ -139,13 +139,13 @@ describe('two at once', () => {
           if (externalId !== toUuid(slow.id)) return Promise.resolve();
           return how === 'hangs' ? held : fails();
         };
-        const converger = createVolumeReconciler(harness.parts, { atOnce: 4, atOncePerNode: 1 });
+        const converger = createVolumeReconciler(harness.deps, { atOnce: 4, atOncePerNode: 1 });
         while ((await converger.step(signal)) === 'busy');
-        await expect.poll(async () => (await harness.read(quick))?.servedSeq).toBe(quick.wishSeq + 1);
-        expect((await harness.read(slow))?.servedSeq).toBe(slow.wishSeq);
+        await expect.poll(async () => (await harness.read(quick))?.servedSeq).toBe(quick.specSeq + 1);
+        expect((await harness.read(slow))?.servedSeq).toBe(slow.specSeq);
         go();
         await converger.ended();
-        if (how === 'hangs') expect((await harness.read(slow))?.servedSeq).toBe(slow.wishSeq + 1);
+        if (how === 'hangs') expect((await harness.read(slow))?.servedSeq).toBe(slow.specSeq + 1);
       },
     );
   });
@@ -206,7 +206,7 @@ describe('what a node serves otherwise than it should', () => {
     const view = viewOf(volume);
     if (view === undefined) throw new Error('It is not there.');
     harness.backend.volumes.set(view.externalId, { ...view, clients: ['10.66.6.6'], isServed: false });
-    await harness.clock.advance(harness.parts.policy.lookMs);
+    await harness.clock.advance(harness.deps.policy.lookMs);
     await harness.settle();
     expect(viewOf(volume)).toMatchObject({ clients: [], isServed: true });
   });
@@ -234,7 +234,7 @@ describe('what a node serves otherwise than it should', () => {
     harness.backend.volumes.set(view.externalId, view);
     const orphan = { ...view, externalId: 'somebody-elses' };
     harness.backend.volumes.set(orphan.externalId, orphan);
-    await harness.clock.advance(harness.parts.policy.lookMs);
+    await harness.clock.advance(harness.deps.policy.lookMs);
     await harness.settle();
     expect(viewOf(volume)).toBeUndefined();
     expect(harness.backend.volumes.has('somebody-elses')).toBe(true);
@@ -245,7 +245,7 @@ describe('what a node serves otherwise than it should', () => {
     const tenant = await harness.tenant();
     harness.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
     const volume = await harness.create(tenant);
-    await reconcileVolume(harness.parts, volume, signal);
+    await reconcileVolume(harness.deps, volume, signal);
     harness.backend.fault = null;
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();

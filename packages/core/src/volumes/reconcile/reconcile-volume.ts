@@ -180,10 +180,10 @@ async function serveVolume(
 ): Promise<TaskOutcome> {
   const known = await requireExistingVolume(backend, task, signal);
   // No backend shrinks a volume: one that has grown, though that was given up meanwhile, is served as large as it is.
-  const request = { ...task.wish, sizeGb: Math.max(task.wish.sizeGb, known?.sizeGb ?? 0) };
+  const request = { ...task.spec, sizeGb: Math.max(task.spec.sizeGb, known?.sizeGb ?? 0) };
   const view = await backend.ensure(request, signal);
   requireMatchesSpec(view, request);
-  const id = task.wish.externalId;
+  const id = task.spec.externalId;
   const made = new Map<SnapshotId, SnapshotOutcome>();
   for (const snapshot of task.make) {
     made.set(snapshot.id, await tryCreateSnapshot(backend, id, snapshot.id, signal));

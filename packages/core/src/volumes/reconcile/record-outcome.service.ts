@@ -68,26 +68,26 @@ async function recordServed(
   if (
     volume.growth !== null &&
     outcome.view.sizeGb >= volume.growth.toGb &&
-    task.wish.sizeGb >= volume.growth.toGb
+    task.spec.sizeGb >= volume.growth.toGb
   ) {
     volume = await applyGrowth(tx, volume);
   }
   if (volume.status === 'unknown') volume = await markReachable(tx, volume);
   await recordSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
   // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
-  const isWished = volume.wishSeq === task.volume.wishSeq;
+  const isCurrentSpec = volume.specSeq === task.volume.specSeq;
   const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
   const isBusy =
     volume.restore !== null || snapshots.some(({ status }) => status === 'creating' || status === 'deleting');
   const soon = new Date(now.getTime() + policy.firstRetryMs);
   return saveVolume(tx, volume, {
-    troubleSince: null,
+    unhealthySince: null,
     tries: 0,
     lastError: null,
-    ...(isWished
+    ...(isCurrentSpec
       ? {
-          servedSeq: volume.wishSeq,
-          servedClients: task.wish.clients,
+          servedSeq: volume.specSeq,
+          servedClients: task.spec.clients,
           nextActionAt: isBusy ? soon : await readNextVolumeCheckAt(tx, volume, snapshots, policy),
         }
       : { nextActionAt: now }),
@@ -102,7 +102,7 @@ async function recordRestore(tx: Tx, volume: Volume, task: ServeTask, view: Volu
   if (restore === null) return volume;
   if (view.restored.includes(restore.id)) return endRestore(tx, volume, null);
   // The backend has followed a later order without the restore, so it refuses the older one from now on.
-  const isGivenUp = task.wish.restore === undefined && task.volume.restore?.id === restore.id;
+  const isGivenUp = task.spec.restore === undefined && task.volume.restore?.id === restore.id;
   return isGivenUp ? endRestore(tx, volume, restoreFailedReason) : volume;
 }
 
@@ -213,7 +213,7 @@ async function recordSnapshotFailure(
 export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
   const volume = seen.status === 'unknown' ? await markReachable(tx, seen) : seen;
   await markSnapshotsDeleted(tx, volume);
-  const gone = await transitionVolume(tx, volume, {
+  const purged = await transitionVolume(tx, volume, {
     to: null,
     reason: volume.endReason,
     actor,
@@ -221,14 +221,14 @@ export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesAct
       phase: 'purged',
       deletedAt: tx.clock.now(),
       servedClients: [],
-      servedSeq: volume.wishSeq,
-      troubleSince: null,
+      servedSeq: volume.specSeq,
+      unhealthySince: null,
       nextActionAt: null,
     },
   });
-  const data = gone.endReason === null ? {} : { reason: gone.endReason };
-  await emitVolumeEvent(tx, gone, { type: 'volume.deleted', actor, data });
-  return gone;
+  const data = purged.endReason === null ? {} : { reason: purged.endReason };
+  await emitVolumeEvent(tx, purged, { type: 'volume.deleted', actor, data });
+  return purged;
 }
 
 const ERROR_MAX = 2_000;
@@ -255,10 +255,10 @@ async function recordTaskFailure(
     });
   }
   // What it has is served on; only what it was to become in addition is not to be had.
-  const isGrowing = task.what === 'serve' && seen.growth !== null && task.wish.sizeGb >= seen.growth.toGb;
+  const isGrowing = task.what === 'serve' && seen.growth !== null && task.spec.sizeGb >= seen.growth.toGb;
   if (isFinal && isGrowing) return cancelGrowth(tx, seen, 'The storage node has no room for it to grow.');
-  const isRestoring = task.what === 'serve' && task.wish.restore !== undefined;
-  if (isFinal && isRestoring && seen.restore?.id === task.wish.restore?.id) {
+  const isRestoring = task.what === 'serve' && task.spec.restore !== undefined;
+  if (isFinal && isRestoring && seen.restore?.id === task.spec.restore?.id) {
     return saveVolume(tx, seen, {
       ...expireRestore(seen, now),
       lastError: why,
@@ -266,7 +266,7 @@ async function recordTaskFailure(
     });
   }
   const volume = await saveVolume(tx, seen, {
-    troubleSince: seen.troubleSince ?? now,
+    unhealthySince: seen.unhealthySince ?? now,
     tries: seen.tries + 1,
     lastError: why,
     nextActionAt: new Date(now.getTime() + volumeRetryMs(seen.tries, policy)),
@@ -292,9 +292,9 @@ function isUnansweredTooLong(
   now: Date,
   { silentMs }: VolumePolicy,
 ): boolean {
-  const { status, troubleSince } = volume;
-  if (status !== 'active' || troubleSince === null || node === null) return false;
-  return silentForMs({ seenAt: troubleSince, watchSince: node.watchSince }, now) >= silentMs;
+  const { status, unhealthySince } = volume;
+  if (status !== 'active' || unhealthySince === null || node === null) return false;
+  return silentForMs({ seenAt: unhealthySince, watchSince: node.watchSince }, now) >= silentMs;
 }
 
 /** Nobody can say whether it is usable. It costs on, and is asked about until somebody can. */

@@ -41,7 +41,7 @@ beforeAll(async () => {
     log: quiet,
     connect: (storage) => connectVolumeBackend(storage, { clock: systemClock, credentials }),
   });
-  deps = { ...harness.parts, backends };
+  deps = { ...harness.deps, backends };
 });
 
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import { readImageHeader } from './image-header.ts';
-import { invalidMediaAnswer, type MediaAdapter } from './media-adapter.ts';
+import { invalidMediaResponse, type MediaAdapter } from './media-adapter.ts';
 
 /** A validated wish for pictures, in whichever shape it came. */
 export interface ImageRequest {
@@ -40,18 +40,18 @@ export interface GeneratedImage {
 }
 
 /** One picture at least, and never more than were asked for. */
-export interface ImageAnswer {
+export interface ImageResult {
   readonly images: readonly GeneratedImage[];
 }
 
-export type ImageAdapter = MediaAdapter<ImageRequest, ImageAnswer>;
+export type ImageAdapter = MediaAdapter<ImageRequest, ImageResult>;
 
 /** Where the interface has a default, a value equal to it counts as not asked for. */
 export const imageDefaults = { steps: 30, cfgScale: 5 } as const;
 
 /** Names on the wire of what is asked for beyond a prompt and a size. */
 export function requestedFields(request: ImageRequest): readonly string[] {
-  const asked: readonly (readonly [string, boolean])[] = [
+  const fields: readonly (readonly [string, boolean])[] = [
     ['negative_prompt', request.negativePrompt !== null],
     ['prompt_2', request.prompt2 !== null],
     ['negative_prompt_2', request.negativePrompt2 !== null],
@@ -65,7 +65,7 @@ export function requestedFields(request: ImageRequest): readonly string[] {
     ['enable_refiner', request.refiner],
     ['lora', Object.keys(request.lora).length > 0],
   ];
-  return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []));
+  return fields.flatMap(([name, isUsed]) => (isUsed ? [name] : []));
 }
 
 /** What was asked for and is not among `can`. A client may also insist on another kind of engine. */
@@ -79,15 +79,15 @@ export function findUnsupportedFields(
 }
 
 /** Looks at what an engine sent. More pictures than were asked for are not passed on. */
-export function toImageAnswer(
+export function toImageResult(
   request: ImageRequest,
   base64: readonly string[],
   seedOf: (index: number) => number | null,
-): ImageAnswer {
-  if (base64.length === 0) throw invalidMediaAnswer('The engine answered without a picture.');
+): ImageResult {
+  if (base64.length === 0) throw invalidMediaResponse('The engine answered without a picture.');
   const images = base64.slice(0, request.count).map((text, index) => {
     const facts = readImageHeader(text);
-    if (facts === null) throw invalidMediaAnswer('The engine answered with something that is no picture.');
+    if (facts === null) throw invalidMediaResponse('The engine answered with something that is no picture.');
     return { base64: text, width: facts.width, height: facts.height, seed: seedOf(index) };
   });
   return { images };

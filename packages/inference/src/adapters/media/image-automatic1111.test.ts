@@ -83,8 +83,8 @@ test('an unknown sampler is the client’s mistake, an unknown checkpoint the op
   await expect(run(double.url, { sampler: 'Dice' })).rejects.toMatchObject({
     failure: { reason: 'VALIDATION_FAILED', retryable: false },
   });
-  const elsewhere = { ...deployment, upstreamModel: 'gone.safetensors' };
-  await expect(run(double.url, {}, elsewhere)).rejects.toMatchObject({
+  const missingModel = { ...deployment, upstreamModel: 'gone.safetensors' };
+  await expect(run(double.url, {}, missingModel)).rejects.toMatchObject({
     failure: { status: 500, reason: 'UPSTREAM_ERROR', retryable: true, message: 'The engine failed.' },
   });
 });

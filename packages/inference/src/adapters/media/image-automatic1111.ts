@@ -1,11 +1,11 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import {
-  toImageAnswer,
+  toImageResult,
   findUnsupportedFields,
   type ImageAdapter,
   type ImageRequest,
 } from './image-adapter.ts';
-import { invalidMediaAnswer, MediaEngineError } from './media-adapter.ts';
+import { invalidMediaResponse, MediaEngineError } from './media-adapter.ts';
 import { bearerHeaders, isRecord, requireJson, parseJsonBody, jsonHeaders } from './media-responses.ts';
 
 /**
@@ -31,7 +31,7 @@ const defaultStrength = 0.75;
 
 export function createAutomatic1111Adapter(): ImageAdapter {
   return {
-    lacks: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
+    unsupportedFields: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
     async run(request, { deployment }, call, signal) {
       const response = await call(
         {
@@ -50,11 +50,11 @@ export function createAutomatic1111Adapter(): ImageAdapter {
           retryable: false,
         });
       }
-      const answer = requireJson(response);
-      const { first, seeds } = readInfo(answer['info']);
+      const result = requireJson(response);
+      const { first, seeds } = readInfo(result['info']);
       // Maps of a control net follow the pictures, a sheet of all of them may precede them.
-      const pictures = stringsIn(answer['images']).slice(first);
-      return toImageAnswer(request, pictures, (index) => seeds[index] ?? request.seed + index);
+      const pictures = stringsIn(result['images']).slice(first);
+      return toImageResult(request, pictures, (index) => seeds[index] ?? request.seed + index);
     },
   };
 }
@@ -116,7 +116,7 @@ function readInfo(info: unknown): { readonly first: number; readonly seeds: read
 }
 
 function stringsIn(images: unknown): readonly string[] {
-  if (!Array.isArray(images)) throw invalidMediaAnswer('The engine answered without pictures.');
+  if (!Array.isArray(images)) throw invalidMediaResponse('The engine answered without pictures.');
   const texts = images.filter((item): item is string => typeof item === 'string');
   // Some of its kin put the head of a data URL before each.
   return texts.map((text) => text.replace(/^data:image\/\w+;base64,/, ''));

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '@millrace/platform/clock';
 import { eventually, startComfyDouble, type ComfyDouble } from '@millrace/testing';
 import { expect, test } from 'vitest';
 import { createComfyUiAdapter } from './image-comfyui.ts';
-import type { ImageAnswer, ImageRequest } from './image-adapter.ts';
+import type { ImageResult, ImageRequest } from './image-adapter.ts';
 import { httpSender, deploymentOf, never, plainImageRequest } from './media-adapter.fixture.ts';
 
 // Against a double of ComfyUI: the protocol is by its sources, the program is not there.
@@ -19,7 +19,7 @@ function run(
   double: ComfyDouble,
   changes: Partial<ImageRequest> = {},
   { signal = never, upstreamModel = 'toy.safetensors' } = {},
-): Promise<ImageAnswer> {
+): Promise<ImageResult> {
   const facts = { deployment: { ...deployment, upstreamModel }, requestId: 'r' };
   return adapter.run({ ...plainImageRequest, ...changes }, facts, httpSender(double.url), signal);
 }
@@ -67,14 +67,14 @@ test('what a client named and the engine does not have is the client’s mistake
 });
 
 test('a graph that breaks while it is drawn is a failure, not a wait without end', async () => {
-  await using double = await startComfyDouble({ manner: 'fail' });
+  await using double = await startComfyDouble({ behaviour: 'fail' });
   await expect(run(double)).rejects.toMatchObject({ failure: { reason: 'UPSTREAM_ERROR', retryable: true } });
 });
 
 test.each([true, false])(
   'a client that leaves takes its graph along and disturbs nobody (cancels jobs: %s)',
   async (cancelsJobs) => {
-    await using double = await startComfyDouble({ manner: 'hold', cancelsJobs });
+    await using double = await startComfyDouble({ behaviour: 'hold', cancelsJobs });
     const leaving = new AbortController();
     const other = new AbortController();
     const [first, second] = [run(double, {}, leaving), run(double, {}, other)];

@@ -1,10 +1,10 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import { comfyGraph, IMAGE_NODE } from './image-comfyui-graph.ts';
-import { toImageAnswer, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
+import { toImageResult, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
 import type { EngineFailure } from '../text/text-adapter.ts';
 import {
-  invalidMediaAnswer,
+  invalidMediaResponse,
   MediaEngineError,
   type MediaRequest,
   type MediaResponse,
@@ -51,38 +51,38 @@ export function createComfyUiAdapter(clock: Clock): ImageAdapter {
 
   async function waitFor(
     id: string,
-    ask: (request: MediaRequest) => ReturnType<SendUpstream>,
+    send: (request: MediaRequest) => ReturnType<SendUpstream>,
     requests: Requests,
     signal: AbortSignal,
   ): Promise<readonly ComfyImageRef[]> {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 1.5, maxWaitMs)) {
       await clock.sleep(waitMs, signal);
-      const entry = requireJson(await ask(requests.history(id)))[id];
+      const entry = requireJson(await send(requests.history(id)))[id];
       if (isRecord(entry) && isOver(entry)) return imageRefsIn(entry);
     }
   }
 
   return {
-    lacks: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
-    async run(wish, { deployment }, call, signal) {
+    unsupportedFields: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
+    async run(imageRequest, { deployment }, call, signal) {
       const requests = requestsTo(deployment);
-      const ask = (request: MediaRequest): ReturnType<SendUpstream> => call(request, signal);
-      const queued = await ask(requests.queue(comfyGraph(wish, deployment.upstreamModel)));
+      const send = (request: MediaRequest): ReturnType<SendUpstream> => call(request, signal);
+      const queued = await send(requests.queue(comfyGraph(imageRequest, deployment.upstreamModel)));
       if (queued.status === 400) throw new MediaEngineError(graphFailure(queued));
       const { prompt_id: id } = requireJson(queued);
-      if (typeof id !== 'string') throw invalidMediaAnswer('The engine queued the graph without an id.');
+      if (typeof id !== 'string') throw invalidMediaResponse('The engine queued the graph without an id.');
       try {
-        const pictures = await waitFor(id, ask, requests, signal);
+        const pictures = await waitFor(id, send, requests, signal);
         const bodies = await Promise.all(
           pictures
-            .slice(0, wish.count)
-            .map(async (picture) => requireSuccess(await ask(requests.view(picture)))),
+            .slice(0, imageRequest.count)
+            .map(async (picture) => requireSuccess(await send(requests.view(picture)))),
         );
         // All of a batch are drawn from one seed.
-        return toImageAnswer(
-          wish,
+        return toImageResult(
+          imageRequest,
           bodies.map(({ body }) => body.toString('base64')),
-          () => wish.seed,
+          () => imageRequest.seed,
         );
       } catch (error) {
         if (signal.aborted) await cleanUp(call, [requests.unqueue(id), requests.cancel(id)]);
@@ -163,10 +163,10 @@ function isOver({ status, outputs }: Readonly<Record<string, unknown>>): boolean
 function imageRefsIn({ outputs }: Readonly<Record<string, unknown>>): readonly ComfyImageRef[] {
   const output = isRecord(outputs) ? outputs[IMAGE_NODE] : undefined;
   const images: unknown = isRecord(output) ? output['images'] : undefined;
-  if (!Array.isArray(images)) throw invalidMediaAnswer('The engine finished the graph without a picture.');
+  if (!Array.isArray(images)) throw invalidMediaResponse('The engine finished the graph without a picture.');
   return images.map((item: unknown) => {
     const { filename, subfolder, type } = isRecord(item) ? item : {};
-    if (typeof filename !== 'string') throw invalidMediaAnswer('The engine named no file for a picture.');
+    if (typeof filename !== 'string') throw invalidMediaResponse('The engine named no file for a picture.');
     return {
       filename,
       subfolder: typeof subfolder === 'string' ? subfolder : '',

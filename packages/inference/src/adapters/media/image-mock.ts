@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { toImageAnswer, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
+import { toImageResult, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
 
 /** Pictures for test keys: two colours that follow from the seed, in the size that was asked for. No engine is asked. */
 
@@ -7,11 +7,11 @@ const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed'
 
 export function createMockImageAdapter(): ImageAdapter {
   return {
-    lacks: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
+    unsupportedFields: (request, deployment) => findUnsupportedFields(request, deployment, supportedFields),
     run: async (request) => {
       const seeds = Array.from({ length: request.count }, (_, index) => request.seed + index);
       const pictures = seeds.map((seed) => mockPng(request.width, request.height, seed).toString('base64'));
-      return toImageAnswer(request, pictures, (index) => seeds[index] ?? null);
+      return toImageResult(request, pictures, (index) => seeds[index] ?? null);
     },
   };
 }

@@ -16,7 +16,7 @@ async function bodySent(
   changes: Partial<ImageRequest> = {},
   upstreamModel = 'toy',
 ): Promise<unknown> {
-  const { call, asked } = fixedSender(200, drawn);
+  const { call, requests } = fixedSender(200, drawn);
   const deployment = deploymentOf(engine, { upstreamModel, apiKey: 'k' });
   await createOpenAiImageAdapter(engine).run(
     { ...plainImageRequest, ...changes },
@@ -24,13 +24,13 @@ async function bodySent(
     call,
     never,
   );
-  expect(asked).toHaveLength(1);
-  expect(asked[0]).toMatchObject({
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({
     method: 'POST',
     path: '/v1/images/generations',
     headers: { authorization: 'Bearer k' },
   });
-  return JSON.parse(String(asked[0]?.body));
+  return JSON.parse(String(requests[0]?.body));
 }
 
 const common = { prompt: 'a mill', n: 1, size: '192x128' };
@@ -124,24 +124,27 @@ describe('what an engine cannot do is known before it is asked', () => {
         ...['sampler', 'style_preset', 'image', 'controlnet_name', 'lora'],
       ],
     ],
-  ] as const)('%s', (engine, lacks) => {
+  ] as const)('%s', (engine, unsupported) => {
     const adapter = imageAdapterOf(engine, { clock: systemClock });
     const deployment = deploymentOf(engine);
-    expect(new Set(adapter?.lacks({ ...plainImageRequest, ...all }, deployment))).toEqual(new Set(lacks));
-    expect(adapter?.lacks(plainImageRequest, deployment)).toEqual([]);
-    expect(adapter?.lacks({ ...plainImageRequest, backend: 'tpu' }, deployment)).toEqual(['backend']);
-    expect(adapter?.lacks({ ...plainImageRequest, backend: engine }, deployment)).toEqual([]);
+    expect(new Set(adapter?.unsupportedFields({ ...plainImageRequest, ...all }, deployment))).toEqual(
+      new Set(unsupported),
+    );
+    expect(adapter?.unsupportedFields(plainImageRequest, deployment)).toEqual([]);
+    expect(adapter?.unsupportedFields({ ...plainImageRequest, backend: 'tpu' }, deployment)).toEqual([
+      'backend',
+    ]);
+    expect(adapter?.unsupportedFields({ ...plainImageRequest, backend: engine }, deployment)).toEqual([]);
   });
 
   test('vLLM has bounds of its own', () => {
     const adapter = createOpenAiImageAdapter('vllm');
-    expect(adapter.lacks({ ...plainImageRequest, steps: 200, cfgScale: 20 }, deploymentOf('vllm'))).toEqual(
-      [],
-    );
-    expect(adapter.lacks({ ...plainImageRequest, steps: 201, cfgScale: 21 }, deploymentOf('vllm'))).toEqual([
-      'steps',
-      'cfg_scale',
-    ]);
+    expect(
+      adapter.unsupportedFields({ ...plainImageRequest, steps: 200, cfgScale: 20 }, deploymentOf('vllm')),
+    ).toEqual([]);
+    expect(
+      adapter.unsupportedFields({ ...plainImageRequest, steps: 201, cfgScale: 21 }, deploymentOf('vllm')),
+    ).toEqual(['steps', 'cfg_scale']);
   });
 });
 

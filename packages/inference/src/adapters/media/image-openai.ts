@@ -1,10 +1,10 @@
 import {
-  toImageAnswer,
+  toImageResult,
   findUnsupportedFields,
   type ImageAdapter,
   type ImageRequest,
 } from './image-adapter.ts';
-import { invalidMediaAnswer } from './media-adapter.ts';
+import { invalidMediaResponse } from './media-adapter.ts';
 import { bearerHeaders, isRecord, requireJson, jsonHeaders } from './media-responses.ts';
 
 /**
@@ -41,7 +41,7 @@ const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
   openai: {
     can: new Set(),
     // Newer models always answer base64, and refuse to be asked for it.
-    extras: (_wish, model) => (model.startsWith('dall-e') ? { response_format: 'b64_json' } : {}),
+    extras: (_request, model) => (model.startsWith('dall-e') ? { response_format: 'b64_json' } : {}),
   },
   'openai-images': { can: diffusion, extras: diffusionFields },
   vllm: {
@@ -65,7 +65,7 @@ const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
 export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapter {
   const { can, mostSteps = Infinity, mostCfgScale = Infinity, extras } = dialects[engine];
   return {
-    lacks(request, deployment) {
+    unsupportedFields(request, deployment) {
       const beyond = [
         ...(request.steps > mostSteps ? ['steps'] : []),
         ...((request.cfgScale ?? 0) > mostCfgScale ? ['cfg_scale'] : []),
@@ -90,7 +90,7 @@ export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapte
         signal,
       );
       const isSeeded = can.has('seed');
-      return toImageAnswer(request, base64In(requireJson(response)), (index) =>
+      return toImageResult(request, base64In(requireJson(response)), (index) =>
         isSeeded ? request.seed + index : null,
       );
     },
@@ -98,11 +98,11 @@ export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapte
 }
 
 function base64In({ data }: Readonly<Record<string, unknown>>): readonly string[] {
-  if (!Array.isArray(data)) throw invalidMediaAnswer('The engine answered without pictures.');
+  if (!Array.isArray(data)) throw invalidMediaResponse('The engine answered without pictures.');
   return data.map((item: unknown) => {
     const text = isRecord(item) ? item['b64_json'] : undefined;
     if (typeof text !== 'string')
-      throw invalidMediaAnswer('The engine answered an address instead of a picture.');
+      throw invalidMediaResponse('The engine answered an address instead of a picture.');
     return text;
   });
 }

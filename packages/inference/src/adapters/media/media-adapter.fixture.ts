@@ -18,13 +18,13 @@ export function httpSender(url: string): SendUpstream {
 export function fixedSender(
   status: number,
   body: unknown,
-): { readonly call: SendUpstream; readonly asked: MediaRequest[] } {
-  const asked: MediaRequest[] = [];
+): { readonly call: SendUpstream; readonly requests: MediaRequest[] } {
+  const requests: MediaRequest[] = [];
   const call = async (request: MediaRequest): Promise<MediaResponse> => {
-    asked.push(request);
+    requests.push(request);
     return { status, headers: {}, body: Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)) };
   };
-  return { call, asked };
+  return { call, requests };
 }
 
 export function deploymentOf(engine: EngineKind, changes: Partial<DeploymentEntry> = {}): DeploymentEntry {

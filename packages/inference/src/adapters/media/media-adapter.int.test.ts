@@ -3,14 +3,14 @@ import { transcribe, startMedia, type TestMedia } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inflateSync } from 'node:zlib';
 import { createMediaOperations } from '../../wire/media-operations.ts';
-import type { MediaAnswerContext, MediaOperation } from '../../wire/media-operation.ts';
+import type { MediaResponseContext, MediaOperation } from '../../wire/media-operation.ts';
 import { httpSender, deploymentOf, never } from './media-adapter.fixture.ts';
 
 // Real engines: our toy diffusion model over the OpenAI images protocol, and flite with LAME over audio/speech. What
 // comes back is looked at and listened to.
 
 const operations = createMediaOperations({ clock: systemClock, randomSeed: () => 5 });
-const facts: MediaAnswerContext = { createdSeconds: 1, elapsedMs: 1 };
+const facts: MediaResponseContext = { createdSeconds: 1, elapsedMs: 1 };
 let images: TestMedia;
 let speech: TestMedia;
 
@@ -22,8 +22,8 @@ afterAll(async () => {
   await Promise.all([images, speech].map((engine) => engine[Symbol.asyncDispose]()));
 });
 
-async function serve<Wish, Answer>(
-  operation: MediaOperation<Wish, Answer>,
+async function serve<Spec, Output>(
+  operation: MediaOperation<Spec, Output>,
   engine: 'openai-images' | 'speech',
   body: unknown,
   signal = never,
@@ -110,13 +110,13 @@ describe('speech', () => {
   ];
 
   test('an MP3 says the text: a recogniser hears its words, in their order', async () => {
-    const said = ['purple', 'window', 'three', 'engine', 'nine', 'water'];
+    const words = ['purple', 'window', 'three', 'engine', 'nine', 'water'];
     const body = { text: 'Purple window. Three engine. Nine water.', speaker: 'echo' };
     const text = await serve(operations.generateAudio, 'speech', body);
     const response = JSON.parse(String(text)) as { audio: string; sample_rate: number; usage: number };
     expect(response).toMatchObject({ sample_rate: 16_000, usage: 40 });
     const received = await transcribe(Buffer.from(response.audio, 'base64'), vocabulary);
-    expect(received.words).toEqual(said);
+    expect(received.words).toEqual(words);
   });
 
   test('the shape of OpenAI is the file itself, and speed shortens it', async () => {

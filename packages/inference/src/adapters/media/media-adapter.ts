@@ -25,14 +25,14 @@ export interface MediaContext {
   readonly requestId: string;
 }
 
-export interface MediaAdapter<Request, Answer> {
+export interface MediaAdapter<Request, Output> {
   /**
    * The fields of the request that this engine cannot honour, by their names on the wire; empty when it can do all of
    * it. Known without asking the engine, so that a request is routed to where it can be done.
    */
-  lacks(request: Request, deployment: DeploymentEntry): readonly string[];
+  unsupportedFields(request: Request, deployment: DeploymentEntry): readonly string[];
   /** Throws `MediaEngineError`, or whatever `call` throws. What it answers was looked at: it is what was asked for. */
-  run(request: Request, facts: MediaContext, call: SendUpstream, signal: AbortSignal): Promise<Answer>;
+  run(request: Request, facts: MediaContext, call: SendUpstream, signal: AbortSignal): Promise<Output>;
 }
 
 /** An engine refused or failed, or answered something that is no answer. */
@@ -46,6 +46,6 @@ export class MediaEngineError extends Error {
 }
 
 /** The engine's word was not what its protocol says. Nothing is charged for it, and another may do better. */
-export function invalidMediaAnswer(what: string): MediaEngineError {
+export function invalidMediaResponse(what: string): MediaEngineError {
   return new MediaEngineError({ status: 200, reason: 'UPSTREAM_ERROR', message: what, retryable: true });
 }

@@ -1,5 +1,5 @@
 import type { EngineFailure } from '../text/text-adapter.ts';
-import { invalidMediaAnswer, MediaEngineError, type MediaResponse } from './media-adapter.ts';
+import { invalidMediaResponse, MediaEngineError, type MediaResponse } from './media-adapter.ts';
 
 /** How engines say no. Their words reach a client only where they are about the request; they may quote it, so no log has them. */
 
@@ -36,7 +36,7 @@ export function requireSuccess(response: MediaResponse): MediaResponse {
 /** The JSON of a success. */
 export function requireJson(response: MediaResponse): Readonly<Record<string, unknown>> {
   const value = parseJsonBody(requireSuccess(response).body);
-  if (!isRecord(value)) throw invalidMediaAnswer('The engine answered no JSON object.');
+  if (!isRecord(value)) throw invalidMediaResponse('The engine answered no JSON object.');
   return value;
 }
 

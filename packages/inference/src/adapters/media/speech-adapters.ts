@@ -1,5 +1,5 @@
 import type { EngineKind } from '@millrace/core/inference';
-import { invalidMediaAnswer, type MediaAdapter } from './media-adapter.ts';
+import { invalidMediaResponse, type MediaAdapter } from './media-adapter.ts';
 import { bearerHeaders, requireSuccess, jsonHeaders } from './media-responses.ts';
 import { readMp3Header, silentMp3 } from './mp3-header.ts';
 
@@ -16,13 +16,13 @@ export interface SpeechRequest {
   readonly tuning: Readonly<Record<string, number>>;
 }
 
-export interface SpeechAnswer {
+export interface SpeechResult {
   /** A whole MP3 file. */
   readonly audio: Buffer;
   readonly sampleRate: number;
 }
 
-export type SpeechAdapter = MediaAdapter<SpeechRequest, SpeechAnswer>;
+export type SpeechAdapter = MediaAdapter<SpeechRequest, SpeechResult>;
 
 /** Null: this kind of engine does not speak. */
 export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
@@ -55,7 +55,7 @@ interface SpeechDialect {
 /** `POST /v1/audio/speech`. Fields that only some engines know are sent only when they say something. */
 function createSpeechAdapter({ defaultVoice, isWide }: SpeechDialect): SpeechAdapter {
   return {
-    lacks({ language, tuning }) {
+    unsupportedFields({ language, tuning }) {
       return isWide ? [] : [...(language === null ? [] : ['language']), ...Object.keys(tuning)];
     },
     async run(request, { deployment }, call, signal) {
@@ -78,19 +78,19 @@ function createSpeechAdapter({ defaultVoice, isWide }: SpeechDialect): SpeechAda
         },
         signal,
       );
-      return toSpeechAnswer(requireSuccess(response).body);
+      return toSpeechResult(requireSuccess(response).body);
     },
   };
 }
 
 /** For test keys: silence, about as long as the text would take. No engine is asked. */
 const mockSpeechAdapter: SpeechAdapter = {
-  lacks: () => [],
-  run: async ({ text }) => toSpeechAnswer(silentMp3(2 * text.length + 1)),
+  unsupportedFields: () => [],
+  run: async ({ text }) => toSpeechResult(silentMp3(2 * text.length + 1)),
 };
 
-function toSpeechAnswer(audio: Buffer): SpeechAnswer {
+function toSpeechResult(audio: Buffer): SpeechResult {
   const facts = readMp3Header(audio);
-  if (facts === null) throw invalidMediaAnswer('The engine answered with something that is no MP3.');
+  if (facts === null) throw invalidMediaResponse('The engine answered with something that is no MP3.');
   return { audio, sampleRate: facts.sampleRate };
 }

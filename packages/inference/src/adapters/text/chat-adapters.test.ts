@@ -25,7 +25,7 @@ const facts = {
     (prompt - cached) * 10 + cached + completion * 100,
 };
 
-function ask(engine: TextEngine, body: object) {
+function prepare(engine: TextEngine, body: object) {
   const { request } = read({ model: 'acme/chät', messages: [{ role: 'user', content: 'Hi' }], ...body });
   const adapter = chatAdapterOf(engine);
   const upstream = adapter.toUpstream(request, { deployment, maxTokens: 16, cacheSalt: 'salt' });
@@ -34,13 +34,13 @@ function ask(engine: TextEngine, body: object) {
 
 describe('the mock engine', () => {
   it('answers a stream that says the same as its whole answer and costs the same', () => {
-    const whole = ask('mock', { seed: 1 });
-    const response = whole.adapter.readAnswer(
+    const whole = prepare('mock', { seed: 1 });
+    const response = whole.adapter.readCompletion(
       Buffer.concat(mockResponseTo(whole.upstream).chunks).toString(),
       whole.request,
       facts,
     );
-    const stream = ask('mock', { seed: 1, stream: true });
+    const stream = prepare('mock', { seed: 1, stream: true });
     const reading = stream.adapter.openStream(stream.request, facts);
     let text = '';
     for (const chunk of mockResponseTo(stream.upstream).chunks) text += reading.push(chunk).toString();
@@ -50,9 +50,9 @@ describe('the mock engine', () => {
       .split('\n\n')
       .slice(0, -2)
       .map((line) => JSON.parse(line.slice(6)));
-    const said = events.map((event) => event.choices[0].delta.content ?? '').join('');
+    const streamed = events.map((event) => event.choices[0].delta.content ?? '').join('');
     const parsed = JSON.parse(response.body);
-    expect(said).toBe(parsed.choices[0].message.content);
+    expect(streamed).toBe(parsed.choices[0].message.content);
     expect(events.at(-1).usage).toEqual(parsed.usage);
     expect(reading.counts()).toEqual(response.counts);
   });

@@ -1,11 +1,11 @@
 import type { EngineKind } from '@millrace/core/inference';
 import { chatChoices, type ChatRequest } from '../../wire/chat-request.ts';
 import type { TextAdapter } from './text-adapter.ts';
-import { readFullAnswer } from './read-text-answer.ts';
+import { readFullCompletion } from './read-completion.ts';
 import { upstreamRequest } from './text-request-fields.ts';
 import type { TextDialect } from './text-dialect.ts';
 import { toTextFailure } from './text-failures.ts';
-import { chatAnswerFormat } from './chat-answer-format.ts';
+import { chatCompletionFormat } from './chat-format.ts';
 import { EventStream, type StreamSettings } from './text-stream.ts';
 import { llamaDialect } from './llama-dialect.ts';
 import { mockDialect } from './mock-dialect.ts';
@@ -43,15 +43,20 @@ function createChatAdapter(dialect: TextDialect): TextAdapter<ChatRequest> {
     countsWhileRunning: dialect.countsWhileRunning,
     toUpstream: (request, facts) =>
       upstreamRequest('/v1/chat/completions', dialect.chatBody(request, facts), facts),
-    readAnswer: (text, request, facts) =>
-      readFullAnswer(text, {
-        form: chatAnswerFormat(request),
+    readCompletion: (text, request, facts) =>
+      readFullCompletion(text, {
+        form: chatCompletionFormat(request),
         dialect,
-        wish: streamSettingsOf(request),
+        settings: streamSettingsOf(request),
         facts,
       }),
     openStream: (request, facts) =>
-      new EventStream({ form: chatAnswerFormat(request), dialect, wish: streamSettingsOf(request), facts }),
+      new EventStream({
+        form: chatCompletionFormat(request),
+        dialect,
+        settings: streamSettingsOf(request),
+        facts,
+      }),
     readFailure: toTextFailure,
   };
 }

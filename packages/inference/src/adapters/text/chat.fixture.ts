@@ -4,7 +4,7 @@ import { createChatReader, type ChatRequest } from '../../wire/chat-request.ts';
 import { readCompletion, type CompletionRequest } from '../../wire/completion-request.ts';
 import {
   TextEngineError,
-  type AnswerContext,
+  type CompletionContext,
   type TextAdapter,
   type TextStream,
   type TokenCounts,
@@ -36,7 +36,7 @@ export const deployment: DeploymentEntry = {
 export const upstreamContext = { deployment, maxTokens: 16, cacheSalt: 'salt-of-org' };
 
 /** Every kind of token has a price that shows in the sum. */
-export const answerContext: AnswerContext = {
+export const completionContext: CompletionContext = {
   requestId: 'req_1',
   model: 'acme/chät',
   createdSeconds: 1_760_000_001,
@@ -103,11 +103,11 @@ export function eventsIn(text: string): StreamEvent[] {
 
 /** The text of each choice. */
 export function textsIn(text: string): string[] {
-  const said: string[] = [];
+  const texts: string[] = [];
   for (const { choices } of eventsIn(text)) {
     for (const { index, delta, text: part } of choices) {
-      said[index] = (said[index] ?? '') + (delta?.content ?? part ?? '');
+      texts[index] = (texts[index] ?? '') + (delta?.content ?? part ?? '');
     }
   }
-  return said;
+  return texts;
 }

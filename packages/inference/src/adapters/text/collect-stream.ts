@@ -1,5 +1,5 @@
 import { TextEngineError, type TokenCounts } from './text-adapter.ts';
-import type { CollectedAnswer } from './read-text-answer.ts';
+import type { CollectedCompletion } from './read-completion.ts';
 import { sumChoices, usageOf } from './token-counts.ts';
 import type { TextDialect } from './text-dialect.ts';
 import { textEngineError, failureInEvent } from './text-failures.ts';
@@ -21,7 +21,11 @@ interface PartialChoice {
  * The answer that a stream adds up to. Asked for where an engine reports usage by the choice, but only in a stream: the
  * client that wanted a whole answer gets one.
  */
-export function collectStream(text: string, dialect: TextDialect, request: StreamSettings): CollectedAnswer {
+export function collectStream(
+  text: string,
+  dialect: TextDialect,
+  request: StreamSettings,
+): CollectedCompletion {
   const choices = new Map<number, PartialChoice>();
   const counts = new Map<number, TokenCounts>();
   let ended: number | null = null;

@@ -1,12 +1,12 @@
 import { completionChoices, type CompletionRequest } from '../../wire/completion-request.ts';
 import type { TextAdapter } from './text-adapter.ts';
 import { textDialects, type TextEngine } from './chat-adapters.ts';
-import { readFullAnswer } from './read-text-answer.ts';
+import { readFullCompletion } from './read-completion.ts';
 import { upstreamRequest } from './text-request-fields.ts';
 import type { TextDialect } from './text-dialect.ts';
 import { toTextFailure } from './text-failures.ts';
 import { EventStream, type StreamSettings } from './text-stream.ts';
-import { completionAnswerFormat } from './completion-answer-format.ts';
+import { textCompletionFormat } from './completion-format.ts';
 
 const adapters = Object.fromEntries(
   Object.entries(textDialects).map(([engine, dialect]) => [engine, createCompletionAdapter(dialect)]),
@@ -23,18 +23,18 @@ function createCompletionAdapter(dialect: TextDialect): TextAdapter<CompletionRe
     countsWhileRunning: dialect.countsWhileRunning,
     toUpstream: (request, facts) =>
       upstreamRequest('/v1/completions', dialect.completionBody(request, facts), facts),
-    readAnswer: (text, request, facts) =>
-      readFullAnswer(text, {
-        form: completionAnswerFormat(request),
+    readCompletion: (text, request, facts) =>
+      readFullCompletion(text, {
+        form: textCompletionFormat(request),
         dialect,
-        wish: streamSettingsOf(request),
+        settings: streamSettingsOf(request),
         facts,
       }),
     openStream: (request, facts) =>
       new EventStream({
-        form: completionAnswerFormat(request),
+        form: textCompletionFormat(request),
         dialect,
-        wish: streamSettingsOf(request),
+        settings: streamSettingsOf(request),
         facts,
       }),
     readFailure: toTextFailure,

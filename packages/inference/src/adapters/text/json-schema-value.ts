@@ -73,17 +73,17 @@ class SchemaValueBuilder {
   /** The first alternative that can be made: recursive schemas end in a later one. */
   #makeBranch(whole: JsonObject, branches: readonly unknown[], depth: number): unknown {
     const { anyOf: _any, oneOf: _one, ...rest } = whole;
-    let refusal: unknown = null;
+    let lastError: unknown = null;
     for (const branch of branches) {
       this.#count(namesIn(whole) + namesIn(branch));
       try {
         return this.make({ ...rest, ...asObject(branch) }, depth + 1);
       } catch (error) {
         if (!(error instanceof UnsupportedSchemaError) || this.#left < 0) throw error;
-        refusal = error;
+        lastError = error;
       }
     }
-    throw refusal;
+    throw lastError;
   }
 
   /** Follows `$ref` and merges `allOf`. */
@@ -91,13 +91,13 @@ class SchemaValueBuilder {
     let found = schema;
     for (let nth = 0; nth <= maxDepth; nth += 1) {
       const ref = asText(found['$ref']);
-      const parts = asList(found['allOf']);
-      if (ref === null && parts.length === 0) return found;
+      const schemas = asList(found['allOf']);
+      if (ref === null && schemas.length === 0) return found;
       const { $ref: _ref, allOf: _all, ...rest } = found;
       const target = ref === null ? {} : this.#find(ref);
-      for (const part of [rest, target, ...parts]) this.#count(namesIn(part));
-      found = [target, ...parts].reduce<JsonObject>((sum, part) => merge(sum, asObject(part) ?? {}), rest);
-      this.#left -= 1 + parts.length;
+      for (const part of [rest, target, ...schemas]) this.#count(namesIn(part));
+      found = [target, ...schemas].reduce<JsonObject>((sum, part) => merge(sum, asObject(part) ?? {}), rest);
+      this.#left -= 1 + schemas.length;
       if (this.#left < 0) break;
     }
     throw new UnsupportedSchemaError('such a chain of $ref');

@@ -91,8 +91,8 @@ interface MockPrompt {
 }
 
 function mockChoice(request: JsonObject, { prompt, index, room, isChat }: MockPrompt): MockChoice {
-  const asked = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : minWords;
-  const limit = Math.min(asked, room);
+  const requested = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : minWords;
+  const limit = Math.min(requested, room);
   const wantsLogprobs = isChat && request['logprobs'] === true;
   const tool = isChat ? calledTool(request) : null;
   if (tool !== null) {
@@ -186,13 +186,13 @@ function untilStop(tokens: readonly string[], stops: readonly string[]): readonl
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   if (found.length === 0) return tokens;
   let left = Math.min(...found);
-  const kept: string[] = [];
+  const truncated: string[] = [];
   for (const token of tokens) {
     if (left <= 0) break;
-    kept.push(token.slice(0, left));
+    truncated.push(token.slice(0, left));
     left -= token.length;
   }
-  return kept;
+  return truncated;
 }
 
 function usage({ promptTokens }: MockResponseOptions, completion: number) {

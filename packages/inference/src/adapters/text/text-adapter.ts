@@ -30,7 +30,7 @@ export interface UpstreamRequest {
 }
 
 /** What the answer must say in our name. */
-export interface AnswerContext {
+export interface CompletionContext {
   readonly requestId: string;
   /** As the client wrote it. */
   readonly model: string;
@@ -41,7 +41,7 @@ export interface AnswerContext {
   readonly leastPrompt: () => number;
 }
 
-export interface FullAnswer {
+export interface FullCompletion {
   /** As it goes to the client. */
   readonly body: string;
   readonly counts: TokenCounts;
@@ -72,7 +72,7 @@ export interface TextStream {
   counts(): TokenCounts;
   finishReason(): string | null;
   /** Something that a client can use has gone out. */
-  hasBegun(): boolean;
+  hasStarted(): boolean;
   /** The engine has said that this was all, whether or not it ends its connection. */
   isDone(): boolean;
 }
@@ -101,8 +101,8 @@ export interface TextAdapter<Request> {
   /** Throws `TextEngineError` when the engine would ignore what was asked of it. */
   toUpstream(request: Request, facts: UpstreamContext): UpstreamRequest;
   /** Throws `TextEngineError` on what is no answer. */
-  readAnswer(text: string, request: Request, facts: AnswerContext): FullAnswer;
-  openStream(request: Request, facts: AnswerContext): TextStream;
+  readCompletion(text: string, request: Request, facts: CompletionContext): FullCompletion;
+  openStream(request: Request, facts: CompletionContext): TextStream;
   /** Reads an answer that is no success. */
   readFailure(status: number, text: string): EngineFailure;
 }

@@ -46,15 +46,15 @@ export function toTextFailure(status: number, text: string): EngineFailure {
   );
 }
 
-function classifyFailure(status: number, complaint: EngineErrorBody): EngineFailure {
-  const words = `${complaint.type} ${complaint.message}`;
+function classifyFailure(status: number, body: EngineErrorBody): EngineFailure {
+  const words = `${body.type} ${body.message}`;
   if (
     status === 400 ||
     status === 413 ||
     status === 422 ||
     (status === 500 && refusedAsFailure.test(words))
   ) {
-    return requestFailure(status, words, complaint);
+    return requestFailure(status, words, body);
   }
   if (status === 429) {
     return {
@@ -71,7 +71,7 @@ function classifyFailure(status: number, complaint: EngineErrorBody): EngineFail
 }
 
 /** The request itself is at fault, so no other deployment would do better. */
-function requestFailure(status: number, words: string, complaint: EngineErrorBody): EngineFailure {
+function requestFailure(status: number, words: string, body: EngineErrorBody): EngineFailure {
   if (tooLong.test(words)) {
     return {
       status,
@@ -80,7 +80,7 @@ function requestFailure(status: number, words: string, complaint: EngineErrorBod
       retryable: false,
     };
   }
-  const name = knownParameter.exec(complaint.param ?? '')?.[1] ?? null;
+  const name = knownParameter.exec(body.param ?? '')?.[1] ?? null;
   const subject = name === null ? 'a parameter of the request' : `the parameter ${name}`;
   return unsupported.test(words)
     ? {

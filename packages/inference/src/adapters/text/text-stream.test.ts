@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { textDialects, type TextEngine } from './chat-adapters.ts';
-import { chatAnswerFormat, type AnswerFormat } from './chat-answer-format.ts';
+import { chatCompletionFormat, type CompletionFormat } from './chat-format.ts';
 import { EventStream } from './text-stream.ts';
 import {
-  answerContext,
+  completionContext,
   chatRequest,
   completionRequest,
   eventsIn,
   readStream,
   textsIn,
 } from './chat.fixture.ts';
-import { completionAnswerFormat } from './completion-answer-format.ts';
+import { textCompletionFormat } from './completion-format.ts';
 
-interface Said {
+interface Output {
   readonly index: number;
   readonly text: string;
   /** Thought, not said. */
@@ -32,41 +32,41 @@ const writers: Readonly<Record<string, (value: object) => string>> = {
   spaced: (value) => JSON.stringify(value).replaceAll('":', '": '),
 };
 
-type Frame = (choices: readonly object[], said: number, event: number) => object;
+type Frame = (choices: readonly object[], output: number, event: number) => object;
 
-const deltaFor = ({ text, isThought }: Said, name = 'reasoning_content') =>
+const deltaFor = ({ text, isThought }: Output, name = 'reasoning_content') =>
   isThought === true ? { [name]: text } : { content: text };
-const chatChoice = (said: Said, name?: string) => ({
-  index: said.index,
-  delta: deltaFor(said, name),
+const chatChoice = (output: Output, name?: string) => ({
+  index: output.index,
+  delta: deltaFor(output, name),
   finish_reason: null,
 });
 
 /** How an event of each engine looks around its choices. */
-const styles: readonly { engine: TextEngine; frame: Frame; choice: (said: Said) => object }[] = [
+const styles: readonly { engine: TextEngine; frame: Frame; choice: (output: Output) => object }[] = [
   {
     engine: 'llama.cpp',
-    frame: (choices, said, event) => ({
+    frame: (choices, count, event) => ({
       choices,
       created: 1_760_000_000 + (event >> 3),
       id: 'chatcmpl-x',
       model: 'tiny',
       object: 'chat.completion.chunk',
-      timings: { cache_n: 2, prompt_n: 9, prompt_ms: 1.5, predicted_n: said, predicted_ms: 0.25 * event },
+      timings: { cache_n: 2, prompt_n: 9, prompt_ms: 1.5, predicted_n: count, predicted_ms: 0.25 * event },
     }),
-    choice: (said) => ({ finish_reason: null, index: said.index, delta: deltaFor(said) }),
+    choice: (output) => ({ finish_reason: null, index: output.index, delta: deltaFor(output) }),
   },
   {
     engine: 'vllm',
-    frame: (choices, said) => ({
+    frame: (choices, count) => ({
       ...{ id: 'chatcmpl-x', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'm', choices },
-      usage: { prompt_tokens: 11, total_tokens: 11 + said, completion_tokens: said },
+      usage: { prompt_tokens: 11, total_tokens: 11 + count, completion_tokens: count },
     }),
-    choice: (said) => ({ ...chatChoice(said, 'reasoning'), logprobs: null, token_ids: null }),
+    choice: (output) => ({ ...chatChoice(output, 'reasoning'), logprobs: null, token_ids: null }),
   },
   {
     engine: 'sglang',
-    frame: (choices, said, event) => ({
+    frame: (choices, count, event) => ({
       ...{
         id: 'x',
         object: 'chat.completion.chunk',
@@ -74,11 +74,11 @@ const styles: readonly { engine: TextEngine; frame: Frame; choice: (said: Said) 
         model: 'm',
         choices,
       },
-      usage: { prompt_tokens: 11, total_tokens: 11 + said, completion_tokens: said },
+      usage: { prompt_tokens: 11, total_tokens: 11 + count, completion_tokens: count },
     }),
-    choice: (said) => ({
-      index: said.index,
-      delta: { role: null, content: null, reasoning_content: null, tool_calls: null, ...deltaFor(said) },
+    choice: (output) => ({
+      index: output.index,
+      delta: { role: null, content: null, reasoning_content: null, tool_calls: null, ...deltaFor(output) },
       logprobs: null,
       finish_reason: null,
       matched_stop: null,
@@ -90,7 +90,7 @@ const styles: readonly { engine: TextEngine; frame: Frame; choice: (said: Said) 
       ...{ id: 'x', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'm', choices },
       ...{ usage: null, obfuscation: 'aB}]"' },
     }),
-    choice: (said) => ({ ...chatChoice(said), logprobs: null }),
+    choice: (output) => ({ ...chatChoice(output), logprobs: null }),
   },
 ];
 
@@ -118,18 +118,18 @@ const scenario = fc.record({
   lineEnd: fc.constantFrom('\n', '\n', '\n', '\r\n'),
   isChat: fc.boolean(),
   includeUsage: fc.boolean(),
-  said: fc.array(fc.record({ index: fc.nat({ max: choices - 1 }), text, isThought: fc.boolean() }), {
+  output: fc.array(fc.record({ index: fc.nat({ max: choices - 1 }), text, isThought: fc.boolean() }), {
     maxLength: 24,
   }),
   cuts: fc.array(fc.nat({ max: 9_000 }), { maxLength: 30 }),
 });
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
-function bytesOf({ style, writer, lineEnd, isChat, said }: Scenario): Buffer {
+function bytesOf({ style, writer, lineEnd, isChat, output }: Scenario): Buffer {
   const write = writers[writer] ?? JSON.stringify;
   const events: object[] = [];
   const counted = [0, 0, 0];
-  for (const part of said) {
+  for (const part of output) {
     counted[part.index] = (counted[part.index] ?? 0) + 1;
     const chat = style.choice(part);
     const choice = isChat
@@ -154,14 +154,14 @@ function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 function open({ style, isChat, includeUsage }: Scenario, shortcuts: boolean): EventStream {
-  const form: AnswerFormat = isChat
-    ? chatAnswerFormat(chatRequest())
-    : completionAnswerFormat(completionRequest());
+  const form: CompletionFormat = isChat
+    ? chatCompletionFormat(chatRequest())
+    : textCompletionFormat(completionRequest());
   return new EventStream({
     form,
     dialect: textDialects[style.engine],
-    wish: { choices, choicesPerPrompt: choices, includeUsage },
-    facts: answerContext,
+    settings: { choices, choicesPerPrompt: choices, includeUsage },
+    facts: completionContext,
     shortcuts,
   });
 }
@@ -178,7 +178,7 @@ describe('a stream', () => {
         }
         expect(quick.end()).toBe(slow.end());
         expect(quick.finishReason()).toBe(slow.finishReason());
-        expect(quick.hasBegun()).toBe(slow.hasBegun());
+        expect(quick.hasStarted()).toBe(slow.hasStarted());
       }),
       { numRuns: 400 },
     );
@@ -189,7 +189,7 @@ describe('a stream', () => {
       fc.property(scenario, (given) => {
         const received = readStream(open(given, true), piecesOf(bytesOf(given), given.cuts));
         const expected = ['', '', ''];
-        for (const { index, text: part, isThought } of given.said) {
+        for (const { index, text: part, isThought } of given.output) {
           if (!isThought || !given.isChat) expected[index] += part;
         }
         expect(textsIn(received.text)).toEqual(expected);
@@ -204,23 +204,23 @@ describe('a stream', () => {
   it('breaks, and does not hang or leak, on whatever is no stream of answers', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (noise) => {
-        const stream = open({ ...calm, isChat: true }, true);
+        const stream = open({ ...base, isChat: true }, true);
         expect(readStream(stream, [Buffer.from(noise)]).broken).not.toBeNull();
       }),
     );
   });
 
-  const calm: Scenario = {
+  const base: Scenario = {
     ...{ style: styles[1] ?? fail(), writer: 'plain', lineEnd: '\n', isChat: true, includeUsage: false },
-    ...{ said: [], cuts: [] },
+    ...{ output: [], cuts: [] },
   };
 
   it.each(styles)(
     'recognises the events of $engine by what stands around their text, and reads no more of them',
     (style) => {
-      const given = { ...calm, style };
-      const event = (said: string) =>
-        JSON.stringify(style.frame([style.choice({ index: 0, text: said })], 1, 0)).slice(0, -1);
+      const given = { ...base, style };
+      const event = (word: string) =>
+        JSON.stringify(style.frame([style.choice({ index: 0, text: word })], 1, 0)).slice(0, -1);
       // Nobody would notice the rubbish at the end but a reader of all of it, which is what is not needed.
       const bytes = `data: ${event('one')}}\n\ndata: ${event('two')},rubbish}\n\n`;
       expect(textsIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
@@ -231,13 +231,13 @@ describe('a stream', () => {
   it.each(styles)(
     'shows what a model thinks as reasoning_content, by whichever name $engine has it',
     (style) => {
-      const said = ['Let', ' me', ' think'].map((text) => style.choice({ index: 0, text, isThought: true }));
-      const spoken = style.choice({ index: 0, text: '42' });
-      const events = [...said, spoken].map(
+      const first = ['Let', ' me', ' think'].map((text) => style.choice({ index: 0, text, isThought: true }));
+      const last = style.choice({ index: 0, text: '42' });
+      const events = [...first, last].map(
         (choice, at) => `data: ${JSON.stringify(style.frame([choice], at, at))}\n\n`,
       );
       const deltas = eventsIn(
-        open({ ...calm, style }, true)
+        open({ ...base, style }, true)
           .push(Buffer.from(events.join('')))
           .toString(),
       ).flatMap(({ choices: received }) => received.map(({ delta }) => delta));
@@ -250,55 +250,55 @@ describe('a stream', () => {
 
   it('passes on what came before a failure, and then fails', () => {
     const good = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
-    const stream = open(calm, true);
+    const stream = open(base, true);
     const bytes = `data: ${JSON.stringify(good)}\n\ndata: {"error":{"message":"x","code":500}}\n\ndata: [DONE]\n\n`;
     const { text: received, broken } = readStream(stream, [bytes]);
     expect(textsIn(received)).toEqual(['Hi']);
     expect(broken?.failure.reason).toBe('UPSTREAM_ERROR');
-    expect(stream.hasBegun()).toBe(true);
+    expect(stream.hasStarted()).toBe(true);
   });
 
   it('fails before its first byte if the engine did, so that another may be tried', () => {
-    const stream = open(calm, true);
+    const stream = open(base, true);
     expect(
       readStream(stream, ['data: {"error":{"message":"x","code":429}}\n\n']).broken?.failure,
     ).toMatchObject({
       reason: 'MODEL_OVERLOADED',
       retryable: true,
     });
-    expect(stream.hasBegun()).toBe(false);
+    expect(stream.hasStarted()).toBe(false);
   });
 
   it('knows the older way of naming an error', () => {
-    expect(readStream(open(calm, true), ['error: {"code":500,"message":"x"}\n\n']).broken).not.toBeNull();
+    expect(readStream(open(base, true), ['error: {"code":500,"message":"x"}\n\n']).broken).not.toBeNull();
   });
 
   it('needs no [DONE] when every choice has ended, and is broken when one has not', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},"finish_reason":"stop"}]}\n\n`;
-    const whole = readStream(open(calm, true), [end(0) + end(1) + end(2)]);
+    const whole = readStream(open(base, true), [end(0) + end(1) + end(2)]);
     expect(whole.broken).toBeNull();
     expect(whole.text.endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(readStream(open(calm, true), [end(0) + end(1)]).broken).not.toBeNull();
-    expect(readStream(open(calm, true), [`${end(0) + end(1)}data: [DONE]\n\n`]).broken).not.toBeNull();
+    expect(readStream(open(base, true), [end(0) + end(1)]).broken).not.toBeNull();
+    expect(readStream(open(base, true), [`${end(0) + end(1)}data: [DONE]\n\n`]).broken).not.toBeNull();
   });
 
   it('refuses a choice that nobody asked for', () => {
     const orphan = 'data: {"choices":[{"index":3,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
-    expect(readStream(open(calm, true), [orphan]).broken).not.toBeNull();
+    expect(readStream(open(base, true), [orphan]).broken).not.toBeNull();
   });
 
   it('takes comments, fields without use, data in several lines, and what follows its end', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},\ndata: "finish_reason":"stop"}]}\n\n`;
     const bytes = `: ping\n\nevent: x\nid: 7\n${end(0)}\n\n${end(1)}data:{"choices":[]}\n\n${end(2)}data: [DONE]\n\ndata: rubbish\n\n`;
-    const { text: received, broken } = readStream(open(calm, true), [bytes, 'data: more rubbish\n\n']);
+    const { text: received, broken } = readStream(open(base, true), [bytes, 'data: more rubbish\n\n']);
     expect(broken).toBeNull();
     expect(received.match(/\[DONE\]/g)).toHaveLength(1);
   });
 
   it('gives up on an event that does not end', () => {
-    const stream = open(calm, true);
+    const stream = open(base, true);
     expect(() => {
       for (let at = 0; at < 200; at += 1) stream.push(Buffer.alloc(64 * 1_024, 'x'));
     }).toThrow('without an end');

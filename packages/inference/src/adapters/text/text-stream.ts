@@ -1,8 +1,13 @@
-import { TextEngineError, type AnswerContext, type TextStream, type TokenCounts } from './text-adapter.ts';
+import {
+  TextEngineError,
+  type CompletionContext,
+  type TextStream,
+  type TokenCounts,
+} from './text-adapter.ts';
 import { countsOf, zeroCounts, sumChoices, reportableCounts, usageJson, usageOf } from './token-counts.ts';
 import type { TextDialect } from './text-dialect.ts';
 import { textEngineError, failureInEvent } from './text-failures.ts';
-import type { AnswerFormat } from './chat-answer-format.ts';
+import type { CompletionFormat } from './chat-format.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
 import {
   spliceText,
@@ -23,10 +28,10 @@ export interface StreamSettings {
 }
 
 export interface EventStreamOptions {
-  readonly form: AnswerFormat;
+  readonly form: CompletionFormat;
   readonly dialect: TextDialect;
-  readonly wish: StreamSettings;
-  readonly facts: AnswerContext;
+  readonly settings: StreamSettings;
+  readonly facts: CompletionContext;
   /** Off: every event goes through JSON. Only a test that compares the two ways turns them off. */
   readonly shortcuts?: boolean;
 }
@@ -39,10 +44,10 @@ const emptyBuffer = Buffer.alloc(0);
 
 /** A stream of server-sent events from an engine, told again in our name. */
 export class EventStream implements TextStream {
-  readonly #form: AnswerFormat;
+  readonly #form: CompletionFormat;
   readonly #dialect: TextDialect;
-  readonly #wish: StreamSettings;
-  readonly #facts: AnswerContext;
+  readonly #spec: StreamSettings;
+  readonly #facts: CompletionContext;
   readonly #takesShortcuts: boolean;
   /** Everything of a chunk before its choices. */
   readonly #opening: string;
@@ -63,13 +68,13 @@ export class EventStream implements TextStream {
   #finishReason: string | null = null;
   #heldEnd: string | null = null;
   #isDone = false;
-  #hasBegun = false;
+  #hasStarted = false;
   #failure: TextEngineError | null = null;
 
-  constructor({ form, dialect, wish, facts, shortcuts = true }: EventStreamOptions) {
+  constructor({ form, dialect, settings, facts, shortcuts = true }: EventStreamOptions) {
     this.#form = form;
     this.#dialect = dialect;
-    this.#wish = wish;
+    this.#spec = settings;
     this.#facts = facts;
     this.#takesShortcuts = shortcuts;
     this.#opening =
@@ -106,7 +111,7 @@ export class EventStream implements TextStream {
       if (counts !== null) this.#running.set(index, counts);
     }
     this.#unread.clear();
-    if (this.#running.size > 0) return sumChoices(this.#running, this.#wish.choicesPerPrompt);
+    if (this.#running.size > 0) return sumChoices(this.#running, this.#spec.choicesPerPrompt);
     // A lower bound for engines without running counts: the deltas that were delivered.
     return this.#deltas === 0 ? zeroCounts : countsOf(this.#facts.leastPrompt(), 0, this.#deltas);
   }
@@ -115,8 +120,8 @@ export class EventStream implements TextStream {
     return this.#finishReason;
   }
 
-  hasBegun(): boolean {
-    return this.#hasBegun;
+  hasStarted(): boolean {
+    return this.#hasStarted;
   }
 
   isDone(): boolean {
@@ -127,7 +132,7 @@ export class EventStream implements TextStream {
     const out = this.#out;
     const [only] = out;
     if (only === undefined) return '';
-    this.#hasBegun = true;
+    this.#hasStarted = true;
     this.#out = [];
     return out.length === 1 ? only : Buffer.concat(out);
   }
@@ -204,11 +209,11 @@ export class EventStream implements TextStream {
 
   #readChoice(choice: JsonObject, data: string, isAlone: boolean): void {
     const index = asCount(choice['index']) ?? 0;
-    if (index >= this.#wish.choices) throw textEngineError('The engine sent a choice that nobody asked for.');
+    if (index >= this.#spec.choices) throw textEngineError('The engine sent a choice that nobody asked for.');
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
     if (piece !== null && (reason === null || this.#form.onlyText(choice)?.text !== '')) {
-      if (this.#form.saysSomething(choice)) this.#deltas += 1;
+      if (this.#form.hasOutput(choice)) this.#deltas += 1;
       this.#send(`${this.#opening}${piece}]}\n\n`);
     }
     if (reason !== null) this.#endChoice(index, reason);
@@ -221,7 +226,7 @@ export class EventStream implements TextStream {
     this.#ended.add(index);
     this.#finishReason = reason;
     const end = `${this.#opening}${this.#form.end(index, reason)}]`;
-    if (this.#wish.includeUsage || this.#ended.size < this.#wish.choices) this.#send(`${end}}\n\n`);
+    if (this.#spec.includeUsage || this.#ended.size < this.#spec.choices) this.#send(`${end}}\n\n`);
     else this.#heldEnd = end;
   }
 
@@ -247,12 +252,12 @@ export class EventStream implements TextStream {
 
   /** The engine is through. All choices must have ended, or something was lost on the way. */
   #complete(): void {
-    if (this.#ended.size < this.#wish.choices) {
+    if (this.#ended.size < this.#spec.choices) {
       throw textEngineError('The engine ended its stream before its answer.');
     }
     const counts = this.counts();
     this.#usage = counts;
-    const end = this.#wish.includeUsage ? `${this.#opening}]` : (this.#heldEnd ?? '');
+    const end = this.#spec.includeUsage ? `${this.#opening}]` : (this.#heldEnd ?? '');
     const usage = usageJson(counts, this.#facts.costOf(counts));
     this.#send(`${end},"usage":${usage}}\n\ndata: [DONE]\n\n`);
     this.#isDone = true;

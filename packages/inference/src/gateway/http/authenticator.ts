@@ -19,7 +19,7 @@ export interface Caller {
 }
 
 export interface AuthenticatorOptions {
-  readonly book: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
+  readonly keyFeed: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
   readonly clock: Clock;
   readonly trusted: CidrSet;
   /** Of keys that this gateway does not know yet. */
@@ -33,7 +33,7 @@ export interface Authenticator {
    * Why a caller that was admitted before would be refused now, or null. If its key is not in memory, as after a new
    * connection to the broker, the key is looked up, and a later call knows.
    */
-  refusalOf(caller: Caller): Fault | null;
+  recheck(caller: Caller): Fault | null;
 }
 
 /** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
@@ -48,7 +48,12 @@ interface ParsedAuthorization {
 const maxCached = 20_000;
 const maxCachedLength = 128;
 
-export function createAuthenticator({ book, clock, trusted, lookups }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({
+  keyFeed,
+  clock,
+  trusted,
+  lookups,
+}: AuthenticatorOptions): Authenticator {
   const known = new Map<string, ParsedAuthorization>();
   const networks = new WeakMap<KeyEntry, CidrSet>();
 
@@ -79,8 +84,8 @@ export function createAuthenticator({ book, clock, trusted, lookups }: Authentic
         throw new Fault('INVALID_API_KEY');
       presented.matched = key;
     }
-    const refusal = refusalOfKey(key);
-    if (refusal !== null) throw refusal;
+    const fault = faultOfKey(key);
+    if (fault !== null) throw fault;
     // An organisation that the book does not know cannot be judged, and a key without one should not be.
     if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
     if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
@@ -89,7 +94,7 @@ export function createAuthenticator({ book, clock, trusted, lookups }: Authentic
     return { publicId: presented.publicId, key, organisation };
   }
 
-  function refusalOfKey(key: KeyEntry): Fault | null {
+  function faultOfKey(key: KeyEntry): Fault | null {
     if (key.refusedFor !== null) return new Fault(key.refusedFor);
     const isExpired = key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs();
     return isExpired ? new Fault('API_KEY_EXPIRED') : null;
@@ -107,33 +112,33 @@ export function createAuthenticator({ book, clock, trusted, lookups }: Authentic
     from: { readonly request: IncomingMessage; readonly scope: string },
   ): Promise<Caller> {
     const { publicId } = presented;
-    const find = async (): Promise<KeyEntry | null> => book.findKey(publicId);
-    const key = book.knowsKey(publicId)
+    const find = async (): Promise<KeyEntry | null> => keyFeed.findKey(publicId);
+    const key = keyFeed.knowsKey(publicId)
       ? await find()
       : await lookups.run(addressBlock(clientAddress(from.request, trusted)), find);
-    const organisation = key === null ? null : await book.organisation(key.orgId);
+    const organisation = key === null ? null : await keyFeed.organisation(key.orgId);
     return authorize(presented, key, organisation, from);
   }
 
   return {
     admit(request, scope) {
-      if (book.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
+      if (keyFeed.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
       const presented = parseAuthorization(request.headers.authorization ?? '');
-      if (!book.knowsKey(presented.publicId)) return lookUp(presented, { request, scope });
-      const key = book.findKey(presented.publicId);
+      if (!keyFeed.knowsKey(presented.publicId)) return lookUp(presented, { request, scope });
+      const key = keyFeed.findKey(presented.publicId);
       if (key instanceof Promise) return lookUp(presented, { request, scope });
-      const organisation = key === null ? null : book.organisation(key.orgId);
+      const organisation = key === null ? null : keyFeed.organisation(key.orgId);
       if (organisation instanceof Promise) return lookUp(presented, { request, scope });
       return authorize(presented, key, organisation, { request, scope });
     },
-    refusalOf({ publicId, key: before }) {
-      const key = ifInMemory(() => book.findKey(publicId));
+    recheck({ publicId, key: before }) {
+      const key = ifInMemory(() => keyFeed.findKey(publicId));
       if (key === undefined) return null;
       // The bucket is whole and has no such key: it was deleted.
       if (key === null) return new Fault('API_KEY_REVOKED');
-      const organisation = ifInMemory(() => book.organisation(before.orgId));
+      const organisation = ifInMemory(() => keyFeed.organisation(before.orgId));
       if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
-      return refusalOfKey(key);
+      return faultOfKey(key);
     },
   };
 }

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerBrokenConnections } from './broken-connections.ts';
+import { handleBrokenConnections } from './broken-connections.ts';
 import { createGatewayHarness, type GatewayHarness } from '../gateway.fixture.ts';
 import { InFlightSet } from '../requests/in-flight-set.ts';
 
@@ -65,18 +65,18 @@ test('a body that comes too slowly is answered, and the connection ends though i
     // Set only now, so that the limit applies to the body and not to headers that a slow machine sends late.
     server.requestTimeout = 50;
   });
-  answerBrokenConnections(server, { clock, ids: testIds }, open);
+  handleBrokenConnections(server, { clock, ids: testIds }, open);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
+  let reply = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => (reply += chunk));
   socket.on('error', () => undefined);
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"mo');
   await once(socket, 'end');
-  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-  expect(answer).toContain('body_timeout');
+  expect(reply).toMatch(/^HTTP\/1\.1 408 /);
+  expect(reply).toContain('body_timeout');
   expect(await connections(server)).toBe(1);
   for (const run of timers) run();
   await expect.poll(() => connections(server)).toBe(0);

@@ -7,7 +7,7 @@ import { responseHeaders, inferenceFaultTarget } from './responses.ts';
 import type { InFlightSet } from '../requests/in-flight-set.ts';
 
 /** Answers connections whose bytes the HTTP parser refuses, or whose request does not arrive in time. */
-export function answerBrokenConnections(
+export function handleBrokenConnections(
   server: Server,
   { clock, ids }: { readonly clock: Pick<Timer, 'after'>; readonly ids: Pick<IdSource, 'next'> },
   open: Pick<InFlightSet<ServerResponse>, 'list'>,

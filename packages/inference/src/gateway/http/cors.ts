@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
  */
 export interface Cors {
   /** Gives the page leave to read the answer, if it has that. Tells whether the request did nothing but ask for leave. */
-  meet(request: IncomingMessage, response: ServerResponse): boolean;
+  apply(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 /** What a page may read of an answer beside its body. */
@@ -30,21 +30,21 @@ const preflightMaxAgeSeconds = '600';
 export function createCors(origins: readonly string[]): Cors {
   const allowed = new Set(origins);
   return {
-    meet(request, response) {
+    apply(request, response) {
       const { origin } = request.headers;
       if (origin === undefined || !allowed.has(origin)) return false;
       response.setHeader('access-control-allow-origin', origin);
       response.setHeader('vary', 'Origin');
-      const isAsking =
+      const isPreflight =
         request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
-      if (isAsking) {
+      if (isPreflight) {
         response.setHeader('access-control-allow-methods', 'GET, POST');
         response.setHeader('access-control-allow-headers', 'Authorization, Content-Type');
         response.setHeader('access-control-max-age', preflightMaxAgeSeconds);
       } else {
         response.setHeader('access-control-expose-headers', exposedHeaders);
       }
-      return isAsking;
+      return isPreflight;
     },
   };
 }

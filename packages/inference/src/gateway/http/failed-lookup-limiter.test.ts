@@ -33,8 +33,8 @@ function setUp() {
     keyOf: keyFeedKeys.key,
     parse: (text) => keyEntry.parse(JSON.parse(text)),
   });
-  const door = createAuthenticator({
-    book: {
+  const authenticator = createAuthenticator({
+    keyFeed: {
       findKey: (publicId) => keys.find(publicId),
       knowsKey: (publicId) => keys.knows(publicId),
       organisation: (orgId) => ({
@@ -53,7 +53,7 @@ function setUp() {
   const admit = async (text: string, address = '198.51.100.7'): Promise<string> => {
     const request = { headers: { authorization: `Bearer ${text}` }, socket: { remoteAddress: address } };
     try {
-      await door.admit(request as IncomingMessage, 'inference:write');
+      await authenticator.admit(request as IncomingMessage, 'inference:write');
       return 'admitted';
     } catch (error) {
       if (!isFault(error)) throw error;

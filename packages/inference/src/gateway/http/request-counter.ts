@@ -16,10 +16,10 @@ export interface RequestCounter {
   /** The same numbers, without counting a request. */
   peekAtCaller(caller: Caller): Promise<RateDecision>;
   /** What to answer instead of the refusal of a key, and with which limits: who guesses learns when to come back. */
-  ofStranger(request: IncomingMessage, refusal: unknown): Promise<CountedRefusal>;
+  countFailedAuth(request: IncomingMessage, error: unknown): Promise<CountedRejection>;
 }
 
-export interface CountedRefusal {
+export interface CountedRejection {
   readonly error: unknown;
   readonly rate: RateDecision | null;
 }
@@ -42,8 +42,8 @@ export function createRequestCounter({
     ofCaller: (caller) => limiter.consume({ tag: caller.key.orgId, policies: policiesOf(caller) }),
     peekAtCaller: (caller) => limiter.peek({ tag: caller.key.orgId, policies: policiesOf(caller) }),
 
-    async ofStranger(request, refusal) {
-      if (!isFault(refusal) || !isKeyRefusal(refusal)) return { error: refusal, rate: null };
+    async countFailedAuth(request, error) {
+      if (!isFault(error) || !isKeyError(error)) return { error: error, rate: null };
       const block = addressBlock(clientAddress(request, trusted));
       const policy: RatePolicy = {
         name: 'failed-authentication',
@@ -53,7 +53,7 @@ export function createRequestCounter({
         windowMs: minuteMs,
       };
       const rate = await limiter.consume({ tag: block, policies: [policy] });
-      return { error: rate.refusedBy === null ? refusal : rateLimitFault(rate.refusedBy), rate };
+      return { error: rate.refusedBy === null ? error : rateLimitFault(rate.refusedBy), rate };
     },
   };
 }
@@ -75,7 +75,7 @@ function policiesOf({ key, organisation }: Caller): RatePolicy[] {
 }
 
 /** A path that is none, or a key that could not be judged, is nobody's guess. */
-function isKeyRefusal(fault: Fault): boolean {
+function isKeyError(fault: Fault): boolean {
   return statusFor(fault.reason, { source: 'interface', errorFamily: 'inference' }) === 401;
 }
 

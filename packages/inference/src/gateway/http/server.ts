@@ -7,7 +7,7 @@ import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { responseHeaders, sendFault, sendFaultAndDrain } from './responses.ts';
-import { answerBrokenConnections } from './broken-connections.ts';
+import { handleBrokenConnections } from './broken-connections.ts';
 import type { RequestCounter } from './request-counter.ts';
 import type { Cors } from './cors.ts';
 import type { Caller } from './authenticator.ts';
@@ -40,7 +40,10 @@ export interface GatewayRoute {
 }
 
 export interface GatewayServerOptions {
-  readonly parts: Pick<GatewayDeps, 'clock' | 'counting' | 'door' | 'funds' | 'ids' | 'log' | 'limits'>;
+  readonly deps: Pick<
+    GatewayDeps,
+    'clock' | 'counting' | 'authenticator' | 'funds' | 'ids' | 'log' | 'limits'
+  >;
   /** The memory that bodies may hold while they arrive. */
   readonly bodies: BodyBudget;
   readonly routes: readonly GatewayRoute[];
@@ -59,8 +62,8 @@ interface RouteMatch {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): Server {
-  const { parts, routes, open } = options;
-  const drain = createBodyDrain(parts.clock);
+  const { deps, routes, open } = options;
+  const drain = createBodyDrain(deps.clock);
   const exact = new Map<string, GatewayRoute[]>();
   const varying = routes.filter(({ path }) => path instanceof RegExp);
   for (const route of routes) {
@@ -78,12 +81,12 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   }
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const requestId = parts.ids.next('req');
+    const requestId = deps.ids.next('req');
     let rate: RateDecision | null = null;
     let known: Caller | null = null;
-    const answer = (error: unknown): void => {
+    const respond = (error: unknown): void => {
       if (!(error instanceof Fault))
-        parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+        deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
       const headers = responseHeaders(requestId, rate);
       if (request.complete) sendFault(response, error, requestId, headers);
       else sendFaultAndDrain({ request, response, drain }, error, requestId, headers);
@@ -95,16 +98,16 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     const fail = (error: unknown): void => {
       // The rest of the body is dropped from here on: unread bytes of refused requests would take memory while they wait.
       if (!request.complete) request.resume();
-      if (rate !== null) answer(error);
+      if (rate !== null) respond(error);
       else
-        countRefusal(parts.counting, { request, caller: known, error, onRate }).then(answer, () =>
-          answer(error),
+        countRejection(deps.counting, { request, caller: known, error, onRate }).then(respond, () =>
+          respond(error),
         );
     };
-    const seat = open.add(response);
-    response.on('close', () => open.leave(seat));
+    const entry = open.add(response);
+    response.on('close', () => open.leave(entry));
     if (options.isDraining()) response.shouldKeepAlive = false;
-    if (options.crossOrigin.meet(request, response)) {
+    if (options.crossOrigin.apply(request, response)) {
       response.writeHead(204, responseHeaders(requestId, null)).end();
       return;
     }
@@ -114,7 +117,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       const { route, params } = find(request.method ?? '', queryAt < 0 ? url : url.slice(0, queryAt));
       const admit = (take: (caller: Caller) => void): void => {
         try {
-          const caller = parts.door.admit(request, route.scope);
+          const caller = deps.authenticator.admit(request, route.scope);
           if (caller instanceof Promise) caller.then(take).catch(fail);
           else take(caller);
         } catch (error) {
@@ -133,18 +136,18 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       admit((caller) => {
         known = caller;
         if (route.method === 'GET') {
-          const counted = countRead(parts.counting, caller, onRate);
-          counted.then(() => serve(caller, undefined)).catch(answer);
+          const counted = countRead(deps.counting, caller, onRate);
+          counted.then(() => serve(caller, undefined)).catch(respond);
           return;
         }
         // Opened before anything is waited for: bytes that arrive meanwhile already take memory.
         const share = options.bodies.open({
           subject: caller.key.orgId,
-          isFunded: parts.funds.isFunded(caller),
+          isFunded: deps.funds.isFunded(caller),
         });
         const read = (): void =>
           readJson(request, {
-            limits: parts.limits,
+            limits: deps.limits,
             share,
             // A body may take a minute to arrive, and its key may be revoked meanwhile: the caller is judged again.
             done: (body) => admit((current) => serve(current, body)),
@@ -155,7 +158,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
           fail(error);
         };
         if (isShortBody(request)) read();
-        else rejectIfRateLimited(parts.counting, caller, onRate).then(read, refuse);
+        else rejectIfRateLimited(deps.counting, caller, onRate).then(read, refuse);
       });
     } catch (error) {
       fail(error);
@@ -167,7 +170,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     options.tls === null
       ? createServer(timeouts, handle)
       : createTlsServer({ ...timeouts, ...options.tls, minVersion: 'TLSv1.2' }, handle);
-  answerBrokenConnections(server, parts, open);
+  handleBrokenConnections(server, deps, open);
   return server;
 }
 
@@ -204,7 +207,7 @@ async function rejectIfRateLimited(
 }
 
 /** What the client is told: its refusal, or that it was refused too often. */
-async function countRefusal(
+async function countRejection(
   counting: RequestCounter,
   refused: {
     readonly request: IncomingMessage;
@@ -215,7 +218,7 @@ async function countRefusal(
 ): Promise<unknown> {
   const { request, caller, error, onRate } = refused;
   if (caller === null) {
-    const counted = await counting.ofStranger(request, error);
+    const counted = await counting.countFailedAuth(request, error);
     if (counted.rate !== null) onRate(counted.rate);
     return counted.error;
   }

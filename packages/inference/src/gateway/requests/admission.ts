@@ -14,9 +14,9 @@ import type { GatewayRequest } from '../http/server.ts';
 const minuteMs = 60_000;
 
 /** The model by the name that the client wrote, if this key may use it. Others do not learn that it exists. */
-export function requireModel(parts: Pick<GatewayDeps, 'book'>, caller: Caller, name: string): ModelEntry {
+export function requireModel(deps: Pick<GatewayDeps, 'keyFeed'>, caller: Caller, name: string): ModelEntry {
   const { key } = caller;
-  const model = parts.book.model(name, key.orgId, key.mode);
+  const model = deps.keyFeed.model(name, key.orgId, key.mode);
   if (model === null) {
     throw new Fault('MODEL_NOT_FOUND', {
       message: `There is no model ${JSON.stringify(name.slice(0, 200))}.`,
@@ -29,18 +29,18 @@ export function requireModel(parts: Pick<GatewayDeps, 'book'>, caller: Caller, n
 
 /** The model, or the first of those to be taken instead that is fit for the request and has an engine which is up. */
 export function modelOrFallback(
-  { book, router }: Pick<GatewayDeps, 'book' | 'router'>,
+  { keyFeed, router }: Pick<GatewayDeps, 'keyFeed' | 'router'>,
   { key }: Caller,
-  asked: ModelEntry,
+  model: ModelEntry,
   isFit: (other: ModelEntry) => boolean,
 ): ModelEntry {
-  if (asked.fallbacks.length === 0 || router.isUp(asked)) return asked;
-  for (const name of asked.fallbacks) {
-    const other = book.model(name, key.orgId, key.mode);
-    if (other === null || other.modality !== asked.modality || !mayUseModel(key, other)) continue;
+  if (model.fallbacks.length === 0 || router.isUp(model)) return model;
+  for (const name of model.fallbacks) {
+    const other = keyFeed.model(name, key.orgId, key.mode);
+    if (other === null || other.modality !== model.modality || !mayUseModel(key, other)) continue;
     if (isFit(other) && router.isUp(other)) return other;
   }
-  return asked;
+  return model;
 }
 
 /** Kept for each key and model: a list that is handed in again is not looked through again. */
@@ -101,7 +101,7 @@ export interface ReservationAmounts {
 
 /** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
 export async function reserveCredit(
-  parts: Pick<GatewayDeps, 'funds' | 'pots' | 'reporter' | 'settlements'>,
+  deps: Pick<GatewayDeps, 'funds' | 'leaseClient' | 'reporter' | 'settlements'>,
   { caller, onRate }: Pick<GatewayRequest, 'caller' | 'onRate'>,
   model: ModelEntry,
   price: ReservationAmounts,
@@ -109,9 +109,9 @@ export async function reserveCredit(
   // Reserved first, it would hold money of the organisation for a request that cannot be served.
   if (!hasActiveDeployment(model)) throw new Fault('MODEL_NOT_AVAILABLE', { retryAfterSeconds: 30 });
   // Usage that nobody stores could not be charged, so nothing more is begun.
-  if (parts.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
+  if (deps.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
   const { key } = caller;
-  const got = await parts.pots.reserve({
+  const got = await deps.leaseClient.reserve({
     orgId: key.orgId as OrgId,
     mode: key.mode,
     requestId: price.requestId,
@@ -120,20 +120,20 @@ export async function reserveCredit(
     budgets: key.budgetIds as readonly BudgetId[],
     limits: limitsFor(caller, model),
     tokens: price.tokens,
-    nextSettled: () => parts.settlements.next(key.orgId),
+    nextSettled: () => deps.settlements.next(key.orgId),
   });
   // Told even when it is refused: every answer shows the limits.
   onRate(got.rate);
   if ('refused' in got) {
-    if (got.refused === 'INSUFFICIENT_BALANCE') parts.funds.note(key.orgId, false);
-    throw refusalFault(got);
+    if (got.refused === 'INSUFFICIENT_BALANCE') deps.funds.note(key.orgId, false);
+    throw rejectionFault(got);
   }
-  if (got.leaseId !== null) parts.funds.note(key.orgId, true);
+  if (got.leaseId !== null) deps.funds.note(key.orgId, true);
   return got;
 }
 
-function refusalFault({ refused, rate, lack }: ReserveRefusal): Fault {
+function rejectionFault({ refused, rate, funds }: ReserveRefusal): Fault {
   if (refused === 'RATE_LIMITED' && rate.refusedBy !== null) return rateLimitFault(rate.refusedBy);
-  if (lack !== undefined) return new Fault(refused, insufficientFundsOptions(lack));
+  if (funds !== undefined) return new Fault(refused, insufficientFundsOptions(funds));
   return new Fault(refused, refused === 'LEDGER_UNAVAILABLE' ? { retryAfterSeconds: 1 } : {});
 }

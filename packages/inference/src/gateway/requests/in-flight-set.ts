@@ -4,32 +4,32 @@
  * everybody in them, and what a request leaves behind waits for the long collections instead of going with the short ones.
  */
 export class InFlightSet<Guest> {
-  readonly #seats: InFlightEntry<Guest>[] = [];
+  readonly #entries: InFlightEntry<Guest>[] = [];
 
   get size(): number {
-    return this.#seats.length;
+    return this.#entries.length;
   }
 
   add(guest: Guest): InFlightEntry<Guest> {
-    const seat = { guest, place: this.#seats.length };
-    this.#seats.push(seat);
-    return seat;
+    const entry = { guest, place: this.#entries.length };
+    this.#entries.push(entry);
+    return entry;
   }
 
   /** The last of the list takes the place: there is no order. A second time does nothing. */
-  leave(seat: InFlightEntry<Guest>): void {
-    if (seat.place < 0) return;
-    const last = this.#seats.pop();
-    if (last !== undefined && last !== seat) {
-      last.place = seat.place;
-      this.#seats[seat.place] = last;
+  leave(entry: InFlightEntry<Guest>): void {
+    if (entry.place < 0) return;
+    const last = this.#entries.pop();
+    if (last !== undefined && last !== entry) {
+      last.place = entry.place;
+      this.#entries[entry.place] = last;
     }
-    seat.place = -1;
+    entry.place = -1;
   }
 
   /** All who are here now. Who comes or goes while they are looked at changes nothing of that. */
   list(): readonly Guest[] {
-    return this.#seats.map(({ guest }) => guest);
+    return this.#entries.map(({ guest }) => guest);
   }
 }
 

@@ -3,14 +3,14 @@ import type { FaultOptions } from '@millrace/platform/fault';
 import { formatUsd, msToSecondsRoundUp, nanoUsd } from '@millrace/platform/money';
 
 /** The words of a refusal for want of money: what the request needs, what is left, and whether waiting helps. Pure. */
-export function insufficientFundsOptions(lack: InsufficientFunds): FaultOptions {
-  const { needed } = lack;
+export function insufficientFundsOptions(funds: InsufficientFunds): FaultOptions {
+  const { needed } = funds;
   // The balance is not shown: a key for inference need not have the scope to read it.
-  const left = lack.of === 'budget' ? lack.left : null;
-  const source = lack.of === 'budget' ? 'the budget' : 'the balance';
+  const left = funds.of === 'budget' ? funds.left : null;
+  const source = funds.of === 'budget' ? 'the budget' : 'the balance';
   const rest = left === null ? `more than ${source} has left` : `but only ${usd(left)} of ${source} is left`;
-  const suggestion = suggestionFor(lack);
-  const retryAfterSeconds = secondsToWait(lack);
+  const suggestion = suggestionFor(funds);
+  const retryAfterSeconds = secondsToWait(funds);
   return {
     // Clients of this family show the message alone.
     message: `This request must reserve at least ${usd(needed)}, ${rest}. ${suggestion}`,

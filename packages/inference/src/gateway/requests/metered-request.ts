@@ -18,8 +18,8 @@ export interface ReservationSettler {
 export interface MeteredRequestDeps {
   readonly clock: Clock;
   readonly reporter: Pick<UsageReporter, 'report' | 'checkpoint'>;
-  readonly purse: ReservationSettler;
-  readonly settlements: Pick<PendingSettlements, 'began' | 'ended'>;
+  readonly settler: ReservationSettler;
+  readonly settlements: Pick<PendingSettlements, 'started' | 'ended'>;
   /** All that run here: for drains, deadlines and checkpoints. */
   readonly running: InFlightSet<MeteredRequest>;
 }
@@ -55,7 +55,7 @@ export interface RequestExecution {
    * The caller may no longer have the answer: its key was revoked or has expired, or its organisation is suspended. It gets the
    * error and pays like a client that leaves; otherwise tenants could revoke keys to get free work. A second call does nothing.
    */
-  shutOut(why: Fault): void;
+  revokeAccess(why: Fault): void;
 }
 
 export interface RequestEnd {
@@ -71,26 +71,26 @@ const maxAttempts = 10;
 export class MeteredRequest {
   readonly requestId: RequestId;
   readonly startedMs: number;
-  readonly #parts: MeteredRequestDeps;
+  readonly #deps: MeteredRequestDeps;
   readonly #admitted: AdmittedRequest;
   /** Null once it is over: until the stream has stored the event, which may take long, nothing else stays in memory. */
   #session: RequestExecution | null;
   readonly #createdAtMs: number;
   readonly #attempts: UsageAttempt[] = [];
-  readonly #seat: InFlightEntry<MeteredRequest>;
+  readonly #entry: InFlightEntry<MeteredRequest>;
   #deployment: string | null = null;
   #firstByteMs: number | null = null;
   checkpointedMs: number;
 
   constructor(deps: MeteredRequestDeps, admitted: AdmittedRequest, session: RequestExecution) {
-    this.#parts = deps;
+    this.#deps = deps;
     this.#admitted = admitted;
     this.#session = session;
     this.requestId = admitted.requestId;
     this.#createdAtMs = deps.clock.nowMs();
     this.startedMs = deps.clock.monotonicMs();
     this.checkpointedMs = this.startedMs;
-    this.#seat = deps.running.add(this);
+    this.#entry = deps.running.add(this);
   }
 
   get isOver(): boolean {
@@ -106,8 +106,8 @@ export class MeteredRequest {
   }
 
   /** Something that the client can use has gone out. */
-  began(): void {
-    this.#firstByteMs ??= this.#parts.clock.monotonicMs();
+  markFirstByte(): void {
+    this.#firstByteMs ??= this.#deps.clock.monotonicMs();
   }
 
   /** Where it runs now. */
@@ -124,18 +124,16 @@ export class MeteredRequest {
     this.#session?.abort(why);
   }
 
-  shutOut(why: Fault): void {
-    this.#session?.shutOut(why);
+  revokeAccess(why: Fault): void {
+    this.#session?.revokeAccess(why);
   }
 
   /** What counts if this process dies now. */
   checkpoint(): void {
     if (this.#session === null) return;
-    this.checkpointedMs = this.#parts.clock.monotonicMs();
+    this.checkpointedMs = this.#deps.clock.monotonicMs();
     const used = this.#session.measure();
-    this.#parts.reporter.checkpoint(
-      this.#event('checkpoint', used, { cancelled: false, finishReason: null }),
-    );
+    this.#deps.reporter.checkpoint(this.#event('checkpoint', used, { cancelled: false, finishReason: null }));
   }
 
   /** Reports, and once the report is stored gives the rest of the money back. Only the first call counts. */
@@ -143,16 +141,16 @@ export class MeteredRequest {
     const session = this.#session;
     if (session === null) return;
     this.#session = null;
-    const { reporter, purse, running, settlements } = this.#parts;
+    const { reporter, settler, running, settlements } = this.#deps;
     const { reservation } = this.#admitted;
     const { orgId } = reservation;
-    const seat = this.#seat;
+    const entry = this.#entry;
     const event = this.#event('final', session.measure(), ending);
-    settlements.began(orgId);
+    settlements.started(orgId);
     reporter.report(event, () => {
-      running.leave(seat);
+      running.leave(entry);
       const tokens = event.tokensPrompt + event.tokensCompletion;
-      const settled = purse.settle(reservation, BigInt(event.amountNanoUsd), tokens);
+      const settled = settler.settle(reservation, BigInt(event.amountNanoUsd), tokens);
       void settled.finally(() => settlements.ended(orgId));
     });
   }
@@ -164,7 +162,7 @@ export class MeteredRequest {
     const priced = reservation.leaseId === null ? 0n : used.nanoUsd;
     // An engine that did more than it was told to is the operator's affair.
     const amount = priced > reserved ? reserved : priced;
-    const nowMs = this.#parts.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     return {
       kind,
       requestId: this.requestId,

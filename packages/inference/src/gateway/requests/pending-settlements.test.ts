@@ -5,8 +5,8 @@ import { createPendingSettlements } from './pending-settlements.ts';
 describe('settlements', () => {
   it('wakes all waiting requests of the organisation when one of its settlements ends', async () => {
     const settlements = createPendingSettlements(new SimulatedClock());
-    settlements.began('org_1');
-    settlements.began('org_1');
+    settlements.started('org_1');
+    settlements.started('org_1');
     const waiting = [settlements.next('org_1'), settlements.next('org_1')];
     settlements.ended('org_1');
     expect(await Promise.all(waiting)).toEqual([true, true]);
@@ -15,7 +15,7 @@ describe('settlements', () => {
   it('waits for a moment when nothing of the organisation is being settled here', async () => {
     const clock = new SimulatedClock();
     const settlements = createPendingSettlements(clock);
-    settlements.began('org_1');
+    settlements.started('org_1');
     const others = settlements.next('org_2');
     settlements.ended('org_1');
     settlements.ended('org_1');
@@ -27,7 +27,7 @@ describe('settlements', () => {
   it('gives up after half a second', async () => {
     const clock = new SimulatedClock();
     const settlements = createPendingSettlements(clock);
-    settlements.began('org_1');
+    settlements.started('org_1');
     const waiting = settlements.next('org_1');
     await clock.advance(500);
     expect(await waiting).toBe(false);

@@ -2,7 +2,7 @@ import type { Timer } from '@millrace/platform/clock';
 
 /** Requests that are over while the rest of their reservations is not given back yet, by organisation. */
 export interface PendingSettlements {
-  began(orgId: string): void;
+  started(orgId: string): void;
   ended(orgId: string): void;
   /**
    * True once one of the organisation has ended here, or after a moment when there is none here: it may be at another gateway. False
@@ -23,7 +23,7 @@ interface PendingCount {
 export function createPendingSettlements(clock: Pick<Timer, 'after' | 'sleep'>): PendingSettlements {
   const pending = new Map<string, PendingCount>();
   return {
-    began(orgId) {
+    started(orgId) {
       const found = pending.get(orgId);
       if (found === undefined) pending.set(orgId, { count: 1, waiters: new Set() });
       else found.count += 1;

@@ -34,9 +34,9 @@ export interface TokenBounds {
 /** Where neither client nor model says how long an answer may be. */
 const defaultMaxTokens = 4_096;
 /** Longer than any answer is: beyond this, what many choices of it cost could not be counted exactly. */
-const maxAnswerTokens = 2 ** 24;
+const maxCompletionTokens = 2 ** 24;
 /** A prompt whose bytes alone fill the context is nearly always shorter in tokens: so much room is left for its answer. */
-const minAnswerRoom = 1_024;
+const minCompletionRoom = 1_024;
 
 /**
  * The bytes of a prompt are a safe bound for its tokens, but no more of them are paid than the context holds. A client
@@ -51,9 +51,9 @@ export function boundTokens(
   const prompt =
     context === null ? request.promptBound : Math.min(request.promptBound, context * request.prompts);
   const most = Math.min(
-    model.maxOutputTokens ?? maxAnswerTokens,
-    context ?? maxAnswerTokens,
-    maxAnswerTokens,
+    model.maxOutputTokens ?? maxCompletionTokens,
+    context ?? maxCompletionTokens,
+    maxCompletionTokens,
   );
   if (request.maxTokens !== null && request.maxTokens > most) throw tooLong(most);
   const maxTokens = request.maxTokens ?? defaultLength(most, context, prompt);
@@ -72,7 +72,7 @@ function tooLong(most: number): Fault {
 function defaultLength(most: number, context: number | null, prompt: number): number {
   const length = Math.min(most, defaultMaxTokens);
   if (context === null) return length;
-  return Math.min(length, Math.max(context - prompt, Math.min(minAnswerRoom, context)));
+  return Math.min(length, Math.max(context - prompt, Math.min(minCompletionRoom, context)));
 }
 
 /** How long each answer may be for what was set aside, which may be less than was asked for. */

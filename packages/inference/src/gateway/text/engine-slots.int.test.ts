@@ -85,8 +85,8 @@ async function cachedOf(harness: GatewayHarness, key: string, content: string, m
 /** Waits until all slots are released. A request is answered before that, and the next one would get another slot. */
 async function slotsFree(): Promise<void> {
   await eventually({ what: 'all slots to be free', intervalMs: 2 }, async () => {
-    const kept = await valkey.command(['HGETALL', `engine-slots:{${llama.url}}`]);
-    const fields = Object.entries(kept as Record<string, string>);
+    const stored = await valkey.command(['HGETALL', `engine-slots:{${llama.url}}`]);
+    const fields = Object.entries(stored as Record<string, string>);
     return fields.every(([name, value]) => !/^(?:\d+:busy|mixed)$/.test(name) || value === '0');
   });
 }

@@ -47,14 +47,14 @@ const slotCountTtlMs = 30_000;
 export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
   const { valkey, clock, log, longestRequestMs } = options;
   const prober = options.prober ?? createProber();
-  const counts = new Map<string, { readonly count: Promise<number>; readonly askedMs: number }>();
+  const counts = new Map<string, { readonly count: Promise<number>; readonly sentMs: number }>();
 
   async function readSlotCount(deployment: DeploymentEntry): Promise<number> {
     const { text } = await withDeadline(
       clock,
       `Asking ${deployment.id} for its slots`,
       propsTimeoutMs,
-      (signal) => prober.ask(deployment, '/props', signal),
+      (signal) => prober.probe(deployment, '/props', signal),
     );
     const count = asCount(asObject(parseJson(text))?.['total_slots']);
     if (count === null || count === 0) throw new Error(`${deployment.id} does not tell its slots at /props.`);
@@ -64,9 +64,9 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
   function slotCountOf(deployment: DeploymentEntry): Promise<number> {
     const nowMs = clock.monotonicMs();
     const known = counts.get(deployment.address);
-    if (known !== undefined && nowMs - known.askedMs < slotCountTtlMs) return known.count;
+    if (known !== undefined && nowMs - known.sentMs < slotCountTtlMs) return known.count;
     const count = readSlotCount(deployment);
-    counts.set(deployment.address, { count, askedMs: nowMs });
+    counts.set(deployment.address, { count, sentMs: nowMs });
     count.catch(() => counts.delete(deployment.address));
     return count;
   }

@@ -43,7 +43,7 @@ describe('text through the gateway', () => {
     await openai.close();
   });
 
-  const ask = (body: object, path = '/v1/chat/completions') =>
+  const send = (body: object, path = '/v1/chat/completions') =>
     harness.post(path, {
       model: 'acme/chat',
       ...(path === '/v1/chat/completions' ? { messages } : {}),
@@ -51,7 +51,7 @@ describe('text through the gateway', () => {
     });
 
   test('a parameter out of range is 422 with its place in detail, in the body that both kinds of client read', async () => {
-    const response = await ask({ temperature: 3 });
+    const response = await send({ temperature: 3 });
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({
       object: 'error',
@@ -65,7 +65,7 @@ describe('text through the gateway', () => {
 
   test('names that nobody knows are told in X-Ignored-Fields and never reach an engine', async () => {
     const before = vllm.received.length;
-    const response = await ask({ ignore_eos: true, cache_salt: 'of another tenant' });
+    const response = await send({ ignore_eos: true, cache_salt: 'of another tenant' });
     expect(response.status).toBe(200);
     expect(response.headers.get('x-ignored-fields')).toBe('ignore_eos, cache_salt');
     const sent = vllm.received[before]?.body;
@@ -75,7 +75,7 @@ describe('text through the gateway', () => {
 
   test('organisations do not share a salt', async () => {
     const before = vllm.received.length;
-    await ask({});
+    await send({});
     const other = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: vllm.address })] })],
     });
@@ -87,7 +87,7 @@ describe('text through the gateway', () => {
   });
 
   test('a parameter that the engine does not know is 400 and named, and costs nothing', async () => {
-    const response = await ask({ model: 'acme/plain', min_p: 0.5 });
+    const response = await send({ model: 'acme/plain', min_p: 0.5 });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       error: { code: 'parameter_not_supported', message: 'The model does not support the parameter min_p.' },
@@ -98,7 +98,7 @@ describe('text through the gateway', () => {
 
   test('an engine that would ignore a parameter is not even asked', async () => {
     const before = vllm.received.length;
-    const response = await ask({ model: 'acme/llama', prompt: 'Once', suffix: '.' }, '/v1/completions');
+    const response = await send({ model: 'acme/llama', prompt: 'Once', suffix: '.' }, '/v1/completions');
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code: 'parameter_not_supported' } });
     await harness.settled();
@@ -107,7 +107,7 @@ describe('text through the gateway', () => {
   });
 
   test('several prompts are completed, and each is paid for', async () => {
-    const response = await ask({ prompt: ['Once', 'Twice', 'Thrice'], max_tokens: 9 }, '/v1/completions');
+    const response = await send({ prompt: ['Once', 'Twice', 'Thrice'], max_tokens: 9 }, '/v1/completions');
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
       object: 'text_completion',
@@ -134,11 +134,11 @@ test('each of several prompts may fill the context, and money is set aside for a
 test('what a client may ask for at most can be counted and paid exactly, also of a model without bounds', () => {
   const model = modelFixture({ contextLength: null, maxOutputTokens: null, deployments: [] });
   const price = requirePrice(model, 'org_1', 0);
-  const ask = (maxTokens: number) =>
+  const bound = (maxTokens: number) =>
     boundTokens(model, price, { promptBound: 4_194_304, prompts: 1, maxTokens, choices: 128 });
-  expect(() => ask(Number.MAX_SAFE_INTEGER)).toThrow(Fault);
-  expect(() => ask(2 ** 24 + 1)).toThrow('at most 16777216 tokens');
-  const { prompt, maxTokens, worstNanoUsd } = ask(2 ** 24);
+  expect(() => bound(Number.MAX_SAFE_INTEGER)).toThrow(Fault);
+  expect(() => bound(2 ** 24 + 1)).toThrow('at most 16777216 tokens');
+  const { prompt, maxTokens, worstNanoUsd } = bound(2 ** 24);
   expect(Number.isSafeInteger((prompt + maxTokens * 128) * 60_000)).toBe(true);
   expect(worstNanoUsd).toBeGreaterThan(0n);
 });

@@ -41,9 +41,9 @@ const routePreferences = new Set<string>(['price', 'latency', 'throughput']);
 
 /** Clients may ask for the cheapest, the quickest to begin or the fastest; by default the place that knows their prompt. */
 function routePreferenceOf(request: GatewayRequest): RouteRequest['by'] {
-  const wish = request.request.headers['x-millrace-route'];
-  if (wish === undefined) return 'affinity';
-  if (typeof wish === 'string' && routePreferences.has(wish)) return wish as RouteRequest['by'];
+  const header = request.request.headers['x-millrace-route'];
+  if (header === undefined) return 'affinity';
+  if (typeof header === 'string' && routePreferences.has(header)) return header as RouteRequest['by'];
   throw new Fault('VALIDATION_FAILED', {
     issues: [
       {
@@ -59,22 +59,22 @@ function routePreferenceOf(request: GatewayRequest): RouteRequest['by'] {
 export async function serveText<Request>(
   deps: GatewayDeps,
   operation: TextOperation<Request>,
-  ask: GatewayRequest,
+  inbound: GatewayRequest,
 ): Promise<void> {
-  const { request, ignored } = operation.read(ask.body);
-  const { caller, requestId } = ask;
-  const askedModel = operation.modelOf(request);
-  const asked = requireModel(deps, caller, askedModel);
-  if (!operation.modalities.includes(asked.modality)) {
-    throw invalidField('model', `is a model for ${asked.modality}, which this operation is not`);
+  const { request, ignored } = operation.read(inbound.body);
+  const { caller, requestId } = inbound;
+  const requestedModel = operation.modelOf(request);
+  const named = requireModel(deps, caller, requestedModel);
+  if (!operation.modalities.includes(named.modality)) {
+    throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
   }
-  if (operation.needsImages(request) && !asked.inputModalities.includes('image')) {
+  if (operation.needsImages(request) && !named.inputModalities.includes('image')) {
     throw invalidField('messages', 'hold an image, and this model reads text only');
   }
   const model = modelOrFallback(
     deps,
     caller,
-    asked,
+    named,
     (other) => !operation.needsImages(request) || other.inputModalities.includes('image'),
   );
   const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
@@ -87,8 +87,8 @@ export async function serveText<Request>(
     maxTokens,
     choices,
   });
-  const by = routePreferenceOf(ask);
-  const reservation = await reserveCredit(deps, ask, model, {
+  const by = routePreferenceOf(inbound);
+  const reservation = await reserveCredit(deps, inbound, model, {
     requestId,
     mostNanoUsd: bounds.worstNanoUsd,
     leastNanoUsd: bounds.leastNanoUsd,
@@ -98,7 +98,7 @@ export async function serveText<Request>(
     request,
     requestId,
     caller,
-    askedModel,
+    requestedModel,
     model,
     price,
     reservation,
@@ -113,7 +113,7 @@ export async function serveText<Request>(
     plain,
     choices,
     adapterOf: operation.adapterOf,
-    response: ask.response,
+    response: inbound.response,
     headers: responseHeaders(requestId, reservation.rate, ignored),
   }).begin();
 }

@@ -64,7 +64,7 @@ describe('a short request', () => {
   });
   afterAll(() => harness.close());
 
-  const ask = async (content: string): Promise<bigint> => {
+  const reserve = async (content: string): Promise<bigint> => {
     const messages = [{ role: 'user', content }];
     const response = await harness.post('/v1/chat/completions', {
       model: 'acme/chat',
@@ -74,15 +74,15 @@ describe('a short request', () => {
     expect(response.status).toBe(200);
     await response.text();
     await harness.settled();
-    return harness.purse.reserved.at(-1)?.amount ?? 0n;
+    return harness.leases.reserved.at(-1)?.amount ?? 0n;
   };
   const tokensOf = (nanoUsd: bigint): number =>
     Number((nanoUsd * 1_000_000n - PRICE.completion) / PRICE.prompt);
 
   test('reserves close to what it costs once the template of its engine is known', async () => {
-    expect(tokensOf(await ask('Say hi'))).toBeGreaterThan(256);
+    expect(tokensOf(await reserve('Say hi'))).toBeGreaterThan(256);
     // The mock counts 4 tokens for a message and one for four bytes: 6 for the first request.
-    expect(tokensOf(await ask('Say hi'))).toBeLessThan(6 + 6 + 8 + 2);
-    expect(tokensOf(await ask('x'.repeat(500)))).toBeLessThan(500 + 6 + 8 + 2);
+    expect(tokensOf(await reserve('Say hi'))).toBeLessThan(6 + 6 + 8 + 2);
+    expect(tokensOf(await reserve('x'.repeat(500)))).toBeLessThan(500 + 6 + 8 + 2);
   });
 });

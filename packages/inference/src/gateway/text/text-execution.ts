@@ -7,11 +7,11 @@ import { msToSecondsRoundDown } from '@millrace/platform/money';
 import type { ServerResponse } from 'node:http';
 import {
   TextEngineError,
-  type AnswerContext,
+  type CompletionContext,
   type TextAdapter,
   type TokenCounts,
   type EngineFailure,
-  type FullAnswer,
+  type FullCompletion,
 } from '../../adapters/text/text-adapter.ts';
 import { hashText, type NoRoute, type RouteRequest, type UpstreamCall } from '../../routing/index.ts';
 import {
@@ -37,7 +37,7 @@ export interface TextExecutionInput<Request> {
   readonly requestId: RequestId;
   readonly caller: Caller;
   /** As the client wrote it. */
-  readonly askedModel: string;
+  readonly requestedModel: string;
   readonly model: ModelEntry;
   readonly price: FrozenModelPrice;
   readonly reservation: Reservation;
@@ -67,12 +67,12 @@ class ClientDisconnected extends Error {
 }
 
 export class TextExecution<Request> implements RelayListener, RequestExecution {
-  readonly #parts: GatewayDeps;
+  readonly #deps: GatewayDeps;
   readonly #work: TextExecutionInput<Request>;
   readonly #exchange: MeteredRequest;
   readonly #except = new Set<string>();
   #relay: TextRelay<Request> | null = null;
-  #visit: UpstreamCall | null = null;
+  #call: UpstreamCall | null = null;
   #slot: SlotClaim | null = null;
   #attemptMs = 0;
   #isDone = false;
@@ -82,7 +82,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   #failure: EngineFailure | null = null;
 
   constructor(deps: GatewayDeps, work: TextExecutionInput<Request>) {
-    this.#parts = deps;
+    this.#deps = deps;
     this.#work = work;
     const admitted = {
       requestId: work.requestId,
@@ -104,8 +104,8 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       return;
     }
     const { model, route } = this.#work;
-    const found = this.#parts.router.route(model, { ...route, except: this.#except });
-    if (found.outcome === 'to') this.#visitAt(found);
+    const found = this.#deps.router.route(model, { ...route, except: this.#except });
+    if (found.outcome === 'to') this.#callAt(found);
     else if (found.outcome === 'full') void this.#waitForTurn();
     else this.#refuseFor(found);
   }
@@ -113,8 +113,8 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   onBytes(bytes: string | Buffer): boolean {
     const { response, headers } = this.#work;
     if (!response.headersSent) {
-      this.#visit?.firstByte();
-      this.#exchange.began();
+      this.#call?.firstByte();
+      this.#exchange.markFirstByte();
       response.writeHead(200, {
         ...headers,
         'content-type': 'text/event-stream; charset=utf-8',
@@ -123,46 +123,46 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       });
     }
     const takesMore = response.write(bytes);
-    if (!takesMore) startUnreadTimeout(response, this.#parts.limits.unreadMs);
+    if (!takesMore) startUnreadTimeout(response, this.#deps.limits.unreadMs);
     return takesMore;
   }
 
-  onWhole(response: FullAnswer): void {
+  onWhole(response: FullCompletion): void {
     this.#learnTemplate(response.counts);
-    this.#endVisit('ok', response.counts.completion);
-    this.#exchange.began();
+    this.#endCall('ok', response.counts.completion);
+    this.#exchange.markFirstByte();
     this.#finish(response.finishReason);
     if (this.#left !== null) return;
     sendJson(this.#work.response, 200, this.#work.headers, response.body);
-    startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
+    startUnreadTimeout(this.#work.response, this.#deps.limits.unreadMs);
   }
 
   onStreamEnd(last: string, finishReason: string | null): void {
     if (last !== '') this.onBytes(last);
     this.#learnTemplate(this.#relay?.counts() ?? noCounts);
-    this.#endVisit('ok', this.#relay?.counts().completion ?? 0);
+    this.#endCall('ok', this.#relay?.counts().completion ?? 0);
     this.#finish(finishReason);
     this.#work.response.end();
-    startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
+    startUnreadTimeout(this.#work.response, this.#deps.limits.unreadMs);
   }
 
-  onFailure(failure: EngineFailure, begun: boolean): void {
+  onFailure(failure: EngineFailure, hasStarted: boolean): void {
     // Not its message: an engine may quote the prompt in it, and attempts are kept.
-    this.#endVisit(upstreamOutcomeOf(failure), 0, failure.reason);
-    this.#parts.log.warn(
-      { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun },
+    this.#endCall(upstreamOutcomeOf(failure), 0, failure.reason);
+    this.#deps.log.warn(
+      { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun: hasStarted },
       'an engine failed a request',
     );
     if (this.#left !== null) {
       this.#finish('error');
       return;
     }
-    if (begun) {
+    if (hasStarted) {
       this.#finish('error');
       sendStreamFault(this.#work.response, toFault(failure), this.#work.requestId);
       return;
     }
-    const { limits, router } = this.#parts;
+    const { limits, router } = this.#deps;
     const mayTryOn = failure.retryable && this.#exchange.attempts < limits.attempts;
     this.#failure = failure;
     if (mayTryOn && router.mayRetry(this.#work.model)) {
@@ -174,17 +174,17 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   #learnTemplate({ prompt }: TokenCounts): void {
     const { plain, request, leastPrompt } = this.#work;
     // A count at the lower bound is our estimate for an engine that reports no usage.
-    if (plain !== null && this.#visit !== null && prompt > leastPrompt(request)) {
-      this.#parts.templates.learn(this.#visit.deployment.id, plain, prompt);
+    if (plain !== null && this.#call !== null && prompt > leastPrompt(request)) {
+      this.#deps.templates.learn(this.#call.deployment.id, plain, prompt);
     }
   }
 
-  #visitAt(call: UpstreamCall): void {
-    const { request, requestId, askedModel, price, isStream, adapterOf } = this.#work;
+  #callAt(call: UpstreamCall): void {
+    const { request, requestId, requestedModel, price, isStream, adapterOf } = this.#work;
     const { deployment } = call;
     const adapter = adapterOf(deployment.engine);
-    this.#visit = call;
-    this.#attemptMs = this.#parts.clock.monotonicMs();
+    this.#call = call;
+    this.#attemptMs = this.#deps.clock.monotonicMs();
     this.#exchange.tries(deployment.id);
     this.#except.add(deployment.id);
     if (adapter === null) {
@@ -194,10 +194,10 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       );
       return;
     }
-    const facts: AnswerContext = {
+    const facts: CompletionContext = {
       requestId,
-      model: askedModel,
-      createdSeconds: msToSecondsRoundDown(this.#parts.clock.nowMs()),
+      model: requestedModel,
+      createdSeconds: msToSecondsRoundDown(this.#deps.clock.nowMs()),
       costOf: (counts) => Number(this.#charge(costOfCounts(price, counts))),
       leastPrompt: () => this.#work.leastPrompt(request),
     };
@@ -206,16 +206,16 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       request,
       facts,
       isStream,
-      maxAnswerBytes: this.#parts.limits.answerBytes,
+      maxResponseBytes: this.#deps.limits.responseBytes,
       listener: this,
     });
     this.#relay = relay;
-    const { slots } = this.#parts;
-    if (slots === null || adapter.cache !== 'slots') this.#ask(adapter, deployment, relay);
-    else void this.#askInSlot(slots, adapter, deployment, relay);
+    const { slots } = this.#deps;
+    if (slots === null || adapter.cache !== 'slots') this.#request(adapter, deployment, relay);
+    else void this.#requestInSlot(slots, adapter, deployment, relay);
   }
 
-  #ask(
+  #request(
     adapter: TextAdapter<Request>,
     deployment: UpstreamCall['deployment'],
     relay: TextRelay<Request>,
@@ -224,13 +224,13 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     try {
       const { contextLength } = model;
       const facts = { deployment, maxTokens, contextLength, cacheSalt: caller.key.orgId, slot: this.#slot };
-      this.#parts.upstreams.dispatch(deployment, adapter.toUpstream(request, facts), relay);
+      this.#deps.upstreams.dispatch(deployment, adapter.toUpstream(request, facts), relay);
     } catch (error) {
-      this.onFailure(this.#unasked(error), false);
+      this.onFailure(this.#toFailure(error), false);
     }
   }
 
-  async #askInSlot(
+  async #requestInSlot(
     slots: EngineSlots,
     adapter: TextAdapter<Request>,
     deployment: UpstreamCall['deployment'],
@@ -244,17 +244,17 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
       if (this.#isDone || this.#relay !== relay) slot.release(false);
       else {
         this.#slot = slot;
-        this.#ask(adapter, deployment, relay);
+        this.#request(adapter, deployment, relay);
       }
     } catch (error) {
-      if (!this.#isDone && this.#relay === relay) this.onFailure(this.#unasked(error), false);
+      if (!this.#isDone && this.#relay === relay) this.onFailure(this.#toFailure(error), false);
     }
   }
 
   /** The engine was not asked at all: it would ignore what is asked of it, or there is no way to it. */
-  #unasked(error: unknown): EngineFailure {
+  #toFailure(error: unknown): EngineFailure {
     if (error instanceof TextEngineError) return error.failure;
-    this.#parts.log.error({ err: error, requestId: this.#work.requestId }, 'an engine could not be asked');
+    this.#deps.log.error({ err: error, requestId: this.#work.requestId }, 'an engine could not be asked');
     return { status: null, reason: 'UPSTREAM_ERROR', message: 'It could not be asked.', retryable: true };
   }
 
@@ -264,10 +264,10 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     this.#waiting = waiting;
     try {
       const request = { ...route, except: this.#except };
-      const found = await this.#parts.router.waitForTurn(model, request, waiting.signal);
+      const found = await this.#deps.router.waitForTurn(model, request, waiting.signal);
       this.#waiting = null;
       if (found.outcome === 'to' && this.#isDone) found.end('cancelled');
-      else if (found.outcome === 'to') this.#visitAt(found);
+      else if (found.outcome === 'to') this.#callAt(found);
       else this.#refuseFor(found);
     } catch (error) {
       if (!this.#isDone) this.#refuse(error);
@@ -281,21 +281,22 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   }
 
   measure(): MeasuredUsage {
-    const counts = (this.#left === null ? this.#relay?.counts() : this.#relay?.countsOfLeaver()) ?? noCounts;
+    const counts =
+      (this.#left === null ? this.#relay?.counts() : this.#relay?.countsOnDisconnect()) ?? noCounts;
     return { counts, imagePixelSteps: 0, characters: 0, nanoUsd: costOfCounts(this.#work.price, counts) };
   }
 
-  #endVisit(outcome: Parameters<UpstreamCall['end']>[0], tokens: number, error: string | null = null): void {
-    const visit = this.#visit;
-    if (visit === null) return;
-    this.#visit = null;
+  #endCall(outcome: Parameters<UpstreamCall['end']>[0], tokens: number, error: string | null = null): void {
+    const call = this.#call;
+    if (call === null) return;
+    this.#call = null;
     this.#slot?.release(error === null);
     this.#slot = null;
-    visit.end(outcome, tokens);
-    const { clock } = this.#parts;
+    call.end(outcome, tokens);
+    const { clock } = this.#deps;
     const durationMs = Math.round(clock.monotonicMs() - this.#attemptMs);
     this.#exchange.tried({
-      deployment: visit.deployment.id,
+      deployment: call.deployment.id,
       startedAtMs: clock.nowMs() - durationMs,
       durationMs,
       status: this.#relay?.status ?? null,
@@ -305,10 +306,10 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
 
   #finish(finishReason: string | null): void {
     this.#isDone = true;
-    const isShutOut = this.#left instanceof Fault;
+    const isRevoked = this.#left instanceof Fault;
     this.#exchange.end({
-      cancelled: this.#left !== null && !isShutOut,
-      finishReason: isShutOut ? 'error' : finishReason,
+      cancelled: this.#left !== null && !isRevoked,
+      finishReason: isRevoked ? 'error' : finishReason,
     });
   }
 
@@ -334,10 +335,10 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     if (!this.#isDone && this.#left === null) this.#leave(new ClientDisconnected());
   }
 
-  shutOut(why: Fault): void {
+  revokeAccess(why: Fault): void {
     if (this.#isDone || this.#left !== null) return;
     this.#leave(why);
-    this.#tell(why);
+    this.#notify(why);
   }
 
   #leave(why: Error): void {
@@ -353,16 +354,16 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     if (this.#isDone) return;
     this.#stop(why);
     this.#finish('error');
-    if (this.#left === null) this.#tell(new Fault('UPSTREAM_TIMEOUT', { internal: why.message }));
+    if (this.#left === null) this.#notify(new Fault('UPSTREAM_TIMEOUT', { internal: why.message }));
   }
 
   #stop(why: Error): void {
     this.#relay?.stop(why);
     this.#waiting?.abort(why);
-    this.#endVisit('cancelled', 0, why.message);
+    this.#endCall('cancelled', 0, why.message);
   }
 
-  #tell(fault: Fault): void {
+  #notify(fault: Fault): void {
     const { response, requestId, headers } = this.#work;
     if (response.headersSent) sendStreamFault(response, fault, requestId);
     else sendFault(response, fault, requestId, headers);

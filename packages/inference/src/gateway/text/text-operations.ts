@@ -50,7 +50,7 @@ export const completionOperation: TextOperation<CompletionRequest> = {
   read: readCompletion,
   modelOf: ({ model }) => model,
   isStream: ({ stream }) => stream === true,
-  maxTokensOf: ({ max_tokens: asked }) => asked ?? null,
+  maxTokensOf: ({ max_tokens: tokens }) => tokens ?? null,
   choicesOf: completionChoices,
   promptBound: maxCompletionPromptTokens,
   leastPrompt: minCompletionTokens,

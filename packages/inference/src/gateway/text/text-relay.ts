@@ -2,12 +2,12 @@ import { Fault } from '@millrace/platform/fault';
 import { errors, type Dispatcher } from 'undici';
 import {
   TextEngineError,
-  type AnswerContext,
+  type CompletionContext,
   type TextAdapter,
   type TextStream,
   type TokenCounts,
   type EngineFailure,
-  type FullAnswer,
+  type FullCompletion,
 } from '../../adapters/text/text-adapter.ts';
 
 /**
@@ -18,7 +18,7 @@ import {
 export interface RelayListener {
   /** Something for the client. Answers false when the client takes no more for now. */
   onBytes(bytes: string | Buffer): boolean;
-  onWhole(response: FullAnswer): void;
+  onWhole(response: FullCompletion): void;
   onStreamEnd(last: string, finishReason: string | null): void;
   /** `started`: the client has seen part of it already. */
   onFailure(failure: EngineFailure, started: boolean): void;
@@ -27,9 +27,9 @@ export interface RelayListener {
 export interface RelayOptions<Request> {
   readonly adapter: TextAdapter<Request>;
   readonly request: Request;
-  readonly facts: AnswerContext;
+  readonly facts: CompletionContext;
   readonly isStream: boolean;
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   readonly listener: RelayListener;
 }
 
@@ -41,10 +41,10 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #status: number | null = null;
   #stream: TextStream | null = null;
-  #parts: Buffer[] = [];
+  #deps: Buffer[] = [];
   #bytes = 0;
   #counts = zeroTokens;
-  #isAsked = false;
+  #isRequested = false;
   #isWhole = false;
   #isOver = false;
   #stopped: Error | null = null;
@@ -66,8 +66,8 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
    * What a client that leaves now pays for: the engine's counts, or a lower bound from the moment the engine has the
    * request. An engine that refused it did no work.
    */
-  countsOfLeaver(): TokenCounts {
-    if (!this.#isAsked || (this.#status !== null && this.#status !== 200)) return zeroTokens;
+  countsOnDisconnect(): TokenCounts {
+    if (!this.#isRequested || (this.#status !== null && this.#status !== 200)) return zeroTokens;
     const counts = this.#stream === null ? this.#collectedCounts() : this.counts();
     if (counts.prompt > 0) return counts;
     return { prompt: this.#options.facts.leastPrompt(), cached: 0, completion: counts.completion };
@@ -96,7 +96,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    this.#isAsked = true;
+    this.#isRequested = true;
     if (this.#stopped !== null) controller.abort(this.#stopped);
   }
 
@@ -148,13 +148,13 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   }
 
   #collect(chunk: Buffer): void {
-    const most = this.#status === 200 ? this.#options.maxAnswerBytes : maxFailureBytes;
+    const most = this.#status === 200 ? this.#options.maxResponseBytes : maxFailureBytes;
     this.#bytes += chunk.length;
-    if (this.#bytes <= most) this.#parts.push(chunk);
+    if (this.#bytes <= most) this.#deps.push(chunk);
     else
       this.#break(
         this.#status === 200
-          ? new TextEngineError(answerTooLargeFailure)
+          ? new TextEngineError(responseTooLargeFailure)
           : new Error('It complains at length.'),
       );
   }
@@ -162,10 +162,10 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   /** Some engines are asked for a stream although the client gets one piece: the part that arrived shows what was produced. */
   #collectedCounts(): TokenCounts {
     const { adapter, request, facts } = this.#options;
-    if (this.#parts.length === 0 || this.#isWhole) return this.#counts;
+    if (this.#deps.length === 0 || this.#isWhole) return this.#counts;
     try {
       const stream = adapter.openStream(request, facts);
-      for (const part of this.#parts) stream.push(part);
+      for (const part of this.#deps) stream.push(part);
       return stream.counts();
     } catch {
       return this.#counts;
@@ -174,14 +174,14 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
 
   #readWhole(): void {
     const { adapter, request, facts, listener } = this.#options;
-    const [only] = this.#parts;
-    const all = this.#parts.length === 1 && only !== undefined ? only : Buffer.concat(this.#parts);
+    const [only] = this.#deps;
+    const all = this.#deps.length === 1 && only !== undefined ? only : Buffer.concat(this.#deps);
     const text = all.toString('utf8');
     if (this.#status !== 200) {
       this.#fail(adapter.readFailure(this.#status ?? 0, text));
       return;
     }
-    const response = adapter.readAnswer(text, request, facts);
+    const response = adapter.readCompletion(text, request, facts);
     this.#counts = response.counts;
     this.#isOver = true;
     listener.onWhole(response);
@@ -205,7 +205,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   #fail(failure: EngineFailure): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#options.listener.onFailure(failure, this.#stream?.hasBegun() ?? false);
+    this.#options.listener.onFailure(failure, this.#stream?.hasStarted() ?? false);
   }
 }
 
@@ -214,7 +214,7 @@ function isEventStream(contentType: string | string[] | undefined): boolean {
 }
 
 /** The request asked for it, and would get as much from any other engine: nothing is wrong with this one. */
-export const answerTooLargeFailure: EngineFailure = {
+export const responseTooLargeFailure: EngineFailure = {
   status: null,
   reason: 'VALIDATION_FAILED',
   message: 'The answer is too large for one piece. Ask for less of it, or for a stream.',

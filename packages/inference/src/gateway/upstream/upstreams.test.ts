@@ -8,7 +8,7 @@ import { createUpstreams } from './upstreams.ts';
 
 const limits = {
   connectMs: 2_000,
-  answerMs: 60_000,
+  responseMs: 60_000,
   silenceMs: 60_000,
   connectionsPerEngine: 4,
   keepAliveMs: 4_000,

@@ -9,7 +9,7 @@ import { dispatchToMock } from './mock-upstream.ts';
 export interface UpstreamTimeouts {
   readonly connectMs: number;
   /** Until an engine begins to answer. An answer in one piece begins when all of it is made. */
-  readonly answerMs: number;
+  readonly responseMs: number;
   /** Between two pieces of an answer. */
   readonly silenceMs: number;
 }
@@ -79,7 +79,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       connections: options.connectionsPerEngine,
       pipelining: 1,
       keepAliveTimeout: options.keepAliveMs,
-      headersTimeout: options.answerMs,
+      headersTimeout: options.responseMs,
       bodyTimeout: options.silenceMs,
       connect: { timeout: options.connectMs },
     });
@@ -117,14 +117,14 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
         body,
         signal,
       });
-      const parts: Buffer[] = [];
+      const chunks: Buffer[] = [];
       let bytes = 0;
       for await (const part of response.body as AsyncIterable<Buffer>) {
         bytes += part.length;
         if (bytes > maxBytes) throw new ResponseTooLarge();
-        parts.push(part);
+        chunks.push(part);
       }
-      return { status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) };
+      return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) };
     },
 
     closeUnused() {

@@ -17,9 +17,9 @@ import { duplicateWaitMs } from './idempotency.ts';
 import { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
 import {
   authorizedHeaders,
-  createInterfaceThing,
+  createInterfaceItem,
   createTestServer,
-  createThing,
+  createItem,
   ids,
   testPrincipal,
 } from '../test-server.fixture.ts';
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 /** The effect of the tests is an organisation of this name: real rows in a real table, easy to count. */
-async function makeThing(tx: Tx, name: string): Promise<string> {
+async function insertOrg(tx: Tx, name: string): Promise<string> {
   const id = tx.ids.next('org');
   const slug = id.slice(-20).toLowerCase();
   await tx.kysely
@@ -50,7 +50,7 @@ async function makeThing(tx: Tx, name: string): Promise<string> {
   return id;
 }
 
-async function countThings(name: string): Promise<number> {
+async function countOrgs(name: string): Promise<number> {
   const rows = await database.db.kysely
     .selectFrom('organisations')
     .select('id')
@@ -59,7 +59,7 @@ async function countThings(name: string): Promise<number> {
   return rows.length;
 }
 
-interface Rig {
+interface Harness {
   readonly server: TestServer;
   readonly principal: Principal;
   readonly name: string;
@@ -80,23 +80,21 @@ function inject(server: TestServer, url: string, headers: Record<string, string>
 }
 
 /** `during` runs inside the transaction, after the effect and before the answer is stored. */
-function rig(
+function createHarness(
   during: (tx: Tx) => Promise<void> = async () => {},
   principal = testPrincipal({ limits: { organisationRpm: 10_000, keyRpm: null } }),
-): Rig {
+): Harness {
   const name = ids.nextUuid();
   const server = createTestServer({ db: database.db, principal });
   open.push(server);
   const options = { name: 'create thing', isolation: 'read committed' } as const;
   const effect = async (tx: Tx, size: number) => {
-    const id = await makeThing(tx, name);
+    const id = await insertOrg(tx, name);
     await during(tx);
     return { body: { id, size, key: 'shown-once' }, resource: { kind: 'thing', id } };
   };
-  server.serve(createThing, ({ body, transact }) => transact(options, (tx) => effect(tx, body.size)));
-  server.serve(createInterfaceThing, ({ body, transact }) =>
-    transact(options, (tx) => effect(tx, body.size)),
-  );
+  server.serve(createItem, ({ body, transact }) => transact(options, (tx) => effect(tx, body.size)));
+  server.serve(createInterfaceItem, ({ body, transact }) => transact(options, (tx) => effect(tx, body.size)));
   return {
     server,
     principal,
@@ -107,7 +105,7 @@ function rig(
 }
 
 test('fifty concurrent requests with one key make one thing, and whoever is served is served that one', async () => {
-  const { post, name } = rig();
+  const { post, name } = createHarness();
   const responses = await Promise.all(Array.from({ length: 50 }, () => post({ key: 'storm' })));
   // On a slow machine some duplicates may run out of their two seconds; they are sent away, never served twice.
   const served = responses.filter(({ statusCode }) => statusCode === 201);
@@ -117,7 +115,7 @@ test('fifty concurrent requests with one key make one thing, and whoever is serv
   expect(new Set(served.map((response) => response.json().id)).size).toBe(1);
   expect(served.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
   expect(new Set(served.map(({ headers }) => headers['operation-id'])).size).toBe(1);
-  expect(await countThings(name)).toBe(1);
+  expect(await countOrgs(name)).toBe(1);
 });
 
 test.each(['repeatable read', 'serializable'] as const)(
@@ -129,9 +127,9 @@ test.each(['repeatable read', 'serializable'] as const)(
       principal: testPrincipal({ limits: { organisationRpm: 10_000, keyRpm: null } }),
     });
     open.push(server);
-    server.serve(createThing, ({ body, transact }) =>
+    server.serve(createItem, ({ body, transact }) =>
       transact({ name: 'create thing', isolation, maxAttempts: 20 }, async (tx) => {
-        const id = await makeThing(tx, name);
+        const id = await insertOrg(tx, name);
         return { body: { id, size: body.size, key: null } };
       }),
     );
@@ -143,12 +141,12 @@ test.each(['repeatable read', 'serializable'] as const)(
       });
     const responses = await Promise.all(Array.from({ length: 20 }, post));
     expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
-    expect(await countThings(name)).toBe(1);
+    expect(await countOrgs(name)).toBe(1);
   },
 );
 
 test('a replay answers the first result without its secret, and the secret is nowhere in the row', async () => {
-  const { post, principal } = rig();
+  const { post, principal } = createHarness();
   const first = await post({ key: 'k' });
   const second = await post({ key: 'k' });
   expect(first.json().key).toBe('shown-once');
@@ -166,7 +164,7 @@ test('a replay answers the first result without its secret, and the secret is no
 });
 
 test('the operation can be looked up by its id, by its own organisation only', async () => {
-  const { post, principal } = rig();
+  const { post, principal } = createHarness();
   const id = parseId('op', String((await post({ key: 'k' })).headers['operation-id']));
   if (id === null) throw new Error('The answer names no operation.');
   expect(await findOperationById(database.db, principal.orgId, id)).toMatchObject({
@@ -178,7 +176,7 @@ test('the operation can be looked up by its id, by its own organisation only', a
 });
 
 test('another request under the same key is refused, whatever differs', async () => {
-  const { post, name, server, principal } = rig();
+  const { post, name, server, principal } = createHarness();
   await post({ key: 'k' });
   const otherBody = await post({ key: 'k', size: 16 });
   expect([otherBody.statusCode, otherBody.json().reason]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
@@ -186,13 +184,13 @@ test('another request under the same key is refused, whatever differs', async ()
   expect([otherOperation.statusCode, otherOperation.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_REUSED']);
   const otherQuery = await inject(server, '/v2/things?dry=1', { 'idempotency-key': 'k' }, { size: 8 });
   expect(otherQuery.statusCode).toBe(409);
-  const otherMode = rig(undefined, { ...principal, mode: 'test' });
+  const otherMode = createHarness(undefined, { ...principal, mode: 'test' });
   expect((await otherMode.post({ key: 'k' })).statusCode).toBe(409);
-  expect(await countThings(name)).toBe(1);
+  expect(await countOrgs(name)).toBe(1);
 });
 
 test('the order of fields in the body does not make it another request', async () => {
-  const { server, post } = rig();
+  const { server, post } = createHarness();
   await inject(server, '/v2/things', { 'idempotency-key': 'k' }, { size: 8, color: 'red' });
   const again = await inject(server, '/v2/things', { 'idempotency-key': 'k' }, { color: 'red', size: 8 });
   expect(again.headers['idempotent-replayed']).toBe('true');
@@ -200,7 +198,7 @@ test('the order of fields in the body does not make it another request', async (
 });
 
 test('keys of two organisations have nothing to do with each other', async () => {
-  const [one, other] = [rig(), rig()];
+  const [one, other] = [createHarness(), createHarness()];
   const responses = [await one.post({ key: 'k' }), await other.post({ key: 'k' })];
   expect(responses.map(({ headers }) => headers['idempotent-replayed'])).toEqual([undefined, undefined]);
   expect(responses[0]?.json().id).not.toBe(responses[1]?.json().id);
@@ -208,12 +206,12 @@ test('keys of two organisations have nothing to do with each other', async () =>
 
 test('a refusal is not replayed: nothing stays of it, and the same request can succeed later', async () => {
   let refuse = true;
-  const { post, name, principal } = rig(async () => {
+  const { post, name, principal } = createHarness(async () => {
     if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
   });
   expect((await post({ key: 'k' })).statusCode).toBe(409);
   expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
-  expect(await countThings(name)).toBe(0);
+  expect(await countOrgs(name)).toBe(0);
   refuse = false;
   const second = await post({ key: 'k' });
   expect([second.statusCode, second.headers['idempotent-replayed']]).toEqual([201, undefined]);
@@ -221,7 +219,7 @@ test('a refusal is not replayed: nothing stays of it, and the same request can s
 
 test('a connection that dies in between leaves nothing, and the retry makes the thing once', async () => {
   let kill = true;
-  const { post, name, principal } = rig(async (tx) => {
+  const { post, name, principal } = createHarness(async (tx) => {
     if (!kill) return;
     kill = false;
     await killBackends(database);
@@ -234,16 +232,16 @@ test('a connection that dies in between leaves nothing, and the retry makes the 
     '1',
   ]);
   await waitForPoolRecovery(database.db);
-  expect(await countThings(name)).toBe(0);
+  expect(await countOrgs(name)).toBe(0);
   expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
   const second = await post({ key: 'k' });
-  expect([second.statusCode, await countThings(name)]).toEqual([201, 1]);
+  expect([second.statusCode, await countOrgs(name)]).toEqual([201, 1]);
 });
 
 test('a duplicate waits a bounded time and holds no connection while it waits', async () => {
   const finish = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
-  const { post, name } = rig(async () => {
+  const { post, name } = createHarness(async () => {
     started.resolve();
     await finish.promise;
   });
@@ -269,23 +267,23 @@ test('a duplicate waits a bounded time and holds no connection while it waits', 
   }
   finish.resolve();
   expect((await first).statusCode).toBe(201);
-  expect(await countThings(name)).toBe(1);
+  expect(await countOrgs(name)).toBe(1);
 });
 
 test('without a key each request is its own effect, in one transaction', async () => {
   let refuse = false;
-  const { post, name } = rig(async () => {
+  const { post, name } = createHarness(async () => {
     if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
   });
   const responses = [await post(), await post()];
   expect(responses.map(({ headers }) => headers['operation-id'])).toEqual([undefined, undefined]);
   refuse = true;
   expect((await post()).statusCode).toBe(409);
-  expect(await countThings(name)).toBe(2);
+  expect(await countOrgs(name)).toBe(2);
 });
 
 test('an expired key is forgotten: it can be used anew, and the sweep removes what is left', async () => {
-  const { post, principal, name } = rig();
+  const { post, principal, name } = createHarness();
   await post({ key: 'old' });
   await database.db.kysely
     .updateTable('idempotency_keys')
@@ -294,7 +292,7 @@ test('an expired key is forgotten: it can be used anew, and the sweep removes wh
     .execute();
   const again = await post({ key: 'old', size: 16 });
   expect([again.statusCode, again.headers['idempotent-replayed']]).toEqual([201, undefined]);
-  expect(await countThings(name)).toBe(2);
+  expect(await countOrgs(name)).toBe(2);
   const later = databaseWithClock(database.db, new Date(Date.now() + 31 * 86_400_000));
   const sweep = () =>
     later.transaction({ name: 'sweep', isolation: 'read committed' }, (tx) =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Fault } from '../../fault/index.ts';
-import { getThing } from '../test-server.fixture.ts';
+import { getItem } from '../test-server.fixture.ts';
 import { validateInput } from './validate.ts';
 
 const operation = {
-  ...getThing,
+  ...getItem,
   params: z.object({ thingId: z.coerce.number().int() }),
   query: z.object({
     limit: z.coerce.number().int().min(1).max(100).default(5),

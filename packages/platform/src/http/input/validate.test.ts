@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isFault } from '../../fault/index.ts';
 import { validateInput } from './validate.ts';
 
-function refusalOf(body: unknown): { reason: string; suggestion: string } | null {
+function errorOf(body: unknown): { reason: string; suggestion: string } | null {
   try {
     validateInput(contract.operations.createMarketplaceInstance, { params: {}, query: {}, body });
     return null;
@@ -17,16 +17,16 @@ const whole = { cluster_name: 'c1', node_name: 'n1', gpu_count: 1 };
 
 describe('a body that was meant for another operation', () => {
   it('is refused by the reason that names the right path', () => {
-    const refusal = refusalOf({ id: 'actual-bonsai-frog' });
-    expect(refusal?.reason).toBe('WRONG_MARKETPLACE_PATH');
-    expect(refusal?.suggestion).toContain('POST /v1/marketplace/instances/terminate');
+    const error = errorOf({ id: 'actual-bonsai-frog' });
+    expect(error?.reason).toBe('WRONG_MARKETPLACE_PATH');
+    expect(error?.suggestion).toContain('POST /v1/marketplace/instances/terminate');
   });
 
   it('is told from one that is merely wrong, and never refuses one that is right', () => {
-    expect(refusalOf({ id: 'actual-bonsai-frog', gpu_count: 1 })?.reason).toBe('VALIDATION_FAILED');
-    expect(refusalOf({})?.reason).toBe('VALIDATION_FAILED');
-    expect(refusalOf([])?.reason).toBe('VALIDATION_FAILED');
-    expect(refusalOf({ ...whole, id: 'actual-bonsai-frog' })).toBeNull();
+    expect(errorOf({ id: 'actual-bonsai-frog', gpu_count: 1 })?.reason).toBe('VALIDATION_FAILED');
+    expect(errorOf({})?.reason).toBe('VALIDATION_FAILED');
+    expect(errorOf([])?.reason).toBe('VALIDATION_FAILED');
+    expect(errorOf({ ...whole, id: 'actual-bonsai-frog' })).toBeNull();
   });
 });
 

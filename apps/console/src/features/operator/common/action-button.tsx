@@ -10,7 +10,7 @@ import { Problem } from '../../../ui/states.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { reasonIssue, REASON_MAX_LENGTH } from './reason.ts';
 
-export interface ActionProps<Answer> {
+export interface ActionProps<Output> {
   /** The word on the button, such as `Drain`; also on the one that does it. */
   readonly label: string;
   /** Names the thing, such as `Drain gpu-17`. */
@@ -18,7 +18,7 @@ export interface ActionProps<Answer> {
   /** The word while it is being done, such as `Draining…`. */
   readonly doing: string;
   /** What is said when it is done. */
-  readonly done: string | ((response: Answer) => string);
+  readonly done: string | ((response: Output) => string);
   readonly needs?: 'admin:write' | 'admin:money';
   readonly kind?: ButtonKind;
   readonly size?: 'small' | 'medium';
@@ -26,13 +26,13 @@ export interface ActionProps<Answer> {
   readonly off?: string | false | undefined;
   /** What is still missing in the fields. */
   readonly wait?: string | false | undefined;
-  readonly act: (client: Millrace, reason: string) => Promise<Answer>;
+  readonly run: (client: Millrace, reason: string) => Promise<Output>;
   readonly changes?: readonly ResourceName[];
   /** Told when it was done, before the dialog closes. */
-  readonly onDone?: (response: Answer) => void;
+  readonly onDone?: (response: Output) => void;
   readonly onOpen?: () => void;
   /** False where a field of the act is the reason itself. */
-  readonly asksReason?: boolean;
+  readonly needsReason?: boolean;
   /** What happens and what does not; fields, where there are any, which are told of the last refusal. */
   readonly children?: ReactNode | ((error: unknown) => ReactNode);
 }
@@ -41,7 +41,7 @@ export interface ActionProps<Answer> {
  * One act of an operator: a button that says why it is off, and a dialog that says what will happen and asks for the reason
  * that goes to the audit log.
  */
-export function ActionButton<Answer>(props: ActionProps<Answer>) {
+export function ActionButton<Output>(props: ActionProps<Output>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
   const off = mayNot(props.needs ?? 'admin:write') || props.off;
@@ -66,40 +66,40 @@ export function ActionButton<Answer>(props: ActionProps<Answer>) {
   );
 }
 
-function ActionForm<Answer>({
+function ActionForm<Output>({
   label,
   doing,
   done,
   kind,
   wait,
-  act,
+  run,
   changes = ['admin'],
   onDone,
   onClose,
-  asksReason = true,
+  needsReason = true,
   children,
-}: ActionProps<Answer> & { readonly onClose: () => void }) {
-  const say = useToast();
+}: ActionProps<Output> & { readonly onClose: () => void }) {
+  const toast = useToast();
   const [reason, setReason] = useState('');
-  const doIt = useApiMutation((client, why: string) => act(client, why), {
+  const doIt = useApiMutation((client, why: string) => run(client, why), {
     changes,
     onSuccess: (response) => {
-      say(typeof done === 'string' ? done : done(response));
+      toast(typeof done === 'string' ? done : done(response));
       onDone?.(response);
       onClose();
     },
   });
-  const lack = wait || (asksReason && reasonIssue(reason));
+  const issue = wait || (needsReason && reasonIssue(reason));
   return (
     <form
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        if (lack === false && !doIt.isPending) doIt.mutate(reason.trim());
+        if (issue === false && !doIt.isPending) doIt.mutate(reason.trim());
       }}
     >
       {typeof children === 'function' ? children(doIt.error) : children}
-      {asksReason && (
+      {needsReason && (
         <TextField
           label="Reason"
           hint="Kept in the audit log with your name."
@@ -117,7 +117,7 @@ function ActionForm<Answer>({
           type="submit"
           kind={kind === 'danger' ? 'danger' : 'primary'}
           busy={doIt.isPending && doing}
-          off={lack}
+          off={issue}
         >
           {label}
         </Button>

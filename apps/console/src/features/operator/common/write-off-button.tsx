@@ -7,7 +7,7 @@ export interface WriteOffProps {
   /** Names the node, rental or volume. */
   readonly name: string;
   readonly off: string | false;
-  readonly act: (
+  readonly run: (
     client: Millrace,
     request: { readonly reason: string; readonly hostIsOff: true },
   ) => Promise<unknown>;
@@ -16,7 +16,7 @@ export interface WriteOffProps {
 }
 
 /** Writes off a resource whose host never returns. The operator confirms that the host is off. */
-export function WriteOffButton({ name, off, act, children }: WriteOffProps) {
+export function WriteOffButton({ name, off, run, children }: WriteOffProps) {
   const [isOff, setIsOff] = useState(false);
   return (
     <ActionButton
@@ -28,7 +28,7 @@ export function WriteOffButton({ name, off, act, children }: WriteOffProps) {
       off={off}
       wait={!isOff && 'Confirm that the host is off.'}
       onOpen={() => setIsOff(false)}
-      act={(client, reason) => act(client, { reason, hostIsOff: true })}
+      run={(client, reason) => run(client, { reason, hostIsOff: true })}
     >
       {children}
       <CheckboxField

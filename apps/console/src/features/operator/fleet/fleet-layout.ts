@@ -66,11 +66,11 @@ export function countsOf(nodes: readonly FleetNode[]): Counts {
 
 /** `8 GPUs: 5 sold, 3 free`. What there is none of is not mentioned. */
 export function countsText(counts: Counts): string {
-  const parts = cellStates
+  const texts = cellStates
     .filter((state) => counts[state] > 0)
     .map((state) => `${String(counts[state])} ${state === 'broken' ? 'out of use' : state}`);
   const gpus = `${String(counts.gpus)} ${counts.gpus === 1 ? 'GPU' : 'GPUs'}`;
-  return parts.length === 0 ? 'no GPUs known yet' : `${gpus}: ${parts.join(', ')}`;
+  return texts.length === 0 ? 'no GPUs known yet' : `${gpus}: ${texts.join(', ')}`;
 }
 
 export const statusText = (status: string): string => status.replace(/^node_/, '').replaceAll('_', ' ');

@@ -12,8 +12,8 @@ describe('what an operator may do to a node', () => {
     ['quarantine', 'node_offline', false],
     ['remove', 'node_ready', 'It is ready. Drain it first.'],
     ['remove', 'node_draining', false],
-  ] as const)('%s while %s: %s', (act, status, lack) => {
-    expect(nodeActionDisabledReason(act, { status, liveRentalCount: 0 })).toBe(lack);
+  ] as const)('%s while %s: %s', (action, status, reason) => {
+    expect(nodeActionDisabledReason(action, { status, liveRentalCount: 0 })).toBe(reason);
   });
 
   it('never includes removing one that somebody is on', () => {

@@ -20,13 +20,13 @@ const first: Readonly<Record<NodeAction, string>> = {
 };
 
 export function nodeActionDisabledReason(
-  act: NodeAction,
+  action: NodeAction,
   node: { readonly status: MachineState; readonly liveRentalCount: number },
 ): string | false {
-  const decision = actionDecision(machineStates, act, node.status);
-  if (decision === 'repeat') return already[act];
-  if (decision !== 'allowed') return `It is ${statusText(node.status)}. ${first[act]}`.trim();
-  if (act === 'remove' && node.liveRentalCount > 0) {
+  const decision = actionDecision(machineStates, action, node.status);
+  if (decision === 'repeat') return already[action];
+  if (decision !== 'allowed') return `It is ${statusText(node.status)}. ${first[action]}`.trim();
+  if (action === 'remove' && node.liveRentalCount > 0) {
     return `${rentalsText(node.liveRentalCount)} still on it. Wait until it is empty.`;
   }
   return false;

@@ -104,7 +104,7 @@ function NodeActions({ node }: { readonly node: Node }) {
         done={`${name} is draining.`}
         off={nodeActionDisabledReason('drain', node)}
         wait={deadlineAt === undefined && 'The moment is not complete.'}
-        act={(client, reason) =>
+        run={(client, reason) =>
           client.admin.nodes.drain({ nodeId, reason, ...(deadlineAt == null ? {} : { deadlineAt }) })
         }
       >
@@ -126,7 +126,7 @@ function NodeActions({ node }: { readonly node: Node }) {
         doing="Putting it back…"
         done={`${name} is back in use.`}
         off={nodeActionDisabledReason('resume', node)}
-        act={(client, reason) => client.admin.nodes.resume({ nodeId, reason })}
+        run={(client, reason) => client.admin.nodes.resume({ nodeId, reason })}
       >
         <p>It takes new rentals again from now on.</p>
       </ActionButton>
@@ -137,7 +137,7 @@ function NodeActions({ node }: { readonly node: Node }) {
         doing="Quarantining…"
         done={`${name} is quarantined.`}
         off={nodeActionDisabledReason('quarantine', node)}
-        act={(client, reason) => client.admin.nodes.quarantine({ nodeId, reason })}
+        run={(client, reason) => client.admin.nodes.quarantine({ nodeId, reason })}
       >
         <p>
           It is kept from new work until an operator returns it. {rentalsText(node.liveRentalCount)} on it
@@ -151,14 +151,14 @@ function NodeActions({ node }: { readonly node: Node }) {
         doing="Removing…"
         done={`${name} is out of the fleet.`}
         off={nodeActionDisabledReason('remove', node)}
-        act={(client, reason) => client.admin.nodes.remove({ nodeId, reason })}
+        run={(client, reason) => client.admin.nodes.remove({ nodeId, reason })}
       >
         <p>It leaves the fleet for good. Its name is free again once the engine has stopped listing it.</p>
       </ActionButton>
       <WriteOffButton
         name={name}
         off={writeOffDisabledReason(node)}
-        act={(client, request) => client.admin.nodes.writeOff({ nodeId, ...request })}
+        run={(client, request) => client.admin.nodes.writeOff({ nodeId, ...request })}
       >
         <p>
           For a host that never returns. {rentalsText(node.liveRentalCount)} on it: their machines and data
@@ -254,7 +254,7 @@ function MarkGpu({ node, gpu }: { readonly node: Node; readonly gpu: Gpu }) {
       doing="Marking…"
       done={isFaulty ? 'The GPU is sold again.' : 'The GPU is out of use.'}
       off={!isFaulty && gpu.state !== 'present' && `It is ${gpu.state} already.`}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.nodes.markGpu({ nodeId: node.id, gpuId: gpu.id, faulty: !isFaulty, reason })
       }
     >

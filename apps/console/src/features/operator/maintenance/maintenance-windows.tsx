@@ -32,7 +32,7 @@ function Cancel({ window }: { readonly window: Window }) {
       doing="Calling off…"
       done="The maintenance is called off."
       off={isOver && `It is ${window.status} already.`}
-      act={(client, reason) => client.admin.maintenanceWindows.cancel({ maintenanceId: window.id, reason })}
+      run={(client, reason) => client.admin.maintenanceWindows.cancel({ maintenanceId: window.id, reason })}
     >
       <p>
         The organisations that were told of it are told that it is off, and its nodes take work again unless
@@ -105,7 +105,7 @@ export function AnnounceButton({
   const names = nodes.length === 1 ? nodes[0]?.name : `${String(nodes.length)} nodes`;
   return (
     <ActionButton
-      act={(client) =>
+      run={(client) =>
         client.admin.maintenanceWindows.create({
           nodeIds: nodes.map(({ id }) => id),
           startsAt: startsAt ?? '',
@@ -119,7 +119,7 @@ export function AnnounceButton({
       done={({ affectedRentalCount }) =>
         `Announced. Rentals whose tenants were told: ${String(affectedRentalCount)}.`
       }
-      asksReason={false}
+      needsReason={false}
       off={nodes.length === 0 && 'Choose nodes first.'}
       wait={maintenanceWindowIssue({ startsAt, endsAt, summary })}
       onOpen={() => {

@@ -162,7 +162,7 @@ function AddDeployment({
   const [form, setForm] = useState<Form>(empty);
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.deployments.create({
           model: model === '' ? (models[0]?.name ?? '') : model,
           engine,
@@ -229,7 +229,7 @@ function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
         setForm(start);
         setEnabled(deployment.enabled);
       }}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.deployments.update({
           deploymentId: deployment.id,
           address: form.address.trim(),
@@ -306,7 +306,7 @@ function RemoveDeployment({ deployment }: { readonly deployment: Deployment }) {
       doing="Forgetting…"
       done="The deployment is gone."
       changes={['admin', 'models']}
-      act={(client, reason) => client.admin.deployments.delete({ deploymentId: deployment.id, reason })}
+      run={(client, reason) => client.admin.deployments.delete({ deploymentId: deployment.id, reason })}
     >
       <p>
         It gets nothing new within a second, and streams that run there finish. The engine is not touched.

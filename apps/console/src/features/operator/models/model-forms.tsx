@@ -83,7 +83,7 @@ export function CreateModel() {
   const [form, setForm] = useState(emptyForm);
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.models.create({
           name: form.name.trim(),
           modality: form.modality,
@@ -155,7 +155,7 @@ export function EditModel({ model }: { readonly model: Model }) {
       changes={changes}
       wait={formIssue(form)}
       onOpen={() => setForm(formOf(model))}
-      act={(client, reason) => client.admin.models.update({ name: model.name, ...settingsOf(form), reason })}
+      run={(client, reason) => client.admin.models.update({ name: model.name, ...settingsOf(form), reason })}
     >
       {(error: unknown) => (
         <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
@@ -174,7 +174,7 @@ export function SwitchModel({ model }: { readonly model: Model }) {
       doing="Switching…"
       done={model.enabled ? `${model.name} is retired.` : `${model.name} is offered.`}
       changes={changes}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.models.update({ name: model.name, enabled: !model.enabled, reason })
       }
     >

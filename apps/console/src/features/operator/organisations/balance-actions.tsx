@@ -28,7 +28,7 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
   const expiresAt = localToInstant(expires);
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.grant({
           organisationId: organisation.id,
           amountNanoUsd: 'nano' in read ? read.nano.toString() : '',
@@ -42,7 +42,7 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
       doing="Granting…"
       done={(transfer) => `Granted ${usdText(transfer.amountNanoUsd)}.`}
       changes={changes}
-      wait={('lack' in read && read.lack) || (expiresAt === undefined && 'The end is no moment.')}
+      wait={('issue' in read && read.issue) || (expiresAt === undefined && 'The end is no moment.')}
       onDone={() => setAmount('')}
     >
       {(error: unknown) => (
@@ -79,7 +79,7 @@ export function AdjustButton({ organisation, balance }: MoneyProps) {
   const change = 'nano' in read ? balanceChange(balance, read.nano) : null;
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.adjust({
           organisationId: organisation.id,
           amountNanoUsd: 'nano' in read ? read.nano.toString() : '',
@@ -92,7 +92,7 @@ export function AdjustButton({ organisation, balance }: MoneyProps) {
       doing="Correcting…"
       done={(transfer) => `Corrected by ${usdText(transfer.amountNanoUsd)}.`}
       changes={changes}
-      wait={('lack' in read && read.lack) || change?.lack}
+      wait={('issue' in read && read.issue) || change?.issue}
       onDone={() => setAmount('')}
     >
       {(error: unknown) => (
@@ -123,9 +123,9 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
       doing="Setting…"
       done="The overdraft is set."
       changes={changes}
-      wait={change.lack}
+      wait={change.issue}
       onOpen={() => setAmount(usdText(balance.maxOverdraftNanoUsd).slice(1))}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.setOverdraft({
           organisationId: organisation.id,
           maxOverdraftNanoUsd: (change.nano ?? 0n).toString(),
@@ -161,11 +161,11 @@ export function RefundButton({
   const isWhole = amount.trim() === '';
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.refund({
           organisationId: organisation.id,
           transferId: transfer.id,
-          ...(isWhole || 'lack' in read ? {} : { amountNanoUsd: read.nano.toString() }),
+          ...(isWhole || 'issue' in read ? {} : { amountNanoUsd: read.nano.toString() }),
           reason,
         })
       }
@@ -175,7 +175,7 @@ export function RefundButton({
       doing="Refunding…"
       done={(made) => `Refunded ${usdText(made.amountNanoUsd)}.`}
       changes={changes}
-      wait={'lack' in read && read.lack}
+      wait={'issue' in read && read.issue}
     >
       {(error: unknown) => (
         <>
@@ -221,7 +221,7 @@ export function ReverseButton({
       done="Reversed."
       off={transfer.reverses !== null && 'It undoes another movement itself.'}
       changes={changes}
-      act={(client, reason) => client.admin.transfers.reverse({ transferId: transfer.id, reason })}
+      run={(client, reason) => client.admin.transfers.reverse({ transferId: transfer.id, reason })}
     >
       <p>
         The exact opposite of this movement is booked: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />
@@ -241,7 +241,7 @@ export function UnfreezeButton({ organisation }: { readonly organisation: Organi
       doing="Unfreezing…"
       done={`${organisation.name} can begin new work again.`}
       changes={changes}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.unfreeze({ organisationId: organisation.id, reason })
       }
     >

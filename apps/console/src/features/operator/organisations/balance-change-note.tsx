@@ -15,7 +15,7 @@ export function BalanceChangeNote({
     ['Available', change.available],
   ] as const;
   return (
-    <Note tone={change.lack === false ? 'info' : 'warn'}>
+    <Note tone={change.issue === false ? 'info' : 'warn'}>
       <table className="w-full text-left">
         <caption className="text-soft text-left text-xs">
           {whose}, unless something is charged meanwhile
@@ -49,7 +49,7 @@ export function BalanceChangeNote({
           ))}
         </tbody>
       </table>
-      {change.lack !== false && <p className="mt-1">{change.lack}</p>}
+      {change.issue !== false && <p className="mt-1">{change.issue}</p>}
     </Note>
   );
 }

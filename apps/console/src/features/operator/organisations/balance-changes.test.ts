@@ -10,7 +10,7 @@ import {
 } from './balance-changes.ts';
 
 const usd = (dollars: number): string => (BigInt(dollars) * 1_000_000_000n).toString();
-const purse = (over: Partial<BalanceAmounts> = {}): BalanceAmounts => ({
+const makeAmounts = (over: Partial<BalanceAmounts> = {}): BalanceAmounts => ({
   balanceNanoUsd: usd(100),
   heldNanoUsd: usd(30),
   availableNanoUsd: usd(70),
@@ -22,15 +22,15 @@ describe('amounts', () => {
   it('are read without rounding, and refused when they are none', () => {
     expect(parseAmount('12.345678901')).toEqual({ nano: 12_345_678_901n });
     expect(parseAmount('-5', { signed: true })).toEqual({ nano: -5_000_000_000n });
-    for (const text of ['', 'five', '1.0000000001', '1,5']) expect(parseAmount(text)).toHaveProperty('lack');
-    expect(parseAmount('0')).toEqual({ lack: 'The amount must not be zero.' });
-    expect(parseAmount('-5')).toEqual({ lack: 'The amount must be above zero.' });
+    for (const text of ['', 'five', '1.0000000001', '1,5']) expect(parseAmount(text)).toHaveProperty('issue');
+    expect(parseAmount('0')).toEqual({ issue: 'The amount must not be zero.' });
+    expect(parseAmount('-5')).toEqual({ issue: 'The amount must be above zero.' });
   });
 
   it('end where the service ends', () => {
     expect(parseAmount('10,000,000')).toEqual({ nano: MAX_CHANGE_NANO });
-    expect(parseAmount('10000000.000000001')).toHaveProperty('lack');
-    expect(parseAmount('-10000000.000000001', { signed: true })).toHaveProperty('lack');
+    expect(parseAmount('10000000.000000001')).toHaveProperty('issue');
+    expect(parseAmount('-10000000.000000001', { signed: true })).toHaveProperty('issue');
   });
 });
 
@@ -39,22 +39,22 @@ describe('before and after', () => {
     const nano = fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n });
     fc.assert(
       fc.property(nano, nano, nano, (balance, available, amount) => {
-        const from = purse({ balanceNanoUsd: String(balance), availableNanoUsd: String(available) });
+        const from = makeAmounts({ balanceNanoUsd: String(balance), availableNanoUsd: String(available) });
         const change = balanceChange(from, amount);
         expect(change.balance.after - change.balance.before).toBe(amount);
         expect(change.available.after - change.available.before).toBe(amount);
-        expect(change.lack !== false).toBe(amount < 0n && available + amount < 0n);
+        expect(change.issue !== false).toBe(amount < 0n && available + amount < 0n);
       }),
     );
   });
 
   it('never takes what is held', () => {
-    expect(balanceChange(purse(), -70_000_000_000n).lack).toBe(false);
-    expect(balanceChange(purse(), -70_000_000_001n).lack).toContain('$70.00');
+    expect(balanceChange(makeAmounts(), -70_000_000_000n).issue).toBe(false);
+    expect(balanceChange(makeAmounts(), -70_000_000_001n).issue).toContain('$70.00');
   });
 
   it('lets money be given to a balance that is below its floor', () => {
-    expect(balanceChange(purse({ availableNanoUsd: usd(-5) }), 1n).lack).toBe(false);
+    expect(balanceChange(makeAmounts({ availableNanoUsd: usd(-5) }), 1n).issue).toBe(false);
   });
 });
 
@@ -62,30 +62,30 @@ describe('refunds', () => {
   it('are the whole charge unless a smaller amount is said', () => {
     expect(parseRefund('-2490000000', '')).toEqual({ nano: 2_490_000_000n });
     expect(parseRefund('-2490000000', '2.49')).toEqual({ nano: 2_490_000_000n });
-    expect(parseRefund('-2490000000', '2.490000001')).toHaveProperty('lack');
-    expect(parseRefund('-2490000000', '-1')).toHaveProperty('lack');
+    expect(parseRefund('-2490000000', '2.490000001')).toHaveProperty('issue');
+    expect(parseRefund('-2490000000', '-1')).toHaveProperty('issue');
   });
 });
 
 describe('an overdraft', () => {
   it('moves what is available and not the balance', () => {
-    expect(overdraftChange(purse(), '50')).toMatchObject({
+    expect(overdraftChange(makeAmounts(), '50')).toMatchObject({
       nano: 50_000_000_000n,
       balance: { before: 100_000_000_000n, after: 100_000_000_000n },
       available: { before: 70_000_000_000n, after: 120_000_000_000n },
-      lack: false,
+      issue: false,
     });
   });
 
   it('that is in use cannot be taken away, and it says how much must stay', () => {
-    const inUse = purse({
+    const inUse = makeAmounts({
       balanceNanoUsd: usd(-20),
       heldNanoUsd: '0',
       availableNanoUsd: usd(30),
       maxOverdraftNanoUsd: usd(50),
     });
-    expect(overdraftChange(inUse, '20').lack).toBe(false);
-    expect(overdraftChange(inUse, '19').lack).toContain('$20.00');
-    expect(overdraftChange(inUse, 'much').lack).toContain('dollars');
+    expect(overdraftChange(inUse, '20').issue).toBe(false);
+    expect(overdraftChange(inUse, '19').issue).toContain('$20.00');
+    expect(overdraftChange(inUse, 'much').issue).toContain('dollars');
   });
 });

@@ -13,7 +13,7 @@ export interface BalanceAmounts {
 /** The most that the service moves by one act. */
 export const MAX_CHANGE_NANO = 10_000_000n * 1_000_000_000n;
 
-export type ParsedAmount = { readonly nano: bigint } | { readonly lack: string };
+export type ParsedAmount = { readonly nano: bigint } | { readonly issue: string };
 
 /** An amount that was typed. `signed`: it may be below zero. */
 export function parseAmount(
@@ -22,12 +22,12 @@ export function parseAmount(
 ): ParsedAmount {
   const nano = parseUsd(text);
   if (nano === null) {
-    return { lack: 'The amount must be dollars with at most nine decimals, such as 25 or 12.50.' };
+    return { issue: 'The amount must be dollars with at most nine decimals, such as 25 or 12.50.' };
   }
-  if (nano === 0n) return { lack: 'The amount must not be zero.' };
-  if (nano < 0n && !signed) return { lack: 'The amount must be above zero.' };
+  if (nano === 0n) return { issue: 'The amount must not be zero.' };
+  if (nano < 0n && !signed) return { issue: 'The amount must be above zero.' };
   const size = nano < 0n ? -nano : nano;
-  if (size > MAX_CHANGE_NANO) return { lack: `At most ${usdText(MAX_CHANGE_NANO)} at once.` };
+  if (size > MAX_CHANGE_NANO) return { issue: `At most ${usdText(MAX_CHANGE_NANO)} at once.` };
   return { nano };
 }
 
@@ -40,18 +40,18 @@ export interface BalanceChange {
   readonly balance: BeforeAfter;
   readonly available: BeforeAfter;
   /** Why the service will refuse it; false where it will not. */
-  readonly lack: string | false;
+  readonly issue: string | false;
 }
 
 /** Adds to a balance, or takes from it. What is taken is taken from what is available: holds are not touched. */
-export function balanceChange(purse: BalanceAmounts, nano: bigint): BalanceChange {
-  const balance = BigInt(purse.balanceNanoUsd);
-  const available = BigInt(purse.availableNanoUsd);
+export function balanceChange(amounts: BalanceAmounts, nano: bigint): BalanceChange {
+  const balance = BigInt(amounts.balanceNanoUsd);
+  const available = BigInt(amounts.availableNanoUsd);
   const short = nano < 0n && available + nano < 0n;
   return {
     balance: { before: balance, after: balance + nano },
     available: { before: available, after: available + nano },
-    lack: short && `Only ${usdText(available)} can be taken: holds and the floor of the balance stay.`,
+    issue: short && `Only ${usdText(available)} can be taken: holds and the floor of the balance stay.`,
   };
 }
 
@@ -61,21 +61,21 @@ export function parseRefund(chargeNano: string, text: string): ParsedAmount {
   if (text.trim() === '') return { nano: charged };
   const read = parseAmount(text);
   if ('nano' in read && read.nano > charged) {
-    return { lack: `The charge was ${usdText(charged)}; no more than that is given back.` };
+    return { issue: `The charge was ${usdText(charged)}; no more than that is given back.` };
   }
   return read;
 }
 
 /** Another overdraft: what is available moves with it, the balance does not. */
 export function overdraftChange(
-  purse: BalanceAmounts,
+  amounts: BalanceAmounts,
   text: string,
 ): BalanceChange & { readonly nano: bigint | null } {
   const nano = parseUsd(text);
-  const balance = BigInt(purse.balanceNanoUsd);
-  const available = BigInt(purse.availableNanoUsd);
-  const after = available + (nano ?? 0n) - BigInt(purse.maxOverdraftNanoUsd);
-  const lack =
+  const balance = BigInt(amounts.balanceNanoUsd);
+  const available = BigInt(amounts.availableNanoUsd);
+  const after = available + (nano ?? 0n) - BigInt(amounts.maxOverdraftNanoUsd);
+  const issue =
     (nano === null && 'The overdraft must be dollars, such as 100.') ||
     (nano !== null && nano < 0n && 'The overdraft must be zero or more.') ||
     (nano !== null && nano > MAX_CHANGE_NANO && `At most ${usdText(MAX_CHANGE_NANO)}.`) ||
@@ -84,6 +84,6 @@ export function overdraftChange(
     nano,
     balance: { before: balance, after: balance },
     available: { before: available, after },
-    lack,
+    issue,
   };
 }

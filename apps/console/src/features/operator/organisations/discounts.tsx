@@ -37,7 +37,7 @@ function Revoke({ entitlement }: { readonly entitlement: Entitlement }) {
       needs="admin:money"
       doing="Withdrawing…"
       done="The discount is withdrawn."
-      act={(client, reason) => client.admin.entitlements.revoke({ organisationId, entitlementId, reason })}
+      run={(client, reason) => client.admin.entitlements.revoke({ organisationId, entitlementId, reason })}
     >
       <p>
         New rentals no longer get up to {entitlement.maxDiscountPercentage} % off. What runs keeps its price.
@@ -85,7 +85,7 @@ function Entitle({ organisation }: { readonly organisation: Organisation }) {
       doing="Entitling…"
       done={`${name} is entitled to it.`}
       wait={percentIssue('The discount', percent) || (validUntil === undefined && 'The end is no moment.')}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.entitlements.create({
           organisationId,
           maxDiscountPercentage: Number(percent),

@@ -133,7 +133,7 @@ function StatusAction({ organisation }: { readonly organisation: Organisation })
         title={`Lift the suspension of ${name}`}
         doing="Lifting…"
         done={`${name} is active again.`}
-        act={(client, reason) => client.admin.organisations.resume({ organisationId, reason })}
+        run={(client, reason) => client.admin.organisations.resume({ organisationId, reason })}
       >
         <p>Its keys and people are admitted again within a second.</p>
       </ActionButton>
@@ -151,7 +151,7 @@ function StatusAction({ organisation }: { readonly organisation: Organisation })
         place.organisationId === organisationId &&
         'You act for this organisation now: suspending it would lock you out.'
       }
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.suspend({
           organisationId,
           reason,
@@ -207,7 +207,7 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
           doing="Adding…"
           done="Added."
           wait={email.trim() === '' && 'Say who.'}
-          act={(client, reason) =>
+          run={(client, reason) =>
             client.admin.organisations.addMember({ organisationId, email: email.trim(), role, reason })
           }
         >

@@ -134,7 +134,7 @@ function CreateOrganisation() {
   const [email, setEmail] = useState('');
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.organisations.create({ name: name.trim(), owner: { email: email.trim() }, reason })
       }
       label="Create an organisation"

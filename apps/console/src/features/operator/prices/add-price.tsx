@@ -46,7 +46,7 @@ export function AddPrice({
   const after = 'nano' in read ? { priceNanoUsd: read.nano.toString(), unit: priceUnit(form) } : null;
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.prices.create({
           subject: toPriceSubject(form),
           unit: priceUnit(form),
@@ -65,7 +65,7 @@ export function AddPrice({
       done={(price) => `Set: ${priceText(price)}.`}
       changes={['admin', 'catalog', 'models']}
       wait={
-        ('lack' in read && read.lack) ||
+        ('issue' in read && read.issue) ||
         (validFrom == null && 'Say from when it counts.') ||
         (validUntil === undefined && 'The end is no moment.')
       }

@@ -48,9 +48,9 @@ describe('a form of a price', () => {
     ['2.49', { nano: 2_490_000_000n }],
     ['$0.000000001', { nano: 1n }],
     ['0', { nano: 0n }],
-    ['0.0000000001', { lack: expect.stringContaining('nine decimals') }],
-    ['', { lack: expect.stringContaining('amount') }],
-    ['-1', { lack: 'A price is not below zero.' }],
+    ['0.0000000001', { issue: expect.stringContaining('nine decimals') }],
+    ['', { issue: expect.stringContaining('amount') }],
+    ['-1', { issue: 'A price is not below zero.' }],
   ])('reads %j without rounding', (amount, read) => {
     expect(parsePrice({ ...emptyPriceForm, amount })).toEqual(read);
   });

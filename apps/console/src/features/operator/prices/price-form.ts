@@ -100,13 +100,13 @@ export function toPriceSubject(form: PriceForm): Input<'adminCreatePrice'>['subj
 }
 
 /** The exact price, or why it is none. */
-export function parsePrice(form: PriceForm): { readonly nano: bigint } | { readonly lack: string } {
-  if (form.kind === 'gpu' && form.gpuType.trim() === '') return { lack: 'Say which GPU.' };
-  if (form.kind === 'model' && form.model.trim() === '') return { lack: 'Say which model.' };
+export function parsePrice(form: PriceForm): { readonly nano: bigint } | { readonly issue: string } {
+  if (form.kind === 'gpu' && form.gpuType.trim() === '') return { issue: 'Say which GPU.' };
+  if (form.kind === 'model' && form.model.trim() === '') return { issue: 'Say which model.' };
   const nano = parseUsd(form.amount);
   if (nano === null)
-    return { lack: 'The price must be an amount in dollars with at most nine decimals, such as 2.49.' };
-  return nano < 0n ? { lack: 'A price is not below zero.' } : { nano };
+    return { issue: 'The price must be an amount in dollars with at most nine decimals, such as 2.49.' };
+  return nano < 0n ? { issue: 'A price is not below zero.' } : { nano };
 }
 
 /** What is being sold now and what a change would make of it, for the subject of the form. */

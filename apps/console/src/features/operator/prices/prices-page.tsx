@@ -103,7 +103,7 @@ function EndPrice({ price }: { readonly price: Price }) {
       done="The price is ended."
       off={isOver && 'It has ended already.'}
       changes={['admin', 'catalog']}
-      act={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
+      run={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
     >
       <p>
         Nothing new is sold at {priceText(price)}. The price that it covered counts again: an older one for

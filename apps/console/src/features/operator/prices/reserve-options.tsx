@@ -72,7 +72,7 @@ function AddReserveOption() {
         percentIssue('The discount', discount) ||
         percentIssue('The refund', refund)
       }
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.reserveOptions.create({
           machineType,
           gpuType: gpuType.trim(),

@@ -24,7 +24,7 @@ export function AddCluster({ providers }: { readonly providers: readonly Item<'a
   const where = region === '' ? (regions[0]?.region ?? '') : region;
   return (
     <ActionButton
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.clusters.create({
           name,
           providerId,

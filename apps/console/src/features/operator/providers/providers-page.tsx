@@ -107,7 +107,7 @@ function SwitchProvider({ provider }: { readonly provider: Provider }) {
       doing="Switching…"
       done={`Provider ${providerId} is ${enabled ? 'off' : 'on'}.`}
       changes={['admin', 'catalog']}
-      act={(client, reason) => client.admin.providers.update({ providerId, enabled: !enabled, reason })}
+      run={(client, reason) => client.admin.providers.update({ providerId, enabled: !enabled, reason })}
     >
       <p>
         {enabled
@@ -128,7 +128,7 @@ function SwitchRegion({ provider, region }: { readonly provider: Provider; reado
       doing="Switching…"
       done={`${region.region} is ${region.enabled ? 'off' : 'on'}.`}
       changes={['admin', 'catalog']}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.providers.update({
           providerId: provider.id,
           regions: [{ region: region.region, enabled: !region.enabled }],
@@ -157,7 +157,7 @@ function RemoveCluster({ cluster }: { readonly cluster: Cluster }) {
         cluster.origin === 'configuration' &&
         'It stands in the configuration. Take it out of MILLRACE_PROVIDERS instead.'
       }
-      act={(client, reason) => client.admin.clusters.remove({ clusterId: cluster.id, reason })}
+      run={(client, reason) => client.admin.clusters.remove({ clusterId: cluster.id, reason })}
     >
       <p>
         Its {cluster.nodeCount} nodes leave the fleet. It is refused while anything is rented on them; the

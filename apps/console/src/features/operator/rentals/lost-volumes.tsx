@@ -27,7 +27,7 @@ export function LostVolumes() {
           <WriteOffButton
             name={`volume ${text}`}
             off={problem}
-            act={(client, request) => client.admin.volumes.writeOff({ storageVolumeId, ...request })}
+            run={(client, request) => client.admin.volumes.writeOff({ storageVolumeId, ...request })}
           >
             <p>
               Its data and snapshots are declared lost without retention, and it is detached from its rentals.

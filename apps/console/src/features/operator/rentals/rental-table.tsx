@@ -24,7 +24,7 @@ function Terminate({ rental }: { readonly rental: AnyRental }) {
         (rental.status === 'Terminated' && 'It has ended.') ||
         (rental.status === 'Terminating' && 'It is being terminated already.')
       }
-      act={(client, reason) => client.admin.rentals.terminate({ rentalId: rental.id, reason })}
+      run={(client, reason) => client.admin.rentals.terminate({ rentalId: rental.id, reason })}
     >
       <p>
         Its machines and their local disks are destroyed, and {rental.organisationName} is told. It stops
@@ -42,7 +42,7 @@ function WriteOff({ rental }: { readonly rental: AnyRental }) {
     <WriteOffButton
       name={rental.name ?? `rental ${String(rental.id)}`}
       off={false}
-      act={(client, request) => client.admin.rentals.writeOff({ rentalId: rental.id, ...request })}
+      run={(client, request) => client.admin.rentals.writeOff({ rentalId: rental.id, ...request })}
     >
       <p>
         For a rental whose host never returns. Its machines and data are declared lost, it ends, and{' '}

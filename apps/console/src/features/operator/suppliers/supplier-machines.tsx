@@ -26,7 +26,7 @@ function ApproveOrReject({ machine }: { readonly machine: Machine }) {
         done={`${name} is approved.`}
         off={approval === 'approved' && 'It is approved already.'}
         changes={['admin', 'marketplace']}
-        act={(client, reason) => client.admin.machines.approve({ machineId, reason })}
+        run={(client, reason) => client.admin.machines.approve({ machineId, reason })}
       >
         <p>It is shown on the marketplace as soon as its supplier lists it and it is ready.</p>
       </ActionButton>
@@ -38,7 +38,7 @@ function ApproveOrReject({ machine }: { readonly machine: Machine }) {
         done={`${name} is refused.`}
         off={approval === 'rejected' && 'It is refused already.'}
         changes={['admin', 'marketplace']}
-        act={(client, reason) => client.admin.machines.reject({ machineId, reason })}
+        run={(client, reason) => client.admin.machines.reject({ machineId, reason })}
       >
         <p>It is no longer shown or rented; what is rented on it goes on. Its supplier reads the reason.</p>
       </ActionButton>

@@ -31,7 +31,7 @@ function Settle({ payout }: { readonly payout: Payout }) {
         done="Recorded as paid."
         off={settled}
         wait={reference.trim() === '' && 'Say by which reference the money can be found.'}
-        act={(client, reason) =>
+        run={(client, reason) =>
           client.admin.payouts.settle({ payoutId, outcome: 'paid', reference: reference.trim(), reason })
         }
       >
@@ -59,7 +59,7 @@ function Settle({ payout }: { readonly payout: Payout }) {
         doing="Rejecting…"
         done="Rejected. The money is payable again."
         off={settled}
-        act={(client, reason) => client.admin.payouts.settle({ payoutId, outcome: 'rejected', reason })}
+        run={(client, reason) => client.admin.payouts.settle({ payoutId, outcome: 'rejected', reason })}
       >
         <p>
           <Money nano={amountNanoUsd} /> becomes payable again. The supplier reads the reason.

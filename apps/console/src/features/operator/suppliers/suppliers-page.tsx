@@ -85,7 +85,7 @@ function Approve({ supplier }: { readonly supplier: Supplier }) {
       done={`${name} is approved with a fee of ${fee} %.`}
       changes={['admin', 'marketplace']}
       wait={percentIssue('The fee', fee)}
-      act={(client, reason) =>
+      run={(client, reason) =>
         client.admin.suppliers.approve({ supplierId, feePercentage: Number(fee), reason })
       }
     >
@@ -122,7 +122,7 @@ function Reject({ supplier }: { readonly supplier: Supplier }) {
       done={`${name} is ${status === 'approved' ? 'suspended' : 'refused'}.`}
       off={(status === 'rejected' || status === 'suspended') && `It is ${status} already.`}
       changes={['admin', 'marketplace']}
-      act={(client, reason) => client.admin.suppliers.reject({ supplierId, reason })}
+      run={(client, reason) => client.admin.suppliers.reject({ supplierId, reason })}
     >
       <p>
         {status === 'approved'

@@ -32,8 +32,8 @@ export function ConnectCard({ rental }: { readonly rental: Rental }) {
         </>
       ) : (
         <div className="flex flex-col gap-4">
-          {sshConnections(rental).map((door) => (
-            <SshConnectionDetails key={door.command} door={door} />
+          {sshConnections(rental).map((connection) => (
+            <SshConnectionDetails key={connection.command} connection={connection} />
           ))}
           <CodeBlock
             code={sshCommands(rental)}
@@ -56,8 +56,8 @@ export function ConnectCard({ rental }: { readonly rental: Rental }) {
   );
 }
 
-function SshConnectionDetails({ door }: { readonly door: SshConnection }) {
-  const { title, command, fingerprint, check } = door;
+function SshConnectionDetails({ connection }: { readonly connection: SshConnection }) {
+  const { title, command, fingerprint, check } = connection;
   return (
     <div className="flex flex-col gap-2">
       {title !== null && <h3>{title}</h3>}

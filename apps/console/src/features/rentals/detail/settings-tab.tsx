@@ -22,10 +22,10 @@ interface Changes {
 }
 
 function useUpdate(rental: Rental) {
-  const say = useToast();
+  const toast = useToast();
   return useApiMutation(
     (client, changes: Changes) => client.rentals.update({ rentalId: rental.id, ...changes }),
-    { changes: ['rentals'], onSuccess: () => say('Saved') },
+    { changes: ['rentals'], onSuccess: () => toast('Saved') },
   );
 }
 

@@ -19,7 +19,7 @@ const hourSeconds = 3_600;
 export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; readonly onClose: () => void }) {
   const isReserved = rental.currentTerm.termType === 'reserved';
   const [text, setText] = useState(isReserved ? String(rental.currentTerm.termPeriodDays ?? 30) : '4');
-  const say = useToast();
+  const toast = useToast();
   const count = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   const extend = useApiMutation(
     (client, much: number) =>
@@ -29,7 +29,7 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
     {
       changes: ['rentals', 'money'],
       onSuccess: () => {
-        say(`${rentalTitle(rental)} lasts longer now`);
+        toast(`${rentalTitle(rental)} lasts longer now`);
         onClose();
       },
     },

@@ -22,13 +22,13 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
   const isOff = rental.power === 'off';
   const [request, setRequest] = useState<'keep' | 'release' | null>(null);
   const choice = isOff ? 'release' : (request ?? 'keep');
-  const say = useToast();
+  const toast = useToast();
   const stop = useApiMutation(
     (client, release: boolean) => client.rentals.stop({ rentalId: rental.id, release }),
     {
       changes: ['rentals', 'money'],
       onSuccess: () => {
-        say(`${rentalTitle(rental)} is being switched off`);
+        toast(`${rentalTitle(rental)} is being switched off`);
         onClose();
       },
     },
@@ -144,10 +144,10 @@ function Option({
 
 export function RebootDialog({ rental, open, onClose }: PowerDialogProps) {
   const [force, setForce] = useState(false);
-  const say = useToast();
+  const toast = useToast();
   const reboot = useApiMutation(
     (client, isForced: boolean) => client.rentals.reboot({ rentalId: rental.id, force: isForced }),
-    { changes: ['rentals'], onSuccess: () => say(`${rentalTitle(rental)} is being rebooted`) },
+    { changes: ['rentals'], onSuccess: () => toast(`${rentalTitle(rental)} is being rebooted`) },
   );
   return (
     <ConfirmDialog

@@ -14,18 +14,18 @@ type OpenDialog = 'stop' | 'reboot' | 'extend' | 'terminate';
 
 /** What can be done with a rental. What cannot be done now stays in its place and says why. */
 export function RentalActions({ rental, isSmall }: { readonly rental: Rental; readonly isSmall?: boolean }) {
-  const [asking, setAsking] = useState<OpenDialog | null>(null);
-  const say = useToast();
-  const lacks = useSession().mayNot('rentals:write');
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const toast = useToast();
+  const denied = useSession().mayNot('rentals:write');
   const start = useApiMutation((client, rentalId: number) => client.rentals.start({ rentalId }), {
     changes: ['rentals', 'money'],
-    onSuccess: () => say(`${rentalTitle(rental)} is being switched on`),
+    onSuccess: () => toast(`${rentalTitle(rental)} is being switched on`),
   });
   const size = isSmall === true ? 'small' : 'medium';
-  const close = (): void => setAsking(null);
+  const close = (): void => setDialog(null);
   const isOff = rental.power === 'off';
   const of = (verb: Parameters<typeof rentalActionDisabledReason>[0]) =>
-    rentalActionDisabledReason(verb, rental, lacks);
+    rentalActionDisabledReason(verb, rental, denied);
   return (
     <div className={`flex flex-wrap gap-2 ${isSmall === true ? 'justify-end md:justify-start' : ''}`}>
       {(isOff || isSmall !== true) && (
@@ -37,7 +37,7 @@ export function RentalActions({ rental, isSmall }: { readonly rental: Rental; re
             start.mutate(rental.id, {
               onError: (error) => {
                 const { title, advice } = toProblem(error);
-                say(`Could not start ${rentalTitle(rental)}`, [title, advice].filter(Boolean).join(' '));
+                toast(`Could not start ${rentalTitle(rental)}`, [title, advice].filter(Boolean).join(' '));
               },
             })
           }
@@ -46,27 +46,27 @@ export function RentalActions({ rental, isSmall }: { readonly rental: Rental; re
         </Button>
       )}
       {(!isOff || isSmall !== true) && (
-        <Button size={size} off={of('stop')} onClick={() => setAsking('stop')}>
+        <Button size={size} off={of('stop')} onClick={() => setDialog('stop')}>
           Stop
         </Button>
       )}
       {isSmall !== true && (
         <>
-          <Button size={size} off={of('reboot')} onClick={() => setAsking('reboot')}>
+          <Button size={size} off={of('reboot')} onClick={() => setDialog('reboot')}>
             Reboot
           </Button>
-          <Button size={size} off={of('extend')} onClick={() => setAsking('extend')}>
+          <Button size={size} off={of('extend')} onClick={() => setDialog('extend')}>
             Extend
           </Button>
         </>
       )}
-      <Button size={size} kind="danger" off={of('terminate')} onClick={() => setAsking('terminate')}>
+      <Button size={size} kind="danger" off={of('terminate')} onClick={() => setDialog('terminate')}>
         Terminate
       </Button>
-      <StopDialog rental={rental} open={asking === 'stop'} onClose={close} />
-      <RebootDialog rental={rental} open={asking === 'reboot'} onClose={close} />
-      {asking === 'extend' && <ExtendDialog rental={rental} onClose={close} />}
-      <TerminateDialog rental={rental} open={asking === 'terminate'} onClose={close} />
+      <StopDialog rental={rental} open={dialog === 'stop'} onClose={close} />
+      <RebootDialog rental={rental} open={dialog === 'reboot'} onClose={close} />
+      {dialog === 'extend' && <ExtendDialog rental={rental} onClose={close} />}
+      <TerminateDialog rental={rental} open={dialog === 'terminate'} onClose={close} />
     </div>
   );
 }

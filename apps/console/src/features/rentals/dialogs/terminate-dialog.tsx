@@ -19,7 +19,7 @@ export function TerminateDialog({
   readonly open: boolean;
   readonly onClose: () => void;
 }) {
-  const say = useToast();
+  const toast = useToast();
   const terminate = useApiMutation(
     (client, rentalId: number): Promise<Receipt> =>
       rental.rentalType === 'bare-metal'
@@ -28,7 +28,7 @@ export function TerminateDialog({
     {
       changes: ['rentals', 'volumes', 'money', 'catalog'],
       onSuccess: ({ finalCost }) =>
-        say(
+        toast(
           `${rentalTitle(rental)} is being ended`,
           `Billing has stopped. It cost ${usdText(finalCost.nanoUsd)}.`,
         ),

@@ -1,34 +1,42 @@
-import { TextEngineError, type AnswerContext, type TokenCounts, type FullAnswer } from './text-adapter.ts';
+import {
+  TextEngineError,
+  type CompletionContext,
+  type TokenCounts,
+  type FullCompletion,
+} from './text-adapter.ts';
 import { collectStream } from './collect-stream.ts';
 import { countsOf, reportableCounts, usageJson, usageOf } from './token-counts.ts';
 import type { TextDialect } from './text-dialect.ts';
 import { failureInEvent, upstreamError } from './text-failures.ts';
-import type { AnswerFormat } from './chat-answer-format.ts';
+import type { CompletionFormat } from './chat-format.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
 import type { StreamSettings } from './text-stream.ts';
 import { minTokens } from './min-tokens.ts';
 
-export interface ReadAnswerOptions {
-  readonly form: AnswerFormat;
+export interface ReadCompletionOptions {
+  readonly form: CompletionFormat;
   readonly dialect: TextDialect;
-  readonly wish: StreamSettings;
-  readonly facts: AnswerContext;
+  readonly settings: StreamSettings;
+  readonly facts: CompletionContext;
 }
 
 /** The choices of an answer, whichever way it came, and what they took. */
-export interface CollectedAnswer {
+export interface CollectedCompletion {
   readonly choices: readonly JsonObject[];
   /** Null: the engine did not say. */
   readonly counts: TokenCounts | null;
 }
 
 /** An engine's whole answer, told in our name. Throws `TextEngineError` on what is no answer to the request. */
-export function readFullAnswer(text: string, { form, dialect, wish, facts }: ReadAnswerOptions): FullAnswer {
+export function readFullCompletion(
+  text: string,
+  { form, dialect, settings, facts }: ReadCompletionOptions,
+): FullCompletion {
   const { choices, counts: counted } = text.startsWith('data:')
-    ? collectStream(text, dialect, wish)
+    ? collectStream(text, dialect, settings)
     : fromJson(text);
   const byIndex = choices.toSorted((a, b) => indexOf(a) - indexOf(b));
-  if (byIndex.length !== wish.choices || byIndex.some((choice, index) => indexOf(choice) !== index)) {
+  if (byIndex.length !== settings.choices || byIndex.some((choice, index) => indexOf(choice) !== index)) {
     throw new TextEngineError(
       upstreamError(null, 'The engine answered with other choices than were asked for.'),
     );
@@ -40,7 +48,7 @@ export function readFullAnswer(text: string, { form, dialect, wish, facts }: Rea
   return {
     body:
       `{"id":${JSON.stringify(facts.requestId)},"object":"${form.whole}","created":${facts.createdSeconds},` +
-      `"model":${JSON.stringify(facts.model)},"choices":[${byIndex.map(form.answer).join()}],` +
+      `"model":${JSON.stringify(facts.model)},"choices":[${byIndex.map(form.fullChoice).join()}],` +
       `"usage":${usageJson(counts, facts.costOf(counts))}}`,
     counts,
     finishReason: asText(byIndex.at(-1)?.['finish_reason']),
@@ -60,7 +68,7 @@ function minProducedTokens(choices: readonly JsonObject[]): number {
   }, 0);
 }
 
-function fromJson(text: string): CollectedAnswer {
+function fromJson(text: string): CollectedCompletion {
   const response = asObject(parseJson(text));
   if (response === null)
     throw new TextEngineError(upstreamError(null, 'The engine answered no JSON object.'));

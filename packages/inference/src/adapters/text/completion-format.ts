@@ -1,9 +1,9 @@
 import type { CompletionRequest } from '../../wire/completion-request.ts';
-import type { AnswerFormat } from './chat-answer-format.ts';
+import type { CompletionFormat } from './chat-format.ts';
 import { asObject, asText, type JsonObject } from './engine-json.ts';
 
 /** Answers of `/v1/completions`: plain text, and logprobs in whichever of its two shapes the engine has. */
-export function completionAnswerFormat(request: CompletionRequest): AnswerFormat {
+export function textCompletionFormat(request: CompletionRequest): CompletionFormat {
   const wantsLogprobs = request.logprobs !== undefined && request.logprobs !== null;
   const logprobsOf = (choice: JsonObject): JsonObject | null =>
     wantsLogprobs ? asObject(choice['logprobs']) : null;
@@ -21,13 +21,13 @@ export function completionAnswerFormat(request: CompletionRequest): AnswerFormat
       const isEmpty = asText(choice['text']) === null && logprobsOf(choice) === null;
       return isEmpty ? null : choiceJson(choice, index, null);
     },
-    saysSomething: (choice) => (asText(choice['text']) ?? '') !== '',
+    hasOutput: (choice) => (asText(choice['text']) ?? '') !== '',
     textPiece: (index) => [`{"index":${index},"text":"`, `","logprobs":null,"finish_reason":null}`],
     onlyText(choice) {
       const text = asObject(choice['logprobs']) === null ? asText(choice['text']) : null;
       return text === null ? null : { field: 'text', text };
     },
     end: (index, reason) => choiceJson({}, index, reason),
-    answer: (choice, index) => choiceJson(choice, index, asText(choice['finish_reason']) ?? 'stop'),
+    fullChoice: (choice, index) => choiceJson(choice, index, asText(choice['finish_reason']) ?? 'stop'),
   };
 }

@@ -6,13 +6,13 @@ import { asCount, asList, asObject, asText, type JsonObject } from './engine-jso
  * How an operation's answers look: which parts of an engine's choice go to the client, and in which order. Nothing else
  * passes, so nothing that an engine adds can surprise a client.
  */
-export interface AnswerFormat {
+export interface CompletionFormat {
   readonly whole: string;
   readonly chunk: string;
   /** What a choice of a stream brings besides its end; null when it brings nothing. */
   piece(choice: JsonObject, index: number): string | null;
   /** Whether a choice of a stream brings anything that the engine had to produce. */
-  saysSomething(choice: JsonObject): boolean;
+  hasOutput(choice: JsonObject): boolean;
   /** Whether a choice of a stream brings one text and nothing else; then it is that text. */
   onlyText(choice: JsonObject): OnlyText | null;
   /** What stands before and after the text in a piece that has nothing but text. */
@@ -20,7 +20,7 @@ export interface AnswerFormat {
   /** The end of a choice. */
   end(index: number, reason: string): string;
   /** A choice of an answer that came whole. */
-  answer(choice: JsonObject, index: number): string;
+  fullChoice(choice: JsonObject, index: number): string;
 }
 
 /** A text, and the field of the engine's JSON that holds it. */
@@ -29,10 +29,10 @@ export interface OnlyText {
   readonly text: string;
 }
 
-export function chatAnswerFormat(request: ChatRequest): AnswerFormat {
-  const asked = requestedLogprobs(request);
+export function chatCompletionFormat(request: ChatRequest): CompletionFormat {
+  const requested = requestedLogprobs(request);
   const logprobsOf = (choice: JsonObject): object | null =>
-    asked === null ? null : chatLogprobs(choice['logprobs'], asked.alternatives);
+    requested === null ? null : chatLogprobs(choice['logprobs'], requested.alternatives);
   return {
     whole: 'chat.completion',
     chunk: 'chat.completion.chunk',
@@ -47,7 +47,7 @@ export function chatAnswerFormat(request: ChatRequest): AnswerFormat {
         finish_reason: null,
       });
     },
-    saysSomething(choice) {
+    hasOutput(choice) {
       const delta = asObject(choice['delta']) ?? {};
       return `${contentOf(delta) ?? ''}${reasoningOf(delta) ?? ''}` !== '' || hasCalls(delta);
     },
@@ -61,7 +61,7 @@ export function chatAnswerFormat(request: ChatRequest): AnswerFormat {
       return [`{"index":${index},"delta":{"${name}":"`, `"},"finish_reason":null}`];
     },
     end: (index, reason) => JSON.stringify({ index, delta: {}, finish_reason: reason }),
-    answer(choice, index) {
+    fullChoice(choice, index) {
       const logprobs = logprobsOf(choice);
       return JSON.stringify({
         index,
