@@ -2,11 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { createContract, defaultProviders } from '@millrace/contract';
-import {
-  createLeaseRequester,
-  createCreditLeaseClient,
-  createEpochEndPublisher,
-} from '@millrace/core/credit-leases';
+import { createCreditLeaseClient } from '@millrace/credit-leases/client';
+import { createLeaseRequester, createEpochEndPublisher } from '@millrace/credit-leases/protocol';
 import {
   createEngineSlots,
   createGateway,

@@ -1,7 +1,8 @@
 import { chargeCheckpoints } from '@millrace/core/inference';
 import type { RecallCredit } from '@millrace/core/ledger';
-import { createRecallRequester, serveCreditLeases } from '@millrace/core/credit-leases';
+import { serveCreditLeases } from '@millrace/core/credit-leases';
 import type { RestoreGuard } from '@millrace/core/restore';
+import { createRecallRequester } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';

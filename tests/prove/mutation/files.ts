@@ -17,7 +17,7 @@ export const decisionFiles: readonly string[] = [
   'packages/core/src/metering/dunning.ts',
   'packages/core/src/metering/meter.ts',
   'packages/core/src/metering/meter-plans.ts',
-  'packages/core/src/credit-leases/common/lease-model.ts',
+  'packages/credit-leases/src/protocol/lease-model.ts',
   'packages/core/src/credit-leases/lender/usage-charges.ts',
   'packages/core/src/prices/quote.ts',
   'packages/core/src/prices/resolve-price.ts',

@@ -27,7 +27,6 @@ export const withoutSweep: Readonly<Record<string, string>> = {
   'keep samples': 'a part of sampling machines, which is run',
   'carry out idle rules': 'a part of sampling machines, which is run',
   'remove leftover volumes': 'a part of looking at storage nodes, which is run; removes what is purged',
-  'tend leases': 'runs in gateways, by monotonic time',
   'forget items of loops': 'forgets failures that are over, by the clock of the transaction',
   'send mail': 'claims letters by the clock of the database',
   'address notices': 'has no time',

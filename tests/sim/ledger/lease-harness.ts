@@ -1,16 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  createCreditLeaseClient,
   createCreditLeaseService,
   createCreditLeaseSweeps,
-  type EpochEnd,
   type LeaseRules,
-  type CreditLeaseClient,
   type CreditLeaseService,
   type CreditLeaseSweeps,
-  type ReserveRefusal,
-  type Reservation,
   type UsageItem,
 } from '@millrace/core/credit-leases';
 import {
@@ -20,6 +15,13 @@ import {
   type LedgerCommand,
   type LedgerResult,
 } from '@millrace/core/ledger';
+import {
+  createCreditLeaseClient,
+  type CreditLeaseClient,
+  type ReserveRefusal,
+  type Reservation,
+} from '@millrace/credit-leases/client';
+import type { EpochEnd } from '@millrace/credit-leases/protocol';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import {

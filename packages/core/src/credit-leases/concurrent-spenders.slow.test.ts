@@ -1,3 +1,4 @@
+import { epochEndSchema } from '@millrace/credit-leases/protocol';
 import { toUuid, type BudgetId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
 import { nanoUsd } from '@millrace/platform/money';
@@ -13,7 +14,7 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
-import { epochEndSchema, serveCreditLeases } from './index.ts';
+import { serveCreditLeases } from './index.ts';
 import { createLeaseHarness, limitOf, type LeaseHarness } from './leases.fixture.ts';
 import type { SpenderResult, SpenderConfig } from './spender-process.fixture.ts';
 import type { UsageItem } from './lender/usage-charges.ts';

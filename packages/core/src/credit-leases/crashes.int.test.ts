@@ -1,3 +1,4 @@
+import type { Reservation } from '@millrace/credit-leases/client';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -8,7 +9,6 @@ import {
   type TestGateway,
   type LeaseHarness,
 } from './leases.fixture.ts';
-import type { Reservation } from './client/client-types.ts';
 
 let harness: LeaseHarness;
 beforeAll(async () => {

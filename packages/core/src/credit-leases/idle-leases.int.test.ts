@@ -1,3 +1,4 @@
+import type { Reservation } from '@millrace/credit-leases/client';
 import type { OrgId } from '@millrace/platform/ids';
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +10,6 @@ import {
   type TestGateway,
   type LeaseHarness,
 } from './leases.fixture.ts';
-import type { Reservation } from './client/client-types.ts';
 
 /** Leases of five minutes, so that none of them expires within a test. */
 const rules = { ...testRules, leaseMs: 310_000, deadAfterMs: 620_000 };

@@ -1,18 +1,3 @@
-export { createCreditLeaseClient } from './client/credit-lease-client.ts';
-export type { CreditLeaseClientOptions } from './client/credit-lease-client.ts';
-export type {
-  InsufficientFunds,
-  CreditLeaseClient,
-  ReserveRejection as ReserveRefusal,
-  Reservation,
-  ReserveRequest,
-} from './client/client-types.ts';
-export type { RequestLimit } from './common/request-limits.ts';
-export {
-  createLeaseRequester,
-  createRecallRequester,
-  createEpochEndPublisher,
-} from './common/lease-requests.ts';
 export { leaseRules, serveCreditLeases } from './lender/serve-credit-leases.ts';
 export {
   startClosingAllLeases,
@@ -31,13 +16,6 @@ export {
 } from './lender/usage-charges.service.ts';
 export type { PostedUsage } from './lender/usage-charges.service.ts';
 export type { UsageItem, UsagePostOutcome } from './lender/usage-charges.ts';
-export {
-  epochEndSchema,
-  toJsonMessage,
-  type EpochEnd,
-  type LeaseReply,
-  type LeaseRequest,
-} from './common/lease-messages.ts';
 export {
   createCreditLeaseService,
   type CreditLeaseService,

@@ -1,3 +1,10 @@
+import {
+  createCreditLeaseClient,
+  type CreditLeaseClient,
+  type Reservation,
+  type ReserveRequest,
+} from '@millrace/credit-leases/client';
+import type { EpochEnd, LeaseReply, LeaseRequest, RequestLimit } from '@millrace/credit-leases/protocol';
 import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
@@ -20,12 +27,8 @@ import {
 } from '@millrace/testing';
 import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
 import type { LeaseRules } from './lender/lease-ledger.ts';
-import type { EpochEnd, LeaseReply, LeaseRequest } from './common/lease-messages.ts';
-import { createCreditLeaseClient } from './client/credit-lease-client.ts';
 import { createCreditLeaseService, type CreditLeaseService } from './lender/leases.service.ts';
 import { createCreditLeaseSweeps, type CreditLeaseSweeps } from './lender/leases.sweeps.ts';
-import type { CreditLeaseClient, Reservation, ReserveRequest } from './client/client-types.ts';
-import type { RequestLimit } from './common/request-limits.ts';
 import type { UsageItem } from './lender/usage-charges.ts';
 import {
   recordEpochEnd,

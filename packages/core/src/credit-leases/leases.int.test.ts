@@ -1,3 +1,4 @@
+import type { Reservation } from '@millrace/credit-leases/client';
 import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { toUuid } from '@millrace/platform/ids';
@@ -12,7 +13,6 @@ import {
   type TestGateway,
   type LeaseHarness,
 } from './leases.fixture.ts';
-import type { Reservation } from './client/client-types.ts';
 
 let harness: LeaseHarness;
 beforeAll(async () => {

@@ -1,3 +1,4 @@
+import type { Reservation, ReserveRequest } from '@millrace/credit-leases/client';
 import { toUuid, type BudgetId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
@@ -10,7 +11,6 @@ import {
   type TestGateway,
   type LeaseHarness,
 } from './leases.fixture.ts';
-import type { Reservation, ReserveRequest } from './client/client-types.ts';
 
 let harness: LeaseHarness;
 beforeAll(async () => {

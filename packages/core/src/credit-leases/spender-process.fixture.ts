@@ -1,14 +1,17 @@
+import { createCreditLeaseClient } from '@millrace/credit-leases/client';
+import {
+  toJsonMessage,
+  createLeaseRequester,
+  createEpochEndPublisher,
+  type RequestLimit,
+} from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import { createIdSource, type BudgetId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { connectNats } from '@millrace/platform/nats';
 import { connectValkey } from '@millrace/platform/valkey';
-import { toJsonMessage } from './common/lease-messages.ts';
-import { createCreditLeaseClient } from './client/credit-lease-client.ts';
-import { createLeaseRequester, createEpochEndPublisher } from './common/lease-requests.ts';
 import { usageOf } from './leases.fixture.ts';
-import type { RequestLimit } from './common/request-limits.ts';
 
 /** A process that spends as a gateway does, as fast as it may. It is told what to do by its first argument, as JSON. */
 

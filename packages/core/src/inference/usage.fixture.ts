@@ -1,3 +1,5 @@
+import { createCreditLeaseClient, type CreditLeaseClient } from '@millrace/credit-leases/client';
+import { createEpochEndPublisher } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
@@ -23,12 +25,9 @@ import {
 } from '@millrace/testing';
 import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
 import {
-  createCreditLeaseClient,
   createCreditLeaseService,
   createCreditLeaseSweeps,
-  createEpochEndPublisher,
   type LeaseRules,
-  type CreditLeaseClient,
   type CreditLeaseService,
   type CreditLeaseSweeps,
 } from '../credit-leases/index.ts';

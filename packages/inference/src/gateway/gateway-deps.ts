@@ -1,4 +1,4 @@
-import type { CreditLeaseClient } from '@millrace/core/credit-leases';
+import type { CreditLeaseClient } from '@millrace/credit-leases/client';
 import type { Clock } from '@millrace/platform/clock';
 import type { BodyBudgetLimits } from '@millrace/platform/http/body-budget';
 import type { IdSource } from '@millrace/platform/ids';

@@ -9,7 +9,7 @@ import type {
   ReserveRefusal,
   ReserveRequest,
   Reservation,
-} from '@millrace/core/credit-leases';
+} from '@millrace/credit-leases/client';
 import { systemClock } from '@millrace/platform/clock';
 import type { LeaseId } from '@millrace/platform/ids';
 import type { Limiter, PolicyState, RateDecision, RateRequest } from '@millrace/platform/limiter';

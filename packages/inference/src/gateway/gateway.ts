@@ -1,5 +1,5 @@
 import type { ContractSchemas } from '@millrace/contract';
-import type { CreditLeaseClient } from '@millrace/core/credit-leases';
+import type { CreditLeaseClient } from '@millrace/credit-leases/client';
 import type { Clock } from '@millrace/platform/clock';
 import type { IdSource } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';

@@ -1,6 +1,6 @@
 import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
-import type { Reservation } from '@millrace/core/credit-leases';
 import type { FrozenModelPrice } from '@millrace/core/prices';
+import type { Reservation } from '@millrace/credit-leases/client';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
 import { MediaEngineError, type SendUpstream } from '../adapters/media/media-adapter.ts';

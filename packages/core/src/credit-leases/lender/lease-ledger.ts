@@ -5,13 +5,10 @@ import {
   type LedgerCommand,
   type LedgerResult,
 } from '../../ledger/index.ts';
-import type { Tx } from '@millrace/platform/db';
-import type { BudgetId, HoldId } from '@millrace/platform/ids';
-import { nanoUsd } from '@millrace/platform/money';
-import { exceedsBudgets } from './budget-check.ts';
-import { findEpochToEnd, listLeaseHolders, touchGateway } from './lease-holders.store.ts';
-import type { BudgetRemainder, LeaseReply, LeaseRequest } from '../common/lease-messages.ts';
 import {
+  type BudgetRemainder,
+  type LeaseReply,
+  type LeaseRequest,
   clampRecalled,
   fitsInLease,
   heldAmount,
@@ -21,7 +18,13 @@ import {
   type LedgerAmounts,
   type LeaseTimes,
   type GrantSizeRules,
-} from '../common/lease-model.ts';
+  type LeaseServer,
+} from '@millrace/credit-leases/protocol';
+import type { Tx } from '@millrace/platform/db';
+import type { BudgetId, HoldId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { exceedsBudgets } from './budget-check.ts';
+import { findEpochToEnd, listLeaseHolders, touchGateway } from './lease-holders.store.ts';
 import {
   insertLease,
   listBudgetGrants,
@@ -38,7 +41,6 @@ import {
   type BudgetGrant,
   type LeaseSeries,
 } from './leases.store.ts';
-import type { LeaseServer } from '../common/lease-scripts.ts';
 
 /** The book's half of lending: one transaction each, in which holds and leases change together. */
 

@@ -2,7 +2,7 @@ import type { Reader } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
-import { startClosingLeases, finishClosingLeases } from '../common/loops.ts';
+import { startClosingLeases, finishClosingLeases } from './loops.ts';
 
 export interface LeaseRef {
   readonly orgId: OrgId;

@@ -1,8 +1,9 @@
+import type { Reservation } from '@millrace/credit-leases/client';
+import { valkeyLeaseKey } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { testLog } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { valkeyLeaseKey } from '../common/valkey-leases.ts';
 import {
   reserveRequestOf,
   createLeaseHarness,
@@ -11,7 +12,6 @@ import {
   type LeaseHarness,
 } from '../leases.fixture.ts';
 import { createCreditLeaseService } from './leases.service.ts';
-import type { Reservation } from '../client/client-types.ts';
 import { startClosingAllLeases, listUnrecordedLeases, stopAdmission } from './leases-after-restore.ts';
 import { findOpenLease, readServer } from './leases.store.ts';
 

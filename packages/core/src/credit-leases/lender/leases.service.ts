@@ -1,3 +1,17 @@
+import {
+  type LeaseReply,
+  type LeaseRequest,
+  type RecallRequest,
+  admissionMs,
+  lowWaterOf,
+  checkLeaseTimes,
+  createValkeyLeases,
+  type EnlargeResult,
+  type OpenResult,
+  type LeaseGrant,
+  type ValkeyLeases,
+  type LeaseServer,
+} from '@millrace/credit-leases/protocol';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db, Reader } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
@@ -13,18 +27,8 @@ import {
   type GrantResult,
   type ReportedRecall,
 } from './lease-ledger.ts';
-import type { LeaseReply, LeaseRequest, RecallRequest } from '../common/lease-messages.ts';
-import { admissionMs, lowWaterOf, checkLeaseTimes } from '../common/lease-model.ts';
-import {
-  createValkeyLeases,
-  type EnlargeResult,
-  type OpenResult,
-  type LeaseGrant,
-  type ValkeyLeases,
-} from '../common/valkey-leases.ts';
 import { findOpenLease, listBudgetGrants, lockLease, type CreditLease } from './leases.store.ts';
 import { recallUpTo } from './recall.ts';
-import type { LeaseServer } from '../common/lease-scripts.ts';
 import { createServerResolver } from './server-resolver.ts';
 
 export interface CreditLeaseServiceOptions {

@@ -1,3 +1,4 @@
+import type { LedgerAmounts, LeaseView, LeaseServer } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import {
@@ -9,8 +10,6 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LedgerAmounts, LeaseView } from '../common/lease-model.ts';
-import type { LeaseServer } from '../common/lease-scripts.ts';
 
 /** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
 

@@ -1,3 +1,4 @@
+import { type EpochEnd, canClose } from '@millrace/credit-leases/protocol';
 import type { Db, Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type LeaseId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
@@ -15,14 +16,7 @@ import {
   type EndedHolder,
 } from './lease-holders.store.ts';
 import { closeCommands, type LeaseRules } from './lease-ledger.ts';
-import {
-  startClosingLeases,
-  finishClosingLeases,
-  endDeadHolders,
-  releaseEndedHolders,
-} from '../common/loops.ts';
-import type { EpochEnd } from '../common/lease-messages.ts';
-import { canClose } from '../common/lease-model.ts';
+import { startClosingLeases, finishClosingLeases, endDeadHolders, releaseEndedHolders } from './loops.ts';
 import {
   listBudgetGrants,
   lockLease,

@@ -1,6 +1,6 @@
+import type { EnlargeResult, OpenResult, ValkeyLeases } from '@millrace/credit-leases/protocol';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
-import type { EnlargeResult, OpenResult, ValkeyLeases } from '../common/valkey-leases.ts';
 import { lockLease, raiseLastEpoch, type CreditLease } from './leases.store.ts';
 
 /**

@@ -1,5 +1,4 @@
-import type { RecallRequest } from '../common/lease-messages.ts';
-import type { ValkeyLeases } from '../common/valkey-leases.ts';
+import type { RecallRequest, ValkeyLeases } from '@millrace/credit-leases/protocol';
 import type { CreditLease } from './leases.store.ts';
 
 /** How money comes back from a pot for something else: first from Valkey, then into the book. */

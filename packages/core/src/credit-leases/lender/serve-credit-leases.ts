@@ -1,3 +1,10 @@
+import {
+  leaseRequestSchema,
+  leaseSubjects,
+  recallRequestSchema,
+  toJsonMessage,
+  createEpochEndPublisher,
+} from '@millrace/credit-leases/protocol';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
@@ -6,13 +13,6 @@ import type { Logger } from '@millrace/platform/log';
 import type { NatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import type { LeaseRules } from './lease-ledger.ts';
-import {
-  leaseRequestSchema,
-  leaseSubjects,
-  recallRequestSchema,
-  toJsonMessage,
-} from '../common/lease-messages.ts';
-import { createEpochEndPublisher } from '../common/lease-requests.ts';
 import { createCreditLeaseService, type CreditLeaseServiceOptions } from './leases.service.ts';
 import { createCreditLeaseSweeps, sweepBatch, type ChargeUnfinished } from './leases.sweeps.ts';
 

@@ -1,9 +1,14 @@
+import {
+  deleteOldLeases,
+  isServerReady,
+  prepareServer,
+  readIncarnation,
+  type LeaseServer,
+} from '@millrace/credit-leases/protocol';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { deleteOldLeases, isServerReady, prepareServer, readIncarnation } from '../common/valkey-leases.ts';
 import { beginGeneration, readServer } from './leases.store.ts';
-import type { LeaseServer } from '../common/lease-scripts.ts';
 
 /** Knows which run of the pot Valkey is the present one, and makes a new one ready when it is not. */
 export interface ServerResolver {

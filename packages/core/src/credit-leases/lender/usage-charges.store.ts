@@ -1,3 +1,4 @@
+import type { LedgerAmounts } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import {
@@ -12,7 +13,6 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LedgerAmounts } from '../common/lease-model.ts';
 
 export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
 

@@ -1,7 +1,8 @@
+import { epochEndSchema } from '@millrace/credit-leases/protocol';
 import { isDataError, type Db, type Tx } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import { epochEndSchema, recordEpochEnd } from '../../credit-leases/index.ts';
+import { recordEpochEnd } from '../../credit-leases/index.ts';
 import {
   countDeferredAttempt,
   deleteDeferred,

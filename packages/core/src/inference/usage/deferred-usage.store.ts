@@ -1,8 +1,8 @@
+import { toJsonMessage, type EpochEnd } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type RawBuilder } from 'kysely';
-import { toJsonMessage, type EpochEnd } from '../../credit-leases/index.ts';
 import { chargeDeferredUsage } from '../loops.ts';
 import type { UsageEvent } from './usage-event.ts';
 

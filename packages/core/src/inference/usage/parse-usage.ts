@@ -1,3 +1,4 @@
+import { epochEndSchema, type EpochEnd } from '@millrace/credit-leases/protocol';
 import {
   parseId,
   type BudgetId,
@@ -9,7 +10,6 @@ import {
   type PriceId,
   type RequestId,
 } from '@millrace/platform/ids';
-import { epochEndSchema, type EpochEnd } from '../../credit-leases/index.ts';
 import { usageEvent, type UsageEvent } from './usage-event.ts';
 
 /** What stands in a message of the usage stream. Pure: what cannot be read is said, never thrown. */

@@ -1,5 +1,6 @@
 import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
-import type { ReserveRefusal, RequestLimit, Reservation } from '@millrace/core/credit-leases';
+import type { ReserveRefusal, Reservation } from '@millrace/credit-leases/client';
+import type { RequestLimit } from '@millrace/credit-leases/protocol';
 import { Fault } from '@millrace/platform/fault';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';

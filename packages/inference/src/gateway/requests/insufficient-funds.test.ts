@@ -1,4 +1,4 @@
-import type { InsufficientFunds } from '@millrace/core/credit-leases';
+import type { InsufficientFunds } from '@millrace/credit-leases/client';
 import { describe, expect, it } from 'vitest';
 import { insufficientFundsOptions } from './insufficient-funds.ts';
 

@@ -1,4 +1,4 @@
-import type { InsufficientFunds } from '@millrace/core/credit-leases';
+import type { InsufficientFunds } from '@millrace/credit-leases/client';
 import type { FaultOptions } from '@millrace/platform/fault';
 import { formatUsd, msToSecondsRoundUp, nanoUsd } from '@millrace/platform/money';
 

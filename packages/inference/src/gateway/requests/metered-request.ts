@@ -1,5 +1,5 @@
 import type { UsageAttempt, UsageEvent } from '@millrace/core/inference';
-import type { Reservation } from '@millrace/core/credit-leases';
+import type { Reservation } from '@millrace/credit-leases/client';
 import type { Clock } from '@millrace/platform/clock';
 import type { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';

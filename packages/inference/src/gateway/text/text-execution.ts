@@ -1,6 +1,6 @@
 import type { ModelEntry } from '@millrace/core/inference';
-import type { Reservation } from '@millrace/core/credit-leases';
 import type { FrozenModelPrice } from '@millrace/core/prices';
+import type { Reservation } from '@millrace/credit-leases/client';
 import { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';
 import { msToSecondsRoundDown } from '@millrace/platform/money';

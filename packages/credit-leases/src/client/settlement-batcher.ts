@@ -2,9 +2,9 @@ import type { Timer } from '@millrace/platform/clock';
 import type { RequestId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { HeldLease, ActiveLease } from './held-lease.ts';
-import type { LimitRefund, LeaseOwner } from '../common/valkey-leases.ts';
+import type { LimitRefund, LeaseOwner } from '../protocol/valkey-leases.ts';
 import type { Reservation } from './client-types.ts';
-import { limitSetOf, unusedTokens } from '../common/request-limits.ts';
+import { limitSetOf, unusedTokens } from '../protocol/request-limits.ts';
 
 /**
  * Gives back what requests did not use. Usage is acknowledged by the message, so many requests end in the same instant:

@@ -1,11 +1,17 @@
+import { createCreditLeaseClient } from '@millrace/credit-leases/client';
+import {
+  epochEndSchema,
+  createLeaseRequester,
+  createRecallRequester,
+  createEpochEndPublisher,
+} from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import type { IncomingMessage, NatsClient } from '@millrace/platform/nats';
 import { connectTestNats, eventually, testLog, testNames, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createCreditLeaseClient, epochEndSchema, serveCreditLeases } from '../index.ts';
-import { createLeaseRequester, createRecallRequester, createEpochEndPublisher } from './lease-requests.ts';
-import { reserveRequestOf, createLeaseHarness, type LeaseHarness } from '../leases.fixture.ts';
+import { serveCreditLeases } from './index.ts';
+import { reserveRequestOf, createLeaseHarness, type LeaseHarness } from './leases.fixture.ts';
 
 const names = testNames();
 const prefix = names.natsPrefix;

@@ -2,10 +2,10 @@ import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
 import type { LeaseRequestResult, HeldLease, ActiveLease, LeaseNeed } from './held-lease.ts';
-import { maxPerLease, toAdmissionErrorReason } from '../common/lease-model.ts';
-import type { ReserveResult } from '../common/valkey-leases.ts';
+import { maxPerLease, toAdmissionErrorReason } from '../protocol/lease-model.ts';
+import type { ReserveResult } from '../protocol/valkey-leases.ts';
 import type { InsufficientFunds, ReserveRejection, Reservation, ReserveRequest } from './client-types.ts';
-import { costsFor, limitSetOf, type LimitSet } from '../common/request-limits.ts';
+import { costsFor, limitSetOf, type LimitSet } from '../protocol/request-limits.ts';
 
 /** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
 

@@ -17,12 +17,3 @@ export const finishClosingLeases = defineLoop({
 export const endDeadHolders = defineLoop({ name: 'give up silent gateways', over: 'gateways', ...times });
 /** Reservations of one ended gateway on one lease, given back in batches. */
 export const releaseEndedHolders = defineLoop({ name: 'settle ended gateways', over: 'gateways', ...times });
-/** What a gateway does for the lease of one organisation: prolongs it and reports its ends. */
-export const maintainLeases = defineLoop({
-  name: 'tend leases',
-  over: 'organisations',
-  timeoutMs: 30_000,
-  atOnce: 256,
-  firstRetryMs: 250,
-  maxRetryMs: 5_000,
-});

@@ -3,8 +3,8 @@ import type { BudgetId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { createEpochTracker, type EpochTracker } from './epoch-tracker.ts';
-import type { EpochEnd, LeaseReply, LeaseRequest } from '../common/lease-messages.ts';
-import { createValkeyLeases, type LeaseOwner, type ValkeyLeases } from '../common/valkey-leases.ts';
+import type { EpochEnd, LeaseReply, LeaseRequest } from '../protocol/lease-messages.ts';
+import { createValkeyLeases, type LeaseOwner, type ValkeyLeases } from '../protocol/valkey-leases.ts';
 import { createWaitingTotals, type WaitingRequest } from './waiting-requests.ts';
 
 export interface HeldLeaseOptions {

@@ -1,7 +1,7 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { RefundingLimiter } from '@millrace/platform/limiter';
 import type { ReserveRejection, Reservation, ReserveRequest } from './client-types.ts';
-import { costsFor, limitSetOf, unusedTokens, withCosts } from '../common/request-limits.ts';
+import { costsFor, limitSetOf, unusedTokens, withCosts } from '../protocol/request-limits.ts';
 
 /**
  * What test keys spend from: nothing. Their rate limits count like any other, and like any other limiter that has lost

@@ -1,0 +1,11 @@
+import { defineLoop } from '@millrace/platform/loops';
+
+/** What a gateway does for the lease of one organisation: prolongs it and reports its ends. */
+export const maintainLeases = defineLoop({
+  name: 'tend leases',
+  over: 'organisations',
+  timeoutMs: 30_000,
+  atOnce: 256,
+  firstRetryMs: 250,
+  maxRetryMs: 5_000,
+});

@@ -1,0 +1,44 @@
+export type { RequestLimit } from './request-limits.ts';
+export { createLeaseRequester, createRecallRequester, createEpochEndPublisher } from './lease-requests.ts';
+export {
+  epochEndSchema,
+  leaseRequestSchema,
+  leaseSubjects,
+  recallRequestSchema,
+  toJsonMessage,
+  type BudgetRemainder,
+  type EpochEnd,
+  type LeaseReply,
+  type LeaseRequest,
+  type RecallRequest,
+} from './lease-messages.ts';
+export {
+  admissionMs,
+  canClose,
+  checkLeaseTimes,
+  clampRecalled,
+  fitsInLease,
+  heldAmount,
+  lowWaterOf,
+  maxPerLease,
+  planLease,
+  sizeGrant,
+  type GrantSizeRules,
+  type HolderEnd,
+  type LeaseTimes,
+  type LeaseView,
+  type LedgerAmounts,
+} from './lease-model.ts';
+export type { LeaseServer } from './lease-scripts.ts';
+export {
+  createValkeyLeases,
+  deleteOldLeases,
+  isServerReady,
+  prepareServer,
+  readIncarnation,
+  valkeyLeaseKey,
+  type EnlargeResult,
+  type LeaseGrant,
+  type OpenResult,
+  type ValkeyLeases,
+} from './valkey-leases.ts';
