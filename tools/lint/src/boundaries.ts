@@ -113,7 +113,7 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   },
 ];
 
-/** What stands on what: contract below platform below core below apps, and clients on the contract alone. */
+/** The order of layers: contract, platform, credit-leases, core, inference, apps. Clients depend on the contract alone. */
 const layers = (at: At): IForbiddenRuleType[] => [
   {
     name: 'contract-imports-zod-only',
@@ -137,7 +137,31 @@ const layers = (at: At): IForbiddenRuleType[] => [
     severity: 'error',
     comment: 'The platform knows no feature. Take what varies as an argument.',
     from: { path: at('packages/platform/') },
-    to: { path: at('packages/(?:core|compute|storage|sdk)/') },
+    to: { path: at('packages/(?:core|compute|credit-leases|inference|storage|sdk)/') },
+  },
+  {
+    name: 'credit-leases-below-core',
+    severity: 'error',
+    comment:
+      'Gateways spend leased credit without a database. Decisions of the lender belong to core/credit-leases.',
+    from: { path: at('packages/credit-leases/') },
+    to: { path: at('packages/(?:core|compute|inference|storage|sdk)/') },
+  },
+  {
+    name: 'lender-without-client',
+    severity: 'error',
+    comment:
+      'The lender meets gateways by messages and by Valkey: import @millrace/credit-leases/protocol. Tests may run both sides.',
+    from: { path: at('packages/core/'), pathNot: tests },
+    to: { path: at('packages/credit-leases/src/client/') },
+  },
+  {
+    name: 'core-below-inference',
+    severity: 'error',
+    comment:
+      'The data plane of inference depends on core, never the reverse. A test that needs both belongs to packages/inference or tests/.',
+    from: { path: at('packages/core/') },
+    to: { path: at('packages/inference/') },
   },
   {
     name: 'packages-below-apps',
