@@ -18,7 +18,7 @@ import {
 import {
   createCreditLeaseClient,
   type CreditLeaseClient,
-  type ReserveRefusal,
+  type ReserveRejection,
   type Reservation,
 } from '@millrace/credit-leases/client';
 import type { EpochEnd } from '@millrace/credit-leases/protocol';
@@ -70,7 +70,7 @@ export interface Gateway {
 /** With money from a pot: in test mode there is none. */
 export type PaidReservation = Reservation & { readonly leaseId: LeaseId };
 
-export const isPaid = (got: Reservation | ReserveRefusal): got is PaidReservation =>
+export const isPaid = (got: Reservation | ReserveRejection): got is PaidReservation =>
   'leaseId' in got && got.leaseId !== null;
 
 /** Admitted by a pot and not yet told to the stream. */

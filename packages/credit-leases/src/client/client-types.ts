@@ -1,7 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import type { RateDecision } from '@millrace/platform/limiter';
-import type { AdmissionErrorReason } from '../protocol/lease-model.ts';
+import type { AdmissionErrorReason } from './rejection-reasons.ts';
 import type { RequestLimit } from '../protocol/request-limits.ts';
 
 /** What a gateway spends from. One for each process; it needs Valkey for each request and the ledger only now and then. */

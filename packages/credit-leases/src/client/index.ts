@@ -2,7 +2,7 @@ export { createCreditLeaseClient, type CreditLeaseClientOptions } from './credit
 export type {
   InsufficientFunds,
   CreditLeaseClient,
-  ReserveRefusal,
+  ReserveRejection,
   Reservation,
   ReserveRequest,
 } from './client-types.ts';

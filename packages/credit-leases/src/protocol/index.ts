@@ -12,24 +12,7 @@ export {
   type LeaseRequest,
   type RecallRequest,
 } from './lease-messages.ts';
-export {
-  admissionMs,
-  canClose,
-  checkLeaseTimes,
-  clampRecalled,
-  fitsInLease,
-  heldAmount,
-  lowWaterOf,
-  maxPerLease,
-  planLease,
-  sizeGrant,
-  type GrantSizeRules,
-  type HolderEnd,
-  type LeaseTimes,
-  type LeaseView,
-  type LedgerAmounts,
-} from './lease-model.ts';
-export type { LeaseServer } from './lease-scripts.ts';
+export { maxPerLease, type LeaseServer } from './lease-scripts.ts';
 export {
   createValkeyLeases,
   deleteOldLeases,

@@ -20,6 +20,12 @@ export interface LeaseScripts {
   readonly remove: ValkeyScript;
 }
 
+/**
+ * Lua counts in doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is
+ * replaced by a new one, and no single request may need more.
+ */
+export const maxPerLease = 2n ** 52n;
+
 /*
  * The text of each script names the generation, so its digest does too. The scripts are loaded once, by the worker that
  * makes a server ready for a generation, and called by digest alone. The script cache is neither written to disk nor

@@ -6,7 +6,7 @@ import type { KeyEntry, ModelEntry, UsageEvent } from '@millrace/core/inference'
 import type {
   InsufficientFunds,
   CreditLeaseClient,
-  ReserveRefusal,
+  ReserveRejection,
   ReserveRequest,
   Reservation,
 } from '@millrace/credit-leases/client';
@@ -50,7 +50,7 @@ export interface GatewayHarness {
 }
 
 export interface FakeLeaseClient {
-  refuseWith: ReserveRefusal['refused'] | null;
+  refuseWith: ReserveRejection['refused'] | null;
   funds: InsufficientFunds | null;
   /** Reserve no more than this of what can be made smaller. */
   affordable: bigint | null;
@@ -157,7 +157,7 @@ function createFakeLeaseClient(): FakeLeaseClient &
     settled: [],
   };
   return Object.assign(double, {
-    async reserve(request: ReserveRequest): Promise<Reservation | ReserveRefusal> {
+    async reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection> {
       if (double.refuseWith !== null) {
         const why = double.funds === null ? {} : { funds: double.funds };
         return { refused: double.refuseWith, rate: unlimited, ...why };

@@ -1,6 +1,6 @@
-import { heldAmount } from '@millrace/credit-leases/protocol';
 import type { Reader } from '@millrace/platform/db';
 import { holdsExceedBudgets } from '../../ledger/index.ts';
+import { heldAmount } from './lease-decisions.ts';
 import { listBudgetGrants, type CreditLease } from './leases.store.ts';
 
 /** A budget that was made or lowered while the money was lent must be seen by what is lent: so it is lent anew. */

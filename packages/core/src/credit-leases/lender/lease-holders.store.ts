@@ -1,9 +1,10 @@
-import type { EpochEnd, HolderEnd } from '@millrace/credit-leases/protocol';
+import type { EpochEnd } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
+import type { HolderEnd } from './lease-decisions.ts';
 import { endDeadHolders, releaseEndedHolders } from './loops.ts';
 import type { LeaseSeriesRef } from './leases.store.ts';
 import { hasNoDeferredUsage } from './lease-sweeps.store.ts';

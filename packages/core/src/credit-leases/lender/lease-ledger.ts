@@ -6,24 +6,26 @@ import {
   type LedgerResult,
 } from '../../ledger/index.ts';
 import {
+  maxPerLease,
   type BudgetRemainder,
   type LeaseReply,
   type LeaseRequest,
-  clampRecalled,
-  fitsInLease,
-  heldAmount,
-  maxPerLease,
-  planLease,
-  sizeGrant,
-  type LedgerAmounts,
-  type LeaseTimes,
-  type GrantSizeRules,
   type LeaseServer,
 } from '@millrace/credit-leases/protocol';
 import type { Tx } from '@millrace/platform/db';
 import type { BudgetId, HoldId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { exceedsBudgets } from './budget-check.ts';
+import {
+  clampRecalled,
+  fitsInLease,
+  heldAmount,
+  planLease,
+  sizeGrant,
+  type LedgerAmounts,
+  type LeaseTimes,
+  type GrantSizeRules,
+} from './lease-decisions.ts';
 import { findEpochToEnd, listLeaseHolders, touchGateway } from './lease-holders.store.ts';
 import {
   insertLease,

@@ -1,11 +1,8 @@
 import {
+  createValkeyLeases,
   type LeaseReply,
   type LeaseRequest,
   type RecallRequest,
-  admissionMs,
-  lowWaterOf,
-  checkLeaseTimes,
-  createValkeyLeases,
   type EnlargeResult,
   type OpenResult,
   type LeaseGrant,
@@ -17,6 +14,7 @@ import type { Db, Reader } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { exceedsBudgets } from './budget-check.ts';
+import { admissionMs, lowWaterOf, checkLeaseTimes } from './lease-decisions.ts';
 import { createLedgerComparison } from './ledger-comparison.ts';
 import { recordLeaseHolder } from './lease-holders.store.ts';
 import {

@@ -1,4 +1,4 @@
-import type { LedgerAmounts, LeaseView, LeaseServer } from '@millrace/credit-leases/protocol';
+import type { LeaseServer } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import {
@@ -10,6 +10,7 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import type { LedgerAmounts, LeaseView } from './lease-decisions.ts';
 
 /** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
 

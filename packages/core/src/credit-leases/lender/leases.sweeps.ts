@@ -1,9 +1,10 @@
-import { type EpochEnd, canClose } from '@millrace/credit-leases/protocol';
+import type { EpochEnd } from '@millrace/credit-leases/protocol';
 import type { Db, Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type LeaseId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner, type SharedLoop } from '@millrace/platform/loops';
 import { applyLedger, requireLedgerSuccess } from '../../ledger/index.ts';
+import { canClose } from './lease-decisions.ts';
 import {
   declareHoldersDead,
   deleteUnusedGateways,

@@ -1,8 +1,9 @@
-import { type EpochEnd, heldAmount } from '@millrace/credit-leases/protocol';
+import type { EpochEnd } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../../ledger/index.ts';
+import { heldAmount } from './lease-decisions.ts';
 import { listSettledHolders, recordHolderEnd } from './lease-holders.store.ts';
 import {
   absorbedAmount,

@@ -1,4 +1,3 @@
-import type { LedgerAmounts } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import {
@@ -13,6 +12,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import type { LedgerAmounts } from './lease-decisions.ts';
 
 export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
 

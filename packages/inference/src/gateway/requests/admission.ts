@@ -1,5 +1,5 @@
 import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
-import type { ReserveRefusal, Reservation } from '@millrace/credit-leases/client';
+import type { ReserveRejection, Reservation } from '@millrace/credit-leases/client';
 import type { RequestLimit } from '@millrace/credit-leases/protocol';
 import { Fault } from '@millrace/platform/fault';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
@@ -133,7 +133,7 @@ export async function reserveCredit(
   return got;
 }
 
-function rejectionFault({ refused, rate, funds }: ReserveRefusal): Fault {
+function rejectionFault({ refused, rate, funds }: ReserveRejection): Fault {
   if (refused === 'RATE_LIMITED' && rate.refusedBy !== null) return rateLimitFault(rate.refusedBy);
   if (funds !== undefined) return new Fault(refused, insufficientFundsOptions(funds));
   return new Fault(refused, refused === 'LEDGER_UNAVAILABLE' ? { retryAfterSeconds: 1 } : {});
