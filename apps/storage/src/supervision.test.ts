@@ -3,7 +3,7 @@ import { access, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SimulatedClock } from '@millrace/platform/clock';
-import { poisonedLoop, testIds, testLog, type ItemPoison } from '@millrace/testing';
+import { failingLoop, testIds, testLog, type ItemPoison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { writeRecord, type VolumeRecord } from './record.ts';
@@ -101,7 +101,7 @@ async function supervise(healthy: readonly VolumeFolder[]): Promise<void> {
   await round;
 }
 
-describe(poisonedLoop('supervise volumes'), () => {
+describe(failingLoop('supervise volumes'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'that %s delays no check of another volume, in this round and in the next ones',
     async (how) => {

@@ -33,7 +33,7 @@ export {
   capableDeployments,
   defaultModel,
   mediaCost,
-  type MediaResponseContext as MediaAnswerContext,
+  type MediaResponseContext,
   type MediaOperation,
   type MediaUnits,
   type RenderedMedia,

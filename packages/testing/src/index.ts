@@ -70,13 +70,7 @@ export type {
 export { startStorageNode, type StorageNode, type StorageNodeOptions } from './processes/storage-node.ts';
 export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './incus/supplier-hosts.ts';
 export { startLlama, type LlamaSettings, type TestLlama } from './inference/llama.ts';
-export {
-  failingCall as poisonedCall,
-  failingLoop as poisonedLoop,
-  poisonRows,
-  type ItemPoison,
-  type Poison,
-} from './postgres/poison.ts';
+export { failingCall, failingLoop, poisonRows, type ItemPoison, type Poison } from './postgres/poison.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export {
   countStatements,

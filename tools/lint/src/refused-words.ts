@@ -1,5 +1,5 @@
-/** Terms of the field that contain a refused word. A config drive is OpenStack's. */
-export const fieldTerms: ReadonlySet<string> = new Set(['config drive']);
+/** Terms of the field that contain a refused word. A config drive is OpenStack's, a hard drive an icon. */
+export const fieldTerms: ReadonlySet<string> = new Set(['config drive', 'hard drive']);
 
 /**
  * Words that names must not contain, and what to write instead. Each is a metaphor or a word with several meanings;

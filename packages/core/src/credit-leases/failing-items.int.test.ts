@@ -2,8 +2,8 @@ import { toUuid, type OrgId } from '@millrace/platform/ids';
 import {
   databaseWithClock,
   eventually,
-  poisonedCall,
-  poisonedLoop,
+  failingCall,
+  failingLoop,
   poisonRows,
   testLog,
   type ItemPoison,
@@ -40,7 +40,7 @@ async function createLeases(): Promise<readonly [OrgId, OrgId]> {
   return [bad, good];
 }
 
-describe(poisonedLoop('call in leases of pots'), () => {
+describe(failingLoop('call in leases of pots'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases called in', async (how) => {
     const [bad, good] = await createLeases();
     const when = `new.org_id = '${toUuid(bad)}'`;
@@ -51,7 +51,7 @@ describe(poisonedLoop('call in leases of pots'), () => {
   });
 });
 
-describe(poisonedLoop('close leases of pots'), () => {
+describe(failingLoop('close leases of pots'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases closed', async (how) => {
     const [bad, good] = await createLeases();
     await harness.sweeps.callIn();
@@ -64,7 +64,7 @@ describe(poisonedLoop('close leases of pots'), () => {
   });
 });
 
-describe(poisonedLoop('give up silent gateways'), () => {
+describe(failingLoop('give up silent gateways'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('whose publication %s does not delay other ends', async (how) => {
     const gateway = harness.gateway();
     const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
@@ -83,7 +83,7 @@ describe(poisonedLoop('give up silent gateways'), () => {
       service: harness.service,
       rules: testRules,
       publishEnd: async ({ orgId }) => {
-        if (orgId === bad) await (how === 'throws' ? poisonedCall(how) : hanging.promise);
+        if (orgId === bad) await (how === 'throws' ? failingCall(how) : hanging.promise);
         published.push(orgId);
       },
     });
@@ -95,7 +95,7 @@ describe(poisonedLoop('give up silent gateways'), () => {
   });
 });
 
-describe(poisonedLoop('settle ended gateways'), () => {
+describe(failingLoop('settle ended gateways'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s keeps no reservations of others', async (how) => {
     const [dying, living] = [harness.gateway(), harness.gateway()];
     const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
@@ -128,7 +128,7 @@ describe(poisonedLoop('settle ended gateways'), () => {
   });
 });
 
-describe(poisonedLoop('tend leases'), () => {
+describe(failingLoop('tend leases'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('whose worker %s does not delay other leases', async (how) => {
     const [bad, good] = [await harness.organisation(1_000n), await harness.organisation(1_000n)];
     const requested: OrgId[] = [];
@@ -137,7 +137,7 @@ describe(poisonedLoop('tend leases'), () => {
       ledger: (request) => {
         requested.push(request.orgId);
         const isFailing = isStuck && request.orgId === bad;
-        return isFailing ? poisonedCall(how === 'hangs' ? how : 'throws') : harness.service.lease(request);
+        return isFailing ? failingCall(how === 'hangs' ? how : 'throws') : harness.service.lease(request);
       },
     });
     for (const orgId of [bad, good]) {

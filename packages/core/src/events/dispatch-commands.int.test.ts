@@ -24,7 +24,7 @@ import {
   uniqueId,
   type TestDatabase,
   appendTestEvent,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -194,7 +194,7 @@ describe('a command', () => {
     expect(payloadsOf(key)).toEqual(['patient']);
   });
 
-  describe(poisonedLoop('dispatch commands'), () => {
+  describe(failingLoop('dispatch commands'), () => {
     test.each<Poison>(['throws', 'times out'])(
       'whose refusal cannot be recorded, because the write %s, does not delay others',
       async (how) => {

@@ -6,7 +6,7 @@ import {
   testClock,
   testIds,
   type TestDatabase,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type ItemPoison,
   type Poison,
@@ -182,7 +182,7 @@ describe('shards', () => {
 });
 
 describe('an event that can never be stored', () => {
-  describe(poisonedLoop('move events'), () => {
+  describe(failingLoop('move events'), () => {
     test('is parked with its error after bounded attempts; its organisation goes on and others never wait', async () => {
       const leases = leasesOf('mover');
       await leases.keep();
@@ -337,7 +337,7 @@ describe('a turn of the publisher', () => {
     expect(await listUnpublished(database.db, [shardOf(flooding)], 10)).toHaveLength(10);
   });
 
-  describe(poisonedLoop('publish events'), () => {
+  describe(failingLoop('publish events'), () => {
     test.each<ItemPoison>(['throws', 'hangs'])(
       'whose publication %s leaves other events published',
       async (how) => {

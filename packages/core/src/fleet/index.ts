@@ -44,7 +44,7 @@ export {
   type NodeReachability,
 } from './maintenance/node-loss.service.ts';
 export {
-  isNodeInUse as isNodeInUseElsewhere,
+  isNodeInUse,
   quarantineNodeInUse,
   quarantineNodeWithUnknownMachine,
   quarantineUncleanNode,

@@ -20,7 +20,7 @@ import {
   testNames,
   uniqueId,
   type TestDatabase,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -100,7 +100,7 @@ describe('a key that expires', () => {
     await db.close();
   });
 
-  describe(poisonedLoop('close due api keys'), () => {
+  describe(failingLoop('close due api keys'), () => {
     it.each<Poison>(['throws', 'times out'])(
       'whose write %s does not keep other keys from being closed, and is tried again after them',
       async (how) => {

@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import { databaseWithClock, poisonedLoop, poisonRows, uniqueId, type Poison } from '@millrace/testing';
+import { databaseWithClock, failingLoop, poisonRows, uniqueId, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDeferredUsageCharger } from './usage/deferred-usage.service.ts';
 import { SharedTimeout, processMessages, type SinkMessage } from './usage/sink.service.ts';
@@ -54,7 +54,7 @@ async function chargeDeferred(): Promise<void> {
   await createDeferredUsageCharger({ db, log: createLogger({ name: 'test', level: 'silent' }) }).step();
 }
 
-describe(poisonedLoop('work through usage'), () => {
+describe(failingLoop('work through usage'), () => {
   it('for which the ledger has no open hold is deferred, and does not stop the usage of others', async () => {
     const [granted, bad] = [await harness.grant(), await harness.grant()];
     const good = many(granted, 2);
@@ -223,7 +223,7 @@ describe(poisonedLoop('work through usage'), () => {
   });
 });
 
-describe(poisonedLoop('charge deferred usage'), () => {
+describe(failingLoop('charge deferred usage'), () => {
   it('of one organisation stays deferred, and the usage of others is charged once', async () => {
     const [granted, bad] = [await harness.grant(), await harness.grant()];
     const late = many(granted, 3);

@@ -10,7 +10,7 @@ import {
   insertRentals,
   TEST_START_MS,
   uniqueId,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -228,7 +228,7 @@ describe('numbers', () => {
   });
 });
 
-describe(poisonedLoop('make invoices'), () => {
+describe(failingLoop('make invoices'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not delay the invoices of other organisations, and is made later',
     async (how) => {

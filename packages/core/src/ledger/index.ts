@@ -1,4 +1,4 @@
-export { applyLedger, LedgerError as LedgerRefusal, requireLedgerSuccess } from './ledger.service.ts';
+export { applyLedger, LedgerError, requireLedgerSuccess } from './ledger.service.ts';
 export type {
   Balance,
   CreditCommand,
@@ -11,7 +11,7 @@ export type {
   MoneyCause,
   Product,
   LedgerRefused,
-  RejectionReason as RefusalReason,
+  RejectionReason,
   Share,
   SystemAccount,
   TransferKind,

@@ -7,7 +7,7 @@ import {
   createTestDatabase,
   testLog,
   type TestDatabase,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -232,7 +232,7 @@ describe('a cost beyond hold and balance', () => {
   });
 });
 
-describe(poisonedLoop('take expired promotional credit'), () => {
+describe(failingLoop('take expired promotional credit'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not keep expired credit of other organisations from being taken',
     async (how) => {

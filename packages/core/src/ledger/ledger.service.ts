@@ -109,7 +109,7 @@ export function requireLedgerSuccess(result: LedgerResult | undefined, wanted?: 
 
 /** A refusal that no caller can repair: a mistake in the code or in the ledger. A retry changes nothing. */
 export class LedgerError extends Error {
-  override readonly name = 'LedgerRefusal';
+  override readonly name = 'LedgerError';
   constructor(reason: string) {
     super(`The ledger refused with ${reason}, which only a mistake in the code can bring about.`);
   }

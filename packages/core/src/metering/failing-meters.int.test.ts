@@ -1,5 +1,5 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
+import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyLedger } from '../ledger/index.ts';
 import { listRequiredActions, sweepDueShards } from './index.ts';
@@ -28,7 +28,7 @@ const stepOf = async (orgId: OrgId): Promise<string | undefined> =>
     await harness.rows<{ step: string }>(`select step from wallet_ladders where org_id = '${toUuid(orgId)}'`)
   )[0]?.step;
 
-describe(poisonedLoop('post meters'), () => {
+describe(failingLoop('post meters'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'leaves other organisations charged when a write for one %s, and is charged once after the cause is gone',
     async (how) => {
@@ -74,7 +74,7 @@ describe(poisonedLoop('post meters'), () => {
   });
 });
 
-describe(poisonedLoop('walk wallets'), () => {
+describe(failingLoop('walk wallets'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'leaves other wallets stopped when a write for one %s',
     async (how) => {
@@ -105,7 +105,7 @@ describe(poisonedLoop('walk wallets'), () => {
   );
 });
 
-describe(poisonedLoop('call off stops'), () => {
+describe(failingLoop('call off stops'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not keep stops of other organisations from being called off',
     async (how) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { testIds, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callOffLetter, countLettersTo, writeToMailbox } from './index.ts';
+import { cancelEmails, countExternalEmails, insertExternalEmail } from './index.ts';
 import { sendDueEmails } from './notices.service.ts';
 import { claimEmails } from './notices.store.ts';
 import { renderExternalEmail } from './render-email.ts';
@@ -29,7 +29,7 @@ async function write(organisation = 'Acme') {
     refuseLink: 'https://cloud.example.com/mail/invitations?proof=1',
   } as const;
   const noticeId = await harness.db.transaction({ name: 'invite', isolation }, (tx) =>
-    writeToMailbox(tx, orgId, { type: 'member.invited', email, data }),
+    insertExternalEmail(tx, orgId, { type: 'member.invited', email, data }),
   );
   return { orgId, email, noticeId };
 }
@@ -78,7 +78,7 @@ test.each([
 test('a letter that was called off is not sent', async () => {
   const { email, orgId, noticeId } = await write();
   await harness.db.transaction({ name: 'cancel', isolation }, (tx) =>
-    callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
+    cancelEmails(tx, orgId, noticeId, 'It was taken back.'),
   );
   await send();
   expect(emailsTo(email)).toEqual([]);
@@ -87,10 +87,10 @@ test('a letter that was called off is not sent', async () => {
 
 test('a letter that was called off while it was being sent counts for its mailbox, and one called off before does not', async () => {
   const counted = (email: string) =>
-    harness.db.transaction({ name: 'count', isolation }, (tx) => countLettersTo(tx, email, new Date(0)));
+    harness.db.transaction({ name: 'count', isolation }, (tx) => countExternalEmails(tx, email, new Date(0)));
   const callOff = ({ orgId, noticeId }: Awaited<ReturnType<typeof write>>) =>
     harness.db.transaction({ name: 'cancel', isolation }, (tx) =>
-      callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
+      cancelEmails(tx, orgId, noticeId, 'It was taken back.'),
     );
   const before = await write();
   await callOff(before);

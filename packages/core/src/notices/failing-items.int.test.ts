@@ -1,6 +1,6 @@
 import { toUuid } from '@millrace/platform/ids';
 import type { Mailer } from '@millrace/platform/mail';
-import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
+import { failingCall, failingLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { money, openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
 
@@ -12,7 +12,7 @@ afterAll(() => harness.close());
 
 const low = { type: 'balance.low', data: money } as const;
 
-describe(poisonedLoop('address notices'), () => {
+describe(failingLoop('address notices'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not stop the notices of other organisations',
     async (how) => {
@@ -34,7 +34,7 @@ describe(poisonedLoop('address notices'), () => {
   );
 });
 
-describe(poisonedLoop('send mail'), () => {
+describe(failingLoop('send mail'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])('that %s stops no email to other people', async (how) => {
     const [bad, good] = [await harness.organisation('owner'), await harness.organisation('owner')];
     const address = bad.people[0]?.email ?? expect.fail('no person');
@@ -42,7 +42,7 @@ describe(poisonedLoop('send mail'), () => {
     const fail = (): Promise<never> => {
       attempts += 1;
       // Only the first attempt hangs, since the clock also advances in the next rounds, which send it again.
-      return poisonedCall(how === 'hangs' && attempts === 1 ? 'hangs' : 'throws');
+      return failingCall(how === 'hangs' && attempts === 1 ? 'hangs' : 'throws');
     };
     const mailer: Mailer = {
       ...harness.mailer,

@@ -3,9 +3,9 @@ export {
   resubscribe,
   isUnsubscribed,
   unsubscribe,
-  countExternalEmails as countLettersTo,
-  insertExternalEmail as writeToMailbox,
-  cancelEmails as callOffLetter,
+  countExternalEmails,
+  insertExternalEmail,
+  cancelEmails,
 } from './external-emails.store.ts';
 export { notifyMembers } from './notices.service.ts';
 export { serveNotices, type NoticeRoutes } from './preferences.routes.ts';

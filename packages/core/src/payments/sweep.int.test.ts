@@ -1,5 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
-import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
+import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import { startPaymentsHarness, type PaymentsHarness } from './payments-harness.fixture.ts';
@@ -63,7 +63,7 @@ describe('the sweep', () => {
     expect((await harness.read(unopened)).state).toBe('expired');
   });
 
-  describe(poisonedLoop('ask about undecided payments'), () => {
+  describe(failingLoop('ask about undecided payments'), () => {
     it('goes on after a payment that Stripe does not know', async () => {
       const call = await harness.newCaller();
       const opened = [await harness.open(call), await harness.open(call)];

@@ -12,7 +12,7 @@ import {
   type AuditContext,
   type CallContext,
 } from '../identity/index.ts';
-import { callOffLetter, countLettersTo, isUnsubscribed, writeToMailbox } from '../notices/index.ts';
+import { cancelEmails, countExternalEmails, isUnsubscribed, insertExternalEmail } from '../notices/index.ts';
 import { requirePersonRecord, requireMembership, requireVerifiedEmail } from './organisations.service.ts';
 import {
   daysBefore,
@@ -196,7 +196,7 @@ async function closeInvitation(
 ): Promise<void> {
   if (!(await setInvitationStatus(tx, orgId, id, status))) throw new Fault('INVITATION_NOT_FOUND');
   const noticeId = await setInvitationNotice(tx, orgId, id, null);
-  if (noticeId !== null) await callOffLetter(tx, orgId, noticeId, 'It was answered or taken back before.');
+  if (noticeId !== null) await cancelEmails(tx, orgId, noticeId, 'It was answered or taken back before.');
   await appendAuditEntry(tx, orgId, cause, {
     action: auditActions[status],
     resource: { kind: 'invitation', id },
@@ -211,9 +211,9 @@ async function queueInvitationEmail(
   { link, refuseLink }: InvitationLinks,
 ): Promise<void> {
   const { id, orgId, email, role, inviter, orgName, expiresAt } = invitation;
-  const sent = await countLettersTo(tx, email, daysBefore(tx.clock.now(), 1));
+  const sent = await countExternalEmails(tx, email, daysBefore(tx.clock.now(), 1));
   if (sent >= INVITATION_EMAILS_PER_DAY || (await isUnsubscribed(tx, email))) return;
-  const noticeId = await writeToMailbox(tx, orgId, {
+  const noticeId = await insertExternalEmail(tx, orgId, {
     type: 'member.invited',
     email,
     data: {
@@ -227,5 +227,5 @@ async function queueInvitationEmail(
     },
   });
   const before = await setInvitationNotice(tx, orgId, id, noticeId);
-  if (before !== null) await callOffLetter(tx, orgId, before, 'A newer letter says the same.');
+  if (before !== null) await cancelEmails(tx, orgId, before, 'A newer letter says the same.');
 }

@@ -26,7 +26,7 @@ import {
   type Misbehaviour,
   type TestCertificate,
   type TestDatabase,
-  poisonedLoop,
+  failingLoop,
   type ItemPoison,
 } from '@millrace/testing';
 import { sql } from 'kysely';
@@ -334,7 +334,7 @@ async function refuseAll(orgId: OrgId): Promise<void> {
     where org_id = ${toUuid(orgId)}`.execute(db.kysely);
 }
 
-describe(poisonedLoop('enrol machines'), () => {
+describe(failingLoop('enrol machines'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'a supplier whose daemon %s delays no other supplier',
     async (how) => {

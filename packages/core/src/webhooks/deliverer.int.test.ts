@@ -1,5 +1,5 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { eventually, hybridClock, poisonedLoop, poisonRows, testLog } from '@millrace/testing';
+import { eventually, hybridClock, failingLoop, poisonRows, testLog } from '@millrace/testing';
 import type { ItemPoison, Poison, ReceivedDelivery } from '@millrace/testing';
 import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
@@ -57,7 +57,7 @@ describe('a delivery', () => {
     expect((await harness.webhook(orgId, webhook.id))?.lastSucceededAt).toEqual(harness.clock.now());
   });
 
-  describe(poisonedLoop('reseal webhooks'), () => {
+  describe(failingLoop('reseal webhooks'), () => {
     it.each<Poison>(['throws', 'times out'])('whose write %s leaves other secrets resealed', async (how) => {
       const { webhook: bad } = await newHook();
       await newHook();
@@ -230,7 +230,7 @@ describe('an attempt to an address that is changed before the receiver answers',
 });
 
 describe('a receiver that is slow', () => {
-  describe(poisonedLoop('claim webhooks'), () => {
+  describe(failingLoop('claim webhooks'), () => {
     it.each<ItemPoison>(['throws', 'hangs'])(
       'whose receiver %s does not delay other webhooks',
       async (how) => {

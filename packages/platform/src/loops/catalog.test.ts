@@ -34,13 +34,13 @@ const started = matches(
   /(?:\b(?:loop|sweep)\(\s*'([^']+)'|\bname: '([^']+)'(?=,\s*(?:clock|idleMs))|\.\.\.options, name: '([^']+)')/g,
 );
 const defined = matches(product, /defineLoop\(\{\s*name: '([^']+)'/g);
-/** By loop, the kinds of poison that its tests run with: `it.each<ItemPoison>` lists them below `poisonedLoop`. */
+/** By loop, the kinds of poison that its tests run with: `it.each<ItemPoison>` lists them below `failingLoop`. */
 const failingKinds = kindsOfPoison(all.filter(({ file }) => isTest(file)).map(({ text }) => text));
 
 function kindsOfPoison(texts: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
   const kinds = new Map<string, Set<string>>();
-  for (const part of texts.flatMap((text) => text.split(/(?=describe\(poisonedLoop\(')/))) {
-    const name = /^describe\(poisonedLoop\('([^']+)'\)/.exec(part)?.[1];
+  for (const part of texts.flatMap((text) => text.split(/(?=describe\(failingLoop\(')/))) {
+    const name = /^describe\(failingLoop\('([^']+)'\)/.exec(part)?.[1];
     if (name === undefined) continue;
     const found = kinds.get(name) ?? new Set();
     for (const [, listed = ''] of part.matchAll(/\b(?:it|test)\.each<(?:Item)?Poison>\(\[([^\]]*)\]/g))
@@ -88,8 +88,8 @@ describe('the catalog of loops', () => {
 
   it('finds the kinds of poison that the tests of a loop run with', () => {
     const found = kindsOfPoison([
-      `describe(poisonedLoop('a'), () => { it.each<ItemPoison>(['throws', 'hangs'])('%s', async (how) => {`,
-      `describe(poisonedLoop('b'), () => { it('x'); }); describe(poisonedLoop('c'), () => { it.each<Poison>(['throws'])('%s'`,
+      `describe(failingLoop('a'), () => { it.each<ItemPoison>(['throws', 'hangs'])('%s', async (how) => {`,
+      `describe(failingLoop('b'), () => { it('x'); }); describe(failingLoop('c'), () => { it.each<Poison>(['throws'])('%s'`,
     ]);
     expect([...found].map(([name, kinds]) => [name, isShown(kinds)])).toEqual([
       ['a', true],

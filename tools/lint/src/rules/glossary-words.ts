@@ -20,6 +20,11 @@ interface Pattern extends Node {
   readonly elements?: readonly (Pattern | null)[];
 }
 
+interface Specifier extends Node {
+  readonly local: Node;
+  readonly exported?: Node;
+}
+
 interface WithParameters extends Named {
   readonly params: readonly Pattern[];
 }
@@ -90,6 +95,8 @@ export const glossaryWords: Rule = {
       TSInterfaceDeclaration: declared,
       TSTypeAliasDeclaration: declared,
       TSTypeParameter: (node: Named) => check(node.name),
+      ImportSpecifier: (node: Specifier) => check(node.local),
+      ExportSpecifier: (node: Specifier) => check(node.exported),
       FunctionDeclaration: both,
       FunctionExpression: both,
       ArrowFunctionExpression: parameters,

@@ -12,7 +12,7 @@ import {
   testLog,
   uniqueId,
   type TestDatabase,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -231,7 +231,7 @@ describe('a window', () => {
     for (const orgId of orgs) expect((await words(orgId)).at(-1)).toBe('maintenance.ended');
   });
 
-  describe(poisonedLoop('keep maintenance windows'), () => {
+  describe(failingLoop('keep maintenance windows'), () => {
     it('that cannot be carried out holds up no other window', async () => {
       const [odd, sound] = await insertNodes(2);
       if (odd === undefined || sound === undefined) throw new Error('no nodes');

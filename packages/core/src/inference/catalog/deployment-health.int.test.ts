@@ -3,8 +3,8 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import {
   createTestDatabase,
   eventually,
-  poisonedCall,
-  poisonedLoop,
+  failingCall,
+  failingLoop,
   testLog,
   type ItemPoison,
   type TestDatabase,
@@ -44,7 +44,7 @@ async function insert(address: string, enabled = true): Promise<Deployment> {
   });
 }
 
-describe(poisonedLoop('watch deployments'), () => {
+describe(failingLoop('watch deployments'), () => {
   it('the health of deployments follows what they answer, each for itself, and is dated by its changes', async () => {
     const [well, down, off] = [
       await insert('http://well.example'),
@@ -96,7 +96,7 @@ describe(poisonedLoop('watch deployments'), () => {
       const loop = monitorDeployments({
         ...{ db: database.db, sealer, clock, log: testLog() },
         probe: async ({ address }) =>
-          address.includes(`${how}-bad`) ? poisonedCall(how === 'hangs' ? 'hangs' : 'throws') : response,
+          address.includes(`${how}-bad`) ? failingCall(how === 'hangs' ? 'hangs' : 'throws') : response,
       });
       for (const health of ['healthy', 'degraded', 'healthy'] as const) {
         response = health;

@@ -17,8 +17,8 @@ import {
   type TestDatabase,
   startStopwatch,
   scaledLimitMs,
-  poisonedCall,
-  poisonedLoop,
+  failingCall,
+  failingLoop,
   type ItemPoison,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -316,7 +316,7 @@ describe('a model in the gateway book', () => {
 });
 
 describe('a row that cannot be read', () => {
-  describe(poisonedLoop('write the gateway book'), () => {
+  describe(failingLoop('write the gateway book'), () => {
     it('600 changes of a model that cannot be written do not hide a revoked key', async () => {
       const key = await newKey();
       await expect.poll(() => sync.flush().then(() => readKey(key))).toMatchObject({ refusedFor: null });
@@ -351,7 +351,7 @@ describe('a row that cannot be read', () => {
         const hanging = Promise.withResolvers<never>();
         const write: Bucket['write'] = (key, value, revision) => {
           if (key !== keyFeedKeys.model(name)) return bucket.write(key, value, revision);
-          return how === 'hangs' ? hanging.promise : poisonedCall('throws');
+          return how === 'hangs' ? hanging.promise : failingCall('throws');
         };
         const failing = createKeyFeedSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
         await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));

@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
-import { eventually, startStopwatch, testIds, scaledLimitMs, poisonedLoop } from '@millrace/testing';
+import { eventually, startStopwatch, testIds, scaledLimitMs, failingLoop } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { processMessages, type SinkMessage } from './sink.service.ts';
 import { createKey, createUsageHarness, type TestLease, type UsageHarness } from '../usage.fixture.ts';
@@ -327,7 +327,7 @@ describe('what a sink cannot read', () => {
     expect(await harness.charged(granted.orgId)).toBe(sum(good));
   });
 
-  describe(poisonedLoop('work through usage'), () => {
+  describe(failingLoop('work through usage'), () => {
     it('whose amount is larger than the ledger can hold does not stop the usage of others', async () => {
       const [granted, hostile] = [await harness.grant(), await harness.grant()];
       const good = many(granted, 2);

@@ -1,6 +1,6 @@
 import { isDataError, isStatementTimeout, type Db, type Tx } from '@millrace/platform/db';
 import type { KeyId, LeaseId, OrgId } from '@millrace/platform/ids';
-import { LedgerRefusal } from '../../ledger/index.ts';
+import { LedgerError } from '../../ledger/index.ts';
 import { lockUsageWatermark, recordEpochEnd, advanceUsageWatermark } from '../../credit-leases/index.ts';
 import { upsertCheckpoints } from './checkpoints.store.ts';
 import { deferUsage, listDeferredGroupKeys, groupKeyOf, type DeferredUsage } from './deferred-usage.store.ts';
@@ -119,7 +119,7 @@ async function processBatch(to: SinkBatch, messages: readonly SinkMessage[]): Pr
  * succeed, and only that organisation's usage waits for it.
  */
 function isDeferrable(error: unknown): boolean {
-  return error instanceof LedgerRefusal || isStatementTimeout(error);
+  return error instanceof LedgerError || isStatementTimeout(error);
 }
 
 /** A retry would change nothing: the database refuses the usage, or its amount is larger than can be counted. */

@@ -1,6 +1,6 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
-import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
+import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBudget } from '../../ledger/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
@@ -96,7 +96,7 @@ async function passUntilOff(tenant: Tenant, rental: Rental): Promise<Rental> {
   return expect.fail('It was never stopped.');
 }
 
-describe(poisonedLoop('carry out what balances require'), () => {
+describe(failingLoop('carry out what balances require'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not keep rentals of other organisations from being ended',
     async (how) => {

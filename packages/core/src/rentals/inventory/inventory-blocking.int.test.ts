@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type ClusterId } from '@millrace/platform/ids';
-import { poisonedCall, poisonedLoop, testIds, type ItemPoison } from '@millrace/testing';
+import { failingCall, failingLoop, testIds, type ItemPoison } from '@millrace/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it, describe } from 'vitest';
 import { withDriver } from '../reconcile/reconcile.fixture.ts';
@@ -88,7 +88,7 @@ async function running(reconciler: InventoryReconciler, work: () => Promise<void
   }
 }
 
-describe(poisonedLoop('remove orphaned machines'), () => {
+describe(failingLoop('remove orphaned machines'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'a cluster whose removal of orphans %s and that sends hints delays no other',
     async (how) => {
@@ -118,7 +118,7 @@ describe(poisonedLoop('remove orphaned machines'), () => {
               cutAccess: async () => undefined,
               terminate: () => {
                 removals += 1;
-                return how === 'hangs' ? hang() : poisonedCall('throws');
+                return how === 'hangs' ? hang() : failingCall('throws');
               },
             }
           : {},

@@ -1,7 +1,7 @@
 import type { ComputeDriver, MachineMetrics } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
-import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
+import { failingCall, failingLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defaultMonitoring } from './idleness.ts';
 import { insertRunningRental } from './idleness.fixture.ts';
@@ -100,14 +100,14 @@ describe('sampling', () => {
     expect(found.find((row) => row.rental_id === toUuid(mad.id))?.cpu_seconds).toBeNull();
   });
 
-  describe(poisonedLoop('sample machines'), () => {
+  describe(failingLoop('sample machines'), () => {
     it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay the others', async (how) => {
       await insertRunningRental(harness, tenant, { monitoring: true });
       const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
       const stuck = depsOf(() => ({}));
       const drivers: SamplingDeps['drivers'] = (clusterId) =>
         clusterId === harness.engines.live.clusterId
-          ? poisonedCall(how === 'hangs' ? how : 'throws')
+          ? failingCall(how === 'hangs' ? how : 'throws')
           : stuck.drivers(clusterId);
       await sample({ ...stuck, drivers, policy: shortPolicy });
       expect((await taken()).map((row) => row.rental_id)).toEqual([toUuid(other.id)]);
@@ -122,7 +122,7 @@ describe('sampling', () => {
       const drivers: SamplingDeps['drivers'] = (clusterId) => {
         if (clusterId !== harness.engines.live.clusterId) return sound.drivers(clusterId);
         calls += 1;
-        return isAway ? poisonedCall('throws') : sound.drivers(clusterId);
+        return isAway ? failingCall('throws') : sound.drivers(clusterId);
       };
       const countOf = async (rental: Rental): Promise<number> =>
         (await taken()).filter((row) => row.rental_id === toUuid(rental.id)).length;
@@ -140,7 +140,7 @@ describe('sampling', () => {
     });
   });
 
-  describe(poisonedLoop('keep samples'), () => {
+  describe(failingLoop('keep samples'), () => {
     it.each<Poison>(['throws', 'times out'])(
       'whose write %s does not keep samples of other organisations from being stored',
       async (how) => {
@@ -243,7 +243,7 @@ describe('an idle rule', () => {
   });
 });
 
-describe(poisonedLoop('carry out idle rules'), () => {
+describe(failingLoop('carry out idle rules'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'that %s does not delay the rules of other rentals, and is tried again later',
     async (how) => {
@@ -260,7 +260,7 @@ describe(poisonedLoop('carry out idle rules'), () => {
         onIdle: ({ rentalId }) => {
           tried.push(rentalId);
           if (rentalId !== bad.id || isHealed) return Promise.resolve();
-          return poisonedCall(how === 'hangs' ? how : 'throws');
+          return failingCall(how === 'hangs' ? how : 'throws');
         },
       });
       for (let round = 0; round < 10; round += 1) {

@@ -5,7 +5,7 @@ import type { Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import {
   findCluster,
-  isNodeInUseElsewhere,
+  isNodeInUse,
   markReleasing,
   quarantineNodeInUse,
   quarantineUncleanNodeByName,
@@ -149,7 +149,7 @@ export async function createMachine(
     const options = { what: 'Creating a machine', timeoutMs: deps.policy.createTimeoutMs, signal };
     await callEngine(deps, rental, options, (end) => driver.create(spec, end));
   } catch (error) {
-    if (rental.kind === 'bare-metal' && isNodeInUseElsewhere(error))
+    if (rental.kind === 'bare-metal' && isNodeInUse(error))
       await quarantineNodeOf(deps, view, machine, error);
     return handleMachineFailure(deps, view, machine, error, 'The host could not make the machine.');
   }

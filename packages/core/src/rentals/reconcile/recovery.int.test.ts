@@ -1,5 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
-import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
+import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileRental } from './reconcile-rental.ts';
 import { reconcileUntil, reconcileDepsOf } from './reconcile.fixture.ts';
@@ -79,7 +79,7 @@ describe('a rental that nobody works on', () => {
     expect(await harness.violations()).toEqual([]);
   });
 
-  describe(poisonedLoop('call for due rentals'), () => {
+  describe(failingLoop('call for due rentals'), () => {
     it.each<Poison>(['throws', 'times out'])('whose call %s stops no call for others', async (how) => {
       const [bad, good] = [await harness.tenant(), await harness.tenant()];
       const rentals = [await harness.rent(bad, 'live'), await harness.rent(good, 'live')] as const;
@@ -105,7 +105,7 @@ describe('a rental that nobody works on', () => {
     });
   });
 
-  describe(poisonedLoop('repair late rentals'), () => {
+  describe(failingLoop('repair late rentals'), () => {
     it('is called for when it is late though another rental cannot be read', async () => {
       const tenant = await harness.tenant();
       const rentals = [await harness.rent(tenant, 'live'), await harness.rent(tenant, 'live')] as const;
@@ -177,7 +177,7 @@ describe('a rental that nobody works on', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  describe(poisonedLoop('recover stuck rentals'), () => {
+  describe(failingLoop('recover stuck rentals'), () => {
     it.each<Poison>(['throws', 'times out'])(
       'whose write %s does not delay the cut of access to another rental, and is cut off after the cause is gone',
       async (how) => {

@@ -8,7 +8,7 @@ import {
   recordStatements,
   TEST_START_MS,
   uniqueId,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -144,7 +144,7 @@ describe('a statement', () => {
   });
 });
 
-describe(poisonedLoop('write statements of suppliers'), () => {
+describe(failingLoop('write statements of suppliers'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not stop statements of other suppliers, even if each round writes only one',
     async (how) => {

@@ -13,7 +13,7 @@ import {
   type InsertedMachine,
   type InsertedRental,
   type TestDatabase,
-  poisonedLoop,
+  failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
@@ -143,7 +143,7 @@ const trust = async () =>
   expect.fail('It was not measured.');
 const status = async () => (await findNode(db, machine.nodeId))?.status;
 
-describe(poisonedLoop('measure machines of suppliers'), () => {
+describe(failingLoop('measure machines of suppliers'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s delays no other measurement', async (how) => {
     const bad = await enrol(orgId);
     await pass(HOUR_MS);
@@ -241,7 +241,7 @@ describe('what is measured', () => {
   });
 });
 
-describe(poisonedLoop('judge machines of suppliers'), () => {
+describe(failingLoop('judge machines of suppliers'), () => {
   it.each<Poison>(['throws', 'times out'])('whose write %s delays no other judgement', async (how) => {
     const good = machine;
     const bad = await enrol(orgId);

@@ -1,5 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
-import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
+import { failingCall, failingLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createNodeChecker, type NodeChecker } from './check-nodes.service.ts';
@@ -25,11 +25,11 @@ async function look(watch: NodeChecker): Promise<number> {
   return startedMs;
 }
 
-describe(poisonedLoop('look at storage nodes'), () => {
+describe(failingLoop('look at storage nodes'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'that %s does not delay the checks of other nodes',
     async (how) => {
-      const list = () => poisonedCall(how as 'throws' | 'hangs');
+      const list = () => failingCall(how as 'throws' | 'hangs');
       const backends = {
         ...harness.backends,
         of: async (node: Parameters<typeof harness.backends.of>[0]) => {
@@ -53,7 +53,7 @@ describe(poisonedLoop('look at storage nodes'), () => {
   );
 });
 
-describe(poisonedLoop('remove leftover volumes'), () => {
+describe(failingLoop('remove leftover volumes'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'whose removal %s does not delay the checks of its node or of others',
     async (how) => {
@@ -66,7 +66,7 @@ describe(poisonedLoop('remove leftover volumes'), () => {
         ...harness.backends,
         of: async (node: Parameters<typeof harness.backends.of>[0]) => ({
           ...(await harness.backends.of(node)),
-          remove: () => poisonedCall(how as 'throws' | 'hangs'),
+          remove: () => failingCall(how as 'throws' | 'hangs'),
         }),
       };
       const watch = createNodeChecker({ ...harness.deps, backends });
@@ -81,7 +81,7 @@ describe(poisonedLoop('remove leftover volumes'), () => {
   );
 });
 
-describe(poisonedLoop('freeze unpaid volumes'), () => {
+describe(failingLoop('freeze unpaid volumes'), () => {
   it.each<Poison>(['throws', 'times out'])(
     'whose write %s does not keep volumes of other organisations from being frozen',
     async (how) => {

@@ -1,6 +1,6 @@
 import { DriverError } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
-import { poisonedLoop, type ItemPoison } from '@millrace/testing';
+import { failingLoop, type ItemPoison } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silence } from './fake-backend.fixture.ts';
 import { attachVolume, detachVolume } from '../actions/attach.service.ts';
@@ -119,7 +119,7 @@ describe('two at once', () => {
     expect((await harness.read(volume))?.servedClients).toEqual([]);
   });
 
-  describe(poisonedLoop('bring volumes about'), () => {
+  describe(failingLoop('bring volumes about'), () => {
     it.each<ItemPoison>(['throws', 'hangs'])(
       'on a node that %s does not delay the volumes of another node',
       async (how) => {
