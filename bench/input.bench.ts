@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost, defineBench, type BenchAssertion, type BenchReport } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import { acceptedEncodings } from '../apps/api/src/console.ts';
-import { imageOperations } from '../packages/inference/src/wire/image-operations.ts';
+import { imageOperations } from '../packages/inference/src/gateway/media/image-operations.ts';
 import { hasMoreValuesThan } from '../packages/inference/src/wire/count-json-values.ts';
 import { startBaseline, startUpstreamDouble } from './gateway/gateways.ts';
 import { openInferenceStack } from '../tests/stack/inference-stack.ts';

@@ -40,10 +40,12 @@ import {
   serveRentalCreation,
   serveRentalLifecycle,
   serveRentalQueries,
+  serveWriteOffs,
 } from '@millrace/core/rentals';
 import {
   defaultPriceRules,
   serveEnrolments,
+  serveSupplierMachines,
   serveSupplierMoney,
   serveSuppliers,
   type PriceRules,
@@ -208,12 +210,14 @@ export function createApi(deps: ApiDeps): Api {
   servePrices({ server, operations, db, clock });
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
-  serveSuppliers({ server, operations, db, announce, ...supplierSettingsOf(deps) });
+  serveSuppliers({ server, operations, db, announce, providerId: deps.marketplaceProvider ?? 'marketplace' });
+  serveSupplierMachines({ server, operations, db, priceRules: deps.priceRules ?? defaultPriceRules });
   serveSupplierMoney({ server, operations, db, payoutHoldMs: deps.payoutHoldMs ?? 0 });
   serveEnrolments({ server, operations, db, sealer: deps.sealer, guard: marketplaceGuardOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
   serveRentalQueries({ server, operations, db, clock, feed });
   serveRentalLifecycle({ server, operations });
+  serveWriteOffs({ server, operations });
   serveMonitoring({
     server,
     operations,
@@ -311,11 +315,6 @@ function marketplaceGuardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDe
 
 function webhookGuardOf({ webhookNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
   return createNetGuard({ allowedNetworks });
-}
-
-function supplierSettingsOf(deps: ApiDeps) {
-  const { marketplaceProvider: providerId = 'marketplace', priceRules = defaultPriceRules } = deps;
-  return { providerId, priceRules };
 }
 
 function paymentsOf(deps: ApiDeps, announce: PublishKeyChange): Payments {

@@ -1,8 +1,26 @@
 import type { Millrace, OperationEntry } from '@millrace/sdk';
-import type { SessionAccount } from './framework/context.ts';
-import type { ClientSettings } from './framework/runner.ts';
 
 export type { Output, CallableId, Input, Item, Millrace, MillraceEvent, OperationEntry } from '@millrace/sdk';
+
+/** Whom calls are made for. */
+export interface Account {
+  readonly apiUrl: string;
+  readonly inferenceUrl: string;
+  readonly apiKey?: string | undefined;
+  readonly session?: SessionAccount | undefined;
+}
+
+/** A person who is signed in; with an organisation, as a member of it. */
+export interface SessionAccount {
+  readonly token: string;
+  readonly organisation?: string;
+  readonly mode?: 'live' | 'test';
+}
+
+export interface ClientSettings extends Account {
+  readonly fetch: typeof fetch;
+  readonly version: string;
+}
 
 /** The one place where the SDK is loaded: a run that only shows help never comes here. */
 export async function loadClient(): Promise<(settings: ClientSettings) => Millrace> {

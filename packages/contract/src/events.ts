@@ -6,15 +6,16 @@ import {
   type EventType,
 } from './event-types.ts';
 import {
+  actor,
   keyId,
   mode,
   nanoUsd,
   eventId,
   organisationId,
+  resourceRef,
   timestamp,
   userId,
-} from './operations/operation-builders.ts';
-import { actor, resourceRef } from './operations/v2/audit-log.ts';
+} from './operation-builders.ts';
 import { rentalType } from './records/vocabulary.ts';
 
 /**

@@ -12,7 +12,7 @@ export {
   sshAlgorithms,
   type ApiKeyLimits,
 } from './operations/v2/keys.ts';
-export { pageSizeDefault, pageSizeMax } from './operations/operation-builders.ts';
+export { pageSizeDefault, pageSizeMax } from './operation-builders.ts';
 export { placementBlockers, type PlacementBlocker } from './operations/v2/rental-schemas.ts';
 export * from './notices.ts';
 export * from './pending.ts';

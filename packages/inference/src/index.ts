@@ -9,7 +9,7 @@ export {
   type RouteRequest,
   type UpstreamCall,
 } from './routing/index.ts';
-export { createEngineSlots, type EngineSlots } from './gateway/text/engine-slots.ts';
+export { createEngineSlots, type EngineSlots } from './gateway/upstream/engine-slots.ts';
 export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/index.ts';
 export {
   mayUseModel,
@@ -28,7 +28,7 @@ export {
   type MediaResponse,
   type SendUpstream,
 } from './adapters/media/media-adapter.ts';
-export { createMediaOperations, type MediaOperations } from './wire/media-operations.ts';
+export { createMediaOperations, type MediaOperations } from './gateway/media/media-operations.ts';
 export {
   capableDeployments,
   defaultModel,
@@ -37,7 +37,7 @@ export {
   type MediaOperation,
   type MediaUnits,
   type RenderedMedia,
-} from './wire/media-operation.ts';
+} from './gateway/media/media-operation.ts';
 export { chatAdapterOf, isTextEngine, type TextEngine } from './adapters/text/chat-adapters.ts';
 export { completionAdapterOf } from './adapters/text/completion-adapters.ts';
 export { mockResponseTo, type MockResponse } from './adapters/text/mock-text-engine.ts';

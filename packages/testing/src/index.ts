@@ -9,7 +9,7 @@ export {
   testIds,
   type PrincipalFields,
 } from './rows/builders.ts';
-export { startCaddy, type TestCaddy } from './network/caddy.ts';
+export { startCaddy, type TestCaddy } from './processes/caddy.ts';
 export {
   offsetClock,
   databaseWithClock,
@@ -79,7 +79,7 @@ export {
   type PlanNode,
   type RecordedStatement,
 } from './postgres/plans.ts';
-export { startProtocolRecorder, type ProtocolRecorder } from './offered-protocols.ts';
+export { startProtocolRecorder, type ProtocolRecorder } from './network/offered-protocols.ts';
 export { freePort, freePortRange, freePorts } from './network/ports.ts';
 export {
   startCommand,
@@ -117,7 +117,7 @@ export {
   type StripeFailure,
   type SignedEvent,
   type StripeDouble,
-} from './stripe-double.ts';
+} from './doubles/stripe-double.ts';
 export {
   startChatDouble,
   type ChatDouble,

@@ -11,7 +11,7 @@ export const decisionFiles: readonly string[] = [
   'packages/core/src/fleet/placement/placement.ts',
   'packages/core/src/ledger/batch/draw.ts',
   'packages/core/src/ledger/batch/holds.ts',
-  'packages/core/src/ledger/periods.ts',
+  'packages/core/src/ledger/model/periods.ts',
   'packages/core/src/ledger/batch/working-set.ts',
   'packages/core/src/ledger/batch/transfers.ts',
   'packages/core/src/metering/dunning.ts',

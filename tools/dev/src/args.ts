@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { isLoopback } from '@millrace/platform/config';
+import { isLoopback } from '@millrace/platform/net';
 
 export interface DevOptions {
   readonly host: string;

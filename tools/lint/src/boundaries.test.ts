@@ -16,9 +16,7 @@ interface Cruise {
 }
 
 const root = `${fixturesRoot}/boundaries`;
-const ruleNames = boundaries('')
-  .map((rule) => rule.name ?? 'unnamed')
-  .toSorted();
+const ruleNames = [...new Set(boundaries('').map((rule) => rule.name ?? 'unnamed'))].toSorted();
 const fixtureOf = (path: string): string => path.slice(root.length + 1).split('/')[0] ?? '';
 
 /** Everything the cruise reported, as the rule's name and the file or folder it was found in. */

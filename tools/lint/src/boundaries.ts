@@ -1,4 +1,5 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
+import { forbiddenImports, subFolderOrders } from './sub-folders.ts';
 
 // Who may import whom. Package `exports` close each package; these rules hold inside them and between them.
 //
@@ -53,6 +54,19 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
     to: { path: at('packages/core/src/(?:rentals|volumes|inference|marketplace)/') },
   },
 ];
+
+/** One rule for each part of each folder, all with the same name. */
+const betweenSubFolders = (at: At): IForbiddenRuleType[] =>
+  Object.entries(subFolderOrders)
+    .flatMap(([folder, order]) => forbiddenImports(folder, order))
+    .map(({ from, to }) => ({
+      name: 'sub-folders-one-way',
+      severity: 'error',
+      comment:
+        'Imports between sub-folders point one way, in the order of tools/lint/src/sub-folders.ts. Move what both need to the lower one.',
+      from: { path: at(from), pathNot: tests },
+      to: { path: to.map(at) },
+    }));
 
 /** Who speaks to an engine. */
 const engineAccess = (at: At): IForbiddenRuleType[] => [
@@ -229,5 +243,7 @@ const shippedCode = (at: At): IForbiddenRuleType[] => [
 /** The rules for a tree that stands in `root`, a pattern: empty for the repository itself. */
 export function boundaries(root: string): IForbiddenRuleType[] {
   const at: At = (path) => `^${root}${path}`;
-  return [betweenFeatures, engineAccess, layers, shippedCode].flatMap((group) => group(at));
+  return [betweenFeatures, betweenSubFolders, engineAccess, layers, shippedCode].flatMap((group) =>
+    group(at),
+  );
 }

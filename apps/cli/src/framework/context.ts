@@ -1,4 +1,4 @@
-import type { Millrace } from '../sdk.ts';
+import type { Account, Millrace } from '../sdk.ts';
 import type { Manifest } from './manifest.ts';
 import type { Profile } from './profiles.ts';
 
@@ -111,21 +111,6 @@ export interface OutputOptions {
   readonly format: 'table' | 'json';
   /** The columns asked for, in their order; undefined for those that the command shows by itself. */
   readonly columns: readonly string[] | undefined;
-}
-
-/** Whom calls are made for. */
-export interface Account {
-  readonly apiUrl: string;
-  readonly inferenceUrl: string;
-  readonly apiKey?: string | undefined;
-  readonly session?: SessionAccount | undefined;
-}
-
-/** A person who is signed in; with an organisation, as a member of it. */
-export interface SessionAccount {
-  readonly token: string;
-  readonly organisation?: string;
-  readonly mode?: 'live' | 'test';
 }
 
 /** What a command works with. */

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
-import type { Millrace } from '../sdk.ts';
+import type { ClientSettings, Millrace } from '../sdk.ts';
 import type { Command } from './command.ts';
-import type { Account, Context, Io, Paint, System } from './context.ts';
+import type { Context, Io, Paint, System } from './context.ts';
 import { describeError, renderError } from './describe-error.ts';
 import { CancelledError, NotLoggedInError, UsageError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -17,11 +17,6 @@ import {
 } from './parse.ts';
 import { chooseProfile, readProfiles, type Profile } from './profiles.ts';
 import { safeLines, safePainted, safeText } from './text.ts';
-
-export interface ClientSettings extends Account {
-  readonly fetch: typeof fetch;
-  readonly version: string;
-}
 
 /** Loads the SDK, which help and completions never need. */
 export type ClientLoader = () => Promise<(settings: ClientSettings) => Millrace>;

@@ -1,6 +1,5 @@
 import type { Context } from '../framework/context.ts';
-import { CliError, UsageError } from '../framework/errors.ts';
-import { exitCodes } from '../framework/exit-codes.ts';
+import { ambiguousError, notFoundError } from '../framework/find-errors.ts';
 import type { Output } from '../sdk.ts';
 
 export { rentalHandle as handleOf } from '@millrace/sdk/text';
@@ -39,20 +38,6 @@ export async function findRentalId(
     words,
     live.map(({ id }) => id),
   );
-}
-
-export function notFoundError(noun: string, words: string, list: string): CliError {
-  return new CliError(`There is no ${noun} ${JSON.stringify(words)}.`, {
-    why: `No ${noun} of your organisation has this number or name.`,
-    fix: `See those that there are: ${list}`,
-    exitCode: exitCodes.notFound,
-  });
-}
-
-export function ambiguousError(noun: string, words: string, ids: readonly (number | string)[]): UsageError {
-  return new UsageError(`Several ${noun} are called ${JSON.stringify(words)}: ${ids.join(', ')}.`, {
-    fix: 'Say which by its number.',
-  });
 }
 
 async function findMatches(

@@ -1,5 +1,5 @@
 import type { Context } from '../framework/context.ts';
-import { ambiguousError, notFoundError } from '../rentals/find.ts';
+import { ambiguousError, notFoundError } from '../framework/find-errors.ts';
 import type { Item } from '../sdk.ts';
 
 export type Volume = Item<'listStorageVolumes'>;

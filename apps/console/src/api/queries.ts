@@ -1,6 +1,6 @@
 import type { Millrace } from '@millrace/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useSession } from '../app/session.tsx';
+import { useSession } from './session.tsx';
 import { keepPreviousFor } from './keep-previous.ts';
 
 /** Nouns of the interface; the feed of events says which of them has changed. */

@@ -3,7 +3,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { visibleNavGroups, type NavItem } from './navigation.ts';
-import { useSessionIfAny } from './session.tsx';
+import { useSessionIfAny } from '../api/session.tsx';
 
 /** Ctrl K or Cmd K: type where to go. */
 export function CommandPalette({

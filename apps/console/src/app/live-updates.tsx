@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { sleep } from '../api/clock.ts';
 import type { ResourceName } from '../api/queries.ts';
 import { followFeed } from './event-feed.ts';
-import { useSessionIfAny } from './session.tsx';
+import { useSessionIfAny } from '../api/session.tsx';
 
 /** Refused for good: whoever asks again is refused again. A limit of streams is no such refusal. */
 const isFinal = (error: unknown): boolean =>

@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Check, ChevronsUpDown } from 'lucide-react';
 import { endSession } from '../api/auth.ts';
 import { buttonClass } from '../ui/button.tsx';
-import { usePerson, useSessionIfAny, type Session } from './session.tsx';
+import { usePerson, useSessionIfAny, type Session } from '../api/session.tsx';
 import { applyTheme, storedTheme, type Theme } from './theme.ts';
 
 const item =

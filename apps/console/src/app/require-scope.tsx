@@ -4,7 +4,7 @@ import { Button } from '../ui/button.tsx';
 import { Card, PageHeader } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { accessDeniedText } from './access-denied.ts';
-import { useSession } from './session.tsx';
+import { useSession } from '../api/session.tsx';
 
 /** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
 export function RequireScope({

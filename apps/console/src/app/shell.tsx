@@ -16,7 +16,7 @@ import {
   useSessionIfAny,
   type Me,
   type Person,
-} from './session.tsx';
+} from '../api/session.tsx';
 
 const noMemberships: Extract<Person, { state: 'in' }>['memberships'] = [];
 

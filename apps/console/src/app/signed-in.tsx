@@ -1,7 +1,7 @@
 import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { Loading } from '../ui/states.tsx';
-import { usePerson, useSessionIfAny } from './session.tsx';
+import { usePerson, useSessionIfAny } from '../api/session.tsx';
 
 /** Lets those in who are signed in and belong to an organisation, and shows the others the way. */
 export function RequireSignIn() {

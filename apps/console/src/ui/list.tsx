@@ -3,7 +3,7 @@ import type { Millrace } from '@millrace/sdk';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ResourceName } from '../api/queries.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../api/session.tsx';
 import { Button } from './button.tsx';
 import { Loading, Problem } from './states.tsx';
 import { Table, type Column } from './table.tsx';

@@ -9,7 +9,7 @@ import { storageVolume } from '../records/volume.ts';
 import { parseSpec } from './spec-text.ts';
 import type { SpecText, TextOperation } from './spec-text.ts';
 import { factsOfJsonSchema, toJsonSchema } from './json-schema.ts';
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchemaNode } from './json-schema.ts';
 import { limitProblems } from './limits.ts';
 import { acceptedDifferences, unspecifiedSubjects } from './accepted-differences.ts';
 import { differences, factsOfShape } from './shape.ts';
@@ -67,8 +67,8 @@ export function baselineOnly(contract: Contract): readonly Operation[] {
 }
 
 /** The JSON Schema of each subject: plain data, so a test can take something out and see it missed. */
-export function jsonSchemasOf(contract: Contract): Map<string, JsonSchema> {
-  const schemas = new Map<string, JsonSchema>();
+export function jsonSchemasOf(contract: Contract): Map<string, JsonSchemaNode> {
+  const schemas = new Map<string, JsonSchemaNode>();
   for (const [name, { schema, io }] of subjectsOf(contract)) {
     const json = toJsonSchema(schema, io);
     // A named record compared as itself is read as itself, not as a reference to itself.
@@ -79,11 +79,11 @@ export function jsonSchemasOf(contract: Contract): Map<string, JsonSchema> {
   return schemas;
 }
 
-export function factsOfSubject(schema: JsonSchema): Facts {
+export function factsOfSubject(schema: JsonSchemaNode): Facts {
   return factsOfJsonSchema(schema, named);
 }
 
-export function contractFacts(schemas: ReadonlyMap<string, JsonSchema>): Map<string, Facts> {
+export function contractFacts(schemas: ReadonlyMap<string, JsonSchemaNode>): Map<string, Facts> {
   return new Map([...schemas].map(([name, schema]) => [name, factsOfSubject(schema)]));
 }
 

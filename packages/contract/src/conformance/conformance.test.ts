@@ -12,7 +12,7 @@ import {
   subjectsOf,
 } from './compare.ts';
 import { parseSpec } from './spec-text.ts';
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchemaNode } from './json-schema.ts';
 import { mutationsOf } from './mutations.ts';
 import { probesOf, sample } from './probes.ts';
 import type { ProbeContext } from './probes.ts';
@@ -126,7 +126,7 @@ describe('the comparison itself', () => {
   });
 });
 
-type Removal = readonly [place: string, change: (root: JsonSchema) => void];
+type Removal = readonly [place: string, change: (root: JsonSchemaNode) => void];
 
 const limitKeywords = [
   'minimum',
@@ -142,18 +142,18 @@ const limitKeywords = [
 ] as const;
 
 /** One change per thing that a JSON Schema says, each against a fresh copy of it. */
-function removalsOf(schema: JsonSchema): Removal[] {
+function removalsOf(schema: JsonSchemaNode): Removal[] {
   const removals: Removal[] = [];
-  const walk = (node: JsonSchema, place: readonly (string | number)[]): void => {
+  const walk = (node: JsonSchemaNode, place: readonly (string | number)[]): void => {
     const at = place.join('/');
-    const here = (root: JsonSchema): JsonSchema =>
-      place.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], root) as JsonSchema;
+    const here = (root: JsonSchemaNode): JsonSchemaNode =>
+      place.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], root) as JsonSchemaNode;
     for (const keyword of limitKeywords) {
       if (node[keyword] !== undefined)
         removals.push([`${at}/${keyword}`, (root) => void delete here(root)[keyword]]);
     }
     for (const value of node.enum ?? []) {
-      const drop = (root: JsonSchema): void => {
+      const drop = (root: JsonSchemaNode): void => {
         here(root).enum = (here(root).enum ?? []).filter((other) => other !== value);
       };
       removals.push([`${at}/enum ${String(value)}`, drop]);
@@ -162,7 +162,7 @@ function removalsOf(schema: JsonSchema): Removal[] {
       removals.push([`${at}/properties/${name}`, (root) => void delete here(root).properties?.[name]]);
     }
     for (const name of node.required ?? []) {
-      const drop = (root: JsonSchema): void => {
+      const drop = (root: JsonSchemaNode): void => {
         here(root).required = (here(root).required ?? []).filter((other) => other !== name);
       };
       removals.push([`${at}/required ${name}`, drop]);
@@ -170,11 +170,12 @@ function removalsOf(schema: JsonSchema): Removal[] {
     for (const [key, inner] of Object.entries(node)) {
       if (typeof inner !== 'object' || inner === null) continue;
       if (key === 'properties' || key === '$defs') {
-        for (const [name, child] of Object.entries(inner)) walk(child as JsonSchema, [...place, key, name]);
+        for (const [name, child] of Object.entries(inner))
+          walk(child as JsonSchemaNode, [...place, key, name]);
       } else if (Array.isArray(inner) && (key === 'anyOf' || key === 'oneOf')) {
-        for (const [index, child] of inner.entries()) walk(child as JsonSchema, [...place, key, index]);
+        for (const [index, child] of inner.entries()) walk(child as JsonSchemaNode, [...place, key, index]);
       } else if (key === 'items' || key === 'additionalProperties')
-        walk(inner as JsonSchema, [...place, key]);
+        walk(inner as JsonSchemaNode, [...place, key]);
     }
   };
   walk(schema, []);

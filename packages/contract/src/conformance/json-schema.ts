@@ -4,18 +4,18 @@ import type { Facts } from './shape.ts';
 
 /** Reads a contract schema, through its JSON Schema, as the same flat facts that the text is read as. */
 
-export interface JsonSchema {
+export interface JsonSchemaNode {
   $ref?: string;
-  $defs?: Record<string, JsonSchema>;
+  $defs?: Record<string, JsonSchemaNode>;
   type?: string | string[];
   enum?: unknown[];
   const?: unknown;
-  anyOf?: JsonSchema[];
-  oneOf?: JsonSchema[];
-  properties?: Record<string, JsonSchema>;
+  anyOf?: JsonSchemaNode[];
+  oneOf?: JsonSchemaNode[];
+  properties?: Record<string, JsonSchemaNode>;
   required?: string[];
-  additionalProperties?: boolean | JsonSchema;
-  items?: JsonSchema;
+  additionalProperties?: boolean | JsonSchemaNode;
+  items?: JsonSchemaNode;
   default?: unknown;
   minimum?: number;
   maximum?: number;
@@ -28,12 +28,12 @@ export interface JsonSchema {
   pattern?: string;
 }
 
-export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  return z.toJSONSchema(schema, { io }) as JsonSchema;
+export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchemaNode {
+  return z.toJSONSchema(schema, { io }) as JsonSchemaNode;
 }
 
 interface Reading {
-  readonly definitions: Readonly<Record<string, JsonSchema>>;
+  readonly definitions: Readonly<Record<string, JsonSchemaNode>>;
   /** Contract components that the text refers to by name, so they are compared once and not at every use. */
   readonly named: ReadonlyMap<string, string>;
   readonly facts: Facts;
@@ -50,13 +50,13 @@ const limits = [
   ['maxItems', 'maxItems'],
 ] as const;
 
-function definitionOf(reading: Reading, ref: string): JsonSchema {
+function definitionOf(reading: Reading, ref: string): JsonSchemaNode {
   const found = reading.definitions[ref.replace('#/$defs/', '')];
   if (found === undefined) throw new Error(`The schema refers to ${ref}, which it does not define.`);
   return found;
 }
 
-function readBranches(reading: Reading, branches: readonly JsonSchema[], path: string): void {
+function readBranches(reading: Reading, branches: readonly JsonSchemaNode[], path: string): void {
   const literalKey = Object.entries(branches[0]?.properties ?? {}).find(
     ([, value]) => value.const !== undefined,
   )?.[0];
@@ -78,12 +78,12 @@ function readBranches(reading: Reading, branches: readonly JsonSchema[], path: s
   }
 }
 
-function withoutDefault(schema: JsonSchema): JsonSchema {
+function withoutDefault(schema: JsonSchemaNode): JsonSchemaNode {
   const { default: _, ...rest } = schema;
   return rest;
 }
 
-function read(reading: Reading, schema: JsonSchema, path: string): void {
+function read(reading: Reading, schema: JsonSchemaNode, path: string): void {
   const { facts } = reading;
   if (schema.default !== undefined) facts.set(`${path} default`, JSON.stringify(schema.default));
   if (schema.$ref !== undefined) {
@@ -134,7 +134,7 @@ function read(reading: Reading, schema: JsonSchema, path: string): void {
   }
 }
 
-export function factsOfJsonSchema(schema: JsonSchema, named: ReadonlyMap<string, string>): Facts {
+export function factsOfJsonSchema(schema: JsonSchemaNode, named: ReadonlyMap<string, string>): Facts {
   const facts: Facts = new Map();
   const reading = { definitions: schema.$defs ?? {}, named, facts };
   read(reading, schema, '');

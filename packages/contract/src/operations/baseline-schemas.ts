@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { withoutBidiControls } from '../bidi-text.ts';
-import { sshKeyId, tags } from './operation-builders.ts';
+import { sshKeyId, tags } from '../operation-builders.ts';
 
 /** What the operations of the interface share. */
 

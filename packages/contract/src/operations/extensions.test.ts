@@ -4,7 +4,7 @@ import { contract, operationsOf } from '../contract.ts';
 import { errorRegistry } from '../errors.ts';
 import { eventEnvelope, eventTypeNames, eventTypes } from '../events.ts';
 import { apiKeyLimits } from './v2/keys.ts';
-import { pageOf, pageQuery, timestamp } from './operation-builders.ts';
+import { pageOf, pageQuery, timestamp } from '../operation-builders.ts';
 
 const operations = operationsOf(contract);
 const own = operations.filter(({ source }) => source === 'own');

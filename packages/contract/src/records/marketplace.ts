@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nanoUsd } from '../operations/operation-builders.ts';
+import { nanoUsd } from '../operation-builders.ts';
 import { time } from './vocabulary.ts';
 
 /** Marketplace records are snake_case, as the v1 interface has them. */

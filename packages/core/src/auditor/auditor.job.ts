@@ -4,7 +4,7 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import { counter, gauge } from '@millrace/platform/telemetry';
-import { countWrongRows, findingsOf, isClean, type AuditReport } from './audit-report.ts';
+import { countWrongRows, findingsOf, isClean, type AuditReport } from './checks/audit-report.ts';
 import { runAudit } from './auditor.service.ts';
 import { auditChecks } from './checks/checks.ts';
 import { readAuditState } from './runs.store.ts';

@@ -7,7 +7,7 @@ import {
   type AuditReport,
   type CheckOutcome,
   type Finding,
-} from './audit-report.ts';
+} from './checks/audit-report.ts';
 import { budgetProbe } from './probes/budgets.store.ts';
 import { auditChecks } from './checks/checks.ts';
 import { holdProbe } from './probes/holds.store.ts';

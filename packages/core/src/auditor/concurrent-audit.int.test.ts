@@ -12,7 +12,7 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerCommand } from '../ledger/index.ts';
-import { findingsOf, type AuditReport } from './audit-report.ts';
+import { findingsOf, type AuditReport } from './checks/audit-report.ts';
 import { auditWhenDue, type AuditorOptions } from './auditor.job.ts';
 import { computeReport, runAudit } from './auditor.service.ts';
 import { AUDIT_LOCK } from './runs.store.ts';

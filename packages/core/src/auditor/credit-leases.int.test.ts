@@ -21,7 +21,7 @@ import {
   type CreditLeaseService,
   type UsageItem,
 } from '../credit-leases/index.ts';
-import { findingsOf, type Finding } from './audit-report.ts';
+import { findingsOf, type Finding } from './checks/audit-report.ts';
 import { runAudit } from './auditor.service.ts';
 import { apply, grant } from './audited-ledger.fixture.ts';
 

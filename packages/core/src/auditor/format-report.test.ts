@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
 import { expect, test } from 'vitest';
-import { mergeOutcomes, type AuditReport, type CheckOutcome } from './audit-report.ts';
+import { mergeOutcomes, type AuditReport, type CheckOutcome } from './checks/audit-report.ts';
 import { auditChecks } from './checks/checks.ts';
 import { formatAuditReport } from './format-report.ts';
 

@@ -1,5 +1,5 @@
 import { msToSeconds } from '@millrace/platform/money';
-import { countWrongRows, type AuditReport, type CheckOutcome } from './audit-report.ts';
+import { countWrongRows, type AuditReport, type CheckOutcome } from './checks/audit-report.ts';
 import { auditChecks, type Severity } from './checks/checks.ts';
 
 /** An audit as a page for people: what was asked, what was looked at, what is wrong and what to do. Pure. */

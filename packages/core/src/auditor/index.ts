@@ -7,7 +7,7 @@ export {
   type CheckOutcome,
   type Finding,
   type SubjectKind,
-} from './audit-report.ts';
+} from './checks/audit-report.ts';
 export { auditDefaults, runAudit, type AuditOptions } from './auditor.service.ts';
 export { auditChecks, type CheckName, type Severity } from './checks/checks.ts';
 export { auditWhenDue, startAuditor, type AuditorOptions } from './auditor.job.ts';

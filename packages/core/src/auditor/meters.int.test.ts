@@ -12,7 +12,7 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterSpec } from '../metering/index.ts';
-import { findingsOf } from './audit-report.ts';
+import { findingsOf } from './checks/audit-report.ts';
 import { runAudit } from './auditor.service.ts';
 import { apply, grant, usd } from './audited-ledger.fixture.ts';
 

@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { sql } from 'kysely';
-import { countWrongRows, isClean, type AuditReport } from './audit-report.ts';
+import { countWrongRows, isClean, type AuditReport } from './checks/audit-report.ts';
 
 /** Any number will do as long as no other code of ours takes the same advisory lock. */
 export const AUDIT_LOCK = 7_102_500_113;

@@ -7,7 +7,6 @@ export {
 } from './placement/allocations.store.ts';
 export type {
   AssignedPort,
-  OfferKind,
   PlacedNode,
   Placement,
   PlacementRequirements,
@@ -50,7 +49,7 @@ export {
   quarantineUncleanNode,
   quarantineUncleanNodeByName,
 } from './maintenance/quarantine.service.ts';
-export { confirmWriteOffs, listWithheldNodeNames, recordWriteOff } from './maintenance/write-offs.store.ts';
+export { confirmWriteOffs, listWithheldNodeNames, recordWriteOff } from './inventory/write-offs.store.ts';
 export { sweepMaintenance } from './maintenance/maintenance.service.ts';
 export {
   releaseFromWindows,
@@ -67,7 +66,7 @@ export {
 export { transitionNode, type TransitionedNode, type TransitionOptions } from './inventory/nodes.service.ts';
 export type { FleetGpuType } from './inventory/gpu-models.ts';
 export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from './inventory/nodes.store.ts';
-export type { NodeGpu, NodeRecord } from './inventory/nodes.ts';
+export type { NodeGpu, NodeRecord, OfferKind } from './inventory/nodes.ts';
 export { applyFleetConfig, type RefusedCluster } from './admin/fleet-config.ts';
 export { createDriverPool, type DriverPool, type DriverPoolDeps } from './inventory/driver-pool.ts';
 export { registerSupplierCluster, type SupplierCluster } from './admin/supplier-clusters.service.ts';

@@ -2,10 +2,10 @@ import type { Scope } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { KeyId, OrgId } from '@millrace/platform/ids';
-import { effectiveScopes } from './keys/key-rights.ts';
-import { lockCaller } from './keys/api-keys.store.ts';
-import type { Caller, AuditContext, Organisation } from './identity.ts';
-import { findOrganisation, lockOrganisation } from './organisations/organisations.store.ts';
+import { effectiveScopes } from './model/key-rights.ts';
+import { lockCaller } from './model/api-keys.store.ts';
+import type { Caller, AuditContext, Organisation } from './model/identity.ts';
+import { findOrganisation, lockOrganisation } from './model/organisations.store.ts';
 
 /** The calling key, or the seat of the person who calls, and what of the request is worth recording. */
 export interface CallContext {

@@ -1,7 +1,13 @@
-import { serveAdmin } from './organisations/admin.routes.ts';
-import { serveApiKeys, serveOperations, serveSshKeys } from './keys/keys.routes.ts';
-import { serveAuditLog, serveOrganisations } from './organisations/organisations.routes.ts';
-import type { IdentityRoutes } from './route-helpers.ts';
+import { serveAdmin, type AdminRoutes } from './organisations/admin.routes.ts';
+import { serveApiKeys, serveOperations, type KeyRoutes } from './keys/keys.routes.ts';
+import {
+  serveAuditLog,
+  serveOrganisations,
+  type OrganisationRoutes,
+} from './organisations/organisations.routes.ts';
+import { serveSshKeys } from './ssh/ssh-keys.routes.ts';
+
+export type IdentityRoutes = KeyRoutes & OrganisationRoutes & AdminRoutes;
 
 /** Binds every operation of this feature. */
 export function serveIdentity(routes: IdentityRoutes): void {

@@ -1,8 +1,7 @@
 import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Principal, StoredOperation } from '@millrace/platform/http';
-import { keyPrefix } from './keys/api-key.ts';
-import type { ApiKey, AuditEntry, Member, Organisation, SshKeyRecord } from './identity.ts';
-import type { SshAlgorithm } from './ssh/ssh-public-key.ts';
+import { keyPrefix } from './model/api-key.ts';
+import type { ApiKey, AuditEntry, Member, Organisation } from './model/identity.ts';
 
 /** Values of this feature as answers of the API. */
 
@@ -13,7 +12,6 @@ export type WireKey = ResponseBody<Operations['getApiKey']>;
 export type WireOrganisation = ResponseBody<Operations['getOrganisation']>;
 export type WireAdminOrganisation = ItemOf<ResponseBody<Operations['adminListOrganisations']>>;
 export type WireMember = ResponseBody<Operations['updateMember']>;
-export type WireSshKey = ResponseBody<Operations['createSshPublicKey']>;
 export type WireAuditEntry = ItemOf<ResponseBody<Operations['listAuditLog']>>;
 export type WireOperation = ResponseBody<Operations['getOperation']>;
 export type WireMe = ResponseBody<Operations['getMe']>;
@@ -101,18 +99,6 @@ function toWireMeKey(key: ApiKey): WireMe['key'] {
     expiresAt: isoOrNull(key.expiresAt),
     limits: key.limits,
     allowedIps: [...key.allowedIps],
-  };
-}
-
-export function toWireSshKey(key: SshKeyRecord): WireSshKey {
-  return {
-    id: key.id,
-    name: key.name,
-    publicKey: key.publicKey,
-    fingerprint: key.fingerprint,
-    // Only algorithms of the contract are ever stored.
-    algorithm: key.algorithm as SshAlgorithm,
-    createdAt: key.createdAt.toISOString(),
   };
 }
 

@@ -5,11 +5,11 @@ import { createTenant, createTestDatabase, uniqueId, type TestDatabase } from '@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addMember, issueUnrestrictedKey, setOrganisationStatus } from './organisations/admin.service.ts';
 import { createApiKeyService, issueKey, UNREVOKED_KEYS_MAX } from './keys/api-keys.service.ts';
-import { unlimitedKeyLimits } from './keys/api-keys.store.ts';
+import { unlimitedKeyLimits } from './model/api-keys.store.ts';
 import type { CallContext } from './authorize-caller.service.ts';
-import { systemAuditContext, type ApiKey } from './identity.ts';
+import { systemAuditContext, type ApiKey } from './model/identity.ts';
 import { createMemberService } from './organisations/members.service.ts';
-import { ensureUser, setRole } from './organisations/organisations.store.ts';
+import { ensureUser, setRole } from './model/organisations.store.ts';
 import { addSshKey, removeSshKey, requireSshPublicKey } from './ssh/ssh-keys.service.ts';
 import { listSshKeys } from './ssh/ssh-keys.store.ts';
 

@@ -1,5 +1,4 @@
-export { serveIdentity } from './identity.routes.ts';
-export type { IdentityRoutes } from './route-helpers.ts';
+export { serveIdentity, type IdentityRoutes } from './identity.routes.ts';
 export {
   createApiKeyService,
   sweepDueKeys,
@@ -33,14 +32,14 @@ export {
 export { serveSessions } from './sessions/sessions.routes.ts';
 export { erasePersonalData, type ErasureOutcome } from './organisations/erase-personal-data.store.ts';
 export { KeyUsage } from './keys/key-usage.ts';
-export { appendAuditEntry, findAuditReasons, type AuditedChange } from './organisations/audit.store.ts';
+export { appendAuditEntry, findAuditReasons, type AuditedChange } from './model/audit.store.ts';
 export {
   authorizeCaller,
   authorizeTermination,
   type AuthorizedCaller,
   type CallContext,
 } from './authorize-caller.service.ts';
-export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './keys/api-keys.store.ts';
+export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './model/api-keys.store.ts';
 export {
   auditContextOf,
   callContextOf,
@@ -65,8 +64,9 @@ export {
   type ApiKey,
   type AuditContext,
   type Organisation,
+  type TenantRef,
   type User,
-} from './identity.ts';
+} from './model/identity.ts';
 export {
   ensureUser,
   findMembership,
@@ -79,7 +79,7 @@ export {
   listPlatformRoles,
   lockOrganisation,
   markSupplier,
-} from './organisations/organisations.store.ts';
+} from './model/organisations.store.ts';
 export { findSshKeys } from './ssh/ssh-keys.store.ts';
-export { mintKey, parseKey, secretMatches, type KeyMode } from './keys/api-key.ts';
-export { effectiveScopes, mayChangeRole, platformRolesIn } from './keys/key-rights.ts';
+export { mintKey, parseKey, secretMatches, type KeyMode, type RandomBytes } from './model/api-key.ts';
+export { effectiveScopes, mayChangeRole, platformRolesIn } from './model/key-rights.ts';

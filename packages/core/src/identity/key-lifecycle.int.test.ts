@@ -27,8 +27,8 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createApiKeyLifecycle } from './keys/api-key.workflow.ts';
 import { createApiKeyService, issueKey, sweepDueKeys, type IssuedKey } from './keys/api-keys.service.ts';
-import { unlimitedKeyLimits } from './keys/api-keys.store.ts';
-import { systemAuditContext } from './identity.ts';
+import { unlimitedKeyLimits } from './model/api-keys.store.ts';
+import { systemAuditContext } from './model/identity.ts';
 import { createKeyAuthenticator } from './keys/key-authenticator.ts';
 import type { KeyChange } from './keys/key-changes.ts';
 import { KeyUsage } from './keys/key-usage.ts';

@@ -14,24 +14,14 @@ import {
 } from '@millrace/platform/http';
 import { idKinds, parseId, type IdKind, type IdOf, type OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import type { ApiKeyService } from './keys/api-keys.service.ts';
 import type { CallContext } from './authorize-caller.service.ts';
-import type { AuditContext } from './identity.ts';
-import type { RunningWorkloads } from './organisations/admin.service.ts';
-import type { PublishKeyChange } from './keys/key-changes.ts';
-import type { MemberService } from './organisations/members.service.ts';
+import type { AuditContext } from './model/identity.ts';
 
-/** What the routes of this feature share. */
-export interface IdentityRoutes {
+/** The dependencies that all routes of this feature share. */
+export interface RouteDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly keys: ApiKeyService;
-  readonly members: MemberService;
-  readonly announce: PublishKeyChange;
-  readonly work: RunningWorkloads;
-  /** The cell new organisations are at home in. */
-  readonly homeCell: number;
 }
 
 export const readCommitted = 'read committed' as const;

@@ -5,6 +5,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
+import type { TimeRange } from './day-ranges.ts';
 
 /** Sums over the ledger's transfers: what was charged and given back. */
 
@@ -17,12 +18,6 @@ interface SumRow {
   cost: string;
   key_id: string | null;
   is_correction: boolean;
-}
-
-export interface TimeRange {
-  readonly from: Date;
-  /** Before this instant. */
-  readonly until: Date;
 }
 
 /**

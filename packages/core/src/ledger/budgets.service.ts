@@ -11,9 +11,9 @@ import {
   type BudgetChanges,
   type BudgetRecord,
 } from './budgets.store.ts';
-import type { LimitCommand } from './ledger.ts';
+import type { LimitCommand } from './model/ledger.ts';
 import { applyLedger, requireLedgerSuccess } from './ledger.service.ts';
-import { periodAt } from './periods.ts';
+import { periodAt } from './model/periods.ts';
 
 /** Budgets: a limit account that each charge counts down, and that every period fills again. */
 

@@ -5,8 +5,7 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import type { OnExceeded } from './batch/accounts.ts';
 import { uuids } from './batch/sql-arrays.ts';
-
-export type BudgetPeriod = 'hour' | 'day' | 'week' | 'month' | 'total';
+import type { BudgetPeriod } from './model/periods.ts';
 
 export interface BudgetRecord {
   readonly id: BudgetId;

@@ -2,7 +2,7 @@ import { defineStatement, runStatement, type Reader } from '@millrace/platform/d
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import type { MoneyCause, TransferKind, UsageQuantities } from './ledger.ts';
+import type { MoneyCause, TransferKind, UsageQuantities } from './model/ledger.ts';
 
 /** Reads the charges, refunds and holds of one cause, and the money that is lent for inference. */
 

@@ -17,7 +17,7 @@ export type {
   TransferKind,
   TransferRecord,
   UsageQuantities,
-} from './ledger.ts';
+} from './model/ledger.ts';
 export { listTransfersOf, readHeldFor, readLeasedCredit, type CauseTransfer } from './causes.store.ts';
 export {
   findAnyTransfer,
@@ -43,14 +43,14 @@ export {
   listBudgets,
   sumLimits,
   type BudgetChanges,
-  type BudgetPeriod,
   type BudgetRecord,
 } from './budgets.store.ts';
-export { firstIdAfter, firstIdFrom } from './id-ranges.ts';
-export { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
+export { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
+export { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from './model/months.ts';
+export type { BudgetPeriod } from './model/periods.ts';
 export { expirePromos } from './promos.ts';
 export {
-  InsufficientFunds,
+  InsufficientFundsError,
   missingFundsOf,
   retryWithRecalledCredit,
   type RecallCredit,

@@ -5,9 +5,9 @@ import { formatUsd, nanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { applyCommand } from './batch/apply-command.ts';
 import { isAnyKeyRecorded } from './batch/recorded.store.ts';
-import type { LedgerSuccess, LedgerCommand, LedgerResult } from './ledger.ts';
+import type { LedgerSuccess, LedgerCommand, LedgerResult } from './model/ledger.ts';
 import { loadWorkingSet } from './batch/load.store.ts';
-import { InsufficientFunds } from './recalled-credit.ts';
+import { InsufficientFundsError } from './recalled-credit.ts';
 import { unrecordedKeysOf, type BudgetNotice, type WorkingSet } from './batch/working-set.ts';
 import { writeWorkingSet } from './batch/write.store.ts';
 
@@ -89,7 +89,7 @@ export function requireLedgerSuccess(result: LedgerResult | undefined, wanted?: 
     case 'INSUFFICIENT_BALANCE':
       throw new Fault('INSUFFICIENT_BALANCE', {
         message: `The available balance does not cover what this request would take.${has}`,
-        ...(wanted === undefined ? {} : { cause: new InsufficientFunds(wanted - (available ?? 0n)) }),
+        ...(wanted === undefined ? {} : { cause: new InsufficientFundsError(wanted - (available ?? 0n)) }),
       });
     case 'BUDGET_EXCEEDED':
       throw new Fault('BUDGET_EXCEEDED', {

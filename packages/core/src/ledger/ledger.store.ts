@@ -18,9 +18,9 @@ import type {
   TransferKind,
   TransferRecord,
   UsageQuantities,
-} from './ledger.ts';
+} from './model/ledger.ts';
 import { expirePromoLoop } from './loops.ts';
-import { firstIdAfter, firstIdFrom } from './id-ranges.ts';
+import { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
 import { uuids } from './batch/sql-arrays.ts';
 
 /** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */

@@ -1,11 +1,11 @@
 import { Fault } from '@millrace/platform/fault';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { InsufficientFunds, retryWithRecalledCredit, type RecallCredit } from './recalled-credit.ts';
+import { InsufficientFundsError, retryWithRecalledCredit, type RecallCredit } from './recalled-credit.ts';
 
 const owner = { orgId: testIds.next('org'), mode: 'live' } as const;
 const short = (amount: bigint): Fault =>
-  new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFunds(amount) });
+  new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFundsError(amount) });
 
 /** Work that needs so much more than is available, and a pot that has so much. */
 function setUp(missing: bigint, leased: bigint) {

@@ -11,7 +11,7 @@ export type RecallCredit = (request: {
 }) => Promise<bigint>;
 
 /** The cause of a refusal for want of money: how much was missing. */
-export class InsufficientFunds extends Error {
+export class InsufficientFundsError extends Error {
   override readonly name = 'MoneyMissing';
   readonly amount: bigint;
   constructor(amount: bigint) {
@@ -22,7 +22,7 @@ export class InsufficientFunds extends Error {
 
 /** How much money was missing, if the work was refused for that reason; otherwise null. */
 export function missingFundsOf(error: unknown): bigint | null {
-  return isFault(error) && error.cause instanceof InsufficientFunds ? error.cause.amount : null;
+  return isFault(error) && error.cause instanceof InsufficientFundsError ? error.cause.amount : null;
 }
 
 /**

@@ -5,16 +5,11 @@ import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
-import type { BurnRate, MoneyCause } from '../ledger/index.ts';
+import type { BurnRate, MoneyCause, WalletRef } from '../ledger/index.ts';
 import type { WalletBurnRate } from './dunning.ts';
 import type { DunningLevel } from './policy.ts';
 
 /** All SQL about wallets that come to the end of their money, and about what must then be done. */
-
-export interface WalletRef {
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-}
 
 export interface WalletStatus extends WalletRef, WalletBurnRate {
   readonly step: DunningLevel;

@@ -14,6 +14,7 @@ import {
   walletKey,
   type LedgerSuccess,
   type RecallCredit,
+  type WalletRef,
 } from '../ledger/index.ts';
 import {
   burnRateOf,
@@ -33,7 +34,6 @@ import {
   requireStopsOfWallet,
   requireStopsOfExhausted,
   setDunningLevel,
-  type WalletRef,
   type WalletStatus,
 } from './dunning.store.ts';
 import { cancelStopsLoop, postMetersLoop, checkWalletsLoop } from './loops.ts';

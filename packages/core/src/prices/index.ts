@@ -13,7 +13,7 @@ export { modelTimelines, type ModelPriceTimelines, type TimedModelPrice } from '
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
 export { listReserveOptions, readAllReserveOptions, readPricesOfModels } from './prices.store.ts';
 export { resolveReserveOption } from './resolve-price.ts';
-export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
+export type { MachineType, Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
 export {
   DISCOUNTED_PRICE_ROUNDING,
   applyDiscount,

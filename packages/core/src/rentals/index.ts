@@ -36,6 +36,7 @@ export {
 export { serveRentalQueries, type RentalQueryRoutes } from './read/rental-queries.routes.ts';
 export { createRentalRecovery, enqueueDueRentals } from './reconcile/recovery.ts';
 export { dryRun, formatDryRun, type DryRun } from './inventory/dry-run.ts';
+export { serveWriteOffs } from './inventory/write-off.routes.ts';
 export { InventoryReconciler } from './inventory/inventory-reconciler.ts';
 export { allowOrphanRemoval } from './inventory/comparisons.store.ts';
 export { createRentalWorkflow } from './reconcile/rentals.workflow.ts';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { ContractSchemas } from '@millrace/contract';
-import { createMediaOperations } from '../wire/media-operations.ts';
-import { serveMedia } from './media-execution.ts';
+import { createMediaOperations } from './media/media-operations.ts';
+import { serveMedia } from './media/media-execution.ts';
 import { serveModelPrice, serveModels } from './model-routes.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 import type { GatewayRequest, GatewayRoute } from './http/server.ts';

@@ -15,17 +15,18 @@ import type { UsageReporter } from '../usage/index.ts';
 import { createRequestCounter } from './http/request-counter.ts';
 import { createCors } from './http/cors.ts';
 import { createAuthenticator } from './http/authenticator.ts';
-import type { EngineSlots } from './text/engine-slots.ts';
+import type { EngineSlots } from './upstream/engine-slots.ts';
 import type { MeteredRequest } from './requests/metered-request.ts';
 import { createFundingStatus } from './http/funding-status.ts';
 import { createFailedLookupLimiter } from './http/failed-lookup-limiter.ts';
-import { InFlightSet } from './requests/in-flight-set.ts';
+import { InFlightSet } from './http/in-flight-set.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createPendingSettlements } from './requests/pending-settlements.ts';
-import { createTemplateOverheads } from './text/template-overheads.ts';
+import { createTemplateOverheads } from './requests/template-overheads.ts';
 import { createUpstreams, type UpstreamsOptions } from './upstream/upstreams.ts';
-import { defaultGatewayLimits, type GatewayLimits, type GatewayDeps } from './gateway-deps.ts';
+import type { GatewayDeps } from './gateway-deps.ts';
+import { defaultGatewayLimits, type GatewayLimits } from './http/gateway-limits.ts';
 
 export interface GatewayOptions {
   readonly clock: Clock;

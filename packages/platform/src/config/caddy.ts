@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
-import { isLoopback, values } from './values.ts';
+import { isLoopback } from '../net/loopback.ts';
+import { values } from './values.ts';
 
 const domain = /^(?=.{1,189}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/;
 

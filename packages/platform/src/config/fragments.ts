@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
-import { isLoopback, values } from './values.ts';
+import { isLoopback } from '../net/loopback.ts';
+import { values } from './values.ts';
 
 const httpVariables = {
   host: {

@@ -2,7 +2,7 @@ export { fragment } from './fragment.ts';
 export type { ConfigProblem, Fragment, ValuesOf, Variable, Variables } from './fragment.ts';
 export { ConfigError, loadConfig } from './load.ts';
 export type { Environment } from './load.ts';
-export { isLoopback, values } from './values.ts';
+export { values } from './values.ts';
 export {
   cellConfig,
   catalogConfig,

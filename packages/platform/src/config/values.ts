@@ -103,8 +103,3 @@ export const values = {
   fileContent,
   json,
 };
-
-export function isLoopback(address: string): boolean {
-  if (address === 'localhost') return true;
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
-}

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TransactionOptions, Tx } from '../db/index.ts';
 import { activeTraceparent } from '../telemetry/index.ts';
 import { sendResult } from './send-result.ts';
-import { readIdempotencyKey, runIdempotent } from './idempotency/idempotency.ts';
+import { readIdempotencyKey, runIdempotent, type OperationResult } from './idempotency/idempotency.ts';
 import { ignoredFieldsHeader } from './input/ignored-fields.ts';
 import type { ServerContext } from './server-context.ts';
 import { headerText } from './request-telemetry.ts';
@@ -11,7 +11,7 @@ import { actorOf } from './principal.ts';
 import { Reply } from './response/reply.ts';
 import { hashRequest } from './idempotency/request-hash.ts';
 import { stateOf } from './request-state.ts';
-import type { HandlerInput, OperationResult, Handler, RequestContext, Transact } from './types.ts';
+import type { HandlerInput, Handler, RequestContext, Transact } from './types.ts';
 import { validateInput } from './input/validate.ts';
 import type { RawInput } from './input/validate.ts';
 

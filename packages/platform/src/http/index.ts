@@ -18,8 +18,6 @@ export { defaultHttpLimits } from './limits.ts';
 export type {
   Authenticate,
   HandlerInput,
-  DeprecationNotice,
-  OperationResult,
   Handler,
   HandlerResult,
   HttpLimits,
@@ -33,3 +31,5 @@ export type {
   Sessions,
   Transact,
 } from './types.ts';
+export type { OperationResult } from './idempotency/idempotency.ts';
+export type { DeprecationNotice } from './response/deprecation.ts';

@@ -10,7 +10,10 @@ import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
 import type { BodyBudgetLimits } from './body/body-budget.ts';
 import type { ReadTextOptions } from './body-text.ts';
+import type { OperationResult } from './idempotency/idempotency.ts';
+import type { DeprecationNotice } from './response/deprecation.ts';
 import type { BytesReply, Reply, SseReply } from './response/reply.ts';
+import type { SseLimits } from './response/sse.ts';
 
 /** The limits that bear on each request of a principal. A key's further limits belong to the features. */
 export interface PrincipalLimits {
@@ -92,14 +95,6 @@ export interface RequestContext {
   header(name: string): string | undefined;
 }
 
-/** What one idempotent effect hands back: what to answer, and what it made. */
-export interface OperationResult<Op extends Operation> {
-  readonly body: ResponseBody<Op>;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** What was created or changed, for `GET /v2/operations`. */
-  readonly resource?: { readonly kind: string; readonly id: string };
-}
-
 /**
  * Opens the ONE transaction of the request. On operations with `idempotency: 'key'` and the header present
  * it also claims the key, replays an earlier answer instead of running `work`, and stores the new answer
@@ -131,7 +126,7 @@ export type HandlerResult<Op extends Operation> =
 export type Handler<Op extends Operation> = (call: HandlerInput<Op>) => Promise<HandlerResult<Op>>;
 
 /** Sizes and times; every one has a default in limits.ts. */
-export interface HttpLimits {
+export interface HttpLimits extends SseLimits {
   readonly bodyBytes: number;
   /** Within which a body must arrive: less than `handlerTimeoutMs`, which covers the body too. */
   readonly bodyTimeoutMs: number;
@@ -144,9 +139,6 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly maxRequestsPerSocket: number;
-  readonly sseHeartbeatMs: number;
-  readonly sseMaxBufferedBytes: number;
-  readonly sseMaxDurationMs: number;
   /** How long a client may take to read an answer that is sent piece by piece: its bytes stay in memory for as long. */
   readonly sendTimeoutMs: number;
   /** Requests a minute of one anonymous address block. */
@@ -159,16 +151,6 @@ export interface HttpLimits {
   readonly personRpm: number;
   /** Failed authentications a minute of one address block. */
   readonly failedAuthRpm: number;
-}
-
-/** When an operation is on its way out. */
-export interface DeprecationNotice {
-  /** From when it has been deprecated. */
-  readonly deprecatedAt: string;
-  /** After this instant it answers 410. */
-  readonly sunsetAt?: string;
-  /** The path that replaces it. */
-  readonly successor: string;
 }
 
 /** The part of a contract the kit reads. */

@@ -1,5 +1,5 @@
 import { createTransport, type NodemailerError, type SMTPTransportOptions } from 'nodemailer';
-import { isLoopback } from '../config/index.ts';
+import { isLoopback } from '../net/loopback.ts';
 import {
   isSingleAddress,
   classifySmtpFailure,

@@ -6,3 +6,4 @@ export {
   assertAddressAllowed,
   type NetGuard,
 } from './guard.ts';
+export { isLoopback } from './loopback.ts';

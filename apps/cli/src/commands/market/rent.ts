@@ -10,7 +10,7 @@ import { localStep } from '../../progress/local-step.ts';
 import { createInstanceSteps } from '@millrace/sdk/text';
 import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
 import { parseDurationFlag, parsePortFlags, parseTagFlags } from '../../rentals/flags.ts';
-import { notFoundError } from '../../rentals/find.ts';
+import { notFoundError } from '../../framework/find-errors.ts';
 import { showQuote } from '../../rentals/money.ts';
 import { usdToNano, perHourText, usdText } from '@millrace/sdk/text';
 

@@ -1,7 +1,7 @@
 import { Navigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { authCall } from '../../api/auth.ts';
-import { usePerson } from '../../app/session.tsx';
+import { usePerson } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { DescriptionList } from '../../ui/page.tsx';

@@ -1,6 +1,6 @@
 import { noticeCategories, noticeCategoryNames, type NoticeCategory } from '@millrace/contract/notices';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { CheckboxField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem, QueryView } from '../../ui/states.tsx';

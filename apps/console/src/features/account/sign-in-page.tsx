@@ -1,7 +1,7 @@
 import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { authCall, SignInError } from '../../api/auth.ts';
-import { useInstallation, usePerson } from '../../app/session.tsx';
+import { useInstallation, usePerson } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';

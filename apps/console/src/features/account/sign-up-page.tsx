@@ -1,7 +1,7 @@
 import { Link, Navigate, useLocation, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { authCall } from '../../api/auth.ts';
-import { useInstallation, usePerson } from '../../app/session.tsx';
+import { useInstallation, usePerson } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';

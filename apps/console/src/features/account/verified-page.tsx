@@ -1,5 +1,5 @@
 import { Link, Navigate, useSearch } from '@tanstack/react-router';
-import { usePerson } from '../../app/session.tsx';
+import { usePerson } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Loading } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';

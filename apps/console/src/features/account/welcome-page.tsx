@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { endSession } from '../../api/auth.ts';
 import { anonymousClient } from '../../api/client.ts';
 import { fieldIssue } from '../../api/problem.ts';
-import { usePerson } from '../../app/session.tsx';
+import { usePerson } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem, QueryView } from '../../ui/states.tsx';

@@ -1,6 +1,6 @@
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { usePerson, useSessionIfAny } from '../../app/session.tsx';
+import { usePerson, useSessionIfAny } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';

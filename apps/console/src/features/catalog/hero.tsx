@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useInstallation } from '../../app/session.tsx';
+import { useInstallation } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Money } from '../../ui/money.tsx';
 import { KeyFigures, PageHeader } from '../../ui/page.tsx';

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { Badge } from '../../ui/badge.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { selectionForOffer } from '../create/selection.ts';
+import { selectionForOffer } from './selection.ts';
 import {
   hardwareText,
   isFree,

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';

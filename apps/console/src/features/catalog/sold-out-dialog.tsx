@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
-import { useSessionIfAny } from '../../app/session.tsx';
+import { useSessionIfAny } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { QueryView } from '../../ui/states.tsx';
-import { PlacementExplanation } from '../create/explanation.tsx';
-import { selectionForOffer, toQuoteRequest, resolveSpec } from '../create/selection.ts';
+import { PlacementExplanation } from './explanation.tsx';
+import { selectionForOffer, toQuoteRequest, resolveSpec } from './selection.ts';
 import { machineTypeText, type Offer } from './offers.ts';
 import { ReservationForm } from './reservation-form.tsx';
 

@@ -2,7 +2,7 @@ import { CheckboxField, SelectField, TextArea, TextField } from '../../ui/field.
 import { Card } from '../../ui/page.tsx';
 import type { Draft, Issues } from './draft.ts';
 import { FORM_ID } from './form-id.ts';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 
 interface AdvancedFields {
   readonly spec: RentalSpec;

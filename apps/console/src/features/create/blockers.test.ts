@@ -1,16 +1,10 @@
 import { ApiError, ConnectionError } from '@millrace/sdk';
 import { describe, expect, it } from 'vitest';
 import { attemptFor, randomBelowFrom } from './idempotency.ts';
-import {
-  findBlockers,
-  isRejection,
-  fixForReason,
-  type Budget,
-  type Quote,
-  type BlockerContext,
-} from './blockers.ts';
+import { findBlockers, isRejection, fixForReason, type Quote, type BlockerContext } from './blockers.ts';
+import type { Budget } from '../money/budgets.ts';
 import { hourlyPriceLines, summaryLines, termsFor, type SpendingLimits } from './summary.ts';
-import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
+import { mayBecomeAvailable, mainObstacle } from '../catalog/placement-obstacles.ts';
 
 const quote: Quote = {
   costPerHour: 2.49,

@@ -1,12 +1,12 @@
-import { ApiError, type Output, type Item } from '@millrace/sdk';
+import { ApiError, type Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import type { Field, Issues } from './draft.ts';
-import { countIssue, type RentalSpec } from './selection.ts';
+import { countIssue, type RentalSpec } from '../catalog/selection.ts';
+import type { Budget } from '../money/budgets.ts';
 
 /** Why Create cannot be pressed: everything that the service would refuse and that is known before asking it. */
 
 export type Quote = Output<'quoteRental'>;
-export type Budget = Item<'listBudgets'>;
 
 /** Where to go, or what to do here, about it. */
 export type BlockerFix = 'top-up' | 'budgets' | 'ssh-key' | 'alternatives' | 'catalog' | 'team';

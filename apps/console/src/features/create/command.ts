@@ -1,6 +1,6 @@
 import { exactDuration } from '@millrace/sdk/text';
 import type { CreateRequest } from './draft.ts';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 
 /** The same order from a terminal. */
 

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { toProblem } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
@@ -24,7 +24,12 @@ import { FORM_ID } from './form-id.ts';
 import { KeysCard } from './keys-card.tsx';
 import { MachineCard } from './machine-card.tsx';
 import { AdvancedCard, NameCard } from './advanced-card.tsx';
-import { selectionFromSpec, resolveSpec, type RentalSelection, type RentalSpec } from './selection.ts';
+import {
+  selectionFromSpec,
+  resolveSpec,
+  type RentalSelection,
+  type RentalSpec,
+} from '../catalog/selection.ts';
 import { SummaryPanel } from './summary-panel.tsx';
 import { termsFor } from './summary.ts';
 import { TermCard } from './term-card.tsx';

@@ -9,7 +9,7 @@ import {
   parseTagsField,
   type Draft,
 } from './draft.ts';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 
 const machine: RentalSpec = {
   gpu: 'h100',

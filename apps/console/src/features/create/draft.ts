@@ -1,6 +1,6 @@
 import type { Input } from '@millrace/sdk';
 import { parseUsd, parseDuration } from '@millrace/sdk/text';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 
 /** What somebody has typed beside the picks, as text, and what the service is sent of it. */
 

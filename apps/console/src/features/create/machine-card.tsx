@@ -13,7 +13,7 @@ import {
   sizesFor,
   type RentalSelection,
   type RentalSpec,
-} from './selection.ts';
+} from '../catalog/selection.ts';
 
 /** What is rented, and where. Every choice goes into the address. */
 export function MachineCard({

@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/root-routes.tsx';
-import { parseSelection } from './selection.ts';
+import { parseSelection } from '../catalog/selection.ts';
 
 export const createRoutes = [
   createRoute({

@@ -7,9 +7,9 @@ import { Money, PerHour } from '../../ui/money.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
 import { isRejection, fixForReason, type Blocker, type Quote, type BlockerFix } from './blockers.ts';
 import { ReservationForm } from '../catalog/reservation-form.tsx';
-import { PlacementExplanation } from './explanation.tsx';
+import { PlacementExplanation } from '../catalog/explanation.tsx';
 import { FORM_ID } from './form-id.ts';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 import { hourlyPriceLines, summaryLines, type Line, type SpendingLimits } from './summary.ts';
 import { toProblem } from '../../api/problem.ts';
 

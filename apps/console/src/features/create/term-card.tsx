@@ -2,7 +2,7 @@ import { CheckboxField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
 import { FORM_ID } from './form-id.ts';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 import type { TermOption } from './summary.ts';
 
 /** By the hour, or reserved for a while: cheaper, and agreed to as a whole. */

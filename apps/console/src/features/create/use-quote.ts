@@ -1,10 +1,11 @@
 import { useApiQuery } from '../../api/queries.ts';
 import { toProblem } from '../../api/problem.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import type { Budget, QuoteState } from './blockers.ts';
+import type { QuoteState } from './blockers.ts';
+import type { Budget } from '../money/budgets.ts';
 import type { Draft, ParsedDraft } from './draft.ts';
-import { countIssue, toQuoteRequest, type QuoteRequest, type RentalSpec } from './selection.ts';
+import { countIssue, toQuoteRequest, type QuoteRequest, type RentalSpec } from '../catalog/selection.ts';
 
 /** What is asked of the service while somebody chooses: the price, the room, the money. */
 

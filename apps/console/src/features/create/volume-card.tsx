@@ -1,5 +1,5 @@
 import { useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -7,7 +7,7 @@ import { Note, QueryView } from '../../ui/states.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
 import type { Draft, Issues, VolumeChoice } from './draft.ts';
 import { FORM_ID } from './form-id.ts';
-import type { RentalSpec } from './selection.ts';
+import type { RentalSpec } from '../catalog/selection.ts';
 
 export function useVolumes(enabled: boolean) {
   return useApiQuery(

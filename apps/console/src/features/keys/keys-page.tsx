@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
-import { useInstallation, useSession } from '../../app/session.tsx';
+import { useInstallation, useSession } from '../../api/session.tsx';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton } from '../../ui/copy.tsx';

@@ -2,7 +2,7 @@ import { stateTables, actionDecision } from '@millrace/contract/states';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';

@@ -7,7 +7,7 @@ import { freeGpus, perHour, rentDisabledReason, type Machine } from './machine.t
 
 export type CreateInstanceRequest = Input<'createMarketplaceInstance'>;
 
-export interface Draft {
+export interface InstanceDraft {
   readonly gpus: string;
   readonly image: string;
   /** Separated by commas or blanks. */
@@ -18,9 +18,16 @@ export interface Draft {
   readonly sshKeyIds: readonly string[] | null;
 }
 
-export const newDraft: Draft = { gpus: '1', image: '', ports: '', ttl: '', maxUsd: '', sshKeyIds: null };
+export const newDraft: InstanceDraft = {
+  gpus: '1',
+  image: '',
+  ports: '',
+  ttl: '',
+  maxUsd: '',
+  sshKeyIds: null,
+};
 
-export type Issues = { readonly [Field in 'gpus' | 'ports' | 'ttl' | 'maxUsd']?: string };
+type Issues = { readonly [Field in 'gpus' | 'ports' | 'ttl' | 'maxUsd']?: string };
 
 const MAX_PORTS = 20;
 const MIN_TTL_SECONDS = 60;
@@ -38,7 +45,7 @@ export interface ParsedRentForm {
   readonly order: CreateInstanceRequest;
 }
 
-export function parseRentForm(draft: Draft, machine: Machine): ParsedRentForm {
+export function parseRentForm(draft: InstanceDraft, machine: Machine): ParsedRentForm {
   const free = freeGpus(machine);
   const gpus = /^\d{1,4}$/.test(draft.gpus.trim()) ? Number(draft.gpus) : Number.NaN;
   const ports = parsePorts(draft.ports);
@@ -125,7 +132,7 @@ export function runwayWith(availableNanoUsd: string, burnNanoUsd: bigint, hourNa
 }
 
 /** The same at a terminal. */
-export function rentCommand({ order }: ParsedRentForm, draft: Draft): string {
+export function rentCommand({ order }: ParsedRentForm, draft: InstanceDraft): string {
   const ports = order.image?.ports ?? [];
   return [
     `millrace market rent ${order.node_name}`,

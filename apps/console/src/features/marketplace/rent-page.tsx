@@ -3,7 +3,7 @@ import type { Output } from '@millrace/sdk';
 import { usdToNano } from '@millrace/sdk/text';
 import { useRef, useState, type ReactNode } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -21,7 +21,7 @@ import {
   parseRentForm,
   rentCommand,
   runwayWith,
-  type Draft,
+  type InstanceDraft,
   type CreateInstanceRequest,
 } from './rent-form.ts';
 import { testRegion } from './search.ts';
@@ -182,12 +182,12 @@ function RentFields({
   issues,
   machine,
 }: {
-  readonly draft: Draft;
-  readonly onDraft: (draft: Draft) => void;
+  readonly draft: InstanceDraft;
+  readonly onDraft: (draft: InstanceDraft) => void;
   readonly issues: ReturnType<typeof parseRentForm>['issues'];
   readonly machine: Machine;
 }) {
-  const field = (name: Exclude<keyof Draft, 'sshKeyIds'>) => ({
+  const field = (name: Exclude<keyof InstanceDraft, 'sshKeyIds'>) => ({
     form: FORM_ID,
     value: draft[name],
     onChange: (event: { readonly target: { readonly value: string } }) =>

@@ -2,7 +2,7 @@ import { ApiError } from '@millrace/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { anonymousClient } from '../../api/client.ts';
-import { useSessionIfAny } from '../../app/session.tsx';
+import { useSessionIfAny } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';

@@ -3,9 +3,9 @@ import { parseUsd, percentOf, usdText } from '@millrace/sdk/text';
 
 export type Budget = Item<'listBudgets'>;
 export type OnExceeded = Budget['onExceeded'];
-export type Period = Budget['period'];
+type BudgetPeriod = Budget['period'];
 
-export const periods: Readonly<Record<Period, string>> = {
+export const periods: Readonly<Record<BudgetPeriod, string>> = {
   hour: 'an hour',
   day: 'a day',
   week: 'a week (from Monday)',
@@ -89,7 +89,7 @@ export function parseBudgetForm(
   return {
     body: {
       name,
-      period: fields.period as Period,
+      period: fields.period as BudgetPeriod,
       limitNanoUsd: limit.toString(),
       thresholdsPercent,
       onExceeded: fields.onExceeded as OnExceeded,

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { nowMs } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';

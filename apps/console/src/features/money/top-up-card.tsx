@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { useInstallation, useSession } from '../../app/session.tsx';
+import { useInstallation, useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Id } from '../../ui/copy.tsx';

@@ -1,4 +1,5 @@
-import type { FleetCluster, FleetNode } from './fleet/fleet-layout.ts';
+import type { FleetCluster } from './fleet/fleet-layout.ts';
+import type { FleetNode } from './common/fleet-nodes.ts';
 
 /** Nodes and clusters for tests, as the interface would send them. */
 

@@ -1,7 +1,7 @@
 import { tokensPerSecond } from '@millrace/sdk/text';
 import { RotateCcw, Send, Square, Trash2 } from 'lucide-react';
 import { useState, type KeyboardEvent } from 'react';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';

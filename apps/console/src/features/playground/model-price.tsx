@@ -1,4 +1,4 @@
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Problem } from '../../ui/states.tsx';
 import type { CallableModel } from './playground-page.tsx';

@@ -1,6 +1,6 @@
 import { Download } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';

@@ -1,6 +1,6 @@
 import type { Item } from '@millrace/sdk';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { PageHeader } from '../../ui/page.tsx';

@@ -1,6 +1,6 @@
 import { AudioLines } from 'lucide-react';
 import { useState } from 'react';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';

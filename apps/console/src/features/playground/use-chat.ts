@@ -8,7 +8,7 @@ import {
 } from '@millrace/sdk/text';
 import { useEffect, useReducer, useRef } from 'react';
 import { monotonicMs, sleep } from '../../api/clock.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { messagesFor, reduceExchanges, type ChatNumbers, type Exchange } from './chat.ts';
 import type { Gateway } from './gateway.ts';
 

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { nowMs, sleep } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
 import { removeTabKeys, storeTabKey, readTabKey, type TabKey } from '../../api/tab-keys.ts';
-import { useInstallation, useSession, type Session } from '../../app/session.tsx';
+import { useInstallation, useSession, type Session } from '../../api/session.tsx';
 import {
   createGateway,
   expiredPlaygroundKeys,

@@ -2,7 +2,7 @@ import type { Millrace } from '@millrace/sdk';
 import { waitForLedgerUsage } from '@millrace/sdk/text';
 import { useEffect, useRef, useState } from 'react';
 import { monotonicMs, sleep } from '../../api/clock.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import type { Gateway } from './gateway.ts';
 
 /** A file that a model made, as the browser can show and save it. */

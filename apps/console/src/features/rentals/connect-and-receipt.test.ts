@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { sshConnections, sshCommands, sshUnavailableReason } from './detail/connect.ts';
-import { metricsQuery, buildCharts, formatFor, periodNames, noMetricsReason } from './detail/metrics.ts';
+import { metricsQuery, buildCharts, formatFor, noMetricsReason } from './detail/metrics.ts';
 import { billedSpan, unpostedAmount, type CostLine } from './receipt.ts';
 import { makeRental } from './rental.fixture.ts';
 import { rentalRefetchMs, rentalTitle, rentalHardwareText } from './rental.ts';
-import { rentalsPeriod, parseRentalSearch, parseRentalsSearch } from './search.ts';
+import { rentalsPeriod, parseRentalSearch, parseRentalsSearch, periodNames } from './search.ts';
 import { tagLines, parseTags } from './tags.ts';
 
 const endpoint = {

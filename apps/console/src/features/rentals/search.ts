@@ -1,7 +1,16 @@
 import { definedParams, enumParam, textParam } from '../../app/search-params.ts';
-import { periodNames, type Period } from './detail/metrics.ts';
 
 /** What the URL of the rentals says. */
+
+export const periods = {
+  '1h': { label: 'Last hour', seconds: 3_600 },
+  '6h': { label: 'Last 6 hours', seconds: 21_600 },
+  '24h': { label: 'Last day', seconds: 86_400 },
+  '7d': { label: 'Last week', seconds: 604_800 },
+} as const;
+
+export type MetricsPeriod = keyof typeof periods;
+export const periodNames = Object.keys(periods) as readonly MetricsPeriod[];
 
 export const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
 export const rentalTypes = ['virtual-machine', 'bare-metal'] as const;
@@ -55,7 +64,7 @@ export type RentalTab = (typeof rentalTabs)[number];
 
 export interface RentalSearch {
   readonly tab?: RentalTab;
-  readonly period?: Period;
+  readonly period?: MetricsPeriod;
 }
 
 export function parseRentalSearch(search: Readonly<Record<string, unknown>>): RentalSearch {

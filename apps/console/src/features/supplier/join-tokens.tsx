@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
-import { useInstallation, useSession } from '../../app/session.tsx';
+import { useInstallation, useSession } from '../../api/session.tsx';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint } from '../../ui/copy.tsx';

@@ -3,7 +3,7 @@ import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
-import { useInstallation, useSession } from '../../app/session.tsx';
+import { useInstallation, useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';

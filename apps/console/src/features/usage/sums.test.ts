@@ -7,8 +7,8 @@ import {
   shareText,
   sumLines,
   usageCommand,
-  type UsageRow,
 } from './sums.ts';
+import type { UsageRow } from '../money/spend.ts';
 
 const row = (group: string, inference: string, rentals = '0'): UsageRow => ({
   group,

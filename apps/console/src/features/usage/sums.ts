@@ -1,11 +1,8 @@
-import type { Item } from '@millrace/sdk';
 import { percentOf, splitBy } from '@millrace/sdk/text';
-import { products } from '../money/spend.ts';
+import { products, type UsageRow } from '../money/spend.ts';
 import type { Grouping, Period } from './search.ts';
 
 /** What was used, line by line, and what the lines come to. All money is exact. */
-
-export type UsageRow = Item<'getUsage'>;
 
 export interface UsageLine {
   readonly group: string;

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { download } from '../../api/download.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
@@ -24,7 +24,8 @@ import {
   type Range,
   type UsageSearch,
 } from './search.ts';
-import { dailyChart, toUsageLine, sumLines, usageCommand, type UsageRow } from './sums.ts';
+import { dailyChart, toUsageLine, sumLines, usageCommand } from './sums.ts';
+import type { UsageRow } from '../money/spend.ts';
 import { UsageTable } from './usage-table.tsx';
 
 const rangeLabels: Readonly<Record<Range, string>> = {

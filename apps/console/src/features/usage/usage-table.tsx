@@ -2,22 +2,15 @@ import { exactDuration, scaleTo } from '@millrace/sdk/text';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Id } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import type { Grouping, Period } from './search.ts';
-import {
-  sortLines,
-  toUsageLine,
-  productLines,
-  shareText,
-  sumLines,
-  type UsageLine,
-  type UsageRow,
-} from './sums.ts';
+import { sortLines, toUsageLine, productLines, shareText, sumLines, type UsageLine } from './sums.ts';
+import type { UsageRow } from '../money/spend.ts';
 
 const columnHeaders: Readonly<Record<Grouping, string>> = {
   day: 'Day',

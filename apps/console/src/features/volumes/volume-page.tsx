@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, Id } from '../../ui/copy.tsx';
 import { PerHour } from '../../ui/money.tsx';

@@ -6,7 +6,7 @@ import {
   pageQuery,
   prefixedId,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** Operators: what the auditor of the books found. */
 

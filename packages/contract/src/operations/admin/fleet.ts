@@ -11,9 +11,9 @@ import {
   reasonQuery,
   timestamp,
   userId,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 import { adminMaintenanceOperations } from './maintenance.ts';
-import { nodeId, nodeStatus } from '../node-schemas.ts';
+import { nodeGpu, nodeId, nodeStatus } from '../node-schemas.ts';
 
 /** Operators: the fleet. Hardware is read from the engines; nobody types it in. */
 
@@ -81,37 +81,6 @@ const cluster = z
     createdAt: timestamp,
   })
   .meta({ id: 'Cluster' });
-
-const gpu = z.object({
-  id: z.string(),
-  model: z.string(),
-  gpuType: z
-    .string()
-    .meta({ description: 'What it is sold as; `unknown` for a model that rentals do not offer.' }),
-  ramMb: z.int().nonnegative().meta({ description: '0 where the engine does not say.' }),
-  pciAddress: z.string(),
-  numaNode: z.int().nullable(),
-  allocatedTo: z.string().nullable().meta({ description: 'The external id of the rental or instance.' }),
-});
-
-/** More ways of proof may follow. */
-export const gpuVerification = z.enum(['unverified']).meta({
-  id: 'GpuVerification',
-  'x-extensible': true,
-  description:
-    'unverified: the engine of its host reports the GPU, and no computation has proven that it is one of this model.',
-});
-
-export const nodeGpu = gpu.extend({
-  verification: gpuVerification,
-  deviceUuid: z.string().nullable().meta({ description: 'The id that its maker gave it.' }),
-  state: z.enum(['present', 'missing', 'faulty', 'replaced']).meta({
-    description:
-      'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out. replaced: another ' +
-      'device is at its address.',
-  }),
-  stateReason: z.string().nullable(),
-});
 
 export const node = z
   .object({

@@ -10,7 +10,7 @@ import {
   prefixedId,
   reasonQuery,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** Operators: which models are offered, and where they run. */
 

@@ -6,7 +6,7 @@ import {
   pageQuery,
   prefixedId,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
 /** Operators: announced times in which nodes are away. */

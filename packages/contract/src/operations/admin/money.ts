@@ -14,7 +14,7 @@ import {
   prefixedId,
   reasonQuery,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** Operators: money. Every act takes a reason, which goes to the audit log with the transfer it made. */
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withoutBidiControls } from '../../bidi-text.ts';
 import { member, organisation, organisationName, organisationStatus, role } from '../v2/organisations.ts';
 import { auditEntry, auditQuery } from '../v2/audit-log.ts';
-import { adminOperation, auditReason, organisationId, pageOf, pageQuery } from '../operation-builders.ts';
+import { adminOperation, auditReason, organisationId, pageOf, pageQuery } from '../../operation-builders.ts';
 
 /** Operators: organisations and the people in them. */
 

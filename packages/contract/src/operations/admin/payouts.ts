@@ -6,7 +6,7 @@ import {
   pageOf,
   pageQuery,
   prefixedId,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 import { payout } from '../supplier/earnings.ts';
 
 /** Operators: what suppliers asked to be paid. */

@@ -11,7 +11,7 @@ import {
   pageOf,
   pageQuery,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 import { createRentalDetail, terminateResponse } from '../v2/rental-schemas.ts';
 import { wireId } from '../v2/rental-extensions.ts';

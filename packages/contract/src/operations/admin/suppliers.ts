@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { adminPayoutOperations } from './payouts.ts';
-import { adminOperation, auditReason, pageOf, pageQuery } from '../operation-builders.ts';
+import { adminOperation, auditReason, pageOf, pageQuery } from '../../operation-builders.ts';
 import { supplierAccount, supplierId, supplierMachine, supplierMachineParams } from '../supplier/machines.ts';
 
 /** Operators: who may be a supplier, which machines are shown, and what has been paid out. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rentalStatus } from '../../records/rental.ts';
 import { node } from './fleet.ts';
-import { adminOperation, auditReason, nanoUsd, timestamp } from '../operation-builders.ts';
+import { adminOperation, auditReason, nanoUsd, timestamp } from '../../operation-builders.ts';
 import { nodeId, nodeStatus } from '../node-schemas.ts';
 import { wireId } from '../v2/rental-extensions.ts';
 

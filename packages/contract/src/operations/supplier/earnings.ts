@@ -8,7 +8,7 @@ import {
   prefixedId,
   supplierOperation,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
 /** Suppliers: what their machines earned, month by month, and how they are paid. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../../operation.ts';
-import { pageOf, pageQuery, prefixedId, supplierOperation, timestamp } from '../operation-builders.ts';
+import { pageOf, pageQuery, prefixedId, supplierOperation, timestamp } from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
 /** How a machine joins: asked for from the machine itself, then trusted, inspected and tested. */

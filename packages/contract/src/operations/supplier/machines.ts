@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { withoutBidiControls } from '../../bidi-text.ts';
-import { nodeGpu } from '../admin/fleet.ts';
 import {
   nanoUsd,
   noContent,
@@ -11,8 +10,8 @@ import {
   prefixedId,
   supplierOperation,
   timestamp,
-} from '../operation-builders.ts';
-import { nodeId, nodeStatus } from '../node-schemas.ts';
+} from '../../operation-builders.ts';
+import { nodeId, nodeStatus, nodeGpu } from '../node-schemas.ts';
 import { earningOperations } from './earnings.ts';
 
 /** Suppliers: machines they put on the marketplace, and what those earn. */

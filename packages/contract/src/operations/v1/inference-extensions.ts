@@ -11,7 +11,7 @@ import {
   pageQuery,
   requestId,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /**
  * The inference operations beyond the interface, in the widely used shapes that existing clients send and

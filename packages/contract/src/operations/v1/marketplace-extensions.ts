@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { gpuVerification } from '../admin/fleet.ts';
+import { gpuVerification } from '../node-schemas.ts';
 import type { InstanceState } from '../../states/instance.ts';
-import { marketplaceOperation, nanoUsd, v2Operation, tags, timestamp } from '../operation-builders.ts';
+import { marketplaceOperation, nanoUsd, v2Operation, tags, timestamp } from '../../operation-builders.ts';
 import { rentalStep } from '../v2/rental-schemas.ts';
 
 /** The operations on instances and their billing that the interface does not have. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  actor,
   auditId,
   operationRecordId,
   organisationId,
@@ -7,27 +8,11 @@ import {
   pageOf,
   pageQuery,
   requestId,
+  resourceRef,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** What happened: the audit log, and what became of a request. */
-
-export const actor = z
-  .object({
-    kind: z.enum(['key', 'user', 'operator', 'system']),
-    id: z.string().max(100),
-  })
-  .meta({ id: 'Actor' });
-
-export const resourceRef = z
-  .object({
-    kind: z
-      .string()
-      .max(64)
-      .meta({ examples: ['api-key', 'rental'] }),
-    id: z.string().max(100),
-  })
-  .meta({ id: 'ResourceRef' });
 
 export const auditEntry = z
   .object({

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { withoutBidiControls } from '../../bidi-text.ts';
-import { resourceRef } from './audit-log.ts';
 import {
   keyId,
   nanoUsd,
@@ -11,7 +10,8 @@ import {
   positiveNanoUsd,
   prefixedId,
   timestamp,
-} from '../operation-builders.ts';
+  resourceRef,
+} from '../../operation-builders.ts';
 
 /** Money as the customer sees it: balance, ledger, usage, budgets and limits. */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nanoUsd, publicOperation, timestamp } from '../operation-builders.ts';
+import { nanoUsd, publicOperation, timestamp } from '../../operation-builders.ts';
 import { rentalOption, reserveOption } from './rental-schemas.ts';
 
 /** What can be had, for those who have not signed in yet: list prices, and nothing that is anybody's own. */

@@ -11,7 +11,7 @@ import {
   pageSizeMax,
   prefixedId,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** The event feed, and the webhooks that push the same events. */
 

@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { resourceRef } from './audit-log.ts';
 import { periodQuery } from './billing.ts';
-import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from '../operation-builders.ts';
+import {
+  nanoUsd,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  prefixedId,
+  timestamp,
+  resourceRef,
+} from '../../operation-builders.ts';
 
 /** What a month cost, as a document, and every cost as a table that tools of others read. */
 

@@ -12,7 +12,7 @@ import {
   sshKeyId,
   timestamp,
   userId,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** API keys and SSH public keys. */
 

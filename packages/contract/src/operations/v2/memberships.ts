@@ -10,7 +10,7 @@ import {
   pageQuery,
   prefixedId,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** What people do before, and beside, acting for an organisation: their organisations, and invitations to others. */
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noticeCategories, noticeCategoryNames, type NoticeCategory } from '../../notices.ts';
-import { v2Operation } from '../operation-builders.ts';
+import { v2Operation } from '../../operation-builders.ts';
 
 /** What people are told by mail, and how each of them chooses. */
 

@@ -13,7 +13,7 @@ import {
   pageQuery,
   timestamp,
   userId,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** Who is calling, organisations and the people in them. */
 

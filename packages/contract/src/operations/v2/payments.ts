@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../../operation.ts';
-import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from '../operation-builders.ts';
+import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from '../../operation-builders.ts';
 
 /** Paying money in: Stripe Checkout for people, and the door at which Stripe tells what became of it. */
 

@@ -6,7 +6,7 @@ import { rentalStatus } from '../../records/rental.ts';
 import { gpuType, region, rentalType } from '../../records/vocabulary.ts';
 import { displayName, idlePolicy, maxUsd, ttlSeconds } from '../baseline-schemas.ts';
 import { periodQuery } from './billing.ts';
-import { withAlphaPath, v2Operation, pageOf, pageQuery, tags } from '../operation-builders.ts';
+import { withAlphaPath, v2Operation, pageOf, pageQuery, tags } from '../../operation-builders.ts';
 import {
   createRentalDetail,
   placementDiagnosis,

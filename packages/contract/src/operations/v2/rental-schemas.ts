@@ -10,7 +10,7 @@ import {
   rentalType,
   requestedTermType,
 } from '../../records/vocabulary.ts';
-import { nanoUsd, prefixedId, tags, timestamp } from '../operation-builders.ts';
+import { nanoUsd, prefixedId, tags, timestamp } from '../../operation-builders.ts';
 
 /** What our own rental operations answer with: options, quotes, and everything that is known of a rental. */
 

@@ -5,7 +5,7 @@ import {
   publicOperation,
   prefixedId,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 
 /** People who sign in: where they can, and where they are signed in. Their organisations and invitations are beside this. */
 

@@ -11,7 +11,7 @@ import {
   prefixedId,
   tags,
   timestamp,
-} from '../operation-builders.ts';
+} from '../../operation-builders.ts';
 import { volumeAdditions } from '../baseline-schemas.ts';
 import { wireId } from './rental-extensions.ts';
 

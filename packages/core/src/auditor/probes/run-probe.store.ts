@@ -1,7 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import { fromUuid, type AnyId, type IdKind } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
-import type { CheckOutcome, Finding, SubjectKind } from '../audit-report.ts';
+import type { CheckOutcome, Finding, SubjectKind } from '../checks/audit-report.ts';
 import { auditChecks, type CheckName } from '../checks/checks.ts';
 
 type Sql = RawBuilder<unknown>;

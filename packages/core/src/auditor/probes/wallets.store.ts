@@ -2,7 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import type { AccountSelection } from './accounts.store.ts';
-import type { Finding } from '../audit-report.ts';
+import type { Finding } from '../checks/audit-report.ts';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange } from './transfers.store.ts';
 

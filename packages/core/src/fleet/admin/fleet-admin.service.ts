@@ -34,7 +34,7 @@ import { releaseFromWindows } from '../maintenance/maintenance.store.ts';
 import type { NewNodeTransition, NodeRecord } from '../inventory/nodes.ts';
 import { transitionNode } from '../inventory/nodes.service.ts';
 import { findNode, lockCapacity, applyNodeTransitions } from '../inventory/nodes.store.ts';
-import { countWriteOffs } from '../maintenance/write-offs.store.ts';
+import { countWriteOffs } from '../inventory/write-offs.store.ts';
 
 /** What operators do with the fleet by hand. Each act is written down with who did it and why. */
 

@@ -1,7 +1,7 @@
 import type { DriverKind } from '@millrace/compute';
 import type { Mode } from '@millrace/platform/envelope';
 import type { ClusterId, OrgId } from '@millrace/platform/ids';
-import type { ConnectionType, OfferKind } from '../placement/placement.ts';
+import type { ConnectionType, OfferKind } from './nodes.ts';
 
 /** Providers and clusters as they are kept. */
 

@@ -16,8 +16,7 @@ import {
   type NodePlan,
 } from './inventory-plan.ts';
 import { checkInventory, type ReportedNode } from './inventory.ts';
-import { decideTransition, type ReturnStatus } from './nodes.ts';
-import type { OfferKind } from '../placement/placement.ts';
+import { decideTransition, type ReturnStatus, type OfferKind } from './nodes.ts';
 
 const ids = createIdSource({ clock: new SimulatedClock(), cell: 1 });
 const start = Date.UTC(2026, 0, 1);

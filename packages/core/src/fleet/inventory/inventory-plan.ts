@@ -9,8 +9,8 @@ import {
   type GpuFormFactor,
   type GpuState,
   type NewNodeTransition,
+  type OfferKind,
 } from './nodes.ts';
-import type { OfferKind } from '../placement/placement.ts';
 
 /** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
 

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Inventory, InventoryGpu, InventoryNode, NodeHardware } from '@millrace/compute';
 import type { GpuType } from '@millrace/contract';
 import { parseCudaVersion, findGpuModel } from './gpu-models.ts';
-import { boundedReason, boundedText, type GpuFormFactor } from './nodes.ts';
-import type { ConnectionType } from '../placement/placement.ts';
+import { boundedReason, boundedText, type GpuFormFactor, type ConnectionType } from './nodes.ts';
 
 /**
  * What an engine reports, checked and brought into our words. Pure.

@@ -2,9 +2,11 @@ import { canTransition, machineStates, type GpuType, type MachineState } from '@
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import type { ClusterId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
 import type { FleetGpuType } from './gpu-models.ts';
-import type { ConnectionType, OfferKind } from '../placement/placement.ts';
 
 /** Nodes and the states they move between. Pure. */
+
+export type OfferKind = 'virtual-machine' | 'bare-metal' | 'marketplace';
+export type ConnectionType = 'ethernet' | 'infiniband';
 
 export type GpuFormFactor = 'sxm5' | 'sxm6' | 'pcie';
 export type GpuState = 'present' | 'missing' | 'faulty' | 'replaced';

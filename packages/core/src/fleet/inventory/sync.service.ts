@@ -42,7 +42,7 @@ import {
   type ObservedCluster,
 } from './cluster-observation.store.ts';
 import { silenceStatus } from './cluster-observation.ts';
-import { listWithheldNodeNames } from '../maintenance/write-offs.store.ts';
+import { listWithheldNodeNames } from './write-offs.store.ts';
 
 /**
  * What a look at a cluster leads to: a read becomes rows, or silence is judged. Every transaction begins by locking the

@@ -18,10 +18,12 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OfferService, OFFERS_MAX_AGE_MS, type ExplainPlacementBody } from './offers.service.ts';
-import { nodeLayoutOf, type MachineType } from './offers.ts';
+import { nodeLayoutOf } from './offers.ts';
+import type { MachineType } from '../../prices/index.ts';
 import { outcomeOf } from '../placement/placement.fixture.ts';
 import { place, OBSERVATION_MAX_AGE_MS } from '../placement/placement.service.ts';
-import type { ConnectionType, PlacementRequest } from '../placement/placement.ts';
+import type { PlacementRequest } from '../placement/placement.ts';
+import type { ConnectionType } from '../inventory/nodes.ts';
 
 let database: TestDatabase;
 let db: Db;

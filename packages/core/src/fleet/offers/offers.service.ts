@@ -4,7 +4,12 @@ import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { timesUsd, type NanoUsd } from '@millrace/platform/money';
-import { createGpuPriceLookup, readAllReserveOptions, type GpuPriceLookup } from '../../prices/index.ts';
+import {
+  createGpuPriceLookup,
+  readAllReserveOptions,
+  type GpuPriceLookup,
+  type MachineType,
+} from '../../prices/index.ts';
 import {
   findAlternatives,
   earliestFitAt,
@@ -24,7 +29,6 @@ import {
   poolsOf,
   nodeLayoutOf,
   type Hardware,
-  type MachineType,
   type Pool,
   type PoolKey,
   type RentalOffer,

@@ -2,15 +2,9 @@ import { regions, type GpuType, type Region } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid } from '@millrace/platform/ids';
-import type { GpuFormFactor } from '../inventory/nodes.ts';
-import {
-  GPUS_PER_METAL_NODE,
-  type Availability,
-  type Hardware,
-  type MachineType,
-  type PoolKey,
-} from './offers.ts';
-import type { ConnectionType } from '../placement/placement.ts';
+import type { GpuFormFactor, ConnectionType } from '../inventory/nodes.ts';
+import { GPUS_PER_METAL_NODE, type Availability, type Hardware, type PoolKey } from './offers.ts';
+import type { MachineType } from '../../prices/index.ts';
 
 /** All SQL about what could be reserved. It reads what placement writes and keeps no counts of its own. */
 

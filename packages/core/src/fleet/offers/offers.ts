@@ -1,20 +1,11 @@
-import {
-  bareMetalRegions,
-  virtualMachineRegions,
-  type GpuType,
-  type Region,
-  type rentalType,
-} from '@millrace/contract';
+import { bareMetalRegions, virtualMachineRegions, type GpuType, type Region } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
 import type { ClusterId } from '@millrace/platform/ids';
 import { divideWithRemainder } from '@millrace/platform/money';
-import type { z } from 'zod';
-import type { GpuFormFactor } from '../inventory/nodes.ts';
-import type { ConnectionType, OfferKind } from '../placement/placement.ts';
+import type { MachineType } from '../../prices/index.ts';
+import type { GpuFormFactor, ConnectionType, OfferKind } from '../inventory/nodes.ts';
 
 /** What could be reserved now, out of what the allocator counts. Pure: the same counts give the same offers. */
-
-export type MachineType = z.infer<typeof rentalType>;
 
 /** Bare metal is rented by whole nodes of this many GPUs, as the interface's multiple of 8 says. */
 export const GPUS_PER_METAL_NODE = 8;

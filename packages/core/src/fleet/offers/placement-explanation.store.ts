@@ -3,7 +3,7 @@ import { defineStatement, runStatement, type Reader } from '@millrace/platform/d
 import { fromUuid } from '@millrace/platform/ids';
 import type { CapacityChange, NodeFacts, PlacementQuery } from './placement-explanation.ts';
 import type { FleetGpuType } from '../inventory/gpu-models.ts';
-import type { ConnectionType } from '../placement/placement.ts';
+import type { ConnectionType } from '../inventory/nodes.ts';
 
 /** All SQL about why a wish can or cannot be placed. It answers counts and times, and nothing of who rents what. */
 

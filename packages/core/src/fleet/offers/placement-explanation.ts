@@ -13,7 +13,7 @@ import {
   type PoolKey,
   type NodeLayout,
 } from './offers.ts';
-import type { ConnectionType } from '../placement/placement.ts';
+import type { ConnectionType } from '../inventory/nodes.ts';
 
 /** Why a wish can or cannot be placed, and what could be had instead. Pure: the facts and the time are told. */
 

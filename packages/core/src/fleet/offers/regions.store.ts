@@ -1,6 +1,7 @@
 import { reportsGpuUse } from '@millrace/compute';
 import type { Reader } from '@millrace/platform/db';
-import type { ConnectionType, OfferKind, PlacementRequirements } from '../placement/placement.ts';
+import type { PlacementRequirements } from '../placement/placement.ts';
+import type { ConnectionType, OfferKind } from '../inventory/nodes.ts';
 
 /** All SQL about what a region has to offer whoever wants to rent in it. */
 

@@ -1,11 +1,9 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { AllocationId, FabricId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
 import type { FleetGpuType } from '../inventory/gpu-models.ts';
+import type { ConnectionType, OfferKind } from '../inventory/nodes.ts';
 
 /** Which GPUs a rental gets. Pure: what is free is told, and the same facts give the same choice. */
-
-export type OfferKind = 'virtual-machine' | 'bare-metal' | 'marketplace';
-export type ConnectionType = 'ethernet' | 'infiniband';
 
 /** What must be true of the nodes. All of it is matched exactly except `cuda`, which is a minimum. */
 export interface PlacementRequirements {

@@ -11,8 +11,8 @@ import {
   mayManageAllKeys,
   delegableScopes,
   type KeyRights,
-} from './key-rights.ts';
-import { keyPrefix, mintKey, type KeyMode } from './api-key.ts';
+} from '../model/key-rights.ts';
+import { keyPrefix, mintKey, type KeyMode } from '../model/api-key.ts';
 import {
   findKey,
   hasSuccessor,
@@ -21,12 +21,17 @@ import {
   lockKey,
   markRevoked,
   setExpiry,
-} from './api-keys.store.ts';
-import { appendAuditEntry } from '../organisations/audit.store.ts';
+} from '../model/api-keys.store.ts';
+import { appendAuditEntry } from '../model/audit.store.ts';
 import { authorizeCaller, type AuthorizedCaller, type CallContext } from '../authorize-caller.service.ts';
-import { systemAuditContext, type ApiKey, type AuditContext, type RevocationReason } from '../identity.ts';
+import {
+  systemAuditContext,
+  type ApiKey,
+  type AuditContext,
+  type RevocationReason,
+} from '../model/identity.ts';
 import type { PublishKeyChange } from './key-changes.ts';
-import { keyExpiryLoop } from './loops.ts';
+import { keyExpiryLoop } from '../model/loops.ts';
 
 /** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
 

@@ -4,12 +4,12 @@ import { Fault } from '@millrace/platform/fault';
 import type { Authenticate, Principal } from '@millrace/platform/http';
 import type { KeyId } from '@millrace/platform/ids';
 import { counter } from '@millrace/platform/telemetry';
-import { effectiveScopes } from './key-rights.ts';
-import { parseKey, secretMatches } from './api-key.ts';
-import { findCredentials, type KeyCredentials } from './api-keys.store.ts';
+import { effectiveScopes } from '../model/key-rights.ts';
+import { parseKey, secretMatches } from '../model/api-key.ts';
+import { findCredentials, type KeyCredentials } from '../model/api-keys.store.ts';
 import { KeyCache } from './key-cache.ts';
 import type { KeyChange } from './key-changes.ts';
-import { isInNetworks, parseNetwork, type Network } from './networks.ts';
+import { isInNetworks, parseNetwork, type Network } from '../model/networks.ts';
 
 /**
  * How long a process may go by what it has read of a key. Together with the time of one request this keeps the

@@ -11,9 +11,9 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeyService, issueKey } from './api-keys.service.ts';
-import { unlimitedKeyLimits } from './api-keys.store.ts';
+import { unlimitedKeyLimits } from '../model/api-keys.store.ts';
 import { setOrganisationStatus } from '../organisations/admin.service.ts';
-import { systemAuditContext } from '../identity.ts';
+import { systemAuditContext } from '../model/identity.ts';
 import { createKeyAuthenticator } from './key-authenticator.ts';
 import {
   createKeyChangePublisher,

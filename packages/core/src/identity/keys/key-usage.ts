@@ -2,7 +2,7 @@ import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { KeyId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import { updateKeysLastUsed } from './api-keys.store.ts';
+import { updateKeysLastUsed } from '../model/api-keys.store.ts';
 
 export interface KeyUsageOptions {
   readonly db: Db;

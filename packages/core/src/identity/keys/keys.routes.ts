@@ -6,23 +6,25 @@ import {
   type StoredOperation,
 } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
-import { isVisible, readKey } from './api-keys.service.ts';
-import { listKeys } from './api-keys.store.ts';
-import { toWireKey, toWireOperation, toWireSshKey, type WireOperation } from '../identity.wire.ts';
+import { isVisible, readKey, type ApiKeyService } from './api-keys.service.ts';
+import { listKeys } from '../model/api-keys.store.ts';
+import { toWireKey, toWireOperation, type WireOperation } from '../identity.wire.ts';
 import {
   callContextOf,
   pageById,
   positionFromCursor,
   readCommitted,
-  type IdentityRoutes,
+  type RouteDeps,
 } from '../route-helpers.ts';
-import { addSshKey, removeSshKey, requireSshPublicKey } from '../ssh/ssh-keys.service.ts';
-import { listSshKeys } from '../ssh/ssh-keys.store.ts';
 
 const MS_PER_SECOND = 1_000;
 
+export interface KeyRoutes extends RouteDeps {
+  readonly keys: ApiKeyService;
+}
+
 /** API keys. */
-export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): void {
+export function serveApiKeys({ server, operations, db, keys }: KeyRoutes): void {
   server.serve(operations.createApiKey, ({ body, context, transact }) =>
     transact({ name: 'create api key', isolation: readCommitted }, async (tx) => {
       const expiresAt = body.expiresAt === null ? null : new Date(body.expiresAt);
@@ -65,35 +67,8 @@ export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): 
   );
 }
 
-/** SSH public keys, of the calling person. */
-export function serveSshKeys({ server, operations, db }: IdentityRoutes): void {
-  server.serve(operations.createSshPublicKey, ({ body, context, transact }) => {
-    const fields = { name: body.name, key: requireSshPublicKey(body.publicKey) };
-    return transact({ name: 'add ssh key', isolation: readCommitted }, async (tx) => {
-      const added = await addSshKey(tx, callContextOf(context), fields);
-      return { body: toWireSshKey(added), resource: { kind: 'ssh-public-key', id: added.id } };
-    });
-  });
-
-  server.serve(operations.listSshPublicKeys, async ({ query, context }) => {
-    const { orgId, userId, mode } = requirePrincipal(context);
-    const { limit } = query;
-    const after = positionFromCursor('ssh', query.cursor);
-    return pageById(await listSshKeys(db, orgId, { userId, mode }, { limit, after }), limit, toWireSshKey);
-  });
-
-  server.serve(operations.deleteSshPublicKey, ({ params, context, transact }) => {
-    const id = parseId('ssh', params.sshKeyId);
-    if (id === null) throw new Fault('SSH_KEY_NOT_FOUND');
-    return transact({ name: 'remove ssh key', isolation: readCommitted }, async (tx) => {
-      await removeSshKey(tx, callContextOf(context), id);
-      return { body: undefined };
-    });
-  });
-}
-
 /** What became of earlier requests. */
-export function serveOperations({ server, operations, db }: IdentityRoutes): void {
+export function serveOperations({ server, operations, db }: RouteDeps): void {
   server.serve(operations.getOperation, async ({ params, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const id = parseId('op', params.operationId);

@@ -1,20 +1,33 @@
 import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
 import { parseId, type OrgId } from '@millrace/platform/ids';
-import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
-import { listInstallationAuditLog } from './audit.store.ts';
+import type { PublishKeyChange } from '../keys/key-changes.ts';
+import {
+  addMember,
+  createOrganisation,
+  setOrganisationStatus,
+  type RunningWorkloads,
+} from './admin.service.ts';
+import { listInstallationAuditLog } from '../model/audit.store.ts';
 import { toWireAdminOrganisation, toWireAudit, toWireMember } from '../identity.wire.ts';
-import { findOrganisation, listAllOrganisations, listMembers } from './organisations.store.ts';
+import { findOrganisation, listAllOrganisations, listMembers } from '../model/organisations.store.ts';
 import {
   operatorAuditContext,
   pageById,
   positionFromCursor,
   readCommitted,
-  type IdentityRoutes,
+  type RouteDeps,
 } from '../route-helpers.ts';
 
+export interface AdminRoutes extends RouteDeps {
+  readonly announce: PublishKeyChange;
+  readonly work: RunningWorkloads;
+  /** The cell new organisations are at home in. */
+  readonly homeCell: number;
+}
+
 /** Operators: every organisation of the installation. */
-export function serveAdmin({ server, operations, db, announce, work, homeCell }: IdentityRoutes): void {
+export function serveAdmin({ server, operations, db, announce, work, homeCell }: AdminRoutes): void {
   server.serve(operations.adminListOrganisations, async ({ query }) => {
     const { limit, status = null, search = null } = query;
     const after = positionFromCursor('org', query.cursor);

@@ -2,12 +2,12 @@ import type { Role } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
-import { grantableScopes, platformRolesIn } from '../keys/key-rights.ts';
-import type { KeyMode } from '../keys/api-key.ts';
+import { grantableScopes, platformRolesIn } from '../model/key-rights.ts';
+import type { KeyMode } from '../model/api-key.ts';
 import { issueKey, type IssuedKey } from '../keys/api-keys.service.ts';
-import { unlimitedKeyLimits } from '../keys/api-keys.store.ts';
-import { appendAuditEntry } from './audit.store.ts';
-import type { AuditContext, Member, Organisation, User } from '../identity.ts';
+import { unlimitedKeyLimits } from '../model/api-keys.store.ts';
+import { appendAuditEntry } from '../model/audit.store.ts';
+import type { AuditContext, Member, Organisation, User } from '../model/identity.ts';
 import type { PublishKeyChange } from '../keys/key-changes.ts';
 import {
   ensureUser,
@@ -19,7 +19,7 @@ import {
   listPlatformRoles,
   lockOrganisation,
   setSuspension,
-} from './organisations.store.ts';
+} from '../model/organisations.store.ts';
 
 /** What the operator of an installation does, by API or by the millrace-admin command. */
 

@@ -2,14 +2,20 @@ import type { Role } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, UserId } from '@millrace/platform/ids';
-import { mayChangeRole } from '../keys/key-rights.ts';
+import { mayChangeRole } from '../model/key-rights.ts';
 import type { ApiKeyService } from '../keys/api-keys.service.ts';
-import { markRevokedOfUser } from '../keys/api-keys.store.ts';
-import { appendAuditEntry } from './audit.store.ts';
+import { markRevokedOfUser } from '../model/api-keys.store.ts';
+import { appendAuditEntry } from '../model/audit.store.ts';
 import { authorizeCaller, type CallContext } from '../authorize-caller.service.ts';
-import type { Member, Organisation } from '../identity.ts';
+import type { Member, Organisation } from '../model/identity.ts';
 import type { PublishKeyChange } from '../keys/key-changes.ts';
-import { countOwners, deleteMember, findMember, renameOrganisation, setRole } from './organisations.store.ts';
+import {
+  countOwners,
+  deleteMember,
+  findMember,
+  renameOrganisation,
+  setRole,
+} from '../model/organisations.store.ts';
 
 /** The use-cases of an organisation and its members, as its own people carry them out. */
 export interface MemberService {

@@ -1,22 +1,27 @@
 import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
 import { parseId, type OrgId, type UserId } from '@millrace/platform/ids';
-import { findKey } from '../keys/api-keys.store.ts';
-import { listOrganisationAuditLog } from './audit.store.ts';
-import type { Organisation } from '../identity.ts';
+import { findKey } from '../model/api-keys.store.ts';
+import { listOrganisationAuditLog } from '../model/audit.store.ts';
+import type { MemberService } from './members.service.ts';
+import type { Organisation } from '../model/identity.ts';
 import { toWireAudit, toWireMe, toWireMember, toWireOrganisation } from '../identity.wire.ts';
-import { findMembership, findOrganisation, listMembers } from './organisations.store.ts';
+import { findMembership, findOrganisation, listMembers } from '../model/organisations.store.ts';
 import {
   callContextOf,
   requireOwnOrgId,
   pageById,
   positionFromCursor,
   readCommitted,
-  type IdentityRoutes,
+  type RouteDeps,
 } from '../route-helpers.ts';
 
+export interface OrganisationRoutes extends RouteDeps {
+  readonly members: MemberService;
+}
+
 /** Who is calling, their organisation and the people in it. */
-export function serveOrganisations({ server, operations, db, members }: IdentityRoutes): void {
+export function serveOrganisations({ server, operations, db, members }: OrganisationRoutes): void {
   server.serve(operations.getMe, async ({ context }) => {
     const principal = requirePrincipal(context);
     const { orgId, userId, keyId } = principal;
@@ -76,7 +81,7 @@ export function serveOrganisations({ server, operations, db, members }: Identity
 }
 
 /** The organisation's own audit log. */
-export function serveAuditLog({ server, operations, db }: IdentityRoutes): void {
+export function serveAuditLog({ server, operations, db }: RouteDeps): void {
   server.serve(operations.listAuditLog, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit, action = null, actorId = null, resourceId = null } = query;
@@ -89,7 +94,7 @@ export function serveAuditLog({ server, operations, db }: IdentityRoutes): void 
   });
 }
 
-async function requireOwnOrganisation(db: IdentityRoutes['db'], orgId: OrgId): Promise<Organisation> {
+async function requireOwnOrganisation(db: RouteDeps['db'], orgId: OrgId): Promise<Organisation> {
   const organisation = await findOrganisation(db, orgId);
   if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
   return organisation;

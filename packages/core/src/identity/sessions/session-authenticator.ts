@@ -6,12 +6,12 @@ import { Fault } from '@millrace/platform/fault';
 import type { SessionUser, Principal, Sessions } from '@millrace/platform/http';
 import { parseId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { counter } from '@millrace/platform/telemetry';
-import { effectiveScopes } from '../keys/key-rights.ts';
-import type { KeyMode } from '../keys/api-key.ts';
+import { effectiveScopes } from '../model/key-rights.ts';
+import type { KeyMode } from '../model/api-key.ts';
 import { KEY_MAX_AGE_MS } from '../keys/key-authenticator.ts';
 import { KeyCache } from '../keys/key-cache.ts';
 import type { KeyChange } from '../keys/key-changes.ts';
-import { lockOrganisation } from '../organisations/organisations.store.ts';
+import { lockOrganisation } from '../model/organisations.store.ts';
 import {
   findSession,
   findSessionCredentials,

@@ -10,8 +10,8 @@ import {
   type UserId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { platformRolesIn } from '../keys/key-rights.ts';
-import { mintKey, type KeyMode } from '../keys/api-key.ts';
+import { platformRolesIn } from '../model/key-rights.ts';
+import { mintKey, type KeyMode } from '../model/api-key.ts';
 
 /** All SQL about sessions and the seats that members act through. Tokens come here as their hash only. */
 

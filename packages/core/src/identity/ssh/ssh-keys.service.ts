@@ -1,9 +1,9 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { SshKeyId } from '@millrace/platform/ids';
-import { appendAuditEntry } from '../organisations/audit.store.ts';
+import { appendAuditEntry } from '../model/audit.store.ts';
 import { authorizeCaller, type CallContext } from '../authorize-caller.service.ts';
-import type { SshKeyRecord } from '../identity.ts';
+import type { SshKeyRecord } from '../model/identity.ts';
 import { readSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 import { countSshKeys, deleteSshKey, insertSshKey } from './ssh-keys.store.ts';
 

@@ -1,8 +1,8 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type SshKeyId, type UserId } from '@millrace/platform/ids';
 import type { Selectable } from 'kysely';
-import type { KeyMode } from '../keys/api-key.ts';
-import type { PageRequest, SshKeyRecord } from '../identity.ts';
+import type { KeyMode } from '../model/api-key.ts';
+import type { PageRequest, SshKeyRecord } from '../model/identity.ts';
 import type { SshPublicKey } from './ssh-public-key.ts';
 
 /** All SQL about SSH public keys. They belong to a person, in one organisation and one mode. */

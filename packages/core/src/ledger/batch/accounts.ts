@@ -1,5 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
-import type { Product, SystemAccount } from '../ledger.ts';
+import type { Product, SystemAccount } from '../model/ledger.ts';
+import type { BudgetPeriod } from '../model/periods.ts';
 
 /** Accounts as the decisions see them: rows that the transaction has locked, changed in memory, then written back. */
 
@@ -17,7 +18,7 @@ export type OnExceeded = 'notify' | 'stop_new_work' | 'stop_everything';
 export interface BudgetState {
   readonly keyIds: readonly string[] | null;
   readonly name: string;
-  readonly period: 'hour' | 'day' | 'week' | 'month' | 'total';
+  readonly period: BudgetPeriod;
   readonly limit: bigint;
   readonly thresholdsPercent: readonly number[];
   readonly onExceeded: OnExceeded;

@@ -1,6 +1,6 @@
 import { settleDebt } from './debt.ts';
 import { decideClose, decideHold, decidePayOut, decidePost, decideResize } from './holds.ts';
-import type { LedgerCommand, LedgerResult } from '../ledger.ts';
+import type { LedgerCommand, LedgerResult } from '../model/ledger.ts';
 import {
   requireLoaded,
   startBudgetPeriod,

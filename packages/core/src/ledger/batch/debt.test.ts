@@ -1,6 +1,6 @@
 import { fromUuid, type HoldId, type TransferId } from '@millrace/platform/ids';
 import { describe, expect, it } from 'vitest';
-import type { LedgerSuccess, LedgerResult } from '../ledger.ts';
+import type { LedgerSuccess, LedgerResult } from '../model/ledger.ts';
 import {
   createTestLedger,
   revenue,

@@ -1,6 +1,6 @@
 import { divideRoundDown } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
-import type { WorkState } from '../ledger.ts';
+import type { WorkState } from '../model/ledger.ts';
 
 /** Who pays: pure rules over accounts that are already locked. */
 

@@ -1,7 +1,7 @@
 import { createIdSource, toUuid } from '@millrace/platform/ids';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
-import type { LedgerSuccess, LedgerResult } from '../ledger.ts';
+import type { LedgerSuccess, LedgerResult } from '../model/ledger.ts';
 import {
   createTestLedger,
   revenue,

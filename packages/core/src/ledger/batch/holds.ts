@@ -12,7 +12,7 @@ import {
   totalAvailable,
   type AccountPart,
 } from './draw.ts';
-import { toPublicId } from '../id-ranges.ts';
+import { toPublicId } from '../model/id-ranges.ts';
 import type {
   CloseCommand,
   WorkState,
@@ -22,7 +22,7 @@ import type {
   PostCommand,
   LedgerRefused,
   ResizeCommand,
-} from '../ledger.ts';
+} from '../model/ledger.ts';
 import {
   countAgainstBudgets,
   ledgerSuccess,

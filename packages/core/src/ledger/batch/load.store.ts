@@ -10,7 +10,7 @@ import {
   type BudgetState,
   type OnExceeded,
 } from './accounts.ts';
-import type { LedgerCommand, Share } from '../ledger.ts';
+import type { LedgerCommand, Share } from '../model/ledger.ts';
 import { commandKeyOf, walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './working-set.ts';
 import { texts, uuids } from './sql-arrays.ts';
 import { fillHolds, fillTransfers } from './recorded.store.ts';

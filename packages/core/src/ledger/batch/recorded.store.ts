@@ -1,5 +1,5 @@
 import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
-import type { TransferKind } from '../ledger.ts';
+import type { TransferKind } from '../model/ledger.ts';
 import type { Mode } from '@millrace/platform/envelope';
 import { scopedKey, type Hold, type WorkingSet } from './working-set.ts';
 import { texts, uuids } from './sql-arrays.ts';

@@ -3,7 +3,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account, type BudgetState } from './accounts.ts';
 import { applyCommand } from './apply-command.ts';
-import type { LedgerCommand, LedgerResult, Product, Share } from '../ledger.ts';
+import type { LedgerCommand, LedgerResult, Product, Share } from '../model/ledger.ts';
 import { walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './working-set.ts';
 
 /** Books in memory for the tests of decisions: what the store would have loaded, with nothing behind it. */

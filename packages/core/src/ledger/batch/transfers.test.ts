@@ -2,7 +2,7 @@ import { createIdSource, fromUuid, toUuid, type TransferId } from '@millrace/pla
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
 import { availableIn } from './draw.ts';
-import type { LedgerSuccess, LedgerResult } from '../ledger.ts';
+import type { LedgerSuccess, LedgerResult } from '../model/ledger.ts';
 import {
   createTestLedger,
   revenue,

@@ -14,7 +14,7 @@ import {
   tightestBudget,
   totalAvailable,
 } from './draw.ts';
-import { toPublicId } from '../id-ranges.ts';
+import { toPublicId } from '../model/id-ranges.ts';
 import type {
   CreditCommand,
   DebitCommand,
@@ -25,7 +25,7 @@ import type {
   ReverseCommand,
   Share,
   TransferKind,
-} from '../ledger.ts';
+} from '../model/ledger.ts';
 import {
   countAgainstBudgets,
   ledgerSuccess,

@@ -1,7 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { sql } from 'kysely';
-import type { TransferKind } from '../ledger.ts';
+import type { TransferKind } from '../model/ledger.ts';
 import type { WorkingSet, UndoableTransfer } from './working-set.ts';
 import { uuids } from './sql-arrays.ts';
 

@@ -1,6 +1,6 @@
 import { toUuid } from '@millrace/platform/ids';
 import { describe, expect, it } from 'vitest';
-import type { LedgerCommand } from '../ledger.ts';
+import type { LedgerCommand } from '../model/ledger.ts';
 import { createTestLedger, revenue, usd, type TestLedger } from './test-ledger.fixture.ts';
 import { unrecordedKeysOf, requireLoaded } from './working-set.ts';
 

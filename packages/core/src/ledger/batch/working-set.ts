@@ -2,7 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { nanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account } from './accounts.ts';
 import { usedPercent, type AccountPart } from './draw.ts';
-import { toPublicId } from '../id-ranges.ts';
+import { toPublicId } from '../model/id-ranges.ts';
 import type {
   Destination,
   LedgerSuccess,
@@ -12,9 +12,9 @@ import type {
   RejectionReason,
   TransferKind,
   UsageQuantities,
-} from '../ledger.ts';
-import { bookingTimeMs } from '../months.ts';
-import { periodAt } from '../periods.ts';
+} from '../model/ledger.ts';
+import { bookingTimeMs } from '../model/months.ts';
+import { periodAt } from '../model/periods.ts';
 
 /**
  * The part of the ledger that one batch works on, in memory: every row it may change, locked by the transaction, and

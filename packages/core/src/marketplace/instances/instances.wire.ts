@@ -5,7 +5,8 @@ import { rateOf } from '../../prices/index.ts';
 import { sshAccessOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
 import { toPortMappings, sshCommandOf } from '../hostnames/hostnames.ts';
 import type { EndedInstance, InstanceWithRental } from './instances.service.ts';
-import { instanceStateOf, type Instance } from './instances.ts';
+import type { Instance } from './instances.ts';
+import { instanceStateOf } from '../listing/instance-state.ts';
 
 /** Instances on the wire. Pure. */
 

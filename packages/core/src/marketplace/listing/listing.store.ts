@@ -2,7 +2,7 @@ import type { MachineState } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { instanceStateOf } from '../instances/instances.ts';
+import { instanceStateOf } from './instance-state.ts';
 import type { GpuGroup, MachineFacts, SelfTestMeasurements, Occupant } from './machine-record.ts';
 
 /**

@@ -13,13 +13,12 @@ import {
   requireTerminations,
   type RequiredAction,
 } from '../../metering/index.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { terminateView } from './termination.service.ts';
 import { requiredActionsLoop } from '../model/loops.ts';
 import { metersOf } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
 import { retainDiskAndNotify, stopRental } from './power.service.ts';
-import { causeOfRental, type RentalView } from '../model/rental.ts';
+import { causeOfRental, type RentalView, rentalsActor } from '../model/rental.ts';
 import { findRentalByWireId, listUnterminated } from '../model/rentals.store.ts';
 import { retainedDiskMeter } from '../money/terms.ts';
 import { lockView } from '../model/rental-view.ts';

@@ -5,7 +5,7 @@ import { Fault, invalidField, isFault } from '@millrace/platform/fault';
 import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
 import { applyLedger, readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
 import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalSpec } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS } from '../order/order.ts';
+import { HOLD_WINDOW_MS } from '../model/policy.ts';
 import { checkRentalAction } from './termination.service.ts';
 import { metersOf, updateFreesAt } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';

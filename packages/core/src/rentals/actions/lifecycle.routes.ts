@@ -14,7 +14,7 @@ import { rebootRental, startRental, stopRental } from './power.service.ts';
 import type { RentalKind } from '../model/rental.ts';
 import { toWireRental, type WireRental } from '../read/rentals.wire.ts';
 import { toWireAmount } from '../model/wire-amount.ts';
-import { serveWriteOffs } from '../inventory/write-off.routes.ts';
+import { updateRental } from './update.service.ts';
 
 export interface RentalLifecycleRoutes {
   readonly server: HttpServer;
@@ -24,9 +24,14 @@ export interface RentalLifecycleRoutes {
 type Operations = Contract['operations'];
 export type WireReceipt = ResponseBody<Operations['terminateVirtualMachineRental']>;
 
-/** Tenants: ending a rental, switching it, making it last longer. Operators: ending any, and writing off lost hosts. */
+/** Tenants: changing a rental, ending it, switching it, making it last longer. Operators: ending any. */
 export function serveRentalLifecycle({ server, operations }: RentalLifecycleRoutes): void {
-  serveWriteOffs({ server, operations });
+  server.serve(operations.updateRental, ({ params, body, context, transact }) =>
+    transact({ name: 'change rental', isolation: readCommitted }, async (tx) => {
+      const record = await updateRental(tx, callContextOf(context), params.rentalId, body);
+      return { body: toWireRental(record, tx.clock.now()) };
+    }),
+  );
 
   server.serve(operations.terminateVirtualMachineRental, ({ body, context, transact }) =>
     transact(terminateTransaction, (tx) => terminateReply(tx, context, body, 'virtual-machine')),

@@ -1,17 +1,15 @@
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
-import { HOLD_WINDOW_MS } from '../order/order.ts';
 import { place, releaseAllocation, type PlacedNode } from '../../fleet/index.ts';
 import { applyLedger, requireLedgerSuccess } from '../../ledger/index.ts';
 import { initialHold } from '../../prices/index.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { checkRentalAction } from './termination.service.ts';
 import { saveMachine } from '../model/machines.store.ts';
 import { billDiskOnly, retainDisk, metersOf } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, transitionRental, emitRentalEvent } from '../model/rental-transitions.ts';
 import { toPlacementRequest, machinePortsOf } from '../order/placement-request.ts';
-import { attemptTimeoutMsOf, defaultRentalPolicy } from '../model/policy.ts';
+import { attemptTimeoutMsOf, defaultRentalPolicy, HOLD_WINDOW_MS } from '../model/policy.ts';
 import {
   causeOfRental,
   isReleasable,
@@ -21,6 +19,7 @@ import {
   type RentalTerm,
   type RentalView,
   type TaskOptions,
+  rentalsActor,
 } from '../model/rental.ts';
 import {
   billingEndsAt,

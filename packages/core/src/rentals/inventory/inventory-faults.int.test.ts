@@ -5,7 +5,6 @@ import { testClock } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listNodes, transitionNode } from '../../fleet/index.ts';
 import { mayHaveLostRow } from '../../restore/index.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { createFaultyDriver, reconcileUntil, type InjectedFault } from '../reconcile/reconcile.fixture.ts';
 import { listMachines } from '../model/machines.store.ts';
 import {
@@ -28,7 +27,7 @@ import {
   type RentalHarness,
   type Tenant,
 } from '../model/rental.fixture.ts';
-import type { Rental } from '../model/rental.ts';
+import { type Rental, rentalsActor } from '../model/rental.ts';
 import { allowOrphanRemoval } from './comparisons.store.ts';
 
 let harness: RentalHarness;

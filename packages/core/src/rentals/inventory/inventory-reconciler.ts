@@ -18,7 +18,8 @@ import {
 import { enqueueReconcile, scheduleAt, scheduleSoon } from '../model/rental-transitions.ts';
 import { resumeDeletions } from '../model/machines.store.ts';
 import { createOrphanRemoval, recordOrphans, type OrphanRemoval } from './remove-orphans.ts';
-import { recordAddress, reconcilerActor, repairRental } from './repair-rental.ts';
+import { recordAddress, repairRental } from './repair-rental.ts';
+import { reconcilerActor } from '../reconcile/lost-rental.ts';
 import {
   defaultInventoryPolicy,
   repairMetricKind,

@@ -2,7 +2,6 @@ import { createIdSource, fromUuid, toUuid, type NodeId } from '@millrace/platfor
 import { expect } from 'vitest';
 import { isClean, runAudit } from '../../auditor/index.ts';
 import { readMeterCost } from '../../metering/index.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { reconcileUntil, type FaultyDriver } from '../reconcile/reconcile.fixture.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 import {
@@ -13,7 +12,7 @@ import {
   type Tenant,
 } from '../model/rental.fixture.ts';
 import type { InventoryPolicy, Repair } from './plan-repairs.ts';
-import { causeOfRental, type Rental, type RentalState } from '../model/rental.ts';
+import { causeOfRental, type Rental, type RentalState, rentalsActor } from '../model/rental.ts';
 import {
   InventoryReconciler,
   type ComparisonReport,

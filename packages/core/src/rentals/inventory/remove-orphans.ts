@@ -6,7 +6,7 @@ import type { Logger } from '@millrace/platform/log';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { gauge } from '@millrace/platform/telemetry';
 import type { ComparisonResult } from './compare-cluster.ts';
-import { reconcilerActor } from './repair-rental.ts';
+import { reconcilerActor } from '../reconcile/lost-rental.ts';
 import {
   findRecordedMachines,
   deleteOrphans,

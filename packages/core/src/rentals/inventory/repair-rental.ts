@@ -1,15 +1,9 @@
 import type { Reader, Tx } from '@millrace/platform/db';
-import type { Actor } from '@millrace/platform/envelope';
 import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
-import {
-  markReleasing,
-  recordNodeFaults,
-  windowsBetween,
-  type NodeMaintenancePeriod,
-} from '../../fleet/index.ts';
+import { windowsBetween, type NodeMaintenancePeriod } from '../../fleet/index.ts';
 import { changeMeters, type Meter } from '../../metering/index.ts';
-import { markMachinesTerminating, saveMachine } from '../model/machines.store.ts';
-import { failRental, metersOf } from '../money/rental-billing.service.ts';
+import { saveMachine } from '../model/machines.store.ts';
+import { metersOf } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, transitionRental } from '../model/rental-transitions.ts';
 import { defaultRentalPolicy } from '../model/policy.ts';
 import {
@@ -24,15 +18,14 @@ import {
   type ObservedState,
   type ObservedRental,
 } from './plan-repairs.ts';
-import { currentMachinesOf, type Rental, type RentalMachine, type RentalView } from '../model/rental.ts';
+import { currentMachinesOf, type Rental, type RentalView } from '../model/rental.ts';
 import { saveRental } from '../model/rentals.store.ts';
 import { isNewestComparison, type Comparison } from './comparisons.store.ts';
 import { lockView } from '../model/rental-view.ts';
-import { hasSharedAddress, refreshVolumeClients } from '../model/rental-volumes.ts';
+import { savePrivateAddress } from '../model/rental-volumes.ts';
+import { failLostRental, markUnknown, reconcilerActor } from '../reconcile/lost-rental.ts';
 
 /** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
-
-export const reconcilerActor: Actor = { kind: 'system', id: 'reconciler' };
 
 /** What was seen of the machines of a rental's attempt, by position. */
 export interface RentalObservation {
@@ -143,20 +136,6 @@ async function recordAbsence(tx: Tx, view: RentalView, missing: readonly number[
   }
 }
 
-function markUnknown(
-  tx: Tx,
-  rental: Rental,
-  { since, reason }: { readonly since: Date; readonly reason: string },
-): Promise<Rental> {
-  return transitionRental(tx, rental, {
-    to: 'Unknown',
-    reason,
-    actor: reconcilerActor,
-    changes: { unhealthySince: since },
-    data: { silentSince: since.toISOString() },
-  });
-}
-
 function markRunningAgain(tx: Tx, rental: Rental): Promise<Rental> {
   if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran, so it cannot be back.`);
   return transitionRental(tx, rental, {
@@ -172,21 +151,6 @@ const lossReasons = {
   vanished: 'Its machine is gone: its host says that it has none.',
   host_lost: 'Its host has not answered for too long and counts as lost.',
 } as const;
-
-/** Its machine is lost, and nothing after `at` is paid for. No rental fails that was not Unknown first. */
-export async function failLostRental(
-  tx: Tx,
-  view: RentalView,
-  { at, why, actor }: { readonly at: Date; readonly why: string; readonly actor: Actor },
-): Promise<Rental> {
-  const isUnknown = view.rental.status === 'Unknown';
-  const rental = isUnknown ? view.rental : await markUnknown(tx, view.rental, { since: at, reason: why });
-  const hosts = currentMachinesOf(view).map(({ nodeId }) => nodeId);
-  await recordNodeFaults(tx, hosts, { kind: 'loss', rentalId: rental.id, reason: why });
-  await markMachinesTerminating(tx, rental.orgId, rental.id, { now: tx.clock.now() });
-  if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
-  return failRental(tx, { ...view, rental }, why, { actor, lastGoodSign: at });
-}
 
 /** The one who works on the rental does it, as if it had been asked for. */
 function requestPowerTask(tx: Tx, rental: Rental, task: 'start' | 'stop'): Promise<Rental> {
@@ -230,18 +194,6 @@ export async function recordAddress(tx: Tx, found: FoundAddress): Promise<void> 
   const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
   if (view === null || machine?.state !== 'open' || machine.privateIp !== null) return;
   await savePrivateAddress(tx, view.rental, machine, found.privateIp);
-}
-
-/** An address that another machine holds is not written, so that the next comparison tries again. */
-export async function savePrivateAddress(
-  tx: Tx,
-  rental: Rental,
-  machine: RentalMachine,
-  privateIp: string,
-): Promise<void> {
-  await saveMachine(tx, machine, { privateIp });
-  if (await hasSharedAddress(tx, rental, machine)) await saveMachine(tx, machine, { privateIp: null });
-  else await refreshVolumeClients(tx, rental);
 }
 
 /** Those that are in the state already stay as they are. */

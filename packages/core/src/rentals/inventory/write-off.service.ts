@@ -14,7 +14,7 @@ import { appendAuditEntry, type AuditContext } from '../../identity/index.ts';
 import { receiptOf, type Receipt } from '../actions/termination.service.ts';
 import { markMachinesTerminating, listRentalsOnNode } from '../model/machines.store.ts';
 import { failRental, metersOf } from '../money/rental-billing.service.ts';
-import { failLostRental } from './repair-rental.ts';
+import { failLostRental } from '../reconcile/lost-rental.ts';
 import { toComparedRental, lastHealthyAt } from './plan-repairs.ts';
 import { terminateIfEmpty, finishMachineDeletion } from '../reconcile/deletion.steps.ts';
 import { rentalResourceOf, type RentalMachine, type RentalView } from '../model/rental.ts';

@@ -1,4 +1,8 @@
+import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
 import type { RentalKind } from './rental.ts';
+
+/** What a hold at create reaches over: until the first posting, and what metering adds to that. */
+export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
 
 /** How long things may take, in milliseconds. Tests give shorter ones; the product has these. */
 export interface RentalPolicy {

@@ -8,6 +8,7 @@ import {
   bumpSpecVersionsOfRental,
   type OrderedStorage,
 } from '../../volumes/index.ts';
+import { saveMachine } from './machines.store.ts';
 import type { Rental, RentalMachine } from './rental.ts';
 
 /** What volumes have to know of rentals. Only bare metal has any, so nobody else asks. */
@@ -41,6 +42,18 @@ export async function hasSharedAddress(
   if (rental.kind !== 'bare-metal') return false;
   const shared = await listSharedAddresses(tx, rental.orgId, [rental.id]);
   return shared.some(({ externalId }) => externalId === machine.externalId);
+}
+
+/** An address that another machine holds is not written, so that the next comparison tries again. */
+export async function savePrivateAddress(
+  tx: Tx,
+  rental: Rental,
+  machine: RentalMachine,
+  privateIp: string,
+): Promise<void> {
+  await saveMachine(tx, machine, { privateIp });
+  if (await hasSharedAddress(tx, rental, machine)) await saveMachine(tx, machine, { privateIp: null });
+  else await refreshVolumeClients(tx, rental);
 }
 
 const ready: OrderedStorage = { state: 'ready' };

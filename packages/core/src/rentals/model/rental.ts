@@ -1,6 +1,6 @@
 import type { RentalAction, RentalState, Scope } from '@millrace/contract';
 import type { PortMapping } from '@millrace/compute';
-import type { Mode } from '@millrace/platform/envelope';
+import type { Actor, Mode } from '@millrace/platform/envelope';
 import type {
   AllocationId,
   ClusterId,
@@ -19,6 +19,10 @@ import type { FrozenPrice } from '../../prices/index.ts';
 /** The words of this feature as values. A rental is a machine sold to a tenant, whichever of three kinds it is. */
 
 export type RentalKind = 'virtual-machine' | 'bare-metal' | 'instance';
+
+export const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
+
+export const SSH_PORT = 22;
 
 /** What is being done to a rental: one thing at a time. `release` overrides the others. */
 export type RentalTask = 'provision' | 'stop' | 'start' | 'reboot' | 'release';

@@ -2,7 +2,6 @@ import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { executeRequiredActions } from '../actions/dunning.service.ts';
 import { expectConsistent, later, meters, advanceUntil, viewOf } from '../lifecycle.fixture.ts';
 import { terminateRental } from '../actions/termination.service.ts';
@@ -17,7 +16,7 @@ import {
   type RentalHarness,
   type Tenant,
 } from '../model/rental.fixture.ts';
-import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts';
+import { causeOfRental, rentalResourceOf, type Rental, rentalsActor } from '../model/rental.ts';
 
 /** What instances cost their tenants is what suppliers earn and the operator keeps, to the nano-USD, however they end. */
 

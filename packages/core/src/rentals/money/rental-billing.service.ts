@@ -26,17 +26,16 @@ import {
   type RemainingTermCharge,
 } from '../../metering/index.ts';
 import { rateOf, termMsOf, type FrozenPrice } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS } from '../order/order.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { saveMachine } from '../model/machines.store.ts';
 import { transitionRental } from '../model/rental-transitions.ts';
-import { defaultRentalPolicy, deletionLateMsOf } from '../model/policy.ts';
+import { defaultRentalPolicy, deletionLateMsOf, HOLD_WINDOW_MS } from '../model/policy.ts';
 import {
   causeOfRental,
   currentMachinesOf,
   type Rental,
   type RentalTerm,
   type RentalView,
+  rentalsActor,
 } from '../model/rental.ts';
 import { currentTerm, DISK_PREFIX, freesAt, isDiskMeter, retainedDiskMeter } from './terms.ts';
 import { saveTerm } from '../model/terms.store.ts';

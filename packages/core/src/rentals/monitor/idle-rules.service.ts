@@ -1,10 +1,9 @@
 import type { Db } from '@millrace/platform/db';
 import { counter } from '@millrace/platform/telemetry';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { terminateView, lockRentalView } from '../actions/termination.service.ts';
 import { isIdleLongEnough } from './idleness.ts';
 import { stopRental } from '../actions/power.service.ts';
-import { isReleasable, type IdleRule, type Rental } from '../model/rental.ts';
+import { isReleasable, type IdleRule, type Rental, rentalsActor } from '../model/rental.ts';
 import type { IdleRental } from './sampling.service.ts';
 import { readIdleness } from './samples.store.ts';
 import { currentTerm } from '../money/terms.ts';

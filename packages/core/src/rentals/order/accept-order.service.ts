@@ -24,7 +24,7 @@ import {
 } from '../../identity/index.ts';
 import {
   applyLedger,
-  InsufficientFunds,
+  InsufficientFundsError,
   readBalance,
   requireLedgerSuccess,
   type MoneyCause,
@@ -40,7 +40,6 @@ import {
 import { readKeyRunningTotals } from '../../volumes/index.ts';
 import {
   hasAmountLimit,
-  HOLD_WINDOW_MS,
   faultLabelsOf,
   simulateRejection,
   requireOrderAllowed,
@@ -55,7 +54,7 @@ import { requireIdleRule } from './idle-rule.ts';
 import { insertMachines, type NewMachine } from '../model/machines.store.ts';
 import { enqueueReconcile, scheduleSoon, emitRentalEvent } from '../model/rental-transitions.ts';
 import { machinesOfPlacement, offerByKind, toPlacementRequest, type Placeable } from './placement-request.ts';
-import { attemptTimeoutMsOf } from '../model/policy.ts';
+import { attemptTimeoutMsOf, HOLD_WINDOW_MS } from '../model/policy.ts';
 import { causeOfRental, isReleasable, rentalResourceOf, scopeOf, type Rental } from '../model/rental.ts';
 import { insertRental, insertTransition } from '../model/rentals.store.ts';
 import { insertProvisioningStep } from '../model/provisioning-steps.store.ts';
@@ -261,7 +260,7 @@ function insufficientBalance(hold: NanoUsd, available: bigint, of?: 'paid'): Fau
     of === 'paid' ? 'paid balance, without promotional credit, which does not pay suppliers,' : 'balance';
   return new Fault('INSUFFICIENT_BALANCE', {
     message: `The available ${what} does not cover the ${formatUsd(hold)} USD that this would set aside.`,
-    cause: new InsufficientFunds(hold - available),
+    cause: new InsufficientFundsError(hold - available),
   });
 }
 

@@ -13,12 +13,11 @@ import {
   checkDueNodes,
 } from '../../volumes/index.ts';
 import { reconcileUntil, withDriver } from '../reconcile/reconcile.fixture.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries.fixture.ts';
 import { liveRegion, quiet, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
-import type { Rental } from '../model/rental.ts';
+import { type Rental, rentalsActor } from '../model/rental.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
 /** Bare metal with storage: ordered together, shown everywhere alike, and let in exactly as long as it is theirs. */

@@ -5,7 +5,6 @@ import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import type { FrozenPrice } from '../../prices/index.ts';
 import {
-  HOLD_WINDOW_MS,
   faultLabelsOf,
   simulateRejection,
   toBareMetalOrder,
@@ -17,6 +16,7 @@ import {
   toRentalSpec,
   type ListPriceOrder,
 } from './order.ts';
+import { HOLD_WINDOW_MS } from '../model/policy.ts';
 
 const { operations } = createContract({ providers: defaultProviders });
 const { body } = operations.createVirtualMachineRental;

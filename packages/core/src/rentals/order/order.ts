@@ -18,7 +18,6 @@ import {
   nodeLayoutOf,
   type FleetGpuType,
 } from '../../fleet/index.ts';
-import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
 import {
   commitmentOf,
   costOfDuration,
@@ -26,12 +25,10 @@ import {
   type FrozenPrice,
   type RentalSpec,
 } from '../../prices/index.ts';
+import type { KeyRunningTotals } from '../../volumes/index.ts';
 import type { IdleRule, RentalKind, RentalSupplier, PublicIdentity } from '../model/rental.ts';
 
 /** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
-
-/** What a hold at create reaches over: until the first posting, and what metering adds to that. */
-export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
 
 /** What all kinds of rentals are ordered with. Whatever differs between the kinds on the wire is settled here. */
 interface OrderBase {
@@ -258,12 +255,6 @@ export function requireOrderAllowed(
     const what = order.gpuType === 'other' ? 'GPUs of other types' : order.gpuType;
     throw keyLimitExceeded('gpuTypes', `This API key may not rent ${what}.`);
   }
-}
-
-/** What the live rentals of a key, and of those it replaced, come to. */
-export interface KeyRunningTotals {
-  readonly liveRentals: number;
-  readonly perHour: NanoUsd;
 }
 
 export function hasAmountLimit(limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'maxUsdPerHour'>): boolean {

@@ -11,11 +11,9 @@ import {
   type PlacementRequest,
 } from '../../fleet/index.ts';
 import type { NewMachine } from '../model/machines.store.ts';
-import type { Rental, RentalKind } from '../model/rental.ts';
+import { SSH_PORT, type Rental, type RentalKind } from '../model/rental.ts';
 
 /** What a rental asks of placement, and the machines that a placement becomes. For the first attempt and for each move. */
-
-export const SSH_PORT = 22;
 
 /** What the machines of each kind are sold as. */
 export const offerByKind: Readonly<Record<RentalKind, OfferKind>> = {

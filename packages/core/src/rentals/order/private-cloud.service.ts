@@ -11,7 +11,6 @@ import {
   type AuditContext,
 } from '../../identity/index.ts';
 import { freezeAgreedPrice } from '../../prices/index.ts';
-import { rentalsActor } from '../reconcile/reconcile-deps.ts';
 import {
   enqueueReconcile,
   scheduleAt,
@@ -19,7 +18,7 @@ import {
   transitionRental,
   emitRentalEvent,
 } from '../model/rental-transitions.ts';
-import type { PrivateCloud, Rental, RentalTerm } from '../model/rental.ts';
+import { type PrivateCloud, type Rental, type RentalTerm, rentalsActor } from '../model/rental.ts';
 import { rentalResourceOf } from '../model/rental.ts';
 import { insertRental, insertTransition } from '../model/rentals.store.ts';
 import { insertTerm, saveTerm } from '../model/terms.store.ts';

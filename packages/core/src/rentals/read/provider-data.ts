@@ -2,9 +2,8 @@ import type { ProviderData, ProviderDataOf, ProviderVariant } from '@millrace/co
 import { toUuid } from '@millrace/platform/ids';
 import { divideWithRemainder } from '@millrace/platform/money';
 import { MB_PER_GB } from '../../fleet/index.ts';
-import { SSH_PORT } from '../order/placement-request.ts';
 import type { RentalRecord, MachineSummary } from './rental-record.ts';
-import type { PrivateCloud, PrivateCloudNode } from '../model/rental.ts';
+import { type PrivateCloud, type PrivateCloudNode, SSH_PORT } from '../model/rental.ts';
 
 /** What a rental says about where it runs, in the closed shape of its provider's variant. Pure. */
 

@@ -19,7 +19,12 @@ import {
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFeed, eventChannels, type Feed } from '../../events/index.ts';
-import { issueUnrestrictedKey, systemAuditContext, type CallContext } from '../../identity/index.ts';
+import {
+  issueUnrestrictedKey,
+  systemAuditContext,
+  type CallContext,
+  type TenantRef,
+} from '../../identity/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import { defaultRentalPolicy } from '../model/policy.ts';
 import {
@@ -27,7 +32,6 @@ import {
   getRentalRecord,
   listRentalHistory,
   listRentalRecords,
-  type TenantRef,
 } from './rental-queries.service.ts';
 import { enqueueDueRentals } from '../reconcile/recovery.ts';
 import type { RentalState } from '../model/rental.ts';

@@ -15,7 +15,6 @@ import {
 import { parseId, toUuid, type RentalId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import { streamEvents, toWireEvent, type Feed } from '../../events/index.ts';
-import { callContextOf, readCommitted } from '../../identity/index.ts';
 import type { EndedPosition, LiveRentalPage } from './rental-lists.store.ts';
 import {
   getRentalCost,
@@ -23,13 +22,12 @@ import {
   listRentalHistory,
   listRentalRecords,
   requireRental,
-  type TenantRef,
   type RentalCostWithHold,
   type HistoryEntry,
 } from './rental-queries.service.ts';
+import type { TenantRef } from '../../identity/index.ts';
 import type { RentalState } from '../model/rental.ts';
 import { rentalGpuOf, toWireBareMetal, toWireRental, type WireBareMetal } from './rentals.wire.ts';
-import { updateRental } from '../actions/update.service.ts';
 import { streamList } from './stream-list.ts';
 import { toWireAmount } from '../model/wire-amount.ts';
 
@@ -46,7 +44,7 @@ type Operations = Contract['operations'];
 const liveStates: readonly RentalState[] = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'];
 const rentalTypes = ['virtual-machine', 'bare-metal'] as const;
 
-/** Tenants: their rentals, those that have ended, what happened to one, what it costs, and what may be changed of it. */
+/** Tenants: their rentals, those that have ended, what happened to one, and what it costs. */
 export function serveRentalQueries(routes: RentalQueryRoutes): void {
   const { server, operations, db } = routes;
 
@@ -82,13 +80,6 @@ export function serveRentalQueries(routes: RentalQueryRoutes): void {
     if (record === null) throw new Fault('RENTAL_NOT_FOUND');
     return toWireRental(record, now);
   });
-
-  server.serve(operations.updateRental, ({ params, body, context, transact }) =>
-    transact({ name: 'change rental', isolation: readCommitted }, async (tx) => {
-      const record = await updateRental(tx, callContextOf(context), params.rentalId, body);
-      return { body: toWireRental(record, tx.clock.now()) };
-    }),
-  );
 
   server.serve(operations.listRentalHistory, async ({ query, context }) => {
     const { limit, rentalType } = query;

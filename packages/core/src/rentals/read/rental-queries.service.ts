@@ -1,8 +1,8 @@
 import type { Db, Reader } from '@millrace/platform/db';
-import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import type { TenantRef } from '../../identity/index.ts';
 import { listTransfersOf, readHeldFor } from '../../ledger/index.ts';
 import { readCosts, listMetersOf } from '../../metering/index.ts';
 import { rentalCostOf, type RentalCost } from '../money/cost.ts';
@@ -26,12 +26,6 @@ import { causeOfRental, type RentalKind } from '../model/rental.ts';
 
 /** One snapshot for all statements: no record shows half of a change. */
 const snapshotRead = { name: 'read rentals', isolation: 'repeatable read', withAnyClock: true } as const;
-
-/** The tenant and the kind of key that asks. */
-export interface TenantRef {
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-}
 
 /** Rentals that have not ended, newest first; one more than asked for when there are more. */
 export function listRentalRecords(

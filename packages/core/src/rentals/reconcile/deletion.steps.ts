@@ -13,7 +13,6 @@ import { owedAt } from '../../metering/index.ts';
 import {
   callEngine,
   engineFailureOf,
-  rentalsActor,
   findUnchangedMachine,
   scheduleRetry,
   type ReconcileDeps,
@@ -22,7 +21,7 @@ import { listMachines, saveMachine } from '../model/machines.store.ts';
 import { metersOf } from '../money/rental-billing.service.ts';
 import { transitionRental } from '../model/rental-transitions.ts';
 import { deletionLateMsOf, type RentalPolicy } from '../model/policy.ts';
-import type { Rental, RentalMachine, RentalView } from '../model/rental.ts';
+import { type Rental, type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';
 import { toWireAmount } from '../model/wire-amount.ts';
 import { lockView } from '../model/rental-view.ts';

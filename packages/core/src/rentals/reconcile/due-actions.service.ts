@@ -4,15 +4,15 @@ import type { RentalId } from '@millrace/platform/ids';
 import { formatUsd, meteredTotal, toNearestUsdNumber } from '@millrace/platform/money';
 import {
   missingFundsOf,
-  InsufficientFunds,
+  InsufficientFundsError,
   readBalance,
   readLeasedCredit,
   retryWithRecalledCredit,
 } from '../../ledger/index.ts';
 import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
 import { rateOf, type FrozenPrice } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS } from '../order/order.ts';
-import { rentalsActor, type ReconcileDeps } from './reconcile-deps.ts';
+import { HOLD_WINDOW_MS } from '../model/policy.ts';
+import type { ReconcileDeps } from './reconcile-deps.ts';
 import { nextDueAction, type DueAction, type TerminationCause } from '../money/due-actions.ts';
 import { terminateView } from '../actions/termination.service.ts';
 import {
@@ -23,7 +23,7 @@ import {
   metersOf,
 } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, emitRentalEvent } from '../model/rental-transitions.ts';
-import type { Rental, RentalView } from '../model/rental.ts';
+import { type Rental, type RentalView, rentalsActor } from '../model/rental.ts';
 import { onDemandPrice, onDemandTerm } from '../money/terms.ts';
 import { insertTerm } from '../model/terms.store.ts';
 import { lockView } from '../model/rental-view.ts';
@@ -215,7 +215,9 @@ async function insufficientFundsFault(
 ): Promise<Fault> {
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
   const most = requiredBalance(rental, price) - available;
-  return new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFunds(missing > most ? missing : most) });
+  return new Fault('INSUFFICIENT_BALANCE', {
+    cause: new InsufficientFundsError(missing > most ? missing : most),
+  });
 }
 
 /** What was set aside for its disk is used up: with money it is kept on, without it the rental ends. */

@@ -9,7 +9,6 @@ import {
   reconcileDepsOf,
   withDriver,
 } from './reconcile.fixture.ts';
-import { rentalsActor } from './reconcile-deps.ts';
 import { expectConsistent, meters } from '../lifecycle.fixture.ts';
 import { lockRentalView } from '../actions/termination.service.ts';
 import { listMachines } from '../model/machines.store.ts';
@@ -17,7 +16,7 @@ import { sshPortOf } from './machine-spec.ts';
 import { stopRental } from '../actions/power.service.ts';
 import { unsealVerificationKey } from './provisioning.steps.ts';
 import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
-import { causeOfRental, type Rental, type RentalMachine } from '../model/rental.ts';
+import { causeOfRental, type Rental, type RentalMachine, rentalsActor } from '../model/rental.ts';
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 
 /** What a tenant can do before a rental is Running, which is from when on it is paid for: nothing. */

@@ -9,7 +9,6 @@ import type { Tx } from '@millrace/platform/db';
 import {
   callEngine,
   engineFailureOf,
-  rentalsActor,
   isSameTask,
   scheduleRetry,
   type ReconcileDeps,
@@ -19,7 +18,7 @@ import { saveMachine } from '../model/machines.store.ts';
 import { startBilling } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, transitionRental } from '../model/rental-transitions.ts';
 import { handleMachineFailure, MachineNotUsable, unsealVerificationKey } from './provisioning.steps.ts';
-import { currentMachinesOf, type RentalMachine, type RentalView } from '../model/rental.ts';
+import { currentMachinesOf, type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';
 import { lockView } from '../model/rental-view.ts';
 import { refreshVolumeClients } from '../model/rental-volumes.ts';

@@ -1,8 +1,7 @@
 import { DriverError, type MachineSpec } from '@millrace/compute';
 import type { ReadinessKey } from '@millrace/compute/readiness';
 import { imageForCuda, defaultImageName, tenantImages, type ClusterRecord } from '../../fleet/index.ts';
-import { SSH_PORT } from '../order/placement-request.ts';
-import type { Rental, RentalMachine } from '../model/rental.ts';
+import { type Rental, type RentalMachine, SSH_PORT } from '../model/rental.ts';
 
 /** What is asked of the engine for a machine. */
 

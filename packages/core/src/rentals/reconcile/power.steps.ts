@@ -2,7 +2,6 @@ import type { ComputeDriver } from '@millrace/compute';
 import {
   callEngine,
   engineFailureOf,
-  rentalsActor,
   isSameTask,
   scheduleRetry,
   type ReconcileDeps,
@@ -10,7 +9,7 @@ import {
 import { reopenPorts } from './verification.steps.ts';
 import { finishStart, finishStop } from '../actions/power.service.ts';
 import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
-import { currentMachinesOf, type RentalMachine, type RentalView } from '../model/rental.ts';
+import { currentMachinesOf, type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { lockView } from '../model/rental-view.ts';
 
 /** Switching machines off and on, and what follows in the books once the engine has done it. */

@@ -16,7 +16,6 @@ import {
 import {
   callEngine,
   engineFailureOf,
-  rentalsActor,
   findUnchangedMachine,
   isSameTask,
   scheduleRetry,
@@ -44,6 +43,7 @@ import {
   type Rental,
   type RentalMachine,
   type RentalView,
+  rentalsActor,
 } from '../model/rental.ts';
 import { startProvisioningStepIfNew, type ProvisioningStepName } from '../model/provisioning-steps.ts';
 import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';

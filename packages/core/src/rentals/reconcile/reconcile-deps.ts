@@ -1,7 +1,6 @@
 import { DriverError, isDriverError, plainText, type ComputeDriver } from '@millrace/compute';
 import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import type { Actor } from '@millrace/platform/envelope';
 import type { ClusterId, RentalId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
@@ -36,8 +35,6 @@ export interface ReconcilePause {
   /** When work was last possible again; null: it was never held. What could not be tried before is not late. */
   readonly heldUntil: () => Date | null;
 }
-
-export const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
 
 /** How often a long call looks whether its rental is still wanted. */
 const STATUS_POLL_MS = 1_000;

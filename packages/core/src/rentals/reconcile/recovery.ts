@@ -3,9 +3,9 @@ import { toUuid } from '@millrace/platform/ids';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
 import { reconcileRental } from './reconcile-rental.ts';
-import { rentalsActor, type ReconcileDeps } from './reconcile-deps.ts';
+import type { ReconcileDeps } from './reconcile-deps.ts';
 import { enqueueReconcile, scheduleSoon, RENTAL_OVERDUE_MS } from '../model/rental-transitions.ts';
-import type { Rental } from '../model/rental.ts';
+import { type Rental, rentalsActor } from '../model/rental.ts';
 import { listDueRentals, listStuckRentals, claimDueRentals } from '../model/rentals.store.ts';
 
 const enqueuedCounter = counter(

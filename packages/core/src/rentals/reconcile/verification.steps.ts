@@ -3,7 +3,6 @@ import type { ComputeDriver, MachineView } from '@millrace/compute';
 import {
   callEngine,
   engineFailureOf,
-  rentalsActor,
   findUnchangedMachine,
   isSameTask,
   scheduleRetry,
@@ -19,8 +18,9 @@ import {
   MachineNotUsable,
   unsealVerificationKey,
 } from './provisioning.steps.ts';
-import { failLostRental, savePrivateAddress } from '../inventory/repair-rental.ts';
-import type { RentalMachine, RentalView } from '../model/rental.ts';
+import { savePrivateAddress } from '../model/rental-volumes.ts';
+import { failLostRental } from './lost-rental.ts';
+import { type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { lockView } from '../model/rental-view.ts';
 
 /** How a machine is proven usable: the platform logs in with a key of this machine alone and counts what was sold. */

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { JoinTokenId, OrgId, SupplierId } from '@millrace/platform/ids';
+import type { RandomBytes } from '../../identity/index.ts';
 
 /** With a join token machines join, without a key of their supplier being on them. Pure but for the dice. */
 
@@ -17,9 +18,6 @@ export interface JoinToken {
   readonly revokedAt: Date | null;
   readonly createdAt: Date;
 }
-
-/** Uniform random bytes; a test hands in its own to be repeatable. */
-export type RandomBytes = (count: number) => Uint8Array;
 
 export interface MintedToken {
   /** The whole token, to be shown once. */

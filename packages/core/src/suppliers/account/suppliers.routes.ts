@@ -1,10 +1,9 @@
 import type { Contract } from '@millrace/contract';
-import type { Db, Reader } from '@millrace/platform/db';
+import type { Db } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
-import { parseId, type NodeId, type OrgId } from '@millrace/platform/ids';
-import { fromPercentage, parseNanoUsd, secondsToMs } from '@millrace/platform/money';
-import { findNodes } from '../../fleet/index.ts';
+import { parseId } from '@millrace/platform/ids';
+import { fromPercentage, secondsToMs } from '@millrace/platform/money';
 import {
   callContextOf,
   operatorAuditContext,
@@ -15,25 +14,9 @@ import {
 } from '../../identity/index.ts';
 import { createJoinToken, revokeJoinToken } from './join-tokens.service.ts';
 import { listJoinTokens } from './join-tokens.store.ts';
-import type { PriceRules, SupplierMachine } from '../machines/machines.ts';
-import {
-  drainMachine,
-  reviewMachine,
-  machineNotFound,
-  resumeMachine,
-  updateMachine,
-  withdrawMachine,
-} from '../machines/machines.service.ts';
-import { findAnyMachine, findMachine, listAllMachines, listMachines } from '../machines/machines.store.ts';
 import { applyAsSupplier, reviewSupplier, type SupplierReview } from './suppliers.service.ts';
 import { findSupplierOf, listSuppliers } from './suppliers.store.ts';
-import { toWireMachine, toWireSupplier, toWireJoinToken } from './suppliers.wire.ts';
-import { readMachineHistory } from '../reliability/quarantine-evidence.store.ts';
-import { readReliability } from '../reliability/reliability.store.ts';
-import { toWireHistory } from '../reliability/reliability.wire.ts';
-
-/** What is shown of a machine's past. */
-const HISTORY_ENTRIES = 100;
+import { toWireSupplier, toWireJoinToken } from './suppliers.wire.ts';
 
 export interface SupplierRoutes {
   readonly server: HttpServer;
@@ -43,17 +26,13 @@ export interface SupplierRoutes {
   readonly announce: PublishKeyChange;
   /** The provider that suppliers' machines belong to. */
   readonly providerId: string;
-  readonly priceRules: PriceRules;
 }
 
-/** Suppliers: their account, their machines and the tokens with which these join. Operators: who and what is let in. */
+/** Suppliers: their account, and the tokens with which their machines join. Operators: who is let in. */
 export function serveSuppliers(routes: SupplierRoutes): void {
   serveAccount(routes);
-  serveMachines(routes);
-  serveMachineActions(routes);
   serveJoinTokens(routes);
   serveSupplierReviews(routes);
-  serveMachineReviews(routes);
 }
 
 function serveAccount({ server, operations, db }: SupplierRoutes): void {
@@ -74,69 +53,6 @@ function serveAccount({ server, operations, db }: SupplierRoutes): void {
     }
     return toWireSupplier(supplier);
   });
-}
-
-function serveMachines({ server, operations, db, priceRules }: SupplierRoutes): void {
-  server.serve(operations.supplierListMachines, async ({ query: { limit, cursor }, context }) => {
-    const { orgId } = requirePrincipal(context);
-    return pageOfMachines(
-      db,
-      await listMachines(db, orgId, { limit, after: positionFromCursor('enr', cursor) }),
-      limit,
-    );
-  });
-
-  server.serve(operations.supplierGetMachine, ({ params, context }) =>
-    readMachine(db, requirePrincipal(context).orgId, requireNodeId(params.machineId)),
-  );
-
-  server.serve(operations.supplierGetMachineHistory, async ({ params, context }) => {
-    const { orgId } = requirePrincipal(context);
-    const nodeId = requireNodeId(params.machineId);
-    if ((await findMachine(db, orgId, nodeId)) === null) throw machineNotFound();
-    return toWireHistory(await readMachineHistory(db, orgId, nodeId, HISTORY_ENTRIES));
-  });
-
-  server.serve(operations.supplierUpdateMachine, ({ params, body, context, transact }) =>
-    transact({ name: 'offer machine', isolation: readCommitted }, async (tx) => {
-      const nodeId = requireNodeId(params.machineId);
-      const { listed, pricePerGpuHourNanoUsd: price } = body;
-      const change = {
-        ...(listed === undefined ? {} : { listed }),
-        ...(price === undefined ? {} : { pricePerGpuHour: requireNanoUsd(price) }),
-      };
-      const call = callContextOf(context);
-      await updateMachine(tx, call, nodeId, change, priceRules);
-      return { body: await readMachine(tx, call.orgId, nodeId) };
-    }),
-  );
-}
-
-function serveMachineActions({ server, operations }: SupplierRoutes): void {
-  server.serve(operations.supplierDrainMachine, ({ params, context, transact }) =>
-    transact({ name: 'drain machine', isolation: readCommitted }, async (tx) => {
-      const nodeId = requireNodeId(params.machineId);
-      const call = callContextOf(context);
-      await drainMachine(tx, call, nodeId);
-      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
-    }),
-  );
-
-  server.serve(operations.supplierResumeMachine, ({ params, context, transact }) =>
-    transact({ name: 'resume machine', isolation: readCommitted }, async (tx) => {
-      const nodeId = requireNodeId(params.machineId);
-      const call = callContextOf(context);
-      await resumeMachine(tx, call, nodeId);
-      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
-    }),
-  );
-
-  server.serve(operations.supplierWithdrawMachine, ({ params, context, transact }) =>
-    transact({ name: 'withdraw machine', isolation: readCommitted }, async (tx) => {
-      await withdrawMachine(tx, callContextOf(context), requireNodeId(params.machineId));
-      return { body: undefined };
-    }),
-  );
 }
 
 function serveJoinTokens({ server, operations, db, providerId }: SupplierRoutes): void {
@@ -209,78 +125,4 @@ function serveSupplierReviews({ server, operations, db, announce }: SupplierRout
     const supplier = await reviewSupplier(tx, { announce }, operatorAuditContext(context), id, review);
     return { body: toWireSupplier(supplier), resource: { kind: 'supplier', id } };
   }
-}
-
-function serveMachineReviews({ server, operations, db }: SupplierRoutes): void {
-  server.serve(operations.adminListMachines, async ({ query }) => {
-    const { limit, approval = null } = query;
-    const supplierId = query.supplierId === undefined ? null : parseId('sup', query.supplierId);
-    const rows = await listAllMachines(
-      db,
-      { supplierId, approval },
-      { limit, after: positionFromCursor('enr', query.cursor) },
-    );
-    return pageOfMachines(db, rows, limit);
-  });
-
-  for (const [operation, approval] of [
-    [operations.adminApproveMachine, 'approved'],
-    [operations.adminRejectMachine, 'rejected'],
-  ] as const) {
-    server.serve(operation, ({ params, body, context, transact }) =>
-      transact({ name: `machine ${approval}`, isolation: readCommitted }, async (tx) => {
-        const nodeId = requireNodeId(params.machineId);
-        await reviewMachine(tx, operatorAuditContext(context), nodeId, { approval, reason: body.reason });
-        return machineEffect(nodeId, await withNode(tx, await findAnyMachine(tx, nodeId)));
-      }),
-    );
-  }
-}
-
-async function readMachine(reader: Reader, orgId: OrgId, nodeId: NodeId) {
-  return withNode(reader, await findMachine(reader, orgId, nodeId));
-}
-
-async function withNode(reader: Reader, machine: SupplierMachine | null) {
-  if (machine === null) throw machineNotFound();
-  const nodes = await findNodes(reader, [machine.nodeId]);
-  const node = nodes.get(machine.nodeId);
-  if (node === undefined) throw machineNotFound();
-  const trust = await readReliability(reader, machine.orgId, [machine.id]);
-  return toWireMachine(machine, node, trust.get(machine.id) ?? null);
-}
-
-/** As many statements as for one machine: one each for the nodes, their GPUs and what was measured of them. */
-async function pageOfMachines(reader: Reader, machines: readonly SupplierMachine[], limit: number) {
-  const nodes = await findNodes(
-    reader,
-    machines.map((machine) => machine.nodeId),
-  );
-  // Whose they are was asked when they were listed.
-  const trust = await readReliability(
-    reader,
-    null,
-    machines.map(({ id }) => id),
-  );
-  return pageById(machines, limit, (machine) => {
-    const node = nodes.get(machine.nodeId);
-    if (node === undefined) throw new Error(`Machine ${machine.id} has no node.`);
-    return toWireMachine(machine, node, trust.get(machine.id) ?? null);
-  });
-}
-
-function machineEffect<Body>(nodeId: NodeId, body: Body) {
-  return { body, resource: { kind: 'machine', id: nodeId } };
-}
-
-function requireNodeId(text: string): NodeId {
-  const id = parseId('nod', text);
-  if (id === null) throw machineNotFound();
-  return id;
-}
-
-function requireNanoUsd(text: string) {
-  const amount = parseNanoUsd(text);
-  if (amount === null) throw invalidField(['pricePerGpuHourNanoUsd'], 'is beyond any price');
-  return amount;
 }

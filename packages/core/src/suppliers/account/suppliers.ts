@@ -4,6 +4,7 @@ import type { Ppm } from '@millrace/platform/money';
 /** Organisations that supply machines. Pure. */
 
 export type SupplierStatus = 'applied' | 'approved' | 'rejected' | 'suspended';
+export type EnrolmentStage = 'trusting' | 'inspecting' | 'testing' | 'enrolled' | 'refused' | 'withdrawn';
 
 export interface Supplier {
   readonly id: SupplierId;

@@ -3,7 +3,7 @@ import type { TrustLimits } from '@millrace/compute/connect';
 import type { MachineBenchmark } from '@millrace/compute/readiness';
 import type { ClusterId, EnrolmentId, JoinTokenId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import type { MachineStage } from '../machines/machines.ts';
+import type { EnrolmentStage } from '../account/suppliers.ts';
 import type { TestedHardware } from '../reliability/quarantine-decision.ts';
 
 /** How a machine joins, as far as it can be said without asking anybody. Pure. */
@@ -23,7 +23,7 @@ export interface Enrolment {
   readonly serverFingerprint: string;
   /** Sealed; null once it was used. */
   readonly trustToken: string | null;
-  readonly stage: MachineStage;
+  readonly stage: EnrolmentStage;
   readonly problem: string | null;
   readonly tries: number;
   readonly deadlineAt: Date | null;

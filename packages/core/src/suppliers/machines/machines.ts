@@ -1,11 +1,10 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { ClusterId, EnrolmentId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
 import { formatUsd, fromUsdNumber, nanoUsd, type NanoUsd, type Ppm } from '@millrace/platform/money';
-import type { SupplierStatus } from '../account/suppliers.ts';
+import type { EnrolmentStage, SupplierStatus } from '../account/suppliers.ts';
 
 /** Machines on the marketplace, and who is paid for them. Pure. */
 
-export type MachineStage = 'trusting' | 'inspecting' | 'testing' | 'enrolled' | 'refused' | 'withdrawn';
 export type MachineApproval = 'pending' | 'approved' | 'rejected';
 
 /**
@@ -49,7 +48,7 @@ export interface SupplierMachine {
   readonly name: string;
   readonly clusterName: string;
   readonly region: string;
-  readonly stage: MachineStage;
+  readonly stage: EnrolmentStage;
   readonly approval: MachineApproval;
   readonly approvalReason: string | null;
   /** Its supplier offers it. */

@@ -1,11 +1,11 @@
 import type { Reader } from '@millrace/platform/db';
 import { sql } from 'kysely';
-import type { MachineStage } from '../machines/machines.ts';
+import type { EnrolmentStage } from '../account/suppliers.ts';
 
 /** All SQL about figures of suppliers for operators. */
 
-export async function countByStage(reader: Reader): Promise<ReadonlyMap<MachineStage, number>> {
-  const { rows } = await sql<{ stage: MachineStage; machines: bigint }>`
+export async function countByStage(reader: Reader): Promise<ReadonlyMap<EnrolmentStage, number>> {
+  const { rows } = await sql<{ stage: EnrolmentStage; machines: bigint }>`
     select stage, count(*) as machines from supplier_machines group by stage
   `.execute(reader.kysely);
   return new Map(rows.map(({ stage, machines }) => [stage, Number(machines)]));

@@ -1,6 +1,6 @@
 import type { Db } from '@millrace/platform/db';
 import { gauge } from '@millrace/platform/telemetry';
-import type { MachineStage } from '../machines/machines.ts';
+import type { EnrolmentStage } from '../account/suppliers.ts';
 import { countByScore, countByStage, scoreBands } from './supplier-metrics.store.ts';
 
 const machinesGauge = gauge('millrace_suppliers_machines', 'Machines of suppliers by stage');
@@ -9,7 +9,7 @@ const scoreGauge = gauge(
   'Enrolled machines by their score: those below each bound and not below the one before',
 );
 
-const stages: readonly MachineStage[] = [
+const stages: readonly EnrolmentStage[] = [
   'trusting',
   'inspecting',
   'testing',

@@ -1,8 +1,8 @@
 import type { Reader } from '@millrace/platform/db';
-import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
-import type { OrgId, SnapshotId, VolumeId } from '@millrace/platform/ids';
+import type { SnapshotId, VolumeId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import type { TenantRef } from '../../identity/index.ts';
 import { initialHold, rateOf, volumePriceFor } from '../../prices/index.ts';
 import { isWireId } from './attach.service.ts';
 import { listAttachedRentals } from '../model/attachments.store.ts';
@@ -20,11 +20,6 @@ export interface VolumeRecord {
 export interface VolumeDetail extends VolumeRecord {
   /** The volume whose snapshot is being restored into it. */
   readonly sourceWireId: number | null;
-}
-
-export interface TenantRef {
-  readonly orgId: OrgId;
-  readonly mode: Mode;
 }
 
 /** Those that are not gone, with as many statements as one of them takes. One more than the limit, where there are. */

@@ -8,7 +8,7 @@ import { purgeVolume } from './lifecycle.service.ts';
 import { volumeMetersOf } from '../money/volume-billing.service.ts';
 import type { StorageNode } from '../model/storage-nodes.ts';
 import { findStorageNode } from '../model/storage-nodes.store.ts';
-import { markPurged } from '../reconcile/record-outcome.service.ts';
+import { markPurged } from '../model/volume-transitions.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { findAnyVolume, lockVolume } from '../model/volumes.store.ts';
 

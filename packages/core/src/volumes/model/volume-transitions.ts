@@ -2,7 +2,8 @@ import { canTransition, volumeStates, type EventData, type EventType } from '@mi
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { appendOutbox } from '@millrace/platform/outbox';
-import { volumeResourceOf, type Volume, type VolumeState } from './volume.ts';
+import { markSnapshotsDeleted } from './snapshots.store.ts';
+import { volumeResourceOf, volumesActor, type Volume, type VolumeState } from './volume.ts';
 import { insertTransition, saveVolume, type VolumeChanges } from './volumes.store.ts';
 
 /** The one way in which a volume's status changes: its row, its transition, and what the tenant is told. */
@@ -68,6 +69,57 @@ export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTrans
     at: now,
   });
   return moved;
+}
+
+/** Its backend is back: it is active, and what became of it meanwhile shows at the same instant. */
+export async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
+  const back = 'Its backend is back.';
+  if (volume.phase === 'live') {
+    return transitionVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
+  }
+  const now = tx.clock.now();
+  const actor = `${volumesActor.kind}:${volumesActor.id}`;
+  const seq = volume.transitions;
+  await insertTransition(tx, volume, {
+    seq: seq + 1,
+    from: 'unknown',
+    to: 'active',
+    reason: back,
+    actor,
+    at: now,
+  });
+  const { statusReason: reason } = volume;
+  await insertTransition(tx, volume, {
+    seq: seq + 2,
+    from: 'active',
+    to: 'inactive',
+    reason,
+    actor,
+    at: now,
+  });
+  return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
+}
+
+/** Its data is gone: the backend said so, or an operator declared it lost. */
+export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
+  const volume = seen.status === 'unknown' ? await markReachable(tx, seen) : seen;
+  await markSnapshotsDeleted(tx, volume);
+  const purged = await transitionVolume(tx, volume, {
+    to: null,
+    reason: volume.endReason,
+    actor,
+    changes: {
+      phase: 'purged',
+      deletedAt: tx.clock.now(),
+      servedClients: [],
+      servedSeq: volume.specSeq,
+      unhealthySince: null,
+      nextActionAt: null,
+    },
+  });
+  const data = purged.endReason === null ? {} : { reason: purged.endReason };
+  await emitVolumeEvent(tx, purged, { type: 'volume.deleted', actor, data });
+  return purged;
 }
 
 /** What the backend has to serve changed: it is looked at at once, and what was told before counts no more. */

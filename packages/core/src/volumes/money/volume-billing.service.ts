@@ -18,7 +18,7 @@ import {
 import {
   applyLedger,
   findHold,
-  InsufficientFunds,
+  InsufficientFundsError,
   readBalance,
   requireLedgerSuccess,
 } from '../../ledger/index.ts';
@@ -97,7 +97,7 @@ export async function holdForVolume(
 function insufficientVolumeBalance(hold: NanoUsd, available: bigint): Fault {
   return new Fault('INSUFFICIENT_BALANCE', {
     message: `The available balance does not cover the ${formatUsd(hold)} USD that this would set aside.`,
-    cause: new InsufficientFunds(hold - available),
+    cause: new InsufficientFundsError(hold - available),
   });
 }
 

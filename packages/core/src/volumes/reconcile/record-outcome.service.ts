@@ -1,6 +1,5 @@
 import { isDriverError, type DriverErrorKind } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
-import type { Actor } from '@millrace/platform/envelope';
 import type { SnapshotId } from '@millrace/platform/ids';
 import { floorDivide, timesUsd } from '@millrace/platform/money';
 import type { VolumeView } from '@millrace/storage';
@@ -9,16 +8,22 @@ import { volumeRetryMs } from '../money/due-actions.ts';
 import { cancelGrowth, applyGrowth } from '../actions/growth.service.ts';
 import { purgeVolume } from '../actions/lifecycle.service.ts';
 import { billSize, billSnapshot } from '../money/volume-billing.service.ts';
-import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts';
+import {
+  transitionVolume,
+  emitVolumeEvent,
+  bumpSpecVersion,
+  markPurged,
+  markReachable,
+} from '../model/volume-transitions.ts';
 import { silentForMs, type StorageNode } from '../model/storage-nodes.ts';
 import { findStorageNode } from '../model/storage-nodes.store.ts';
 import type { VolumePolicy } from '../model/policy.ts';
 import { failSnapshot, readNextVolumeCheckAt, type VolumeTask } from './plan-volume.service.ts';
 import { expireRestore } from '../actions/snapshot-restore.ts';
 import { endRestore, emitRestoreEvent } from '../actions/snapshot-restore.service.ts';
-import { markSnapshotsDeleted, listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
+import { listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
 import { volumesActor, type Snapshot, type Volume } from '../model/volume.ts';
-import { insertTransition, lockVolume, saveVolume } from '../model/volumes.store.ts';
+import { lockVolume, saveVolume } from '../model/volumes.store.ts';
 
 /** What came of a call to a backend, written down under the volume's lock. */
 
@@ -121,35 +126,6 @@ async function activateVolume(tx: Tx, volume: Volume): Promise<Volume> {
   return active;
 }
 
-/** Its backend is back: it is active, and what became of it meanwhile shows at the same instant. */
-async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
-  const back = 'Its backend is back.';
-  if (volume.phase === 'live') {
-    return transitionVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
-  }
-  const now = tx.clock.now();
-  const actor = `${volumesActor.kind}:${volumesActor.id}`;
-  const seq = volume.transitions;
-  await insertTransition(tx, volume, {
-    seq: seq + 1,
-    from: 'unknown',
-    to: 'active',
-    reason: back,
-    actor,
-    at: now,
-  });
-  const { statusReason: reason } = volume;
-  await insertTransition(tx, volume, {
-    seq: seq + 2,
-    from: 'active',
-    to: 'inactive',
-    reason,
-    actor,
-    at: now,
-  });
-  return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
-}
-
 async function recordSnapshots(
   tx: Tx,
   volume: Volume,
@@ -207,28 +183,6 @@ async function recordSnapshotFailure(
   const why = errorMessageOf(error);
   if (isDriverError(error) && error.isFinal) await failSnapshot(tx, volume, snapshot, why);
   else await saveSnapshot(tx, volume.orgId, snapshot, { tries: snapshot.tries + 1, lastError: why });
-}
-
-/** Its data is gone: the backend said so, or an operator declared it lost. */
-export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
-  const volume = seen.status === 'unknown' ? await markReachable(tx, seen) : seen;
-  await markSnapshotsDeleted(tx, volume);
-  const purged = await transitionVolume(tx, volume, {
-    to: null,
-    reason: volume.endReason,
-    actor,
-    changes: {
-      phase: 'purged',
-      deletedAt: tx.clock.now(),
-      servedClients: [],
-      servedSeq: volume.specSeq,
-      unhealthySince: null,
-      nextActionAt: null,
-    },
-  });
-  const data = purged.endReason === null ? {} : { reason: purged.endReason };
-  await emitVolumeEvent(tx, purged, { type: 'volume.deleted', actor, data });
-  return purged;
 }
 
 const ERROR_MAX = 2_000;

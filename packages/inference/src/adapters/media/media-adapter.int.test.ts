@@ -2,8 +2,8 @@ import { systemClock } from '@millrace/platform/clock';
 import { transcribe, startMedia, type TestMedia } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inflateSync } from 'node:zlib';
-import { createMediaOperations } from '../../wire/media-operations.ts';
-import type { MediaResponseContext, MediaOperation } from '../../wire/media-operation.ts';
+import { createMediaOperations } from '../../gateway/media/media-operations.ts';
+import type { MediaResponseContext, MediaOperation } from '../../gateway/media/media-operation.ts';
 import { httpSender, deploymentOf, never } from './media-adapter.fixture.ts';
 
 // Real engines: our toy diffusion model over the OpenAI images protocol, and flite with LAME over audio/speech. What

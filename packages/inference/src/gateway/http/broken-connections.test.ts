@@ -5,7 +5,7 @@ import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { handleBrokenConnections } from './broken-connections.ts';
 import { createGatewayHarness, type GatewayHarness } from '../gateway.fixture.ts';
-import { InFlightSet } from '../requests/in-flight-set.ts';
+import { InFlightSet } from './in-flight-set.ts';
 
 let harness: GatewayHarness;
 beforeAll(async () => {

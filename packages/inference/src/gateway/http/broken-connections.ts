@@ -4,7 +4,7 @@ import type { IdSource } from '@millrace/platform/ids';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { responseHeaders, inferenceFaultTarget } from './responses.ts';
-import type { InFlightSet } from '../requests/in-flight-set.ts';
+import type { InFlightSet } from './in-flight-set.ts';
 
 /** Answers connections whose bytes the HTTP parser refuses, or whose request does not arrive in time. */
 export function handleBrokenConnections(

@@ -4,7 +4,7 @@ import type { BodyReservation } from '@millrace/platform/http/body-budget';
 import { readBody } from '@millrace/platform/http/read-body';
 import type { IncomingMessage } from 'node:http';
 import { hasMoreValuesThan } from '../../wire/count-json-values.ts';
-import type { GatewayLimits } from '../gateway-deps.ts';
+import type { GatewayLimits } from './gateway-limits.ts';
 
 export interface ReadJsonOptions {
   readonly limits: Pick<GatewayLimits, 'bodyBytes' | 'bodyValues'>;

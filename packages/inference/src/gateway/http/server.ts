@@ -1,7 +1,9 @@
+import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import type { BodyBudget } from '@millrace/platform/http/body-budget';
 import { createBodyDrain } from '@millrace/platform/http/body-drain';
-import type { RequestId } from '@millrace/platform/ids';
+import type { IdSource, RequestId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,10 +12,11 @@ import { responseHeaders, sendFault, sendFaultAndDrain } from './responses.ts';
 import { handleBrokenConnections } from './broken-connections.ts';
 import type { RequestCounter } from './request-counter.ts';
 import type { Cors } from './cors.ts';
-import type { Caller } from './authenticator.ts';
-import type { GatewayDeps } from '../gateway-deps.ts';
+import type { Authenticator, Caller } from './authenticator.ts';
+import type { FundingStatus } from './funding-status.ts';
+import type { GatewayLimits } from './gateway-limits.ts';
 import { readJson } from './read-json-body.ts';
-import type { InFlightSet } from '../requests/in-flight-set.ts';
+import type { InFlightSet } from './in-flight-set.ts';
 
 /** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
 
@@ -39,11 +42,18 @@ export interface GatewayRoute {
   serve(request: GatewayRequest): void | Promise<void>;
 }
 
+export interface ServerDeps {
+  readonly clock: Clock;
+  readonly ids: Pick<IdSource, 'next'>;
+  readonly log: Logger;
+  readonly authenticator: Authenticator;
+  readonly counting: RequestCounter;
+  readonly funds: FundingStatus;
+  readonly limits: GatewayLimits;
+}
+
 export interface GatewayServerOptions {
-  readonly deps: Pick<
-    GatewayDeps,
-    'clock' | 'counting' | 'authenticator' | 'funds' | 'ids' | 'log' | 'limits'
-  >;
+  readonly deps: ServerDeps;
   /** The memory that bodies may hold while they arrive. */
   readonly bodies: BodyBudget;
   readonly routes: readonly GatewayRoute[];

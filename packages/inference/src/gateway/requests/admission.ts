@@ -1,21 +1,33 @@
 import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
-import type { ReserveRejection, Reservation } from '@millrace/credit-leases/client';
+import type { CreditLeaseClient, ReserveRejection, Reservation } from '@millrace/credit-leases/client';
 import type { RequestLimit } from '@millrace/credit-leases/protocol';
 import { Fault } from '@millrace/platform/fault';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
-import { mayUseModel, hasActiveDeployment } from '../../key-feed/index.ts';
+import { mayUseModel, hasActiveDeployment, type KeyFeed } from '../../key-feed/index.ts';
+import type { Router } from '../../routing/index.ts';
+import type { UsageReporter } from '../../usage/index.ts';
 import type { Caller } from '../http/authenticator.ts';
-import type { GatewayDeps } from '../gateway-deps.ts';
+import type { FundingStatus } from '../http/funding-status.ts';
 import { insufficientFundsOptions } from './insufficient-funds.ts';
 import type { GatewayRequest } from '../http/server.ts';
+import type { PendingSettlements } from './pending-settlements.ts';
 
 /** From a caller and a model's name to a reservation: what is asked for is known, allowed, within its limits and paid for. */
+
+export interface AdmissionDeps {
+  readonly keyFeed: KeyFeed;
+  readonly funds: FundingStatus;
+  readonly leaseClient: CreditLeaseClient;
+  readonly router: Router;
+  readonly reporter: UsageReporter;
+  readonly settlements: PendingSettlements;
+}
 
 const minuteMs = 60_000;
 
 /** The model by the name that the client wrote, if this key may use it. Others do not learn that it exists. */
-export function requireModel(deps: Pick<GatewayDeps, 'keyFeed'>, caller: Caller, name: string): ModelEntry {
+export function requireModel(deps: Pick<AdmissionDeps, 'keyFeed'>, caller: Caller, name: string): ModelEntry {
   const { key } = caller;
   const model = deps.keyFeed.model(name, key.orgId, key.mode);
   if (model === null) {
@@ -30,7 +42,7 @@ export function requireModel(deps: Pick<GatewayDeps, 'keyFeed'>, caller: Caller,
 
 /** The model, or the first of those to be taken instead that is fit for the request and has an engine which is up. */
 export function modelOrFallback(
-  { keyFeed, router }: Pick<GatewayDeps, 'keyFeed' | 'router'>,
+  { keyFeed, router }: Pick<AdmissionDeps, 'keyFeed' | 'router'>,
   { key }: Caller,
   model: ModelEntry,
   isFit: (other: ModelEntry) => boolean,
@@ -102,7 +114,7 @@ export interface ReservationAmounts {
 
 /** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
 export async function reserveCredit(
-  deps: Pick<GatewayDeps, 'funds' | 'leaseClient' | 'reporter' | 'settlements'>,
+  deps: Pick<AdmissionDeps, 'funds' | 'leaseClient' | 'reporter' | 'settlements'>,
   { caller, onRate }: Pick<GatewayRequest, 'caller' | 'onRate'>,
   model: ModelEntry,
   price: ReservationAmounts,

@@ -6,7 +6,7 @@ import type { RequestId } from '@millrace/platform/ids';
 import type { TokenCounts } from '../../adapters/text/text-adapter.ts';
 import type { UsageReporter } from '../../usage/index.ts';
 import type { Caller } from '../http/authenticator.ts';
-import type { InFlightSet, InFlightEntry } from './in-flight-set.ts';
+import type { InFlightSet, InFlightEntry } from '../http/in-flight-set.ts';
 import type { PendingSettlements } from './pending-settlements.ts';
 
 /** One admitted request, from its reservation to its usage event. It ends exactly once, whatever happens to it. */

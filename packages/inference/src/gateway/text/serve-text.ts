@@ -9,7 +9,7 @@ import type { GatewayDeps } from '../gateway-deps.ts';
 import { affordableTokens, boundTokens, requirePrice } from '../requests/pricing.ts';
 import { TextExecution } from './text-execution.ts';
 import type { GatewayRequest } from '../http/server.ts';
-import type { TextConversation } from './template-overheads.ts';
+import type { TextConversation } from '../requests/template-overheads.ts';
 
 /** Chat and plain completion: what differs between them, and the way that both take. */
 

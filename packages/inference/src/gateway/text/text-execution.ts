@@ -21,14 +21,14 @@ import {
   sendStreamFault,
   type ResponseHeaders,
 } from '../http/responses.ts';
-import type { EngineSlots, SlotClaim } from './engine-slots.ts';
+import type { EngineSlots, SlotClaim } from '../upstream/engine-slots.ts';
 import { MeteredRequest, type MeasuredUsage, type RequestExecution } from '../requests/metered-request.ts';
 import type { GatewayDeps } from '../gateway-deps.ts';
 import { costOfCounts } from '../requests/pricing.ts';
 import { noRouteFault, upstreamOutcomeOf } from '../upstream/upstream-outcomes.ts';
 import { toFault, TextRelay, type RelayListener } from './text-relay.ts';
 import type { Caller } from '../http/authenticator.ts';
-import type { TextConversation } from './template-overheads.ts';
+import type { TextConversation } from '../requests/template-overheads.ts';
 
 /** One paid request for text: attempts at engines until one answers, and its answer to the client. */
 

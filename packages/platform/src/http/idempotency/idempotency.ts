@@ -7,7 +7,6 @@ import type { OrgId } from '../../ids/index.ts';
 import { claimKey, findOperationByKey, reclaimExpiredKey, storeResponse } from './idempotency.store.ts';
 import type { KeyClaim, StoredOperation } from './idempotency.store.ts';
 import { Reply } from '../response/reply.ts';
-import type { OperationResult } from '../types.ts';
 
 /** How long an answer can be replayed. */
 export const idempotencyRetentionMs = 30 * 24 * 60 * 60 * 1_000;
@@ -24,6 +23,14 @@ export interface IdempotentRequest {
   readonly actor: Actor;
   readonly key: string;
   readonly hash: Buffer;
+}
+
+/** What one idempotent effect hands back: what to answer, and what it made. */
+export interface OperationResult<Op extends Operation> {
+  readonly body: ResponseBody<Op>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What was created or changed, for `GET /v2/operations`. */
+  readonly resource?: { readonly kind: string; readonly id: string };
 }
 
 type AttemptOutcome<Op extends Operation> =

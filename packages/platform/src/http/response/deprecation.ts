@@ -1,6 +1,15 @@
 import { Fault } from '../../fault/index.ts';
 import { msToSecondsRoundDown } from '../../money/index.ts';
-import type { DeprecationNotice } from '../types.ts';
+
+/** When an operation is on its way out. */
+export interface DeprecationNotice {
+  /** From when it has been deprecated. */
+  readonly deprecatedAt: string;
+  /** After this instant it answers 410. */
+  readonly sunsetAt?: string;
+  /** The path that replaces it. */
+  readonly successor: string;
+}
 
 /** `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and where to go instead. */
 export function deprecationHeaders(notice: DeprecationNotice): Record<string, string> {

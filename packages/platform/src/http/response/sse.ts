@@ -1,12 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { Timer } from '../../clock/index.ts';
 import type { SseEvent, SseReply } from './reply.ts';
-import type { HttpLimits } from '../types.ts';
+
+export interface SseLimits {
+  readonly sseHeartbeatMs: number;
+  readonly sseMaxBufferedBytes: number;
+  readonly sseMaxDurationMs: number;
+}
 
 export interface SseOptions {
   readonly response: ServerResponse;
   readonly clock: Timer;
-  readonly limits: Pick<HttpLimits, 'sseHeartbeatMs' | 'sseMaxBufferedBytes' | 'sseMaxDurationMs'>;
+  readonly limits: SseLimits;
   /** Aborts when the process drains. */
   readonly draining: AbortSignal;
   /** Asked at every beat: a stream outlives the check at the door, and must not outlive the right to it. */

@@ -2,7 +2,7 @@ import type { Millrace } from '@millrace/sdk';
 import { useState, type ReactNode } from 'react';
 import { fieldIssue } from '../../../api/problem.ts';
 import { useApiMutation, type ResourceName } from '../../../api/queries.ts';
-import { useSession } from '../../../app/session.tsx';
+import { useSession } from '../../../api/session.tsx';
 import { Button, type ButtonKind } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/field.tsx';

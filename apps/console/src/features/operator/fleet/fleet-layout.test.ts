@@ -4,13 +4,13 @@ import {
   cellStates,
   countsOf,
   countsText,
-  filterNodes,
   fleetChoices,
   groupFleet,
   drawLegendCell,
   nodeText,
   drawNode,
 } from './fleet-layout.ts';
+import { filterNodes } from '../common/fleet-nodes.ts';
 import { makeCluster, makeFleet, makeNode } from '../fleet.fixture.ts';
 
 describe('the cell of a GPU', () => {

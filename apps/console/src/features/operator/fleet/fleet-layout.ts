@@ -1,9 +1,9 @@
 import type { Item } from '@millrace/sdk';
 import { splitBy } from '@millrace/sdk/text';
+import { statusText, type FleetNode } from '../common/fleet-nodes.ts';
 
 /** The fleet as a picture: which cell each GPU is, how nodes are grouped, and the shapes that are drawn. */
 
-export type FleetNode = Item<'adminListNodes'>;
 export type FleetCluster = Item<'adminListClusters'>;
 type FleetGpu = FleetNode['gpus'][number];
 
@@ -73,8 +73,6 @@ export function countsText(counts: Counts): string {
   return texts.length === 0 ? 'no GPUs known yet' : `${gpus}: ${texts.join(', ')}`;
 }
 
-export const statusText = (status: string): string => status.replace(/^node_/, '').replaceAll('_', ' ');
-
 /** A node in one line, for those who do not see the picture. */
 export function nodeText(node: FleetNode): string {
   return `${node.name}: ${statusText(node.status)}, ${countsText(countsOf([node]))}`;
@@ -129,31 +127,6 @@ export function groupFleet(
       counts: countsOf(own.flatMap((group) => group.nodes)),
     }))
     .toSorted((a, b) => compare(a.region, b.region));
-}
-
-export interface FleetFilter {
-  readonly region?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly status?: string | undefined;
-  readonly gpu?: string | undefined;
-  /** A part of the node's or the cluster's name, or an id. */
-  readonly find?: string | undefined;
-}
-
-export function filterNodes(nodes: readonly FleetNode[], filter: FleetFilter): readonly FleetNode[] {
-  const find = filter.find?.trim().toLowerCase();
-  return nodes.filter(
-    (node) =>
-      (filter.region === undefined || node.region === filter.region) &&
-      (filter.provider === undefined || node.providerId === filter.provider) &&
-      (filter.status === undefined || node.status === filter.status) &&
-      (filter.gpu === undefined || node.gpus.some(({ gpuType }) => gpuType === filter.gpu)) &&
-      (find === undefined ||
-        find === '' ||
-        [node.name, node.clusterName, node.id, node.statusReason ?? ''].some((text) =>
-          text.toLowerCase().includes(find),
-        )),
-  );
 }
 
 /** The values that a filter can take. */

@@ -11,10 +11,10 @@ import {
   drawNode,
   type CellState,
   type ClusterGroup,
-  type FleetNode,
   type NodeDrawing,
   type RegionGroup,
 } from './fleet-layout.ts';
+import type { FleetNode } from '../common/fleet-nodes.ts';
 
 const fills: Readonly<Record<CellState, string>> = {
   free: 'fill-good',

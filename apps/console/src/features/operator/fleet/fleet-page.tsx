@@ -13,14 +13,12 @@ import { FleetMap, Legend } from './fleet-map.tsx';
 import {
   countsOf,
   countsText,
-  filterNodes,
   fleetChoices,
   groupFleet,
   refreshMs,
   type FleetCluster,
-  type FleetFilter,
-  type FleetNode,
 } from './fleet-layout.ts';
+import { filterNodes, type FleetFilter, type FleetNode } from '../common/fleet-nodes.ts';
 import { nodeStatuses } from './fleet-search.ts';
 import { RequireOperator } from '../common/require-operator.tsx';
 

@@ -1,5 +1,5 @@
 import { machineStates, actionDecision, type MachineState } from '@millrace/contract/states';
-import { statusText } from './fleet-layout.ts';
+import { statusText } from '../common/fleet-nodes.ts';
 
 /** Why an act is not possible on a node in its state; false where it is. The rules are those of the service. */
 

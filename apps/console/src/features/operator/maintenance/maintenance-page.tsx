@@ -5,7 +5,7 @@ import { CommandHint } from '../../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
-import { filterNodes, statusText, type FleetNode } from '../fleet/fleet-layout.ts';
+import { filterNodes, statusText, type FleetNode } from '../common/fleet-nodes.ts';
 import { AnnounceButton, WindowTable } from './maintenance-windows.tsx';
 import { RequireOperator } from '../common/require-operator.tsx';
 import { maintenanceStatuses } from '../common/search-params.ts';

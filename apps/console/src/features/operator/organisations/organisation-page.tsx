@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { fieldIssue } from '../../../api/problem.ts';
 import { useApiQuery } from '../../../api/queries.ts';
-import { useSession } from '../../../app/session.tsx';
+import { useSession } from '../../../api/session.tsx';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, Id } from '../../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';

@@ -5,17 +5,8 @@ import { Chart } from '../../../ui/chart.tsx';
 import { SelectField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
-import {
-  metricsQuery,
-  scaleBase,
-  buildCharts,
-  formatFor,
-  periodNames,
-  periods,
-  noMetricsReason,
-  type Metrics,
-  type Period,
-} from './metrics.ts';
+import { metricsQuery, scaleBase, buildCharts, formatFor, noMetricsReason, type Metrics } from './metrics.ts';
+import { periodNames, periods, type MetricsPeriod } from '../search.ts';
 import { hasEnded, type Rental } from '../rental.ts';
 
 /** What its GPUs, CPUs and memory do. */
@@ -25,8 +16,8 @@ export function MetricsTab({
   onPeriod,
 }: {
   readonly rental: Rental;
-  readonly period: Period;
-  readonly onPeriod: (period: Period) => void;
+  readonly period: MetricsPeriod;
+  readonly onPeriod: (period: MetricsPeriod) => void;
 }) {
   const { id: rentalId, startedAt } = rental;
   const machineCount = rental.nodes.length;

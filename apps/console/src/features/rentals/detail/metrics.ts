@@ -1,6 +1,7 @@
 import type { Output } from '@millrace/sdk';
 import type { ScaleBase } from '../../../ui/chart-scale.ts';
 import { metricText, splitBy, stepSecondsOf, type MetricUnit } from '@millrace/sdk/text';
+import { periods, type MetricsPeriod } from '../search.ts';
 
 /** What a rental does, as charts: one for each thing that is measured, with a line for each device. */
 
@@ -14,16 +15,6 @@ export interface MetricChart {
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[];
 }
 
-export const periods = {
-  '1h': { label: 'Last hour', seconds: 3_600 },
-  '6h': { label: 'Last 6 hours', seconds: 21_600 },
-  '24h': { label: 'Last day', seconds: 86_400 },
-  '7d': { label: 'Last week', seconds: 604_800 },
-} as const;
-
-export type Period = keyof typeof periods;
-export const periodNames = Object.keys(periods) as readonly Period[];
-
 /** Machines of a rental share what the API gives at once. */
 const MAX_POINTS = 1_900;
 /** How often a machine is asked; closer points would be invented. */
@@ -34,7 +25,7 @@ const MIN_PERIOD_SECONDS = 600;
 
 /** The period up to now, and no further back than there was a machine to measure. */
 export function metricsQuery(
-  period: Period,
+  period: MetricsPeriod,
   { machineCount, startedAt }: { readonly machineCount: number; readonly startedAt: string | null },
   nowMs: number,
 ): { readonly from: string; readonly until: string; readonly stepSeconds: number } {

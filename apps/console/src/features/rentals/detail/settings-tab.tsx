@@ -2,7 +2,7 @@ import { parseDuration } from '@millrace/sdk/text';
 import { useState } from 'react';
 import { fieldIssue } from '../../../api/problem.ts';
 import { useApiMutation } from '../../../api/queries.ts';
-import { useSession } from '../../../app/session.tsx';
+import { useSession } from '../../../api/session.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { CheckboxField, TextArea, TextField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/page.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useApiMutation } from '../../../api/queries.ts';
 import { toProblem } from '../../../api/problem.ts';
-import { useSession } from '../../../app/session.tsx';
+import { useSession } from '../../../api/session.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { rentalActionDisabledReason } from '../actions.ts';

@@ -1,0 +1,158 @@
+import { roles, type Scope } from '@millrace/contract/scopes';
+import { ApiError, type Output, type Millrace } from '@millrace/sdk';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, use, useMemo, useState, type ReactNode } from 'react';
+import { authCall } from './auth.ts';
+import { clientFor, anonymousClient, type Mode, type OrgContext } from './client.ts';
+
+export type Me = Output<'getMe'>;
+export type Membership = Output<'listMyOrganisations'>['items'][number];
+export type Installation = Output<'getInstallation'>;
+
+/** Whether anybody is signed in, and where they belong. */
+export type Person =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'out' }
+  | { readonly state: 'in'; readonly memberships: readonly Membership[] };
+
+const personKey = ['person', 'organisations'] as const;
+
+/** Asked once when the page loads, and again after every sign-in and sign-out. */
+export function usePerson(): {
+  readonly person: Person;
+  readonly error: Error | null;
+  readonly again: () => Promise<unknown>;
+} {
+  const cache = useQueryClient();
+  const { data, error } = useQuery({
+    queryKey: personKey,
+    queryFn: async (): Promise<Person> => {
+      // Asked first, since for nobody it has an answer, where an operation would be refused.
+      if ((await authCall('GET', '/get-session')) === null) return { state: 'out' };
+      try {
+        const memberships = await anonymousClient.me.listOrganisations().all();
+        return { state: 'in', memberships };
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 401) return { state: 'out' };
+        throw failure;
+      }
+    },
+    staleTime: 60_000,
+  });
+  return {
+    person: data ?? { state: 'unknown' },
+    error,
+    again: () => cache.resetQueries(),
+  };
+}
+
+export function useInstallation() {
+  return useQuery({
+    queryKey: ['installation'],
+    queryFn: async (): Promise<Installation> => anonymousClient.installation.get(),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** What every page of an organisation stands on. */
+export interface Session {
+  readonly client: Millrace;
+  readonly place: OrgContext;
+  readonly me: Me;
+  readonly memberships: readonly Membership[];
+  /** Whether the role of this person has a scope, here and now. */
+  readonly may: (scope: Scope) => boolean;
+  /** Why it has not, for a control that is off; false where it has. */
+  readonly mayNot: (scope: Scope) => string | false;
+  readonly go: (place: Partial<OrgContext>) => void;
+}
+
+const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = use(SessionContext);
+  if (session === null) throw new Error('This page needs somebody who is signed in.');
+  return session;
+}
+
+/** On pages that everybody may see: null when nobody is signed in. */
+export function useSessionIfAny(): Session | null {
+  return use(SessionContext);
+}
+
+const storageKey = 'millrace.place';
+
+function readStoredOrgContext(): Partial<OrgContext> {
+  const text = sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey);
+  if (text === null) return {};
+  try {
+    return JSON.parse(text) as Partial<OrgContext>;
+  } catch {
+    return {};
+  }
+}
+
+/** A tab stays where it is; a new one begins where the last was. */
+function storeOrgContext(place: OrgContext): void {
+  const text = JSON.stringify(place);
+  sessionStorage.setItem(storageKey, text);
+  localStorage.setItem(storageKey, text);
+}
+
+/** The organisation and mode that this tab acts for. */
+export function useOrgContext(
+  memberships: readonly Membership[],
+): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
+  const [request, setRequest] = useState(readStoredOrgContext);
+  const chosen =
+    memberships.find(({ organisation }) => organisation.id === request.organisationId) ?? memberships[0];
+  const organisationId = chosen?.organisation.id;
+  const mode: Mode = request.mode === 'test' ? 'test' : 'live';
+  const place = useMemo(
+    () => (organisationId === undefined ? null : { organisationId, mode }),
+    [organisationId, mode],
+  );
+  const go = (next: Partial<OrgContext>): void => {
+    if (place === null) return;
+    const then = { ...place, ...next };
+    storeOrgContext(then);
+    setRequest(then);
+  };
+  return [place, go];
+}
+
+/** Why a person may not do something here: test mode leaves people, money and organisations alone, and roles differ. */
+function scopeReason(me: Me, { mode }: OrgContext, scope: Scope): string {
+  if (mode === 'test' && roles[me.role].includes(scope)) {
+    return 'This cannot be changed in test mode. Switch back to live mode in the menu of your organisation.';
+  }
+  return `Your role in ${me.organisation.name} is ${me.role}, which does not include this (${scope}). Ask an owner or admin.`;
+}
+
+export function SessionProvider({
+  place,
+  me,
+  memberships,
+  go,
+  children,
+}: {
+  readonly place: OrgContext;
+  readonly me: Me;
+  readonly memberships: readonly Membership[];
+  readonly go: (place: Partial<OrgContext>) => void;
+  readonly children: ReactNode;
+}) {
+  const session = useMemo((): Session => {
+    const scopes = new Set<string>(me.scopes);
+    return {
+      client: clientFor(place),
+      place,
+      me,
+      memberships,
+      may: (scope) => scopes.has(scope),
+      mayNot: (scope) => !scopes.has(scope) && scopeReason(me, place, scope),
+      go,
+    };
+  }, [place, me, memberships, go]);
+  return <SessionContext value={session}>{children}</SessionContext>;
+}

@@ -1,0 +1,65 @@
+import type { Output } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { PerHour } from '../../ui/money.tsx';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { networkText } from './offers.ts';
+import { selectionFromSpec, type RentalSpec } from './selection.ts';
+import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
+
+/** Few enough to read; the service lists the nearest first. */
+const ALTERNATIVES_SHOWN = 4;
+
+/** Why a machine cannot be had now, when it may be, and what could be had instead. */
+export function PlacementExplanation({
+  spec,
+  explained,
+}: {
+  readonly spec: RentalSpec;
+  readonly explained: Output<'explainPlacement'>;
+}) {
+  const { capacityExpectedAt, alternatives } = explained;
+  return (
+    <div className="flex flex-col gap-2">
+      <p>{mainObstacle(explained)}</p>
+      {(capacityExpectedAt !== null || mayBecomeAvailable(explained)) && (
+        <p>
+          {capacityExpectedAt === null ? (
+            'When it will be free again is not known.'
+          ) : (
+            <>
+              Enough is known to come free <RelativeTime at={capacityExpectedAt} /> (
+              <Timestamp at={capacityExpectedAt} />
+              ), if nobody else takes it first.
+            </>
+          )}
+        </p>
+      )}
+      {alternatives.length > 0 && (
+        <div>
+          <h3>What you could have now instead</h3>
+          <ul className="mt-1 flex flex-col gap-1">
+            {alternatives.slice(0, ALTERNATIVES_SHOWN).map((each) => (
+              <li key={`${each.gpuType} ${String(each.gpuCount)} ${each.region} ${each.networkType}`}>
+                <Link
+                  to="/rent"
+                  search={selectionFromSpec({
+                    ...spec,
+                    gpu: each.gpuType,
+                    count: each.gpuCount,
+                    region: each.region,
+                    network: each.networkType,
+                  })}
+                  className="underline"
+                >
+                  {each.gpuCount} × {each.gpuType.toUpperCase()} in {each.region} (
+                  {networkText(each.networkType)})
+                </Link>
+                , <PerHour usd={each.costPerHour} /> on demand, {each.totalAvailable} free
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </div>
+  );
+}

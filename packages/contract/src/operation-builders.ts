@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import type { DocumentName, ErrorFamily, Operation } from './operation.ts';
+
+/**
+ * What every operation of our own shares: identifiers, times, money on the wire, pages, and the statuses that
+ * any of them may answer. An operation file states only what is particular to it.
+ */
+
+/** Crockford's base32: 128 bits in 26 characters, so the first one holds three bits only. */
+const idBody = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
+
+/** A prefixed identifier, such as `key_01JD…`. A malformed one is a validation error, not an absent thing. */
+export function prefixedId(prefix: string, what: string) {
+  // oxlint-disable-next-line house/linear-regexp -- a prefix of letters and a body of fixed length
+  const pattern = new RegExp(`^${prefix}_${idBody}$`);
+  return z
+    .string()
+    .regex(pattern, `must be the id of ${what}: ${prefix}_ and 26 characters`)
+    .meta({ description: `The id of ${what}.`, examples: [`${prefix}_01JD8Q7XK4T2M9V6B3N5C1F0GH`] });
+}
+
+export const organisationId = prefixedId('org', 'an organisation');
+export const userId = prefixedId('usr', 'a user');
+export const memberId = prefixedId('mem', 'a membership');
+export const keyId = prefixedId('key', 'an API key');
+export const sshKeyId = prefixedId('ssh', 'an SSH public key');
+export const auditId = prefixedId('aud', 'an audit log entry');
+export const eventId = prefixedId('evt', 'an event');
+export const requestId = prefixedId('req', 'a request');
+export const batchId = prefixedId('bat', 'a batch of requests');
+export const operationRecordId = prefixedId('op', 'an operation record');
+
+/** RFC 3339 in UTC. Answers always end in `Z`; offsets are refused on the way in. */
+export const timestamp = z.iso
+  .datetime()
+  .max(64)
+  .meta({ examples: ['2026-08-01T12:00:00.000Z'] });
+
+/** A total in nano-USD as a decimal string: a JSON number is exact only up to nine million dollars. */
+export const nanoUsd = z
+  .string()
+  .regex(/^-?(0|[1-9][0-9]{0,18})$/)
+  .meta({ description: 'Nano-USD (1e-9 USD) as a decimal string.', examples: ['25341234567'] });
+
+/** As `nanoUsd`, for amounts that have no sign: what a caller asks to move. */
+export const positiveNanoUsd = z
+  .string()
+  .regex(/^[1-9][0-9]{0,17}$/, 'must be a whole number of nano-USD above zero, as a string')
+  .meta({ description: 'Nano-USD (1e-9 USD), above zero, as a decimal string.', examples: ['5000000000'] });
+
+export const mode = z.enum(['live', 'test']);
+
+export const actor = z
+  .object({
+    kind: z.enum(['key', 'user', 'operator', 'system']),
+    id: z.string().max(100),
+  })
+  .meta({ id: 'Actor' });
+
+export const resourceRef = z
+  .object({
+    kind: z
+      .string()
+      .max(64)
+      .meta({ examples: ['api-key', 'rental'] }),
+    id: z.string().max(100),
+  })
+  .meta({ id: 'ResourceRef' });
+
+/** Free labels a caller keeps on things. */
+export const tags = z
+  .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,62}$/), z.string().max(255))
+  .refine((value) => Object.keys(value).length <= 50, 'at most 50 tags')
+  .meta({ maxProperties: 50 });
+
+/** Why somebody did something, for the audit log. */
+export const auditReason = z.string().trim().min(3).max(500);
+
+/** The same, where there is no body to say it in. */
+export const reasonQuery = z.object({ reason: auditReason.optional() });
+
+export const pageSizeDefault = 50;
+export const pageSizeMax = 200;
+
+/** The query of every list of our own. Cursors are opaque and belong to the list that gave them. */
+export const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
+  cursor: z.string().min(1).max(512).optional(),
+});
+
+/** The answer of every list of our own: `nextCursor` is null on the last page. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item).max(pageSizeMax),
+    nextCursor: z.string().nullable(),
+  });
+}
+
+/** The answer with nothing in it. */
+export const noContent = { status: 204, schema: z.void() } as const;
+
+type AlphaPath = `/v2/alpha/on-demand/${string}`;
+
+/** An operation under `alpha` and its stable path, which answers the same, so existing and new clients meet. */
+export function withAlphaPath<const Path extends AlphaPath>(path: Path) {
+  const stable = `/v2/on-demand/${path.slice('/v2/alpha/on-demand/'.length)}` as const;
+  return { path, aliases: [stable] } as const;
+}
+
+/** What may be refused for reasons that have nothing to do with the particular operation. */
+const commonErrors: Readonly<Record<ErrorFamily, readonly number[]>> = {
+  v2: [400, 401, 403, 429, 500, 503],
+  marketplace: [400, 401, 403, 429, 500, 503],
+  inference: [400, 401, 403, 413, 422, 429, 500, 503],
+};
+
+type ExtensionOperation = Omit<Operation, 'document' | 'source' | 'errorFamily' | 'auth' | 'errors'> & {
+  /** Statuses beyond the common ones. */
+  readonly refuses?: readonly number[];
+};
+
+/** Fills in what all operations of one document have in common and keeps each one's literal types. */
+function operationBuilder<const Name extends DocumentName, const Family extends ErrorFamily>(
+  document: Name,
+  errorFamily: Family,
+) {
+  return <const Op extends ExtensionOperation>(operation: Op) => {
+    const { refuses = [], ...rest } = operation;
+    const errors = new Set([...commonErrors[errorFamily], ...refuses]);
+    if (operation.idempotency === 'key') errors.add(409);
+    if (operation.body !== undefined) errors.add(408).add(415);
+    return {
+      ...rest,
+      document,
+      source: 'own',
+      errorFamily,
+      auth: 'key',
+      errors: [...errors].toSorted((a, b) => a - b) as readonly number[],
+    } as const;
+  };
+}
+
+export const v2Operation = operationBuilder('v2', 'v2');
+
+type SessionOperation = Omit<ExtensionOperation, 'scope'>;
+
+/** An operation of a person who is signed in, in no organisation. */
+export function sessionOperation<const Op extends SessionOperation>(operation: Op) {
+  return { ...v2Operation({ ...operation, scope: null }), auth: 'person' } as const;
+}
+
+/** An operation that anyone may call, signed in or not. */
+export function publicOperation<const Op extends SessionOperation>(operation: Op) {
+  const made = v2Operation({ ...operation, scope: null });
+  const identityless: readonly number[] = made.errors.filter((status) => status !== 401 && status !== 403);
+  return { ...made, errors: identityless, auth: 'none' } as const;
+}
+
+export const adminOperation = operationBuilder('admin', 'v2');
+export const supplierOperation = operationBuilder('supplier', 'v2');
+export const inferenceOperation = operationBuilder('v1', 'inference');
+export const marketplaceOperation = operationBuilder('v1', 'marketplace');

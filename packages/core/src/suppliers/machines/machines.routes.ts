@@ -1,0 +1,182 @@
+import type { Contract } from '@millrace/contract';
+import type { Db, Reader } from '@millrace/platform/db';
+import { invalidField } from '@millrace/platform/fault';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import { parseId, type NodeId, type OrgId } from '@millrace/platform/ids';
+import { parseNanoUsd } from '@millrace/platform/money';
+import { findNodes } from '../../fleet/index.ts';
+import {
+  callContextOf,
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+} from '../../identity/index.ts';
+import { readMachineHistory } from '../reliability/quarantine-evidence.store.ts';
+import { readReliability } from '../reliability/reliability.store.ts';
+import { toWireHistory } from '../reliability/reliability.wire.ts';
+import type { PriceRules, SupplierMachine } from './machines.ts';
+import {
+  drainMachine,
+  reviewMachine,
+  machineNotFound,
+  resumeMachine,
+  updateMachine,
+  withdrawMachine,
+} from './machines.service.ts';
+import { findAnyMachine, findMachine, listAllMachines, listMachines } from './machines.store.ts';
+import { toWireMachine } from './machines.wire.ts';
+
+/** What is shown of a machine's past. */
+const HISTORY_ENTRIES = 100;
+
+export interface SupplierMachineRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly priceRules: PriceRules;
+}
+
+/** Suppliers: their machines. Operators: which machines are let in. */
+export function serveSupplierMachines(routes: SupplierMachineRoutes): void {
+  serveMachines(routes);
+  serveMachineActions(routes);
+  serveMachineReviews(routes);
+}
+
+function serveMachines({ server, operations, db, priceRules }: SupplierMachineRoutes): void {
+  server.serve(operations.supplierListMachines, async ({ query: { limit, cursor }, context }) => {
+    const { orgId } = requirePrincipal(context);
+    return pageOfMachines(
+      db,
+      await listMachines(db, orgId, { limit, after: positionFromCursor('enr', cursor) }),
+      limit,
+    );
+  });
+
+  server.serve(operations.supplierGetMachine, ({ params, context }) =>
+    readMachine(db, requirePrincipal(context).orgId, requireNodeId(params.machineId)),
+  );
+
+  server.serve(operations.supplierGetMachineHistory, async ({ params, context }) => {
+    const { orgId } = requirePrincipal(context);
+    const nodeId = requireNodeId(params.machineId);
+    if ((await findMachine(db, orgId, nodeId)) === null) throw machineNotFound();
+    return toWireHistory(await readMachineHistory(db, orgId, nodeId, HISTORY_ENTRIES));
+  });
+
+  server.serve(operations.supplierUpdateMachine, ({ params, body, context, transact }) =>
+    transact({ name: 'offer machine', isolation: readCommitted }, async (tx) => {
+      const nodeId = requireNodeId(params.machineId);
+      const { listed, pricePerGpuHourNanoUsd: price } = body;
+      const change = {
+        ...(listed === undefined ? {} : { listed }),
+        ...(price === undefined ? {} : { pricePerGpuHour: requireNanoUsd(price) }),
+      };
+      const call = callContextOf(context);
+      await updateMachine(tx, call, nodeId, change, priceRules);
+      return { body: await readMachine(tx, call.orgId, nodeId) };
+    }),
+  );
+}
+
+function serveMachineActions({ server, operations }: SupplierMachineRoutes): void {
+  server.serve(operations.supplierDrainMachine, ({ params, context, transact }) =>
+    transact({ name: 'drain machine', isolation: readCommitted }, async (tx) => {
+      const nodeId = requireNodeId(params.machineId);
+      const call = callContextOf(context);
+      await drainMachine(tx, call, nodeId);
+      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
+    }),
+  );
+
+  server.serve(operations.supplierResumeMachine, ({ params, context, transact }) =>
+    transact({ name: 'resume machine', isolation: readCommitted }, async (tx) => {
+      const nodeId = requireNodeId(params.machineId);
+      const call = callContextOf(context);
+      await resumeMachine(tx, call, nodeId);
+      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
+    }),
+  );
+
+  server.serve(operations.supplierWithdrawMachine, ({ params, context, transact }) =>
+    transact({ name: 'withdraw machine', isolation: readCommitted }, async (tx) => {
+      await withdrawMachine(tx, callContextOf(context), requireNodeId(params.machineId));
+      return { body: undefined };
+    }),
+  );
+}
+
+function serveMachineReviews({ server, operations, db }: SupplierMachineRoutes): void {
+  server.serve(operations.adminListMachines, async ({ query }) => {
+    const { limit, approval = null } = query;
+    const supplierId = query.supplierId === undefined ? null : parseId('sup', query.supplierId);
+    const rows = await listAllMachines(
+      db,
+      { supplierId, approval },
+      { limit, after: positionFromCursor('enr', query.cursor) },
+    );
+    return pageOfMachines(db, rows, limit);
+  });
+
+  for (const [operation, approval] of [
+    [operations.adminApproveMachine, 'approved'],
+    [operations.adminRejectMachine, 'rejected'],
+  ] as const) {
+    server.serve(operation, ({ params, body, context, transact }) =>
+      transact({ name: `machine ${approval}`, isolation: readCommitted }, async (tx) => {
+        const nodeId = requireNodeId(params.machineId);
+        await reviewMachine(tx, operatorAuditContext(context), nodeId, { approval, reason: body.reason });
+        return machineEffect(nodeId, await withNode(tx, await findAnyMachine(tx, nodeId)));
+      }),
+    );
+  }
+}
+
+async function readMachine(reader: Reader, orgId: OrgId, nodeId: NodeId) {
+  return withNode(reader, await findMachine(reader, orgId, nodeId));
+}
+
+async function withNode(reader: Reader, machine: SupplierMachine | null) {
+  if (machine === null) throw machineNotFound();
+  const nodes = await findNodes(reader, [machine.nodeId]);
+  const node = nodes.get(machine.nodeId);
+  if (node === undefined) throw machineNotFound();
+  const trust = await readReliability(reader, machine.orgId, [machine.id]);
+  return toWireMachine(machine, node, trust.get(machine.id) ?? null);
+}
+
+/** As many statements as for one machine: one each for the nodes, their GPUs and what was measured of them. */
+async function pageOfMachines(reader: Reader, machines: readonly SupplierMachine[], limit: number) {
+  const nodes = await findNodes(
+    reader,
+    machines.map((machine) => machine.nodeId),
+  );
+  // Whose they are was asked when they were listed.
+  const trust = await readReliability(
+    reader,
+    null,
+    machines.map(({ id }) => id),
+  );
+  return pageById(machines, limit, (machine) => {
+    const node = nodes.get(machine.nodeId);
+    if (node === undefined) throw new Error(`Machine ${machine.id} has no node.`);
+    return toWireMachine(machine, node, trust.get(machine.id) ?? null);
+  });
+}
+
+function machineEffect<Body>(nodeId: NodeId, body: Body) {
+  return { body, resource: { kind: 'machine', id: nodeId } };
+}
+
+function requireNodeId(text: string): NodeId {
+  const id = parseId('nod', text);
+  if (id === null) throw machineNotFound();
+  return id;
+}
+
+function requireNanoUsd(text: string) {
+  const amount = parseNanoUsd(text);
+  if (amount === null) throw invalidField(['pricePerGpuHourNanoUsd'], 'is beyond any price');
+  return amount;
+}

@@ -1,0 +1,6 @@
+import ipaddr from 'ipaddr.js';
+
+export function isLoopback(address: string): boolean {
+  if (address === 'localhost') return true;
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}
