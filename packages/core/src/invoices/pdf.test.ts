@@ -30,7 +30,8 @@ const pagesOf = (bytes: Buffer): number => bytes.toString('latin1').match(/\/Typ
 /** All that the compressed parts of the file hold. */
 function contentsOf(bytes: Buffer): string {
   const text = bytes.toString('latin1');
-  return [...text.matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)]
+  // The file ends lines with \n alone: a \r before `endstream` is the last byte of the packed text.
+  return [...text.matchAll(/stream\n([\s\S]*?)\nendstream/g)]
     .map(([, packed = '']) => {
       try {
         return inflateSync(Buffer.from(packed, 'latin1')).toString('latin1');
