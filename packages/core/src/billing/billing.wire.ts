@@ -1,10 +1,15 @@
 import type { ResponseBody, Contract, EventData } from '@millrace/contract';
 import { toCents, toNearestUsdNumber } from '@millrace/platform/money';
 import type { OrgId } from '@millrace/platform/ids';
-import { runwaySeconds, type Balance, type BudgetRecord, type TransferRecord } from '../ledger/index.ts';
+import {
+  runwaySeconds,
+  type Balance,
+  type BudgetRecord,
+  type Deposit,
+  type TransferRecord,
+} from '../ledger/index.ts';
 import type { BalanceView } from './burn-rate.ts';
 import { publicCause } from './inference-batches.ts';
-import type { Deposit } from './billing.store.ts';
 import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
 
 /** Money as it goes over the wire: totals as decimal text, cents rounded down, rates as plain numbers. */

@@ -13,7 +13,9 @@ import {
 import {
   addKeyToBudgets,
   changeBudget,
+  countOwnBudgets,
   createBudget,
+  markBudgetAsKeyLimit,
   removeBudget,
   sumLimits,
   type BudgetChanges,
@@ -21,7 +23,7 @@ import {
   type NewBudget,
   type RecallCredit,
 } from '../ledger/index.ts';
-import { countOwnBudgets, isLimitOfActiveKey, markBudgetAsKeyLimit } from './billing.store.ts';
+import { isLimitOfActiveKey } from './billing.store.ts';
 
 /** Budgets as an organisation sets them for itself. The ledger counts them down; here is who may change them. */
 

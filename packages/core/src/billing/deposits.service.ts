@@ -4,10 +4,9 @@ import type { Actor, Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { addUsd, nanoPerUsd, nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
-import type { PublishKeyChange } from '../identity/index.ts';
-import { readBalance, type MoneyCause } from '../ledger/index.ts';
+import { findFundedAt, lockFundedAt, setFundedAt, type PublishKeyChange } from '../identity/index.ts';
+import { readBalance, sumTopUps, type MoneyCause } from '../ledger/index.ts';
 import type { ReadBurnRate } from './burn-rate.ts';
-import { findFundedAt, lockFundedAt, setFundedAt, sumTopUps } from './billing.store.ts';
 import { toWireEventBalance } from './billing.wire.ts';
 
 /** Deposits of this sum lift the rate limit of an organisation. */

@@ -16,6 +16,7 @@ import {
   requireLedgerSuccess,
   setFrozen,
   setOverdraft,
+  sumRefunds,
   type Balance,
   type LedgerSuccess,
   type LedgerCommand,
@@ -23,7 +24,6 @@ import {
   type TransferRecord,
 } from '../ledger/index.ts';
 import type { ReadBurnRate } from './burn-rate.ts';
-import { sumRefunds } from './billing.store.ts';
 import { emitToppedUpEvent } from './deposits.service.ts';
 
 /**

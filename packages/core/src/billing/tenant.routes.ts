@@ -6,14 +6,21 @@ import { z } from 'zod';
 import {
   countUnrevokedKeys,
   callContextOf,
+  findFundedAt,
   pageById,
   positionFromCursor,
   readCommitted,
   UNREVOKED_KEYS_MAX,
 } from '../identity/index.ts';
-import { listBudgets, listTransfers, readBalance, type BudgetChanges } from '../ledger/index.ts';
+import {
+  countOwnBudgets,
+  listBudgets,
+  listDeposits,
+  listTransfers,
+  readBalance,
+  type BudgetChanges,
+} from '../ledger/index.ts';
 import { storedCauseId } from './inference-batches.ts';
-import { countOwnBudgets, findFundedAt, listDeposits } from './billing.store.ts';
 import {
   toWireBalance,
   toWireBudget,

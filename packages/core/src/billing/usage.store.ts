@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, parseId, toUuid, type OrgId } from '@millrace/platform/ids';
 import { addUsd, nanoUsd, subtractUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
-import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
+import { chargesIn } from '../ledger/index.ts';
 import {
   productCause,
   type UsageProduct,
@@ -44,7 +44,7 @@ export async function sumUsage(
   report: UsagePeriod & { readonly mode: Mode; readonly groupBy: UsageGrouping },
   page: { readonly limit: number; readonly after: string | null },
 ): Promise<readonly UsageSum[]> {
-  const { groupBy, from, until } = report;
+  const { groupBy } = report;
   const newestFirst = groupBy === 'day';
   const beyond = newestFirst ? sql`<` : sql`>`;
   const after =
@@ -57,11 +57,7 @@ export async function sumUsage(
            ${unitTotal('promptTokens')} as prompt_tokens, ${unitTotal('completionTokens')} as completion_tokens
       from (select ${groupNames[groupBy]} collate "C" as name, amount_nano_usd, usage, cause_kind,
                    case kind when 'charge' then 1 else -1 end as sign
-              from ledger_transfers
-             where org_id = ${toUuid(orgId)} and mode = ${report.mode} and kind in ('charge', 'credit')
-               and id >= ${firstIdFrom(from)}
-               and id < ${firstIdAfter(until)}
-               and occurred_at >= ${from} and occurred_at < ${until}) as used
+              from ${chargesIn(orgId, report)} as charged) as used
      where name is not null and ${after}
      group by name
      order by name ${newestFirst ? sql`desc` : sql`asc`}

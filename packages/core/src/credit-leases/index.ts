@@ -7,6 +7,19 @@ export {
 } from './lender/leases-after-restore.ts';
 export type { ServeCreditLeasesOptions } from './lender/serve-credit-leases.ts';
 export {
+  countDeferredAttempt,
+  deferUsage,
+  deleteDeferred,
+  groupKeyOf,
+  listDeferred,
+  listDeferredGroupKeys,
+  listDueGroups,
+  lockDeferred,
+  type DeferredRow,
+  type DeferredUsage,
+  type DeferredGroup,
+} from './lender/deferred-usage.store.ts';
+export {
   lockUsageWatermark,
   recordEpochEnd,
   advanceUsageWatermark,

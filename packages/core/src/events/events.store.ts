@@ -214,3 +214,23 @@ export async function deleteExpiredEvents(
   `.execute(tx.kysely);
   return Number(rows[0]?.deleted ?? 0n);
 }
+
+export interface EventRange {
+  /** Events with a higher number than this. */
+  readonly after: number;
+  /** Up to this number; null: all. */
+  readonly until: number | null;
+  /** Null: all types. */
+  readonly types: readonly string[] | null;
+  readonly limit: number;
+}
+
+/** The oldest stored events of a range. Columns: seq, id, type, resource_kind, resource_id. */
+export function eventsInRange(orgId: OrgId, mode: Mode, range: EventRange): RawBuilder<unknown> {
+  const until = range.until === null ? sql`` : sql`and seq <= ${range.until}`;
+  const types = range.types === null ? sql`` : sql`and type = any(${range.types}::text[])`;
+  return sql`(
+      select seq, id, type, resource_kind, resource_id from events
+       where org_id = ${toUuid(orgId)} and seq > ${range.after} and mode = ${mode} ${until} ${types}
+       order by seq limit ${range.limit})`;
+}

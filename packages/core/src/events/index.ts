@@ -1,5 +1,5 @@
 export { eventChannels, toWireEvent, type EventChannels, type FeedEvent } from './events.ts';
-export { findEventsBySeq, deleteExpiredEvents } from './events.store.ts';
+export { eventsInRange, findEventsBySeq, deleteExpiredEvents } from './events.store.ts';
 export { findLostEvents, storeLostEvents, type LostEvents } from './lost-events.ts';
 export { serveEvents, streamEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';

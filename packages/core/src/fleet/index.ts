@@ -65,6 +65,26 @@ export {
 } from './maintenance/node-faults.store.ts';
 export { transitionNode, type TransitionedNode, type TransitionOptions } from './inventory/nodes.service.ts';
 export type { FleetGpuType } from './inventory/gpu-models.ts';
+export {
+  currentClusters,
+  marketplaceNodes,
+  nodeHardwareText,
+  nodeName,
+  nodesInService,
+  observedNodes,
+  providerVariantsText,
+} from './inventory/fleet-fragments.store.ts';
+export {
+  countFaults,
+  countOutages,
+  hadFaultSince,
+  listFaultsSince,
+  listOutagesAndReturns,
+  nodeHistory,
+  nodesWithFaultsSince,
+  readStateChangesSince,
+} from './maintenance/node-history.store.ts';
+export { listMarketplaceNodeIds, nodeFactsText } from './offers/node-facts.store.ts';
 export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from './inventory/nodes.store.ts';
 export type { NodeGpu, NodeRecord, OfferKind } from './inventory/nodes.ts';
 export { applyFleetConfig, type RefusedCluster } from './admin/fleet-config.ts';

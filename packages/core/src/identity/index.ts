@@ -41,6 +41,13 @@ export {
 } from './authorize-caller.service.ts';
 export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './model/api-keys.store.ts';
 export {
+  hasActiveKey,
+  keyRecords,
+  listRecentPublicIds,
+  rotationChain,
+  type KeyRecordRow,
+} from './keys/key-fragments.store.ts';
+export {
   auditContextOf,
   callContextOf,
   operatorAuditContext,
@@ -80,6 +87,30 @@ export {
   lockOrganisation,
   markSupplier,
 } from './model/organisations.store.ts';
+export { findFundedAt, lockFundedAt, setFundedAt } from './organisations/funding.store.ts';
+export {
+  memberRole,
+  membersOf,
+  organisationById,
+  organisationName,
+  organisationsAfter,
+  organisationStatus,
+  supplierSince,
+  userEmail,
+  userName,
+  userProfilesText,
+} from './organisations/organisation-fragments.store.ts';
+export {
+  findUnknownOrganisations,
+  listOrganisationIds,
+  readOrganisationStates,
+} from './organisations/organisation-lists.store.ts';
+export {
+  isMemberByEmail,
+  listOwnedOrganisations,
+  lockPerson,
+  type PersonRecord,
+} from './organisations/person.store.ts';
 export { findSshKeys } from './ssh/ssh-keys.store.ts';
 export { mintKey, parseKey, secretMatches, type KeyMode, type RandomBytes } from './model/api-key.ts';
 export { effectiveScopes, mayChangeRole, platformRolesIn } from './model/key-rights.ts';

@@ -1,9 +1,11 @@
 import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { fromUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
+import { costsIn } from '../ledger/index.ts';
+import { rentalLabels } from '../rental-lookup/index.ts';
+import { volumeLabels } from '../volumes/index.ts';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
 import type { TimeRange } from './day-ranges.ts';
 
@@ -28,23 +30,10 @@ interface SumRow {
 export async function sumCosts(
   reader: Reader,
   orgId: OrgId,
-  { mode, from, until }: TimeRange & { readonly mode: Mode },
+  period: TimeRange & { readonly mode: Mode },
 ): Promise<readonly CostSum[]> {
   const { rows } = await sql<SumRow>`
-    with moved as (
-      select -t.amount_nano_usd as cost, t.key_id, source.id is not null as is_undone,
-             case t.kind when 'charge' then 1 when 'credit' then -1 else 0 end as sign,
-             coalesce(source.cause_kind, t.cause_kind) as cause_kind, coalesce(source.cause_id, t.cause_id) as cause_id,
-             coalesce(source.usage, t.usage) as usage,
-             coalesce(date_trunc('month', source.occurred_at at time zone 'UTC')
-                        < date_trunc('month', t.occurred_at at time zone 'UTC'), false) as is_correction
-        from ledger_transfers t
-        left join ledger_transfers source on source.id = t.reverses
-       where t.mode = ${mode} and t.org_id = ${toUuid(orgId)}
-         and t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
-         and t.occurred_at >= ${from} and t.occurred_at < ${until}
-         and (t.kind in ('charge', 'credit')
-              or t.kind in ('refund', 'reversal') and source.kind in ('charge', 'credit'))
+    with moved as (${costsIn(orgId, period)}
     ),
     counted as (
       select moved.*,
@@ -106,14 +95,9 @@ export async function readResources(
     ),
   ];
   const { rows } = await sql<{ kind: string; id: string; name: string | null; region: string }>`
-    select case kind when 'instance' then 'instance' else 'rental' end as kind, wire_id::text as id,
-           coalesce(name, label) as name, region
-      from rentals
-     where org_id = ${toUuid(orgId)} and wire_id = any(${idsOf('rental', 'instance')}::bigint[])
+    select kind, id, name, region from ${rentalLabels(orgId, idsOf('rental', 'instance'))} as rental
      union all
-    select 'volume', wire_id::text, coalesce(name, label), region
-      from volumes
-     where org_id = ${toUuid(orgId)} and wire_id = any(${idsOf('volume')}::bigint[])
+    select kind, id, name, region from ${volumeLabels(orgId, idsOf('volume'))} as volume
   `.execute(reader.kysely);
   return new Map(rows.map(({ kind, id, name, region }) => [`${kind}/${id}`, { name, region }]));
 }

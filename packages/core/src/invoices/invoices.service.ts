@@ -4,7 +4,7 @@ import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { counter } from '@millrace/platform/telemetry';
-import { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from '../ledger/index.ts';
+import { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf, readFirstTransferTime } from '../ledger/index.ts';
 import type { CostSum } from './costs.ts';
 import { sumCosts } from './costs.store.ts';
 import { daysOf } from './day-ranges.ts';
@@ -17,7 +17,6 @@ import {
   listInvoiceRuns,
   lockInvoiceCounter,
   advanceRunPosition,
-  readFirstTransferTime,
   readNewestRunMonth,
   nextInvoiceNumber,
   type InvoiceRun,

@@ -3,7 +3,8 @@ import { fromUuid, toUuid, type InvoiceId, type OrgId } from '@millrace/platform
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
+import { organisationById, organisationsAfter } from '../identity/index.ts';
+import { hadCostsIn } from '../ledger/index.ts';
 import type { Invoice, InvoiceLine, InvoiceSummary } from './invoice.ts';
 
 /** All SQL about invoices and the walk that makes them. */
@@ -97,22 +98,11 @@ export async function findInvoice(reader: Reader, orgId: OrgId, id: InvoiceId): 
 
 /** The name of an organisation, and that it still has no invoice of the month; null when it has. */
 export async function findUninvoiced(tx: Tx, orgId: OrgId, month: Date): Promise<string | null> {
-  const row = await tx.kysely
-    .selectFrom('organisations')
-    .select('name')
-    .where('id', '=', toUuid(orgId))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('invoices')
-            .select('id')
-            .whereRef('invoices.org_id', '=', 'organisations.id')
-            .where('period_start', '=', month),
-        ),
-      ),
-    )
-    .executeTakeFirst();
-  return row?.name ?? null;
+  const { rows } = await sql<{ name: string }>`
+    select organisation.name from ${organisationById(orgId)} as organisation
+     where not exists (select from invoices where invoices.org_id = organisation.id and invoices.period_start = ${month})
+  `.execute(tx.kysely);
+  return rows[0]?.name ?? null;
 }
 
 /** The next number. Whoever has it makes the others wait until its transaction ends, and gives it back if that fails. */
@@ -123,6 +113,22 @@ export async function nextInvoiceNumber(tx: Tx): Promise<bigint> {
     .returning('last_number')
     .executeTakeFirstOrThrow();
   return last_number;
+}
+
+/** The last number that was given. */
+export const lastInvoiceNumber = sql<bigint>`(select last_number from invoice_counter)`;
+
+/** Records the numbers that follow as a gap, up to this one, so that none of them is given again. */
+export async function skipInvoiceNumbers(tx: Tx, through: number): Promise<void> {
+  const { rows } = await sql<{
+    last_number: bigint;
+  }>`select last_number from invoice_counter for update`.execute(tx.kysely);
+  const last = Number(rows[0]?.last_number ?? 0n);
+  if (through <= last) return;
+  await sql`
+    insert into invoice_gaps (first_number, last_number, noted_at) values (${last + 1}, ${through}, clock_timestamp())
+  `.execute(tx.kysely);
+  await sql`update invoice_counter set last_number = ${through}`.execute(tx.kysely);
 }
 
 /** Waits for whoever makes an invoice now, so that what is read afterwards has it. */
@@ -189,17 +195,6 @@ export async function listInvoiceRuns(
   }));
 }
 
-/** When the ledger first had anything in it; null while it is empty. */
-export async function readFirstTransferTime(reader: Reader): Promise<Date | null> {
-  const row = await reader.kysely
-    .selectFrom('ledger_transfers')
-    .select('occurred_at')
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.occurred_at ?? null;
-}
-
 export async function startInvoiceRun(tx: Tx, month: Date): Promise<void> {
   await tx.kysely
     .insertInto('invoice_months')
@@ -223,14 +218,9 @@ export async function listCandidates(
   const { rows } = await sql<{ id: string; is_due: boolean }>`
     select o.id,
            not exists (select from invoices i where i.org_id = o.id and i.period_start = ${month})
-           and exists (select from ledger_transfers t
-                        where t.mode = 'live' and t.org_id = o.id
-                          and t.id >= ${firstIdFrom(month)} and t.id < ${firstIdAfter(until)}
-                          and t.occurred_at >= ${month} and t.occurred_at < ${until}
-                          and t.kind in ('charge', 'credit', 'refund', 'reversal')) as is_due
-      from organisations o
-     where ${after === null ? sql`true` : sql`o.id > ${toUuid(after)}`}
-     order by o.id limit ${limit}
+           and ${hadCostsIn('o.id', { from: month, until })} as is_due
+      from ${organisationsAfter(after, limit)} as o
+     order by o.id
   `.execute(reader.kysely);
   return rows.map((row) => ({ orgId: fromUuid('org', row.id), isDue: row.is_due }));
 }

@@ -2,7 +2,7 @@ import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type BudgetId, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { OnExceeded } from './batch/accounts.ts';
 import { uuids } from './batch/sql-arrays.ts';
 import type { BudgetPeriod } from './model/periods.ts';
@@ -208,4 +208,46 @@ export async function holdsExceedBudgets(
                    and part.account_id = budget.id and part.held_nano_usd > 0)))) as beyond
   `.execute(reader.kysely);
   return rows[0]?.beyond ?? false;
+}
+
+/** How many budgets the organisation has made itself; the limits of its keys are bounded by the keys. */
+export async function countOwnBudgets(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
+  const row = await reader.kysely
+    .selectFrom('budgets')
+    .select((of) => of.fn.countAll<bigint>().as('count'))
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('deleted_at', 'is', null)
+    .where('is_key_limit', '=', false)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+/** Marks a budget as the limit of a key. */
+export async function markBudgetAsKeyLimit(tx: Tx, orgId: OrgId, id: BudgetId): Promise<void> {
+  await tx.kysely
+    .updateTable('budgets')
+    .set({ is_key_limit: true })
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .execute();
+}
+
+/** The keys whose limit the budget is, as an array of ids; null for a budget that is no limit of keys. */
+export function keysLimitedBy(orgId: OrgId, id: BudgetId): RawBuilder<unknown> {
+  return sql`(select key_ids from budgets
+     where budgets.org_id = ${toUuid(orgId)} and budgets.id = ${toUuid(id)} and budgets.is_key_limit)::uuid[]`;
+}
+
+/**
+ * The ids of the budgets that stop the requests of a key of live mode, as an array of text. `key` names a relation with the columns
+ * id, org_id and mode. Budgets that only notify are left out, and so are those of the whole organisation.
+ */
+export function enforcedBudgetIds(key: string): RawBuilder<string[]> {
+  const column = (name: string) => sql.ref(`${key}.${name}`);
+  return sql<string[]>`array(select budget.id::text from budgets budget
+                  where budget.org_id = ${column('org_id')} and budget.mode = ${column('mode')} and ${column('mode')} = 'live'
+                    and budget.deleted_at is null and budget.on_exceeded <> 'notify'
+                    and ${column('id')} = any (budget.key_ids)
+                  order by budget.id)`;
 }

@@ -38,13 +38,30 @@ export {
 export { changeBudget, createBudget, removeBudget, type NewBudget } from './budgets.service.ts';
 export {
   addKeyToBudgets,
+  countOwnBudgets,
+  enforcedBudgetIds,
   holdsExceedBudgets,
   findBudget,
+  keysLimitedBy,
   listBudgets,
+  markBudgetAsKeyLimit,
   sumLimits,
   type BudgetChanges,
   type BudgetRecord,
 } from './budgets.store.ts';
+export { earningsByResource, sumMaturingEarnings } from './supplier-earnings.store.ts';
+export {
+  chargesIn,
+  costsIn,
+  hadCostsIn,
+  hasCause,
+  listDeposits,
+  readFirstTransferTime,
+  sumRefunds,
+  sumTopUps,
+  type Deposit,
+  type TransferPeriod,
+} from './transfer-reports.store.ts';
 export { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
 export { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from './model/months.ts';
 export type { BudgetPeriod } from './model/periods.ts';

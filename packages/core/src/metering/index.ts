@@ -14,6 +14,7 @@ export {
 export { costAt, elapsedAt, owedAt, unpostedAt, type Meter, type MeterState } from './meter.ts';
 export type { RemainingTermCharge } from './meter-plans.ts';
 export { listMetersOf } from './meters.store.ts';
+export { sumSupplierAccrual, suppliedResources } from './supplier-meters.store.ts';
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
 export {
   cancelSuspensionActions,

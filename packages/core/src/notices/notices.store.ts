@@ -4,6 +4,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type NotNull } from 'kysely';
+import { memberRole, membersOf, organisationName, userEmail, userName } from '../identity/index.ts';
 import type { EmailOutcome } from './retry-schedule.ts';
 import { recipientsLoop } from './loops.ts';
 import { defaultRolesOf, type RecipientCandidate, type NoticeType } from './notices.ts';
@@ -100,9 +101,8 @@ export async function findRecipientCandidates(
                        from notice_preferences choice
                       where choice.org_id = member.org_id and choice.user_id = member.user_id
                         and choice.mode = ${mode}), '[]'::json) as choices
-      from members member
-     where member.org_id = ${toUuid(orgId)}
-       and (member.role = any(${roles})
+      from ${membersOf(orgId)} as member
+     where (member.role = any(${roles})
             or member.user_id = ${about === null ? null : toUuid(about)}
             or exists (select from notice_preferences chosen
                         where chosen.org_id = member.org_id and chosen.user_id = member.user_id
@@ -244,14 +244,12 @@ export async function claimEmails(
       returning mail.*
     )
     select claimed.notice_id, claimed.recipient, claimed.user_id, claimed.org_id, claimed.mode, claimed.category, claimed.in_digest, claimed.attempts,
-           claimed.created_at, notice.type, notice.data, notice.occurred_at, person.name as user_name,
-           coalesce(person.email, claimed.email) as email,
-           coalesce(organisation.name, '') as org_name, member.role
+           claimed.created_at, notice.type, notice.data, notice.occurred_at, ${userName('claimed.user_id')} as user_name,
+           coalesce(${userEmail('claimed.user_id')}, claimed.email) as email,
+           coalesce(${organisationName('claimed.org_id')}, '') as org_name,
+           ${memberRole({ org: 'claimed.org_id', user: 'claimed.user_id' })} as role
       from claimed
       join notices notice on notice.id = claimed.notice_id
-      left join users person on person.id = claimed.user_id
-      left join organisations organisation on organisation.id = claimed.org_id
-      left join members member on member.org_id = claimed.org_id and member.user_id = claimed.user_id
      order by claimed.created_at, claimed.notice_id, claimed.recipient
   `.execute(db.kysely);
   return rows.map((row) => ({

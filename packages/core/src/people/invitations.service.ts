@@ -7,10 +7,13 @@ import {
   authorizeCaller,
   findMembership,
   insertMember,
+  isMemberByEmail,
   lockOrganisation,
+  lockPerson,
   mayChangeRole,
   type AuditContext,
   type CallContext,
+  type PersonRecord,
 } from '../identity/index.ts';
 import { cancelEmails, countExternalEmails, isUnsubscribed, insertExternalEmail } from '../notices/index.ts';
 import { requirePersonRecord, requireMembership, requireVerifiedEmail } from './organisations.service.ts';
@@ -22,7 +25,6 @@ import {
   isInvitationOpen,
   PENDING_INVITATIONS_MAX,
   type Invitation,
-  type PersonRecord,
   type Membership,
 } from './people.ts';
 import {
@@ -31,8 +33,6 @@ import {
   findInvitation,
   findPendingInvitation,
   insertInvitation,
-  isMemberByEmail,
-  lockPerson,
   renewInvitation,
   setInvitationNotice,
 } from './people.store.ts';

@@ -6,17 +6,14 @@ import {
   createOrganisation,
   findMembership,
   listMembershipsOf,
+  listOwnedOrganisations,
   listPlatformRoles,
+  lockPerson,
   platformRolesIn,
   type AuditContext,
-} from '../identity/index.ts';
-import {
-  OWNED_ORGANISATIONS_MAX,
-  DUPLICATE_ORGANISATION_MS,
   type PersonRecord,
-  type Membership,
-} from './people.ts';
-import { listOwnedOrganisations, lockPerson } from './people.store.ts';
+} from '../identity/index.ts';
+import { OWNED_ORGANISATIONS_MAX, DUPLICATE_ORGANISATION_MS, type Membership } from './people.ts';
 
 /** The organisations of a person. */
 

@@ -9,42 +9,14 @@ import {
   type UserId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { Invitation, InvitationStatus, PersonRecord } from './people.ts';
+import { organisationName, organisationStatus, userEmail, userName } from '../identity/index.ts';
+import type { Invitation, InvitationStatus } from './people.ts';
 
-/** All SQL about invitations, and about what belongs to a person and to no organisation. */
+/** All SQL about invitations. */
 
 interface PageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;
-}
-
-/** Requests of one person that are counted, or that must not run while the person is deleted, take turns. */
-export async function lockPerson(tx: Tx, userId: UserId): Promise<PersonRecord | null> {
-  const row = await tx.kysely
-    .selectFrom('users')
-    .select(['id', 'name', 'email', 'email_verified'])
-    .where('id', '=', toUuid(userId))
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return { userId, name: row.name, email: row.email, emailVerified: row.email_verified };
-}
-
-export interface OwnedOrganisation {
-  readonly id: OrgId;
-  readonly name: string;
-  readonly createdAt: Date;
-}
-
-export async function listOwnedOrganisations(tx: Tx, userId: UserId): Promise<readonly OwnedOrganisation[]> {
-  const rows = await tx.kysely
-    .selectFrom('members')
-    .innerJoin('organisations', 'organisations.id', 'members.org_id')
-    .select(['organisations.id', 'organisations.name', 'organisations.created_at'])
-    .where('members.user_id', '=', toUuid(userId))
-    .where('members.role', '=', 'owner')
-    .execute();
-  return rows.map((row) => ({ id: fromUuid('org', row.id), name: row.name, createdAt: row.created_at }));
 }
 
 interface InvitationRow {
@@ -78,18 +50,16 @@ function toInvitation(row: InvitationRow): Invitation {
 function invitationsQuery(reader: Reader) {
   return reader.kysely
     .selectFrom('invitations')
-    .innerJoin('organisations', 'organisations.id', 'invitations.org_id')
-    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
     .select([
       'invitations.id',
       'invitations.org_id',
-      'organisations.name as org_name',
+      organisationName('invitations.org_id').as('org_name'),
       'invitations.email',
       'invitations.role',
       'invitations.status',
       'invitations.inviter_id',
-      'inviter.name as inviter_name',
-      'inviter.email as inviter_email',
+      userName('invitations.inviter_id').as('inviter_name'),
+      userEmail('invitations.inviter_id').as('inviter_email'),
       'invitations.created_at',
       'invitations.expires_at',
     ]);
@@ -121,7 +91,7 @@ export async function listOpenInvitations(
     .where('invitations.email', '=', email)
     .where('invitations.status', '=', 'pending')
     .where('invitations.expires_at', '>', now)
-    .where('organisations.status', '=', 'active')
+    .where(organisationStatus('invitations.org_id'), '=', 'active')
     .orderBy('invitations.id', 'desc')
     .limit(page.limit + 1);
   if (page.after !== null) query = query.where('invitations.id', '<', toUuid(page.after));
@@ -170,18 +140,6 @@ export async function countInvitations(
        and ((status = 'pending' and expires_at > ${at.now}) or expires_at > ${endAfter})
   `.execute(tx.kysely);
   return rows[0] ?? { open: 0, recent: 0 };
-}
-
-/** Whether the person with this mailbox belongs to the organisation. */
-export async function isMemberByEmail(tx: Tx, orgId: OrgId, email: string): Promise<boolean> {
-  const row = await tx.kysely
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .select('members.id')
-    .where('members.org_id', '=', toUuid(orgId))
-    .where('users.email', '=', email)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 export interface InvitationTerms {

@@ -4,14 +4,6 @@ import type { Organisation } from '../identity/index.ts';
 
 /** The words of this feature as values. */
 
-/** A person as they stand inside the transaction. */
-export interface PersonRecord {
-  readonly userId: UserId;
-  readonly name: string;
-  readonly email: string;
-  readonly emailVerified: boolean;
-}
-
 /** An organisation, and as what somebody belongs to it. */
 export interface Membership {
   readonly organisation: Organisation;

@@ -1,12 +1,7 @@
 import type { Db } from '@millrace/platform/db';
+import { skipInvoiceNumbers } from '../invoices/index.ts';
 import { minEpochOf } from './restore-mark.ts';
-import {
-  endConfirming,
-  lockRestoreState,
-  readRestoreState,
-  skipInvoices,
-  type RestoreState,
-} from './restore.store.ts';
+import { endConfirming, lockRestoreState, readRestoreState, type RestoreState } from './restore.store.ts';
 
 /** The effects of a confirmation. Each may be repeated: a worker that dies leaves the state, and another begins again. */
 export interface ConfirmSteps {
@@ -28,7 +23,7 @@ export async function confirmRestore(db: Db, steps: ConfirmSteps): Promise<boole
     if (present.status !== 'confirming' || present.foundAt?.getTime() !== state.foundAt?.getTime())
       return false;
     const counters = present.outside?.counters;
-    if (counters !== undefined) await skipInvoices(tx, counters.invoices);
+    if (counters !== undefined) await skipInvoiceNumbers(tx, counters.invoices);
     const mark = Math.max(present.mark, present.outside?.mark ?? 0) + 1;
     return endConfirming(tx, { generation, mark });
   });

@@ -1,6 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
-import { idsOfBlock } from '@millrace/platform/wire-ids';
+import { nextWireIds, raiseWireIds } from '@millrace/platform/wire-ids';
 import { sql } from 'kysely';
+import { lastInvoiceNumber } from '../invoices/index.ts';
 import type { Counters, RestoreMark, MarkCopy } from './restore-mark.ts';
 import type { RestoreReport } from './restore-report.ts';
 
@@ -88,8 +89,7 @@ export async function advanceMark(tx: Tx, present: RestoreMark): Promise<Restore
 /** Read in the transaction that advances the mark, so that the copy is never ahead of its counters. */
 export async function readCounters(reader: Reader): Promise<Counters> {
   const { rows } = await sql<{ invoices: bigint; wire_ids: Record<string, number> | null }>`
-    select (select last_number from invoice_counter) as invoices,
-           (select jsonb_object_agg(kind || '/' || block, next_id) from id_blocks) as wire_ids
+    select ${lastInvoiceNumber} as invoices, ${nextWireIds} as wire_ids
   `.execute(reader.kysely);
   return { invoices: Number(rows[0]?.invoices ?? 0n), wireIds: rows[0]?.wire_ids ?? {} };
 }
@@ -138,33 +138,4 @@ export async function endConfirming(tx: Tx, next: RestoreMark): Promise<boolean>
      where state = 'confirming'
   `.execute(tx.kysely);
   return numAffectedRows === 1n;
-}
-
-/** The copy of a counter may be a second old; ids are cheap and gaps harmless. */
-const WIRE_ID_SLACK = 10_000;
-
-/** Wire ids up to these were given after the point of the restore. */
-async function raiseWireIds(tx: Tx, wireIds: Counters['wireIds']): Promise<void> {
-  for (const [name, next] of Object.entries(wireIds)) {
-    const [kind, block] = name.split('/');
-    const end = idsOfBlock(Number(block)).last + 1;
-    await sql`
-      insert into id_blocks (kind, block, cell, next_id)
-      values (${kind}, ${Number(block)}, ${Number(block)}::int % 64, ${Math.min(end, next + WIRE_ID_SLACK)})
-      on conflict (kind, block) do update set next_id = greatest(id_blocks.next_id, excluded.next_id)
-    `.execute(tx.kysely);
-  }
-}
-
-/** Invoices up to this number were sent. Their numbers are recorded as a gap and are not given again. */
-export async function skipInvoices(tx: Tx, through: number): Promise<void> {
-  const { rows } = await sql<{
-    last_number: bigint;
-  }>`select last_number from invoice_counter for update`.execute(tx.kysely);
-  const last = Number(rows[0]?.last_number ?? 0n);
-  if (through <= last) return;
-  await sql`
-    insert into invoice_gaps (first_number, last_number, noted_at) values (${last + 1}, ${through}, clock_timestamp())
-  `.execute(tx.kysely);
-  await sql`update invoice_counter set last_number = ${through}`.execute(tx.kysely);
 }

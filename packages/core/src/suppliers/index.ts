@@ -6,6 +6,6 @@ export { serveSupplierMachines, type SupplierMachineRoutes } from './machines/ma
 export { serveSupplierMoney, type SupplierMoneyRoutes } from './earnings/earnings.routes.ts';
 export { supplierRate } from './earnings/supplier-fee.ts';
 export { writeDueStatements } from './earnings/statements.service.ts';
-export { findListedMachine, readListedMachines } from './machines/listed-machines.store.ts';
+export { findListedMachine, readListedMachines, selfTestsText } from './machines/listed-machines.store.ts';
 export { defaultPriceRules, type ListedMachine, type PriceRules } from './machines/machines.ts';
 export { startReliabilityLoops } from './reliability/reliability.sweep.ts';

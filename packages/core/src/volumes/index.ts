@@ -1,4 +1,5 @@
 export { listSharedAddresses } from './model/attachments.store.ts';
+export { volumeLabels } from './model/volume-fragments.store.ts';
 export { createBackendPool, type BackendPool } from './model/backend-pool.ts';
 export { createVolumeReconciler, type VolumeReconcileDeps } from './reconcile/reconcile-volume.ts';
 export {

@@ -1,6 +1,7 @@
 import type { Db, Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type DeliveryId, type OrgId, type WebhookId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
+import { eventsInRange } from '../events/index.ts';
 import type { Attempt, Delivery, DeliveryStatus, Webhook } from './webhook.ts';
 
 /** All SQL about deliveries as their owner sees them. New ones come from the trigger on events. */
@@ -83,13 +84,10 @@ export async function replayRange(
 ): Promise<ReplayedRange> {
   const { orgId, id, mode, eventTypes } = webhook;
   const webhookId = toUuid(id);
-  const until = range.until === null ? sql`` : sql`and seq <= ${range.until}`;
-  const types = eventTypes.includes('*') ? sql`` : sql`and type = any(${eventTypes}::text[])`;
   const { rows } = await sql<{ count: bigint; last_seq: bigint | null }>`
     with wanted as (
-      select seq, id, type, resource_kind, resource_id from events
-       where org_id = ${toUuid(orgId)} and seq > ${range.after} and mode = ${mode} ${until} ${types}
-       order by seq limit ${range.limit}
+      select seq, id, type, resource_kind, resource_id
+        from ${eventsInRange(orgId, mode, { ...range, types: eventTypes.includes('*') ? null : eventTypes })} as event
     ),
     made as (
       insert into webhook_deliveries

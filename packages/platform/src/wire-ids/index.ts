@@ -1,3 +1,4 @@
+export { nextWireIds, raiseWireIds } from './id-blocks.store.ts';
 export {
   blocksOfCell,
   createWireIdAllocator,

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type { HolderEnd } from './lease-decisions.ts';
 import { endDeadHolders, releaseEndedHolders } from './loops.ts';
 import type { LeaseSeriesRef } from './leases.store.ts';
-import { hasNoDeferredUsage } from './lease-sweeps.store.ts';
+import { hasNoDeferredUsage } from './deferred-usage.store.ts';
 
 /** Which gateways were told of which lease, and what became of them. */
 

@@ -3,15 +3,12 @@ import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/i
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
 import { startClosingLeases, finishClosingLeases } from './loops.ts';
+import { hasNoDeferredUsage } from './deferred-usage.store.ts';
 
 export interface LeaseRef {
   readonly orgId: OrgId;
   readonly id: LeaseId;
 }
-
-/** Of a `pot_leases lease`. Deferred usage that comes after its lease has closed would not be charged. */
-export const hasNoDeferredUsage = sql<boolean>`not exists (
-  select from usage_deferred later where later.lease_id = lease.id and later.org_id = lease.org_id)`;
 
 const toRef = (row: { org_id: string; id: string }): LeaseRef => ({
   orgId: fromUuid('org', row.org_id),

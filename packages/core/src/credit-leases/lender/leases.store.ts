@@ -10,6 +10,7 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import { organisationById } from '../../identity/index.ts';
 import type { LedgerAmounts, LeaseView } from './lease-decisions.ts';
 
 /** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
@@ -117,7 +118,7 @@ export async function lockLeaseSeries(tx: Tx, lease: LeaseSeriesRef): Promise<Le
     await sql`
       insert into pots (org_id, mode, cell, last_epoch)
       select id, ${lease.mode}, ${lease.cell}, coalesce((select epoch_floor from pot_servers where cell = ${lease.cell}), 0)
-        from organisations where id = ${org}
+        from ${organisationById(lease.orgId)} as organisation
       on conflict do nothing
     `.execute(tx.kysely);
     [row] = (await locked().execute(tx.kysely)).rows;

@@ -3,7 +3,7 @@ import { Fault, invalidField } from '@millrace/platform/fault';
 import type { DeploymentId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
-import { appendAuditEntry, type AuditContext } from '../../identity/index.ts';
+import { appendAuditEntry, findUnknownOrganisations, type AuditContext } from '../../identity/index.ts';
 import {
   baseAddress,
   sealContextOf,
@@ -23,7 +23,6 @@ import {
   lockModel,
   replaceSealedKey,
   setModelNames,
-  findUnknownOrganisations,
   updateDeploymentRow,
   updateModelRow,
 } from './catalog.store.ts';

@@ -1,5 +1,5 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
-import { fromUuid, toUuid, type DeploymentId, type OrgId } from '@millrace/platform/ids';
+import { fromUuid, toUuid, type DeploymentId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
 import type { EngineKind } from '../key-feed.ts';
 import type { Deployment, DeploymentSettings, InputModality, Model, ModelSettings } from './catalog.ts';
@@ -150,21 +150,6 @@ export async function setModelNames(
     .orderBy('name')
     .execute();
   return taken.map(({ name }) => name);
-}
-
-/** Those of the ids that are no organisation's. */
-export async function findUnknownOrganisations(
-  reader: Reader,
-  ids: readonly OrgId[],
-): Promise<readonly OrgId[]> {
-  if (ids.length === 0) return [];
-  const rows = await reader.kysely
-    .selectFrom('organisations')
-    .select('id')
-    .where('id', 'in', ids.map(toUuid))
-    .execute();
-  const known = new Set(rows.map(({ id }) => fromUuid('org', id)));
-  return ids.filter((id) => !known.has(id));
 }
 
 function toDeployment(row: Selectable<Tables['inference_deployments']>): Deployment {

@@ -2,7 +2,6 @@ import { epochEndSchema } from '@millrace/credit-leases/protocol';
 import { isDataError, type Db, type Tx } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import { recordEpochEnd } from '../../credit-leases/index.ts';
 import {
   countDeferredAttempt,
   deleteDeferred,
@@ -10,9 +9,10 @@ import {
   listDeferred,
   listDueGroups,
   lockDeferred,
+  recordEpochEnd,
   type DeferredRow,
   type DeferredGroup,
-} from './deferred-usage.store.ts';
+} from '../../credit-leases/index.ts';
 import { chargeDeferredUsage } from '../loops.ts';
 import { writeUsage } from './sink.service.ts';
 import { quarantineUsage } from './sink.store.ts';
@@ -35,7 +35,7 @@ export function createDeferredUsageCharger(options: {
   const runner = createItemRunner(chargeDeferredUsage, { db, log, claims: true });
   return {
     async step(signal) {
-      const due = await listDueGroups(db, db.clock.now(), runner.free);
+      const due = await listDueGroups(db, chargeDeferredUsage, db.clock.now(), runner.free);
       if (due.length === 0) return 'idle';
       const { done } = await runner.run(due, {
         key: groupKeyOf,

@@ -9,7 +9,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { firstIdAfter, firstIdFrom, monthAfter, monthOf } from '../../ledger/index.ts';
+import { firstIdAfter, firstIdFrom, hasCause, monthAfter, monthOf } from '../../ledger/index.ts';
 import { costOf, type NewRequestRecord, type RequestRecord } from './requests.ts';
 import type { UsageAttempt } from './usage-event.ts';
 import type { ParsedUsage } from './parse-usage.ts';
@@ -182,9 +182,8 @@ export async function findBatch(
   const { rows } = await sql<{ transfer_id: string }>`
     select request.transfer_id
       from inference_requests request
-      join ledger_transfers transfer on transfer.id = request.transfer_id
      where request.id = ${toUuid(first)} and request.org_id = ${toUuid(orgId)} and request.mode = ${mode}
-       and transfer.cause_kind = 'inference' and transfer.cause_id = ${first}
+       and ${hasCause('request.transfer_id', { kind: 'inference', id: first })}
   `.execute(reader.kysely);
   const [row] = rows;
   return row === undefined ? null : { transferId: fromUuid('trf', row.transfer_id), first };

@@ -1,9 +1,16 @@
 import { isDataError, isStatementTimeout, type Db, type Tx } from '@millrace/platform/db';
 import type { KeyId, LeaseId, OrgId } from '@millrace/platform/ids';
 import { LedgerError } from '../../ledger/index.ts';
-import { lockUsageWatermark, recordEpochEnd, advanceUsageWatermark } from '../../credit-leases/index.ts';
+import {
+  advanceUsageWatermark,
+  deferUsage,
+  groupKeyOf,
+  listDeferredGroupKeys,
+  lockUsageWatermark,
+  recordEpochEnd,
+  type DeferredUsage,
+} from '../../credit-leases/index.ts';
 import { upsertCheckpoints } from './checkpoints.store.ts';
-import { deferUsage, listDeferredGroupKeys, groupKeyOf, type DeferredUsage } from './deferred-usage.store.ts';
 import { quarantineUsage } from './sink.store.ts';
 import { recordUsage, type UsageSummary } from './usage.service.ts';
 import {

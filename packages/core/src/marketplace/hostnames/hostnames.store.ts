@@ -1,6 +1,7 @@
 import type { PortMapping } from '@millrace/compute';
 import type { Reader } from '@millrace/platform/db';
 import { sql } from 'kysely';
+import { onlineInstances } from '../../rentals/index.ts';
 
 /** All SQL about names. */
 
@@ -27,12 +28,9 @@ interface OnlineRow {
  */
 export async function readOnlineInstances(reader: Reader): Promise<OnlineInstance[]> {
   const { rows } = await sql<OnlineRow>`
-    select instance.name, machine.address, machine.ports, rental.supplier_org_id is not null as is_supplied
-      from rentals as rental
-      join instances as instance on instance.rental_id = rental.id
-      join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
-     where rental.kind = 'instance' and rental.mode = 'live' and rental.status in ('Running', 'Unknown')
-       and cardinality(rental.custom_ports) > 0 and machine.state = 'open' and machine.address is not null
+    select instance.name, machine.address, machine.ports, machine.is_supplied
+      from ${onlineInstances} as machine
+      join instances as instance on instance.rental_id = machine.rental_id
      order by instance.name
   `.execute(reader.kysely);
   return rows.map((row) => ({

@@ -3,6 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
+import { rentalWireId } from '../../rental-lookup/index.ts';
 import type { Instance, MachineSnapshot } from './instances.ts';
 
 /** All SQL about instances beyond their rentals. */
@@ -59,8 +60,7 @@ export async function findInstanceWireId(
 ): Promise<number | null> {
   const row = await reader.kysely
     .selectFrom('instances as instance')
-    .innerJoin('rentals as rental', 'rental.id', 'instance.rental_id')
-    .select('rental.wire_id')
+    .select(rentalWireId('instance.rental_id').as('wire_id'))
     .where('instance.name', '=', name)
     .where('instance.org_id', '=', toUuid(orgId))
     .where('instance.mode', '=', mode)

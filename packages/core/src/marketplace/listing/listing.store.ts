@@ -2,13 +2,13 @@ import type { MachineState } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import { nodeFactsText } from '../../fleet/index.ts';
+import { occupantText } from '../../rentals/index.ts';
+import { selfTestsText } from '../../suppliers/index.ts';
 import { instanceStateOf } from './instance-state.ts';
 import type { GpuGroup, MachineFacts, SelfTestMeasurements, Occupant } from './machine-record.ts';
 
-/**
- * All SQL behind the listing. It is a projection, so it reads what other features own, of all suppliers and tenants
- * alike: what it reads is what everyone may see.
- */
+/** All SQL behind the listing, of all suppliers and tenants alike: what it reads is what everyone may see. */
 
 /** A place in the stream of changes: what its transaction saw. Text that only PostgreSQL understands. */
 export interface ListingPosition {
@@ -68,21 +68,6 @@ export async function deleteSeenChanges(tx: Tx, seen: ListingPosition): Promise<
   `.execute(tx.kysely);
 }
 
-/** Nodes that could be on the marketplace, page by page. */
-export async function listMarketplaceNodeIds(
-  reader: Reader,
-  page: { readonly after: NodeId | null; readonly limit: number },
-): Promise<readonly NodeId[]> {
-  const { rows } = await sql<{ node_id: string }>`
-    select node_id from node_capacity
-     where offer = 'marketplace' and node_id > ${page.after === null ? zeroUuid : toUuid(page.after)}
-     order by node_id limit ${page.limit}
-  `.execute(reader.kysely);
-  return rows.map(({ node_id: id }) => fromUuid('nod', id));
-}
-
-const zeroUuid = '00000000-0000-0000-0000-000000000000';
-
 interface FactsRow {
   id: string;
   status: MachineState;
@@ -103,36 +88,9 @@ interface FactsRow {
   occupants: string[];
 }
 
-// Lists within a row are text, one line each: as JSON they would take longer to read than all of the rest.
 const factsStatement = defineStatement(
   'listing-facts',
-  `
-  select node.id, node.status, node.address, node.cpu_model, node.cpu_count, node.ram_mb, node.storage_gb,
-         node.gpu_form_factor, capacity.open, capacity.gpus_total, capacity.gpus_free, capacity.connection_type,
-         cluster.port_last - cluster.port_first + 1 as ports,
-         (select count(*)::int from allocated_ports as port
-           where port.node_id = node.id and port.protocol = 'tcp' and port.released_at is null) as ports_used,
-         machine.tests,
-         array(select concat_ws(' ', count(*), coalesce(gpu.ram_mb, 0), gpu.model) from gpus as gpu
-                where gpu.node_id = node.id and gpu.state = 'present'
-                group by gpu.model, gpu.ram_mb order by gpu.model, gpu.ram_mb) as gpus,
-         array(select concat_ws(' ', coalesce(rental.id, allocation.external_id), coalesce(rental.status, 'Pending'),
-                                coalesce(rental.state, 'wanted'), count(*), coalesce(gpu.ram_mb, 0), gpu.model)
-                 from allocated_gpus as sold
-                 join allocations as allocation on allocation.id = sold.allocation_id
-                 join gpus as gpu on gpu.id = sold.gpu_id
-                 left join lateral (
-                   select rentals.id, rentals.status, made.state
-                     from rental_machines as made join rentals on rentals.id = made.rental_id
-                    where made.allocation_id = allocation.id limit 1) as rental on true
-                where sold.node_id = node.id and sold.released_at is null
-                group by rental.id, rental.status, rental.state, allocation.external_id, gpu.model, gpu.ram_mb
-                order by coalesce(rental.id, allocation.external_id), gpu.model, gpu.ram_mb) as occupants
-    from nodes as node
-    join node_capacity as capacity on capacity.node_id = node.id
-    join clusters as cluster on cluster.id = node.cluster_id
-    left join supplier_machines as machine on machine.node_id = node.id
-   where node.id = any ($1::uuid[]) and capacity.gpu_type is not null`,
+  nodeFactsText({ occupant: occupantText, selfTests: selfTestsText }),
 );
 
 /** What is known of these nodes. Those whose GPUs are not sold, because they are of several kinds, have no facts. */

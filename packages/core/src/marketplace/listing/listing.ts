@@ -4,11 +4,11 @@ import type { NodeId } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { gauge } from '@millrace/platform/telemetry';
+import { listMarketplaceNodeIds } from '../../fleet/index.ts';
 import { readListedMachines } from '../../suppliers/index.ts';
 import { encodeList, type EncodedList } from './list-response.ts';
 import {
   deleteSeenChanges,
-  listMarketplaceNodeIds,
   readListingChanges,
   readMachineFacts,
   type ListingPosition,

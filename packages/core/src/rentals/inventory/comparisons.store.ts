@@ -11,6 +11,7 @@ import {
 } from '@millrace/platform/ids';
 import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { sql } from 'kysely';
+import { currentClusters, nodeName } from '../../fleet/index.ts';
 import type { ComparedRental } from './plan-repairs.ts';
 import type { MachineStage, Power, RentalKind, RentalState, RentalTask } from '../model/rental.ts';
 import type { RecordedMachine, RecordedOrphan } from './plan-orphans.ts';
@@ -66,16 +67,15 @@ export async function claimComparison(tx: Tx, terms: ComparisonClaim): Promise<C
   const latestPlausible = new Date(now.getTime() + 2 * terms.leaseMs);
   await sql`
     insert into cluster_comparisons (cluster_id)
-    select id from clusters as cluster
-     where status <> 'removed'
-       and not exists (select from cluster_comparisons where cluster_id = cluster.id)
+    select id from ${currentClusters} as cluster
+     where not exists (select from cluster_comparisons where cluster_id = cluster.id)
      order by id on conflict do nothing
   `.execute(tx.kysely);
   const { rows } = await sql<ComparisonRow>`
     select comparison.cluster_id, turn, looked_at, comparison.watching_since, whole_at, reap_allowed_until,
            problem
       from cluster_comparisons as comparison
-      join clusters as cluster on cluster.id = comparison.cluster_id and cluster.status <> 'removed'
+      join ${currentClusters} as cluster on cluster.id = comparison.cluster_id
      where (looked_at is null or looked_at <= ${dueBefore} or looked_at > ${now})
        and (held_until is null or held_until <= ${now} or held_until > ${latestPlausible})
        and (${wasUnanswered(terms.group)}::boolean is null or (coalesce(problem, ${INCOMPLETE}) <> ${INCOMPLETE}) = ${wasUnanswered(terms.group)})
@@ -232,7 +232,7 @@ export async function listKnownMachines(
   const { rows } = await sql<KnownRow>`
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
            machine.absent_seen, machine.node_id, machine.private_ip,
-           (select name from nodes where nodes.id = machine.node_id) as node_name,
+           ${nodeName('machine.node_id')} as node_name,
            rental.attempt as rental_attempt, rental.wire_id, rental.kind,
            rental.status, rental.status_since, rental.started_at, rental.task, rental.power, rental.gpu_held,
            rental.trouble_since, rental.billing_paused_at,
@@ -407,8 +407,9 @@ export interface ComparisonAge {
 export async function readComparisonAges(reader: Reader, limit: number): Promise<readonly ComparisonAge[]> {
   const { rows } = await sql<{ name: string; whole_at: Date | null }>`
     select cluster.name, comparison.whole_at
-      from clusters as cluster left join cluster_comparisons as comparison on comparison.cluster_id = cluster.id
-     where cluster.status <> 'removed' order by comparison.whole_at nulls first, cluster.id limit ${limit}
+      from ${currentClusters} as cluster
+      left join cluster_comparisons as comparison on comparison.cluster_id = cluster.id
+     order by comparison.whole_at nulls first, cluster.id limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({ clusterName: row.name, wholeAt: row.whole_at }));
 }

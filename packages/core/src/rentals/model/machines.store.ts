@@ -9,6 +9,7 @@ import {
   type RentalId,
 } from '@millrace/platform/ids';
 import { sql, type Selectable, type Updateable } from 'kysely';
+import { nodeName } from '../../fleet/index.ts';
 import type { RentalMachine } from './rental.ts';
 
 /** All SQL about the machines of rentals. Whoever writes here holds the lock of the rental. */
@@ -101,9 +102,8 @@ export async function listMachines(
 ): Promise<readonly RentalMachine[]> {
   let query = reader.kysely
     .selectFrom('rental_machines as machine')
-    .innerJoin('nodes as node', 'node.id', 'machine.node_id')
     .selectAll('machine')
-    .select('node.name as node_name')
+    .select(nodeName('machine.node_id').as('node_name'))
     .where('machine.rental_id', '=', toUuid(rentalId))
     .where('machine.org_id', '=', toUuid(orgId));
   if (which === 'there') query = query.where('machine.state', '<>', 'gone');

@@ -2,6 +2,7 @@ import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NodeId, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import { organisationName } from '../../identity/index.ts';
 import type { RentalKind, RentalState } from '../model/rental.ts';
 
 /** All SQL that looks at rentals of every organisation at once, for operators. */
@@ -39,31 +40,28 @@ export interface AdminRentalPage {
 
 /** Newest first; one more than the limit, if there is one. */
 export async function listAllRentals(reader: Reader, page: AdminRentalPage): Promise<readonly AdminRental[]> {
-  let query = reader.kysely
-    .selectFrom('rentals as rental')
-    .innerJoin('organisations as org', 'org.id', 'rental.org_id')
-    .select([
-      'rental.id',
-      'rental.wire_id',
-      'rental.kind',
-      'rental.org_id',
-      'org.name as org_name',
-      'rental.mode',
-      'rental.name',
-      'rental.provider_id',
-      'rental.region',
-      'rental.gpu_type',
-      'rental.gpu_count',
-      'rental.status',
-      'rental.status_reason',
-      'rental.status_since',
-      'rental.created_at',
-      'rental.started_at',
-      'rental.ended_at',
-      // Only where its machines are now: an attempt that failed may have been on another node.
-      sql<string[]>`array(select distinct machine.node_id::text from rental_machines as machine
+  let query = reader.kysely.selectFrom('rentals as rental').select([
+    'rental.id',
+    'rental.wire_id',
+    'rental.kind',
+    'rental.org_id',
+    organisationName('rental.org_id').as('org_name'),
+    'rental.mode',
+    'rental.name',
+    'rental.provider_id',
+    'rental.region',
+    'rental.gpu_type',
+    'rental.gpu_count',
+    'rental.status',
+    'rental.status_reason',
+    'rental.status_since',
+    'rental.created_at',
+    'rental.started_at',
+    'rental.ended_at',
+    // Only where its machines are now: an attempt that failed may have been on another node.
+    sql<string[]>`array(select distinct machine.node_id::text from rental_machines as machine
          where machine.rental_id = rental.id and machine.attempt = rental.attempt order by 1)`.as('node_ids'),
-    ]);
+  ]);
   query =
     page.status === null
       ? query.where('rental.status', '<>', 'Terminated')

@@ -5,6 +5,8 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type RentalId, type UserId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
+import { nodeHardwareText, providerVariantsText } from '../../fleet/index.ts';
+import { userProfilesText } from '../../identity/index.ts';
 import { parseFrozenPrice } from '../../prices/index.ts';
 import type { RentalCreator, MachineSummary, RentalSummary } from './rental-record.ts';
 import type { PrivateCloud, RentalKind, RentalState, ProvisioningStep, RentalTerm } from '../model/rental.ts';
@@ -132,8 +134,8 @@ const listColumns = `${rentalColumns}, maker.name as maker_name, maker.email as 
          maker.image as maker_image, provider.variant`;
 
 const listJoins = `
-    join users as maker on maker.id = rental.user_id
-    join providers as provider on provider.id = rental.provider_id`;
+    join ${userProfilesText} as maker on maker.id = rental.user_id
+    join ${providerVariantsText} as provider on provider.id = rental.provider_id`;
 
 /** Before every id that there is, and after. */
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
@@ -330,7 +332,7 @@ const machinesStatement = defineStatement(
          machine.host_key, node.cpu_model, node.gpu_form_factor
     from unnest($2::uuid[], $3::int[]) as shown (id, attempt)
     join rental_machines as machine on machine.rental_id = shown.id and machine.attempt = shown.attempt
-    join nodes as node on node.id = machine.node_id
+    join ${nodeHardwareText} as node on node.id = machine.node_id
    where machine.org_id = $1
    order by machine.rental_id, machine.position`,
 );

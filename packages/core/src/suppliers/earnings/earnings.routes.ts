@@ -12,8 +12,9 @@ import {
   readCommitted,
 } from '../../identity/index.ts';
 import { readEarned } from '../../ledger/index.ts';
+import { sumSupplierAccrual } from '../../metering/index.ts';
 import { earningsPeriod, PERIOD_DAYS_MAX, type EarningsPeriod } from './earnings.ts';
-import { listDailyEarnings, sumAccrued, sumMaturing } from './earnings.store.ts';
+import { listDailyEarnings, sumMaturing } from './earnings.store.ts';
 import {
   toWireAdminPayout,
   toWireEarnings,
@@ -48,7 +49,7 @@ function serveEarnings({ server, operations, db, payoutHoldMs }: SupplierMoneyRo
     const period = requirePeriod(query, now);
     const [account, accrued, maturing, { paid: paidOut }, daily] = await Promise.all([
       readEarned(db, orgId, 'live'),
-      sumAccrued(db, orgId, now),
+      sumSupplierAccrual(db, orgId, now),
       sumMaturing(db, orgId, { now, holdMs: payoutHoldMs }),
       sumPayouts(db, orgId),
       listDailyEarnings(db, orgId, period),

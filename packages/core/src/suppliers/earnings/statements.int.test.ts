@@ -14,6 +14,7 @@ import {
 } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { monthAfter, monthOf } from '../../ledger/index.ts';
+import { sumSupplierAccrual } from '../../metering/index.ts';
 import {
   createSupplierMoneyHarness,
   HOUR_MS,
@@ -22,7 +23,7 @@ import {
   usd,
   type SupplierMoneyHarness,
 } from './earnings.fixture.ts';
-import { sumAccrued, sumEarnings } from './earnings.store.ts';
+import { sumEarnings } from './earnings.store.ts';
 import { supplierRate } from './supplier-fee.ts';
 import { STATEMENT_DELAY_MS } from './statements.ts';
 import { writeDueStatements } from './statements.service.ts';
@@ -188,11 +189,11 @@ describe('earnings', () => {
     const rate = nanoUsd(999_999_937n);
     await harness.rent(tenant, supplier, { rate, feePpm: 77_777 });
     await harness.pass(HOUR_MS + 11);
-    expect(await sumAccrued(harness.db, supplier, harness.clock.now())).toBe(0n);
+    expect(await sumSupplierAccrual(harness.db, supplier, harness.clock.now())).toBe(0n);
     await harness.clock.advance(1_234_567);
     const whole = meteredTotal(supplierRate(rate, ppm(77_777)), HOUR_MS + 11 + 1_234_567);
     const { balance } = await harness.account(supplier);
-    expect((await sumAccrued(harness.db, supplier, harness.clock.now())) + balance).toBe(whole);
+    expect((await sumSupplierAccrual(harness.db, supplier, harness.clock.now())) + balance).toBe(whole);
   });
 
   it('are found by the things of the supplier, however much else its tenants were charged', async () => {

@@ -4,6 +4,7 @@ import { isItemAvailable } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { supplierSince } from '../../identity/index.ts';
 import { statementsLoop } from '../loops.ts';
 import {
   STATEMENT_DELAY_MS,
@@ -106,8 +107,8 @@ export async function listDueStatements(
     select id, org_id, month from (
       select supplier.id, supplier.org_id,
              coalesce((select max(period_end) from supplier_statements made where made.supplier_id = supplier.id),
-                      date_trunc('month', least(supplier.approved_at, organisation.supplier_since), 'UTC')) as month
-        from suppliers supplier join organisations organisation on organisation.id = supplier.org_id) as due
+                      date_trunc('month', least(supplier.approved_at, ${supplierSince('supplier.org_id')}), 'UTC')) as month
+        from suppliers supplier) as due
      where date_trunc('month', month + interval '32 days', 'UTC')
              <= ${new Date(now.getTime() - STATEMENT_DELAY_MS)}::timestamptz
        and ${isItemAvailable(statementsLoop, sql<string>`due.id::text`, now)}

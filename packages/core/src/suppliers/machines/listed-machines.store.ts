@@ -3,6 +3,8 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { sql } from 'kysely';
+import { marketplaceNodes } from '../../fleet/index.ts';
+import { organisationStatus } from '../../identity/index.ts';
 import { priceFromSettings, rentalPrice, type ListedMachine, type MachineSupplier } from './machines.ts';
 import { toRecentPrice } from './machines.store.ts';
 
@@ -41,22 +43,18 @@ export async function readListedMachines(
 async function selectListedRows(reader: Reader, nodeIds: readonly NodeId[]): Promise<readonly ListedRow[]> {
   if (nodeIds.length === 0) return [];
   const { rows } = await sql<ListedRow>`
-    select node.id as node_id, node.cluster_id, cluster.name as cluster_name, cluster.region, provider.mode,
-           case when cluster.supplier_org_id is null then cluster.settings end as settings, machine.price_nano_usd_per_gpu_hour as price,
+    select node.id as node_id, node.cluster_id, node.cluster_name, node.region, node.mode, node.settings,
+           machine.price_nano_usd_per_gpu_hour as price,
            machine.recent_price_nano_usd_per_gpu_hour as recent_price, machine.recent_price_until,
            machine.cluster_name as shown_as, machine.supplier_id, machine.org_id, supplier.fee_ppm
-      from nodes as node
-      join clusters as cluster on cluster.id = node.cluster_id
-      join providers as provider on provider.id = cluster.provider_id
+      from ${marketplaceNodes} as node
       left join supplier_machines as machine
-        on machine.node_id = node.id and machine.org_id = cluster.supplier_org_id
+        on machine.node_id = node.id and machine.org_id = node.supplier_org_id
       left join suppliers as supplier on supplier.id = machine.supplier_id
-      left join organisations as organisation on organisation.id = machine.org_id
      where node.id = any (${nodeIds.map(toUuid)}::uuid[])
-       and node.status <> 'node_removed' and cluster.offer = 'marketplace' and cluster.status <> 'removed'
-       and (cluster.supplier_org_id is null
+       and (node.supplier_org_id is null
             or machine.stage = 'enrolled' and machine.approval = 'approved' and machine.listed
-               and supplier.status = 'approved' and organisation.status = 'active')
+               and supplier.status = 'approved' and ${organisationStatus('machine.org_id')} = 'active')
   `.execute(reader.kysely);
   return rows;
 }
@@ -101,3 +99,6 @@ function toSupplier(row: ListedRow): MachineSupplier | null {
   if (id === null || orgId === null || fee === null) return null;
   return { id: fromUuid('sup', id), orgId: fromUuid('org', orgId), feePpm: ppm(fee) };
 }
+
+/** What self-tests measured, in the text of a prepared statement. Columns: node_id, tests. */
+export const selfTestsText = '(select node_id, tests from supplier_machines)';

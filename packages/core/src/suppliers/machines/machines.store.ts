@@ -9,6 +9,7 @@ import {
 } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
+import { organisationStatus } from '../../identity/index.ts';
 import type { MachineApproval, RecentPrice, SupplierMachine } from './machines.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
@@ -19,7 +20,6 @@ function machinesQuery(reader: Reader) {
   return reader.kysely
     .selectFrom('supplier_machines as machine')
     .innerJoin('suppliers as supplier', 'supplier.id', 'machine.supplier_id')
-    .innerJoin('organisations as organisation', 'organisation.id', 'machine.org_id')
     .select([
       'machine.id',
       'machine.supplier_id',
@@ -39,7 +39,7 @@ function machinesQuery(reader: Reader) {
       'machine.recent_price_until',
       'machine.joined_at',
       'supplier.status as supplier_status',
-      'organisation.status as organisation_status',
+      organisationStatus('machine.org_id').as('organisation_status'),
     ])
     .where('machine.node_id', 'is not', null);
 }

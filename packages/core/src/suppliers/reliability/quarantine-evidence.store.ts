@@ -2,6 +2,16 @@ import type { MachineState } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import {
+  countOutages,
+  hadFaultSince,
+  listFaultsSince,
+  listOutagesAndReturns,
+  nodeHistory,
+  nodesInService,
+  nodesWithFaultsSince,
+} from '../../fleet/index.ts';
+import { placedInstances } from '../../rental-lookup/index.ts';
 import { zeroCounters, computeReliability } from './reliability.ts';
 import { minRentalIdAt } from './reliability.store.ts';
 import {
@@ -36,19 +46,16 @@ export async function readQuarantineCandidates(
 ): Promise<readonly QuarantineCandidate[]> {
   const candidate =
     'faultsSince' in where
-      ? sql`machine.node_id in (select node_id from node_faults where at > ${where.faultsSince})`
+      ? sql`machine.node_id in ${nodesWithFaultsSince(where.faultsSince)}`
       : sql`machine.id = any (${where.machineIds.map(toUuid)}::uuid[])
             and (node.hardware_read_at > machine.tested_at
-                 or exists (select from node_faults as fault
-                             where fault.node_id = node.id and fault.at > ${msBefore(where.now, policy.lossesMs)})
-                 or (select count(*) from node_transitions as change
-                      where change.node_id = node.id and change.to_status = 'node_offline'
-                        and change.at > ${msBefore(where.now, policy.outagesMs)}) >= ${policy.outages})`;
+                 or ${hadFaultSince('node.id', msBefore(where.now, policy.lossesMs))}
+                 or ${countOutages('node.id', msBefore(where.now, policy.outagesMs))} >= ${policy.outages})`;
   const { rows } = await sql<QuarantineCandidateRow>`
     select machine.id as machine_id, machine.node_id, machine.enrolled_at, machine.tests
       from supplier_machines as machine
-      join nodes as node on node.id = machine.node_id
-     where machine.stage = 'enrolled' and node.status in ('node_ready', 'node_draining', 'node_offline')
+      join ${nodesInService} as node on node.id = machine.node_id
+     where machine.stage = 'enrolled'
        and ${candidate}
      order by machine.id
      limit 1000
@@ -74,30 +81,21 @@ export async function readQuarantineEvidence(
   const now = tx.clock.now();
   const node = toUuid(nodeId);
   const longest = msBefore(now, Math.max(policy.failedStartsMs, policy.lossesMs));
-  const { rows: faults } = await sql<HostFault>`
-    select kind, at, reason from node_faults where node_id = ${node} and at > ${longest} order by at
-  `.execute(tx.kysely);
-  const { rows: changes } = await sql<{
-    from_status: MachineState | null;
-    to_status: MachineState;
-    at: Date;
-  }>`
-    select from_status, to_status, at from node_transitions
-     where node_id = ${node} and (from_status = 'node_quarantined' or to_status = 'node_offline') order by seq
-  `.execute(tx.kysely);
+  const faults: readonly HostFault[] = await listFaultsSince(tx, nodeId, longest);
+  const changes = await listOutagesAndReturns(tx, nodeId);
   const { rows: starts } = await sql<{ at: Date | null }>`
-    select max(rental.started_at) as at
-      from instances as instance join rentals as rental on rental.id = instance.rental_id
+    select max(instance.started_at) as at
+      from ${placedInstances} as instance
      where instance.node_id = ${node} and instance.rental_id >= ${minRentalIdAt(longest)}
-       and rental.started_at > ${longest}
+       and instance.started_at > ${longest}
   `.execute(tx.kysely);
-  const putBack = changes.findLast(({ from_status: from }) => from === 'node_quarantined')?.at ?? enrolledAt;
+  const putBack = changes.findLast(({ from }) => from === 'node_quarantined')?.at ?? enrolledAt;
   return {
     now,
     inServiceSince: putBack > enrolledAt ? putBack : enrolledAt,
     faults,
     lastStartAt: starts[0]?.at ?? null,
-    outages: changes.filter(({ to_status: to }) => to === 'node_offline').map(({ at }) => at),
+    outages: changes.filter(({ to }) => to === 'node_offline').map(({ at }) => at),
   };
 }
 
@@ -133,13 +131,7 @@ export async function readMachineHistory(
   const { rows } = await sql<MachineHistoryEntry>`
     select entry.at, entry.kind, entry.status, entry.reason
       from supplier_machines as machine
-      cross join lateral (
-        select at, 'state' as kind, to_status as status, reason, seq
-          from node_transitions where node_id = machine.node_id
-        union all
-        select at, case kind when 'start' then 'failed_start' else 'loss' end, null, reason, 0
-          from node_faults where node_id = machine.node_id
-      ) as entry
+      cross join lateral ${nodeHistory('machine.node_id')} as entry
      where machine.org_id = ${toUuid(orgId)} and machine.node_id = ${toUuid(nodeId)}
      order by entry.at desc, entry.seq desc
      limit ${limit}

@@ -4,6 +4,8 @@ import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@mi
 import { isItemAvailable } from '@millrace/platform/loops';
 import { ppm } from '@millrace/platform/money';
 import { sql } from 'kysely';
+import { countFaults, observedNodes, readStateChangesSince } from '../../fleet/index.ts';
+import { placedInstances } from '../../rental-lookup/index.ts';
 import { reliabilityLoop } from '../loops.ts';
 import {
   zeroCounters,
@@ -73,11 +75,10 @@ export async function lockDueMachines(
   due: { readonly measuredBefore: Date; readonly machineIds: readonly EnrolmentId[] },
 ): Promise<readonly DueMachine[]> {
   const { rows } = await sql<DueRow>`
-    select trust.machine_id, machine.node_id, trust.measured_until, node.status, cluster.watching_since, cluster.beat_at
+    select trust.machine_id, machine.node_id, trust.measured_until, node.status, node.watching_since, node.beat_at
       from supplier_machine_trust as trust
       join supplier_machines as machine on machine.id = trust.machine_id and machine.stage = 'enrolled'
-      join nodes as node on node.id = machine.node_id
-      join clusters as cluster on cluster.id = node.cluster_id
+      join ${observedNodes} as node on node.id = machine.node_id
      where trust.machine_id = any(${due.machineIds.map(toUuid)}::uuid[])
        and trust.measured_until < ${due.measuredBefore}
      order by trust.machine_id
@@ -100,27 +101,14 @@ export async function readStateChanges(
   reader: Reader,
   machines: readonly DueMachine[],
 ): Promise<ReadonlyMap<NodeId, { readonly before: MachineState; readonly changes: readonly StateChange[] }>> {
-  const { rows } = await sql<{
-    node_id: string;
-    from_status: MachineState | null;
-    to_status: MachineState;
-    at: Date;
-  }>`
-    select change.node_id, change.from_status, change.to_status, change.at
-      from unnest(${machines.map(({ nodeId }) => toUuid(nodeId))}::uuid[],
-                  ${machines.map(({ measuredUntil }) => measuredUntil)}::timestamptz[]) as asked (node_id, since)
-      join node_transitions as change on change.node_id = asked.node_id and change.at > asked.since
-     order by change.node_id, change.seq
-  `.execute(reader.kysely);
-  const found = new Map<NodeId, { before: MachineState; changes: StateChange[] }>();
-  for (const row of rows) {
-    const id = fromUuid('nod', row.node_id);
-    // A node that was not there yet is nothing that counts.
-    const known = found.get(id) ?? { before: row.from_status ?? 'node_registering', changes: [] };
-    known.changes.push({ at: row.at, to: row.to_status });
-    found.set(id, known);
-  }
-  return found;
+  const changed = await readStateChangesSince(
+    reader,
+    machines.map(({ nodeId, measuredUntil }) => ({ nodeId, since: measuredUntil })),
+  );
+  // A node that was not there yet is nothing that counts.
+  return new Map(
+    [...changed].map(([id, changes]) => [id, { before: changes[0]?.from ?? 'node_registering', changes }]),
+  );
 }
 
 export type StartCounts = Pick<ReliabilityCounters, 'starts' | 'failedStarts' | 'losses'>;
@@ -142,17 +130,14 @@ export async function readStartCounts(
   machines: readonly DueMachine[],
   to: Date,
 ): Promise<ReadonlyMap<NodeId, StartCounts>> {
+  const columns = { node: 'asked.node_id', since: 'asked.since' };
   const { rows } = await sql<{ node_id: string; starts: bigint; failed_starts: bigint; losses: bigint }>`
     select asked.node_id,
-           (select count(*) from instances as instance join rentals as rental on rental.id = instance.rental_id
+           (select count(*) from ${placedInstances} as instance
              where instance.node_id = asked.node_id and instance.rental_id >= asked.first_id
-               and rental.started_at > asked.since and rental.started_at <= ${to}) as starts,
-           (select count(*) from node_faults as fault
-             where fault.node_id = asked.node_id and fault.at > asked.since and fault.at <= ${to}
-               and fault.kind = 'start') as failed_starts,
-           (select count(*) from node_faults as fault
-             where fault.node_id = asked.node_id and fault.at > asked.since and fault.at <= ${to}
-               and fault.kind = 'loss') as losses
+               and instance.started_at > asked.since and instance.started_at <= ${to}) as starts,
+           ${countFaults(columns, 'start', to)} as failed_starts,
+           ${countFaults(columns, 'loss', to)} as losses
       from unnest(${machines.map(({ nodeId }) => toUuid(nodeId))}::uuid[],
                   ${machines.map(({ measuredUntil }) => measuredUntil)}::timestamptz[],
                   ${machines.map(({ measuredUntil }) => minRentalIdAt(measuredUntil))}::uuid[]) as asked (node_id, since, first_id)

@@ -6,7 +6,8 @@ import {
   type RentalState,
 } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
-import type { AttachableRental, Volume, VolumeAction } from '../model/volume.ts';
+import type { LockedRental } from '../../rental-lookup/index.ts';
+import type { Volume, VolumeAction } from '../model/volume.ts';
 
 /** What may be done with a volume, and which rentals can have one. Pure: answered by the contract's tables. */
 
@@ -18,7 +19,7 @@ export function requireVolumeAction(volume: Pick<Volume, 'status'>, action: Volu
 
 /** All that were asked for were found, have storage at all, are in the region, and run. */
 export function requireRentals(
-  found: readonly AttachableRental[],
+  found: readonly LockedRental[],
   requested: readonly number[],
   region: string,
 ): void {
@@ -27,7 +28,7 @@ export function requireRentals(
   for (const { status } of found) requireRentalAction(status, 'attach-volume');
 }
 
-export function requireAttachable(rental: Pick<AttachableRental, 'kind' | 'region'>, region: string): void {
+export function requireAttachable(rental: Pick<LockedRental, 'kind' | 'region'>, region: string): void {
   if (rental.kind !== 'bare-metal') throw new Fault('ATTACH_NOT_SUPPORTED');
   if (rental.region !== region) throw new Fault('REGION_MISMATCH');
 }

@@ -3,17 +3,17 @@ import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { RentalId } from '@millrace/platform/ids';
 import { appendAuditEntry, authorizeCaller, type CallContext } from '../../identity/index.ts';
+import { lockRentals, type LockedRental } from '../../rental-lookup/index.ts';
 import { requireVolumeAction, requireRentals } from './attach-rules.ts';
 import {
   endAttachments,
   insertAttachments,
   listAttachedRentals,
   listSharedAddresses,
-  lockRentals,
   type AttachedRental,
 } from '../model/attachments.store.ts';
 import { emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts';
-import { volumeResourceOf, type AttachableRental, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { findVolume, lockVolume, saveVolume } from '../model/volumes.store.ts';
 
 /** Who may use a volume. The tables say it at once; the storage server is told right afterwards. */
@@ -86,7 +86,7 @@ export async function attachVolume(
 export async function attachRentals(
   tx: Tx,
   volume: Volume,
-  rentals: readonly Pick<AttachableRental, 'id' | 'wireId'>[],
+  rentals: readonly Pick<LockedRental, 'id' | 'wireId'>[],
   actor: Actor,
 ): Promise<Volume> {
   const fresh = new Set(

@@ -12,8 +12,8 @@ import {
   type CallContext,
 } from '../../identity/index.ts';
 import { rateOf, volumePriceFor } from '../../prices/index.ts';
+import { lockRentals } from '../../rental-lookup/index.ts';
 import { attachRentals, isWireId } from './attach.service.ts';
-import { lockRentals } from '../model/attachments.store.ts';
 import { requireRentals } from './attach-rules.ts';
 import {
   requireVolumeRegionAllowed,

@@ -1,5 +1,4 @@
 import type { Reader, Tx } from '@millrace/platform/db';
-import type { Mode } from '@millrace/platform/envelope';
 import {
   fromUuid,
   toUuid,
@@ -11,35 +10,15 @@ import {
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { isHostAddress } from '@millrace/storage/wire';
 import { sql } from 'kysely';
-import type { AttachableRental, Volume } from './volume.ts';
+import {
+  abandonedAddresses,
+  hasRentalEnded,
+  presentMachines,
+  rentalWireId,
+} from '../../rental-lookup/index.ts';
+import type { Volume } from './volume.ts';
 
-/**
- * All SQL about which rentals have which volumes. Rentals and their machines belong to another feature: they are read here
- * and never written.
- */
-
-/**
- * The rentals of these ids, those of the organisation and mode alone, kept from ending until this transaction is over.
- * Marketplace instances are no rentals to whoever attaches.
- */
-export async function lockRentals(
-  tx: Tx,
-  orgId: OrgId,
-  mode: Mode,
-  wireIds: readonly number[],
-): Promise<readonly AttachableRental[]> {
-  const { rows } = await sql<{ id: string; wire_id: number; kind: string; region: string; status: string }>`
-    select id, wire_id, kind, region, status from rentals
-     where wire_id = any(${wireIds}::integer[]) and org_id = ${toUuid(orgId)} and mode = ${mode} and kind <> 'instance'
-     order by id for share`.execute(tx.kysely);
-  return rows.map((row) => ({
-    id: fromUuid('rnt', row.id),
-    wireId: row.wire_id,
-    kind: row.kind,
-    region: row.region,
-    status: row.status,
-  }));
-}
+/** All SQL about which rentals have which volumes. */
 
 /** Attaches, and answers which were not attached before. */
 export async function insertAttachments(
@@ -69,11 +48,9 @@ export async function endAttachments(
 ): Promise<readonly AttachedRental[]> {
   const { rows } = await sql<{ id: string; wire_id: number }>`
     update volume_attachments as held set detached_at = greatest(held.attached_at, ${tx.clock.now()}::timestamptz)
-      from rentals as rental
      where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
-       and rental.id = held.rental_id
        and (${rentalIds === 'all'} or held.rental_id = any(${rentalIds === 'all' ? [] : rentalIds.map(toUuid)}::uuid[]))
-    returning rental.id, rental.wire_id`.execute(tx.kysely);
+    returning held.rental_id as id, ${rentalWireId('held.rental_id')} as wire_id`.execute(tx.kysely);
   return rows
     .map((row) => ({ rentalId: fromUuid('rnt', row.id), wireId: row.wire_id }))
     .toSorted((one, other) => one.wireId - other.wireId);
@@ -88,11 +65,11 @@ export async function listAttachedRentals(
   const holders = new Map<VolumeId, AttachedRental[]>();
   if (volumeIds.length === 0) return holders;
   const { rows } = await sql<{ volume_id: string; rental_id: string; wire_id: number }>`
-    select held.volume_id, held.rental_id, rental.wire_id
-      from volume_attachments as held join rentals as rental on rental.id = held.rental_id
+    select held.volume_id, held.rental_id, ${rentalWireId('held.rental_id')} as wire_id
+      from volume_attachments as held
      where held.org_id = ${toUuid(orgId)} and held.volume_id = any(${volumeIds.map(toUuid)}::uuid[])
        and held.detached_at is null
-     order by rental.wire_id`.execute(reader.kysely);
+     order by wire_id`.execute(reader.kysely);
   for (const row of rows) {
     const id = fromUuid('vol', row.volume_id);
     const known = holders.get(id) ?? [];
@@ -108,16 +85,16 @@ export async function listEndedAttachedRentals(
   volume: Pick<Volume, 'id' | 'orgId'>,
 ): Promise<readonly RentalId[]> {
   const { rows } = await sql<{ rental_id: string }>`
-    select held.rental_id from volume_attachments as held join rentals as rental on rental.id = held.rental_id
+    select held.rental_id from volume_attachments as held
      where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
-       and rental.status in ('Failed', 'Terminating', 'Terminated')`.execute(tx.kysely);
+       and ${hasRentalEnded('held.rental_id')}`.execute(tx.kysely);
   return rows.map((row) => fromUuid('rnt', row.rental_id));
 }
 
 /** Whether storage servers may know the machine by its address. In live mode it must hold the address in its region. */
 const holdsAddress = sql`machine.private_ip is not null and (machine.mode = 'test' or exists (
          select 1 from storage_addresses as own
-          where own.region = rental.region and own.address = machine.private_ip
+          where own.region = machine.region and own.address = machine.private_ip
             and (own.rental_id, own.attempt, own.position) = (machine.rental_id, machine.attempt, machine.position)))`;
 
 /**
@@ -126,9 +103,8 @@ const holdsAddress = sql`machine.private_ip is not null and (machine.mode = 'tes
  */
 const usableMachines = sql`
       from volume_attachments as held
-      join rentals as rental on rental.id = held.rental_id and rental.status in ('Pending', 'Running', 'Unknown')
-      join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
-       and machine.state in ('made', 'proven', 'open') and machine.cut_at is null
+      join ${presentMachines} as machine on machine.rental_id = held.rental_id
+       and machine.status in ('Pending', 'Running', 'Unknown') and machine.cut_at is null
        and ${holdsAddress}`;
 
 export interface SharedAddress {
@@ -148,15 +124,13 @@ export async function listSharedAddresses(
   rentalIds: readonly RentalId[],
 ): Promise<readonly SharedAddress[]> {
   const { rows } = await sql<{ wire_id: number; external_id: string; address: string }>`
-    select rental.wire_id, machine.external_id, machine.private_ip as address
-      from rentals as rental
-      join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
-       and machine.state in ('made', 'proven', 'open')
-     where rental.id = any(${rentalIds.map(toUuid)}::uuid[]) and rental.org_id = ${toUuid(orgId)}
+    select machine.wire_id, machine.external_id, machine.private_ip as address
+      from ${presentMachines} as machine
+     where machine.rental_id = any(${rentalIds.map(toUuid)}::uuid[]) and machine.org_id = ${toUuid(orgId)}
        and exists (select 1 from volume_attachments as held
-                    where held.rental_id = rental.id and held.detached_at is null)
+                    where held.rental_id = machine.rental_id and held.detached_at is null)
        and length(machine.private_ip) <= 64 and not (${holdsAddress})
-     order by rental.wire_id, machine.position`.execute(reader.kysely);
+     order by machine.wire_id, machine.position`.execute(reader.kysely);
   return rows.map((row) => ({
     rentalWireId: row.wire_id,
     externalId: row.external_id,
@@ -206,12 +180,10 @@ export async function isRentalStillServed(
     select exists (
       select 1 from volume_attachments as held
         join volumes as volume on volume.id = held.volume_id and volume.phase <> 'purged'
-        join rental_machines as machine on machine.rental_id = held.rental_id
-       where held.rental_id = ${toUuid(rentalId)} and held.org_id = ${toUuid(orgId)}
-         and machine.state = 'doomed' and machine.private_ip = any(volume.served_clients)
-         and not exists (select 1 from rental_machines as other
-                          where other.rental_id = machine.rental_id and other.private_ip = machine.private_ip
-                            and other.state in ('made', 'proven', 'open'))) as served`.execute(reader.kysely);
+        join ${abandonedAddresses(rentalId)} as abandoned on abandoned.private_ip = any(volume.served_clients)
+       where held.rental_id = ${toUuid(rentalId)} and held.org_id = ${toUuid(orgId)}) as served`.execute(
+    reader.kysely,
+  );
   return rows[0]?.served ?? false;
 }
 

@@ -4,7 +4,6 @@ import type {
   HoldId,
   KeyId,
   OrgId,
-  RentalId,
   SnapshotId,
   StorageNodeId,
   UserId,
@@ -105,15 +104,6 @@ export interface Snapshot {
   readonly createdAt: Date;
   readonly makeBy: Date;
   readonly tries: number;
-}
-
-/** What volumes know of a rental: it is somebody else's, and read where it stands. */
-export interface AttachableRental {
-  readonly id: RentalId;
-  readonly wireId: number;
-  readonly kind: string;
-  readonly region: string;
-  readonly status: string;
 }
 
 /** What nobody asked for now is done in this name. */

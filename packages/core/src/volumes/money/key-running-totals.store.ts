@@ -2,6 +2,8 @@ import type { Reader } from '@millrace/platform/db';
 import { toUuid, type KeyId, type OrgId, type VolumeId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
+import { rotationChain } from '../../identity/index.ts';
+import { runningRentalTotals } from '../../rental-lookup/index.ts';
 
 /** What a key, and those it replaced, run: how many rentals, and what they and the volumes come to by the hour. */
 export interface KeyRunningTotals {
@@ -23,20 +25,9 @@ export async function readKeyRunningTotals(
   beside: VolumeId | null = null,
 ): Promise<KeyRunningTotals> {
   const { rows } = await sql<{ live: bigint; rentals: bigint | null; volumes: bigint | null }>`
-    with recursive older as (
-      select id, rotated_from from api_keys where org_id = ${toUuid(orgId)} and id = ${toUuid(keyId)}
-      union select before.id, before.rotated_from from older join api_keys as before on before.id = older.rotated_from
-    ), newer as (
-      select id from api_keys where org_id = ${toUuid(orgId)} and id = ${toUuid(keyId)}
-      union select after.id from newer join api_keys as after on after.rotated_from = newer.id
-    ), used as (select id from older union select id from newer)
+    with used as (${rotationChain(orgId, keyId)})
     select live, rentals, volumes
-      from (select count(*) as live, sum(dearest.rate)::bigint as rentals
-              from used
-              join rentals as rental on rental.key_id = used.id and rental.org_id = ${toUuid(orgId)}
-               and rental.status <> 'Terminated' and rental.status in ('Pending', 'Running', 'Unknown')
-              cross join lateral (select max((term.price ->> 'rateNanoUsdPerHour')::bigint) as rate
-                                    from rental_terms as term where term.rental_id = rental.id) as dearest) as of_rentals,
+      from ${runningRentalTotals(orgId, sql`used`)} as of_rentals,
            (select sum((coalesce(volume.grow_price, volume.price) ->> 'rateNanoUsdPerHour')::bigint
                        + coalesce(kept.rate, 0))::bigint as volumes
               from volumes as volume

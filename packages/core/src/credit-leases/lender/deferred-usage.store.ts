@@ -3,8 +3,6 @@ import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type RawBuilder } from 'kysely';
-import { chargeDeferredUsage } from '../loops.ts';
-import type { UsageEvent } from './usage-event.ts';
 
 /**
  * Usage that could not be charged when the sink read it. Rows of one organisation and lease are a lane: lanes fail, wait and are
@@ -24,7 +22,8 @@ interface StreamPosition {
 export interface DeferredUsage extends StreamPosition {
   readonly orgId: OrgId;
   readonly leaseId: LeaseId | null;
-  readonly event?: UsageEvent;
+  /** A usage event as JSON; the feature that records usage reads it again. */
+  readonly event?: object;
   readonly end?: EpochEnd;
 }
 
@@ -41,6 +40,10 @@ export function groupKeyOf({ orgId, leaseId }: DeferredGroup): string {
 }
 
 const groupKey = sql<string>`(lanes.org_id::text || ' ' || lanes.lane::text)`;
+
+/** Of a `pot_leases lease`. Deferred usage that comes after its lease has closed would not be charged. */
+export const hasNoDeferredUsage = sql<boolean>`not exists (
+  select from usage_deferred later where later.lease_id = lease.id and later.org_id = lease.org_id)`;
 
 /** The keys of those lanes that have deferred usage. */
 export async function listDeferredGroupKeys(
@@ -80,10 +83,15 @@ export async function deferUsage(tx: Tx, stream: string, found: readonly Deferre
 }
 
 /**
- * Lanes with deferred usage that no worker has claimed and whose next attempt is due. Reads one index entry for each lane, not
+ * Lanes with deferred usage that no worker of the loop has claimed and whose next attempt is due. Reads one index entry for each lane, not
  * for each row, and stops at the limit.
  */
-export async function listDueGroups(reader: Reader, now: Date, limit: number): Promise<DeferredGroup[]> {
+export async function listDueGroups(
+  reader: Reader,
+  loop: { readonly name: string },
+  now: Date,
+  limit: number,
+): Promise<DeferredGroup[]> {
   const { rows } = await sql<{ org_id: string; lane: string }>`
     with recursive lanes as (
       (select org_id, lane from usage_deferred order by org_id, lane limit 1)
@@ -93,7 +101,7 @@ export async function listDueGroups(reader: Reader, now: Date, limit: number): P
          where (later.org_id, later.lane) > (lanes.org_id, lanes.lane)
          order by later.org_id, later.lane limit 1) as next
     )
-    select org_id, lane from lanes where ${isItemAvailable(chargeDeferredUsage, groupKey, now)} limit ${limit}
+    select org_id, lane from lanes where ${isItemAvailable(loop, groupKey, now)} limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({
     orgId: fromUuid('org', row.org_id),

@@ -1,0 +1,138 @@
+import type { Reader } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type OrgId, type TransferId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql, type RawBuilder } from 'kysely';
+import { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
+import type { MoneyCause } from './model/ledger.ts';
+
+/** Sums and lists over transfers for reports of other features, and the SQL fragments that such reports are composed of. */
+
+/** What was paid in so far, without what this cause has paid in. */
+export async function sumTopUps(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  without: MoneyCause,
+): Promise<NanoUsd> {
+  const row = await reader.kysely
+    .selectFrom('ledger_transfers')
+    .select(sql<string>`coalesce(sum(amount_nano_usd), 0)::text`.as('total'))
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('kind', '=', 'top_up')
+    .where(sql<boolean>`(cause_kind, cause_id) <> (${without.kind}, ${without.id})`)
+    .executeTakeFirstOrThrow();
+  return nanoUsd(BigInt(row.total));
+}
+
+export interface Deposit {
+  readonly id: TransferId;
+  readonly amount: NanoUsd;
+  readonly source: string;
+  readonly occurredAt: Date;
+}
+
+/** Payments and grants, newest first. */
+export async function listDeposits(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  limit: number,
+): Promise<readonly Deposit[]> {
+  const rows = await reader.kysely
+    .selectFrom('ledger_transfers')
+    .select(['id', 'kind', 'cause_kind', 'amount_nano_usd', 'occurred_at'])
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('kind', 'in', ['top_up', 'grant'])
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    id: fromUuid('trf', row.id),
+    amount: nanoUsd(row.amount_nano_usd),
+    source: row.kind === 'grant' ? 'grant' : row.cause_kind,
+    occurredAt: row.occurred_at,
+  }));
+}
+
+/** What of a charge was given back so far. */
+export async function sumRefunds(reader: Reader, orgId: OrgId, transferId: TransferId): Promise<NanoUsd> {
+  const row = await reader.kysely
+    .selectFrom('ledger_transfers')
+    .select(sql<string>`coalesce(sum(amount_nano_usd), 0)::text`.as('total'))
+    .where('org_id', '=', toUuid(orgId))
+    .where('reverses', '=', toUuid(transferId))
+    .executeTakeFirstOrThrow();
+  return nanoUsd(BigInt(row.total));
+}
+
+/** When the ledger first had anything in it; null while it is empty. */
+export async function readFirstTransferTime(reader: Reader): Promise<Date | null> {
+  const row = await reader.kysely
+    .selectFrom('ledger_transfers')
+    .select('occurred_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.occurred_at ?? null;
+}
+
+export interface TransferPeriod {
+  readonly from: Date;
+  /** Before this instant. */
+  readonly until: Date;
+}
+
+/** The charges and credits of a wallet in a period. Columns: those of `ledger_transfers`. */
+export function chargesIn(
+  orgId: OrgId,
+  { mode, from, until }: TransferPeriod & { readonly mode: Mode },
+): RawBuilder<unknown> {
+  return sql`(
+    select * from ledger_transfers
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and kind in ('charge', 'credit')
+       and id >= ${firstIdFrom(from)} and id < ${firstIdAfter(until)}
+       and occurred_at >= ${from} and occurred_at < ${until})`;
+}
+
+/**
+ * What a period cost a wallet: charges, credits, and the refunds and reversals of them. Columns: cost, key_id; is_undone for a
+ * refund or reversal; sign, 1 for a charge and -1 for a credit; cause_kind, cause_id and usage of the charge or credit, also where
+ * it is undone; is_correction where that is of an earlier month.
+ */
+export function costsIn(
+  orgId: OrgId,
+  { mode, from, until }: TransferPeriod & { readonly mode: Mode },
+): RawBuilder<unknown> {
+  return sql`
+      select -t.amount_nano_usd as cost, t.key_id, source.id is not null as is_undone,
+             case t.kind when 'charge' then 1 when 'credit' then -1 else 0 end as sign,
+             coalesce(source.cause_kind, t.cause_kind) as cause_kind, coalesce(source.cause_id, t.cause_id) as cause_id,
+             coalesce(source.usage, t.usage) as usage,
+             coalesce(date_trunc('month', source.occurred_at at time zone 'UTC')
+                        < date_trunc('month', t.occurred_at at time zone 'UTC'), false) as is_correction
+        from ledger_transfers t
+        left join ledger_transfers source on source.id = t.reverses
+       where t.mode = ${mode} and t.org_id = ${toUuid(orgId)}
+         and t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
+         and t.occurred_at >= ${from} and t.occurred_at < ${until}
+         and (t.kind in ('charge', 'credit')
+              or t.kind in ('refund', 'reversal') and source.kind in ('charge', 'credit'))`;
+}
+
+/** Whether the live wallet of the organisation that the column refers to may have had costs in the period. */
+export function hadCostsIn(column: string, { from, until }: TransferPeriod): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from ledger_transfers t
+                        where t.mode = 'live' and t.org_id = ${sql.ref(column)}
+                          and t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
+                          and t.occurred_at >= ${from} and t.occurred_at < ${until}
+                          and t.kind in ('charge', 'credit', 'refund', 'reversal'))`;
+}
+
+/** Whether the transfer that the column refers to has this cause. */
+export function hasCause(column: string, cause: MoneyCause): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from ledger_transfers transfer
+     where transfer.id = ${sql.ref(column)} and transfer.cause_kind = ${cause.kind} and transfer.cause_id = ${cause.id})`;
+}

@@ -1,0 +1,11 @@
+export {
+  abandonedAddresses,
+  hasRentalEnded,
+  lockRentals,
+  placedInstances,
+  presentMachines,
+  rentalLabels,
+  rentalWireId,
+  runningRentalTotals,
+  type LockedRental,
+} from './rental-lookup.store.ts';
