@@ -194,7 +194,7 @@ local answer = { 'closed' }
 local function empty(prefix)
   local left, granted, recalled = remaining(prefix)
   if left > 0 then redis.call('HINCRBY', KEYS[1], prefix .. 'recalled', string.format('%.0f', left)) end
-  answer[#response + 1] = recalled + math.max(0, left)
+  answer[#answer + 1] = recalled + math.max(0, left)
 end
 empty('')
 for i = 2, #ARGV do empty(ARGV[i] .. ':') end
