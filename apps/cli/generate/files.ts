@@ -1,5 +1,5 @@
 import { handWrittenCommands, manifestText } from './manifest.ts';
-import { generatedOperations, tableText } from './operations.ts';
+import { generatedOperations, responseFieldsText, tableText } from './operations.ts';
 
 /** The generated files of the command line, below its src/. A test compares them with those that are committed. */
 export async function generatedFiles(): Promise<Readonly<Record<string, string>>> {
@@ -11,6 +11,7 @@ export async function generatedFiles(): Promise<Readonly<Record<string, string>>
   const listed = Object.entries(rows).map(([operation, row]) => ({ ...row, operation }));
   return {
     'manifest.generated.ts': manifestText(handMade, listed),
+    'framework/response-fields.generated.ts': responseFieldsText(),
     'generated/operations.generated.ts': tableText(rows),
   };
 }

@@ -253,3 +253,21 @@ export function tableText(rows: Readonly<Record<string, GeneratedOperation>>): s
     '',
   ].join('\n');
 }
+
+/** The fields of every answer that has some, for the commands made by hand. */
+export function responseFieldsText(): string {
+  const shapes = operationsOf(contract).map((operation) => [operation.id, responseShape(operation)] as const);
+  const rows = shapes
+    .filter(([, { json }]) => json.length > 0)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([id, { json, optional }]) => `  ${id}: ${JSON.stringify({ fields: json, optional })},`);
+  return [
+    '// Written by `npm run cli:generate` from the contract. Do not edit.',
+    "import type { JsonFields } from './command.ts';",
+    '',
+    'export const responseFields: Readonly<Record<string, JsonFields>> = {',
+    ...rows,
+    '};',
+    '',
+  ].join('\n');
+}

@@ -16,7 +16,8 @@ export interface ContractOptions {
   readonly widePenalties?: boolean;
 }
 
-type Operations = ReturnType<typeof baselineOperations> & ReturnType<typeof extensionOperations>;
+type Unnamed = ReturnType<typeof baselineOperations> & ReturnType<typeof extensionOperations>;
+type Operations = { readonly [Id in keyof Unnamed]: Unnamed[Id] & { readonly id: Id } };
 
 export type OperationId = keyof Operations;
 
@@ -32,7 +33,9 @@ export interface Contract {
 /** The contract of one installation. Everything that depends on its configuration is decided here. */
 export function createContract({ providers, widePenalties = false }: ContractOptions): Contract {
   const schemas = createSchemas({ providers, widePenalties });
-  const operations = { ...baselineOperations(schemas), ...extensionOperations(schemas) };
+  const unnamed: Unnamed = { ...baselineOperations(schemas), ...extensionOperations(schemas) };
+  const named = Object.entries(unnamed).map(([id, operation]) => [id, { ...operation, id }]);
+  const operations = Object.fromEntries(named) as Operations;
   return { providers, schemas, operations, deprecations };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DocumentName, ErrorFamily, Operation } from './operation.ts';
+import type { DocumentName, ErrorFamily, Method, Operation } from './operation.ts';
 
 /**
  * What every operation of our own shares: identifiers, times, money on the wire, pages, and the statuses that
@@ -99,12 +99,14 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 /** The answer with nothing in it. */
 export const noContent = { status: 204, schema: z.void() } as const;
 
-type AlphaPath = `/v2/alpha/on-demand/${string}`;
+type Route = `${Method} /${string}`;
 
-/** An operation under `alpha` and its stable path, which answers the same, so existing and new clients meet. */
-export function withAlphaPath<const Path extends AlphaPath>(path: Path) {
-  const stable = `/v2/on-demand/${path.slice('/v2/alpha/on-demand/'.length)}` as const;
-  return { path, aliases: [stable] } as const;
+/** `GET /v2/events` in its two parts. */
+function splitRoute<const R extends Route>(route: R) {
+  const [method, path] = route.split(' ');
+  return { method, path } as R extends `${infer M extends Method} ${infer Path extends `/${string}`}`
+    ? { readonly method: M; readonly path: Path }
+    : never;
 }
 
 /** What may be refused for reasons that have nothing to do with the particular operation. */
@@ -114,8 +116,13 @@ const commonErrors: Readonly<Record<ErrorFamily, readonly number[]>> = {
   inference: [400, 401, 403, 413, 422, 429, 500, 503],
 };
 
-type ExtensionOperation = Omit<Operation, 'document' | 'source' | 'errorFamily' | 'auth' | 'errors'> & {
-  /** Statuses beyond the common ones. */
+/** An operation is named by its key in the contract, and its route is an argument of its own. */
+type Unrouted = Omit<Operation, 'id' | 'method' | 'path' | 'idempotency'> & {
+  readonly idempotency?: Operation['idempotency'];
+};
+
+type ExtensionOperation = Omit<Unrouted, 'document' | 'source' | 'errorFamily' | 'auth' | 'errors'> & {
+  /** Statuses beyond the common ones and those that follow from other fields. */
   readonly refuses?: readonly number[];
 };
 
@@ -124,13 +131,16 @@ function operationBuilder<const Name extends DocumentName, const Family extends 
   document: Name,
   errorFamily: Family,
 ) {
-  return <const Op extends ExtensionOperation>(operation: Op) => {
-    const { refuses = [], ...rest } = operation;
+  return <const R extends Route, const Op extends ExtensionOperation>(route: R, operation: Op) => {
+    const { refuses = [], idempotency = 'none', ...rest } = operation;
     const errors = new Set([...commonErrors[errorFamily], ...refuses]);
-    if (operation.idempotency === 'key') errors.add(409);
+    if (idempotency === 'key') errors.add(409);
     if (operation.body !== undefined) errors.add(408).add(415);
+    if (operation.notFoundReason !== undefined) errors.add(404);
     return {
       ...rest,
+      ...splitRoute(route),
+      idempotency,
       document,
       source: 'own',
       errorFamily,
@@ -140,18 +150,40 @@ function operationBuilder<const Name extends DocumentName, const Family extends 
   };
 }
 
+/** An operation that states its document, its callers and all its statuses itself. */
+export function explicitOperation<const R extends Route, const Op extends Unrouted>(route: R, operation: Op) {
+  const { idempotency = 'none', ...rest } = operation;
+  return { ...rest, ...splitRoute(route), idempotency } as const;
+}
+
 export const v2Operation = operationBuilder('v2', 'v2');
+
+/** An operation under `alpha` and its stable path, which answers the same, so existing and new clients meet. */
+export function alphaOperation<
+  const R extends `${Method} /v2/alpha/on-demand/${string}`,
+  const Op extends ExtensionOperation,
+>(route: R, operation: Op) {
+  const made = v2Operation(route, operation);
+  const stable = route.slice(route.indexOf('/')).replace('/alpha', '') as `/v2/on-demand/${string}`;
+  return { ...made, aliases: [stable] } as const;
+}
 
 type SessionOperation = Omit<ExtensionOperation, 'scope'>;
 
 /** An operation of a person who is signed in, in no organisation. */
-export function sessionOperation<const Op extends SessionOperation>(operation: Op) {
-  return { ...v2Operation({ ...operation, scope: null }), auth: 'person' } as const;
+export function sessionOperation<const R extends Route, const Op extends SessionOperation>(
+  route: R,
+  operation: Op,
+) {
+  return { ...v2Operation(route, { ...operation, scope: null }), auth: 'person' } as const;
 }
 
 /** An operation that anyone may call, signed in or not. */
-export function publicOperation<const Op extends SessionOperation>(operation: Op) {
-  const made = v2Operation({ ...operation, scope: null });
+export function publicOperation<const R extends Route, const Op extends SessionOperation>(
+  route: R,
+  operation: Op,
+) {
+  const made = v2Operation(route, { ...operation, scope: null });
   const identityless: readonly number[] = made.errors.filter((status) => status !== 401 && status !== 403);
   return { ...made, errors: identityless, auth: 'none' } as const;
 }

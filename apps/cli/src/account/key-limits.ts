@@ -44,11 +44,11 @@ export interface KeyLimitFlags {
 
 export function parseKeyLimits(flags: KeyLimitFlags): Limits {
   const limits = {
-    ...(flags['max-usd-per-hour'] === undefined ? {} : { maxUsdPerHour: flags['max-usd-per-hour'] }),
-    ...(flags['max-live-rentals'] === undefined ? {} : { maxLiveRentals: flags['max-live-rentals'] }),
+    maxUsdPerHour: flags['max-usd-per-hour'],
+    maxLiveRentals: flags['max-live-rentals'],
     ...(flags.budget === undefined ? {} : { budget: parseKeyBudget(flags.budget) }),
-    ...(flags.rpm === undefined ? {} : { rpm: flags.rpm }),
-    ...(flags.tpm === undefined ? {} : { tpm: flags.tpm }),
+    rpm: flags.rpm,
+    tpm: flags.tpm,
     ...(flags.model.length === 0 ? {} : { models: [...flags.model] }),
     ...(flags.region.length === 0 ? {} : { regions: [...flags.region] }),
     ...(flags.gpu.length === 0 ? {} : { gpuTypes: [...flags.gpu] }),

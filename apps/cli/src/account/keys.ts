@@ -8,23 +8,6 @@ import { dayText } from '../text/timestamps.ts';
 
 export type Key = Item<'listApiKeys'>;
 
-export const keyFields = [
-  'id',
-  'publicId',
-  'prefix',
-  'name',
-  'mode',
-  'scopes',
-  'limits',
-  'allowedIps',
-  'createdBy',
-  'createdAt',
-  'expiresAt',
-  'lastUsedAt',
-  'revokedAt',
-  'rotatedFrom',
-] as const;
-
 export function keyColumns(context: Context): readonly Column<Key>[] {
   const nowMs = context.clock.now().getTime();
   const ago = (instant: string | null): string => (instant === null ? 'never' : relativeText(instant, nowMs));

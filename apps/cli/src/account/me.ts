@@ -3,8 +3,6 @@ import type { Output } from '../sdk.ts';
 
 export type Me = Output<'getMe'>;
 
-export const meFields = ['user', 'organisation', 'role', 'platformRoles', 'mode', 'scopes', 'key'] as const;
-
 export const meColumns: readonly Column<Me>[] = [
   { name: 'user', value: ({ user }) => user.email },
   { name: 'organisation', value: ({ organisation }) => `${organisation.name} (${organisation.id})` },

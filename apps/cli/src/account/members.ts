@@ -7,17 +7,6 @@ import { dayText } from '../text/timestamps.ts';
 
 export type Member = Item<'listMembers'>;
 
-export const memberFields = [
-  'id',
-  'organisationId',
-  'userId',
-  'role',
-  'email',
-  'name',
-  'picture',
-  'createdAt',
-] as const;
-
 export const memberColumns: readonly Column<Member>[] = [
   { name: 'user', value: ({ userId }) => userId },
   { name: 'email', value: ({ email }) => email },

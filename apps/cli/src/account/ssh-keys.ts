@@ -8,8 +8,6 @@ import { dayText } from '../text/timestamps.ts';
 
 export type SshKey = Item<'listSshPublicKeys'>;
 
-export const sshKeyFields = ['id', 'name', 'publicKey', 'fingerprint', 'algorithm', 'createdAt'] as const;
-
 export const sshKeyColumns: readonly Column<SshKey>[] = [
   { name: 'id', value: ({ id }) => id },
   { name: 'name', value: ({ name }) => name },

@@ -2,21 +2,6 @@ import type { Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
 import { timestampText } from '../text/timestamps.ts';
 
-export const auditFields = [
-  ...[
-    'id',
-    'organisationId',
-    'occurredAt',
-    'action',
-    'actor',
-    'resource',
-    'requestId',
-    'ip',
-    'reason',
-    'details',
-  ],
-] as const;
-
 export const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
   { name: 'when', value: ({ occurredAt }) => timestampText(occurredAt) },
   { name: 'who', value: ({ actor }) => `${actor.kind} ${actor.id}` },
@@ -44,8 +29,8 @@ export function auditQuery(flags: {
   readonly resource: string | undefined;
 }) {
   return {
-    ...(flags.action === undefined ? {} : { action: flags.action }),
-    ...(flags.actor === undefined ? {} : { actorId: flags.actor }),
-    ...(flags.resource === undefined ? {} : { resourceId: flags.resource }),
+    action: flags.action,
+    actorId: flags.actor,
+    resourceId: flags.resource,
   };
 }

@@ -7,31 +7,6 @@ import { relativeText } from '@millrace/sdk/text';
 
 export type Node = Item<'adminListNodes'>;
 
-export const nodeFields = [
-  ...[
-    'id',
-    'name',
-    'clusterId',
-    'clusterName',
-    'providerId',
-    'region',
-    'supplierId',
-    'status',
-    'statusReason',
-  ],
-  ...[
-    'statusSince',
-    'drainDeadlineAt',
-    'address',
-    'hardwareReadAt',
-    'cpuModel',
-    'cpuCount',
-    'ramGb',
-    'storageGb',
-  ],
-  ...['driverVersion', 'cudaVersion', 'gpus', 'liveRentalCount', 'lastSeenAt'],
-] as const;
-
 /** `node_ready` is shown as `ready`. */
 export function stateText(status: string): string {
   return status.replace(/^node_/, '');

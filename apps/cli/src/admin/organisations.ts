@@ -8,10 +8,6 @@ import { dayText } from '../text/timestamps.ts';
 
 export type Organisation = Item<'adminListOrganisations'>;
 
-export const organisationFields = [
-  ...['id', 'name', 'slug', 'status', 'createdAt', 'updatedAt', 'homeCell', 'suspendedAt', 'suspendedReason'],
-] as const;
-
 export function organisationColumns({ io }: Context): readonly Column<Organisation>[] {
   return [
     { name: 'id', value: ({ id }) => id },

@@ -8,10 +8,6 @@ export type Price = Item<'adminListPrices'>;
 type Subject = Input<'adminCreatePrice'>['subject'];
 type Unit = Input<'adminCreatePrice'>['unit'];
 
-export const priceFields = [
-  ...['id', 'organisationId', 'subject', 'unit', 'priceNanoUsd', 'validFrom', 'validUntil', 'createdAt'],
-] as const;
-
 /** What is sold, in words: `h100 virtual-machine in eu-west-1`. */
 export function subjectText(subject: Price['subject']): string {
   switch (subject.kind) {
@@ -64,7 +60,7 @@ export function parsePriceSubject(flags: SubjectFlags): Subject {
           gpuType: flags.gpu,
           machineType: flags['machine-type'],
           region,
-          ...(flags.network === undefined ? {} : { networkType: flags.network }),
+          networkType: flags.network,
         },
     flags.volume === true ? { kind: 'volume', region } : null,
     flags.disk === true ? { kind: 'disk', region } : null,

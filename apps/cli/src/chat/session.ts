@@ -21,8 +21,8 @@ import { addUsage, formatFooter, noTotals, totalsText, type Totals } from './foo
 
 /** How a model is asked, whatever is asked. */
 export interface ModelOptions {
-  readonly max_tokens?: number;
-  readonly temperature?: number;
+  readonly max_tokens: number | undefined;
+  readonly temperature: number | undefined;
 }
 
 /** Asks one question and shows the answer as it comes. */

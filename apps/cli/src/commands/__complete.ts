@@ -13,10 +13,10 @@ export const command = defineCommand({
   summary: 'What may follow the words so far; for the completions of shells',
   positionals: [{ name: 'form', describe: 'how to print', choices: ['words', 'colon', 'tab'] }],
   rest: 'WORDS',
-  examples: [
-    { command: 'millrace __complete words -- rental ""', about: 'What can be done with a rental' },
-    { command: 'millrace __complete tab -- key create --', about: 'The flags of a command' },
-  ],
+  examples: {
+    'millrace __complete words -- rental ""': 'What can be done with a rental',
+    'millrace __complete tab -- key create --': 'The flags of a command',
+  },
   operations: [],
   offline: true,
   json: { kind: 'none' },

@@ -23,11 +23,11 @@ export const command = defineCommand({
     },
     stream: { type: 'boolean', describe: 'print events as they come, one per line' },
   },
-  examples: [
-    { command: 'millrace api getRental --field rentalId=1042', about: 'One field' },
-    { command: 'millrace api createApiKey --input key.json', about: 'All of them from a file' },
-    { command: 'millrace api', about: 'Every operation with its path' },
-  ],
+  examples: {
+    'millrace api getRental --field rentalId=1042': 'One field',
+    'millrace api createApiKey --input key.json': 'All of them from a file',
+    'millrace api': 'Every operation with its path',
+  },
   operations: [],
   json: { kind: 'any' },
   async run(context, { args, flags }) {

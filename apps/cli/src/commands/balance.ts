@@ -1,7 +1,6 @@
 import { defineCommand } from '../framework/command.ts';
 import { printRecord } from '../framework/output.ts';
-import { exactDuration, approximateDuration } from '@millrace/sdk/text';
-import { perHourText, usdText } from '@millrace/sdk/text';
+import { exactDuration, approximateDuration, perHourText, usdText } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';
 
 type Balance = Output<'getBalance'>;
@@ -12,24 +11,12 @@ export const command = defineCommand({
   description:
     'Everything to the nano-USD. Held is what running work has set aside; available is what new work can use. The burn ' +
     'rate is what everything that runs now costs in an hour, and the runway is how long that can go on.',
-  examples: [
-    { command: 'millrace balance', about: 'before starting something large' },
-    { command: 'millrace balance --json', about: 'for a script that watches the runway' },
-  ],
-  operations: ['getBalance'],
-  json: {
-    kind: 'record',
-    fields: [
-      'balanceCents',
-      'maxOverdraftCents',
-      'balanceNanoUsd',
-      'heldNanoUsd',
-      'availableNanoUsd',
-      'burnRateUsdPerHour',
-      'runwaySeconds',
-      'frozen',
-    ],
+  examples: {
+    'millrace balance': 'before starting something large',
+    'millrace balance --json': 'for a script that watches the runway',
   },
+  operations: ['getBalance'],
+  json: 'record',
   failure: 'Could not read the balance',
   run: async (context) => {
     const balance = await context.client().balance.get();

@@ -33,14 +33,11 @@ export const command: Command = defineCommand({
       describe: 'how freely it chooses its words, 0 to 2',
     },
   },
-  examples: [
-    { command: 'millrace chat --model millrace-tiny', about: 'a conversation' },
-    { command: 'millrace chat "Why is the sky blue?" --max-tokens 200', about: 'one question' },
-    {
-      command: 'git diff | millrace chat --system "Write a commit message."',
-      about: 'about what is piped in',
-    },
-  ],
+  examples: {
+    'millrace chat --model millrace-tiny': 'a conversation',
+    'millrace chat "Why is the sky blue?" --max-tokens 200': 'one question',
+    'git diff | millrace chat --system "Write a commit message."': 'about what is piped in',
+  },
   operations: ['createChatCompletion', 'listModels', 'getRequestUsage'],
   json: {
     kind: 'record',
@@ -56,8 +53,8 @@ export const command: Command = defineCommand({
     const model = await chooseModel(context.client(), flags.model, ['chat']);
     const conversation = startConversation(model, flags.system ?? null);
     const options: ModelOptions = {
-      ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
-      ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
+      max_tokens: flags['max-tokens'],
+      temperature: flags.temperature,
     };
     if (!isConversation) return sendOnce(context, { conversation, question, options });
     return runChat(context, conversation, { options, describe: (error) => errorText(context, error) });

@@ -25,13 +25,10 @@ export const command = defineCommand({
     stop: { type: 'text', value: 'TEXT', describe: 'end before this' },
     seed: { type: 'number', integer: true, value: 'N', describe: 'the same seed gives the same text again' },
   },
-  examples: [
-    { command: 'millrace complete "Once upon a time" --max-tokens 50', about: 'fifty tokens of a story' },
-    {
-      command: 'millrace complete --model millrace-tiny --stop "\\n" < half.txt',
-      about: 'one more line of a file',
-    },
-  ],
+  examples: {
+    'millrace complete "Once upon a time" --max-tokens 50': 'fifty tokens of a story',
+    'millrace complete --model millrace-tiny --stop "\\n" < half.txt': 'one more line of a file',
+  },
   operations: ['createCompletion', 'listModels'],
   json: {
     kind: 'record',
@@ -50,10 +47,10 @@ export const command = defineCommand({
       {
         model,
         prompt,
-        ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
-        ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
+        max_tokens: flags['max-tokens'],
+        temperature: flags.temperature,
         ...(flags.stop === undefined ? {} : { stop: flags.stop.replaceAll('\\n', '\n') }),
-        ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+        seed: flags.seed,
         stream: true,
       },
       { signal },

@@ -5,10 +5,10 @@ export const command = defineCommand({
   name: 'completion',
   summary: 'Print the completions for your shell',
   positionals: [{ name: 'shell', describe: 'the shell', choices: ['bash', 'zsh', 'fish'] }],
-  examples: [
-    { command: 'eval "$(millrace completion bash)"', about: 'In ~/.bashrc' },
-    { command: 'millrace completion fish | source', about: 'In ~/.config/fish/config.fish' },
-  ],
+  examples: {
+    'eval "$(millrace completion bash)"': 'In ~/.bashrc',
+    'millrace completion fish | source': 'In ~/.config/fish/config.fish',
+  },
   operations: [],
   offline: true,
   json: { kind: 'none' },

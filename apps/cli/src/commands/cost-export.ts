@@ -13,13 +13,10 @@ export const command = defineCommand({
     until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
     file: fileFlag,
   },
-  examples: [
-    { command: 'millrace cost-export > costs.csv', about: 'the month so far' },
-    {
-      command: 'millrace cost-export --from 2026-07-01 --until 2026-08-01 --file july.csv',
-      about: 'a month that is over',
-    },
-  ],
+  examples: {
+    'millrace cost-export > costs.csv': 'the month so far',
+    'millrace cost-export --from 2026-07-01 --until 2026-08-01 --file july.csv': 'a month that is over',
+  },
   operations: ['exportCosts'],
   json: { kind: 'none' },
   failure: 'Could not export the costs',

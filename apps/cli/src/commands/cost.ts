@@ -2,8 +2,7 @@ import { defineCommand } from '../framework/command.ts';
 import { printJson, printList, type Column } from '../framework/output.ts';
 import { findRentalId } from '../rentals/find.ts';
 import type { Output } from '../sdk.ts';
-import { exactDuration } from '@millrace/sdk/text';
-import { usdText } from '@millrace/sdk/text';
+import { exactDuration, usdText } from '@millrace/sdk/text';
 
 type Line = Output<'getRentalCost'>['lines'][number];
 
@@ -23,15 +22,12 @@ export const command = defineCommand({
   description:
     'To the nano-dollar, meter by meter; the lines add up to the total. Time is charged by the millisecond, so seconds times rate may differ in the last digits.',
   positionals: [{ name: 'rental', describe: 'its name or number; also one that has ended' }],
-  examples: [
-    { command: 'millrace cost train', about: 'So far' },
-    {
-      command: 'millrace cost 1042 --columns meter,amount,transfers',
-      about: 'With the entries of the ledger',
-    },
-  ],
+  examples: {
+    'millrace cost train': 'So far',
+    'millrace cost 1042 --columns meter,amount,transfers': 'With the entries of the ledger',
+  },
   operations: ['getRentalCost', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
-  json: { kind: 'record', fields: ['rentalId', 'totalNanoUsd', 'postedNanoUsd', 'heldNanoUsd', 'lines'] },
+  json: 'record',
   failure: 'Could not read the cost.',
   async run(context, { args }) {
     const rentalId = await findRentalId(context, args.rental, { ended: true });

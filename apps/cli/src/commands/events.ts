@@ -2,7 +2,6 @@ import { defineCommand } from '../framework/command.ts';
 import { UsageError } from '../framework/errors.ts';
 import { printJsonLine } from '../framework/output.ts';
 import {
-  eventFields,
   eventLine,
   followEvents,
   readFeedHead,
@@ -39,16 +38,13 @@ export const command = defineCommand({
       describe: 'at most so many; 20 unless told',
     },
   },
-  examples: [
-    { command: 'millrace events', about: 'the newest' },
-    { command: 'millrace events --follow --type rental', about: 'everything about rentals, from now on' },
-    {
-      command: 'millrace events --follow --after 1042 --json',
-      about: 'for a program that comes back: an object on each line',
-    },
-  ],
+  examples: {
+    'millrace events': 'the newest',
+    'millrace events --follow --type rental': 'everything about rentals, from now on',
+    'millrace events --follow --after 1042 --json': 'for a program that comes back: an object on each line',
+  },
   operations: ['listEvents'],
-  json: { kind: 'lines', fields: eventFields },
+  json: 'lines',
   failure: 'Could not read the events',
   run: async (context, { flags }) => {
     const { type: types, limit = shownByDefault } = flags;

@@ -47,13 +47,10 @@ export const command = defineCommand({
       describe: 'the same seed gives the same picture again',
     },
   },
-  examples: [
-    { command: 'millrace image "a water mill at dusk" --file mill.png', about: 'one picture' },
-    {
-      command: 'millrace image "a red circle" --size 256x256 --count 4 --file circle.png',
-      about: 'four of them',
-    },
-  ],
+  examples: {
+    'millrace image "a water mill at dusk" --file mill.png': 'one picture',
+    'millrace image "a red circle" --size 256x256 --count 4 --file circle.png': 'four of them',
+  },
   operations: ['createImages', 'listModels', 'getRequestUsage'],
   json: { kind: 'record', fields: outputFileFields },
   failure: 'The picture was not made',
@@ -75,10 +72,10 @@ export const command = defineCommand({
           prompt: args.prompt.join(' '),
           n: flags.count,
           size: flags.size,
-          ...(flags.negative === undefined ? {} : { negative_prompt: flags.negative }),
-          ...(flags.steps === undefined ? {} : { num_inference_steps: flags.steps }),
-          ...(flags.guidance === undefined ? {} : { guidance_scale: flags.guidance }),
-          ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+          negative_prompt: flags.negative,
+          num_inference_steps: flags.steps,
+          guidance_scale: flags.guidance,
+          seed: flags.seed,
         },
         { signal },
       )

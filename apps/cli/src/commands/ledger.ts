@@ -30,35 +30,20 @@ export const command = defineCommand({
     cause: { type: 'text', value: 'KIND[:ID]', describe: 'changes for this, such as rental:1042' },
     ...limitFlag,
   },
-  examples: [
-    { command: 'millrace ledger --limit 20', about: 'what happened last' },
-    { command: 'millrace ledger --cause rental:1042', about: 'everything that a rental cost' },
-    {
-      command: 'millrace ledger --kind top_up --from 2026-08-01 --json',
-      about: 'payments since August, for a script',
-    },
-  ],
-  operations: ['listLedgerEntries'],
-  json: {
-    kind: 'list',
-    fields: [
-      'id',
-      'occurredAt',
-      'kind',
-      'amountNanoUsd',
-      'balanceAfterNanoUsd',
-      'cause',
-      'description',
-      'reverses',
-    ],
+  examples: {
+    'millrace ledger --limit 20': 'what happened last',
+    'millrace ledger --cause rental:1042': 'everything that a rental cost',
+    'millrace ledger --kind top_up --from 2026-08-01 --json': 'payments since August, for a script',
   },
+  operations: ['listLedgerEntries'],
+  json: 'list',
   failure: 'Could not read the ledger',
   run: async (context, { flags }) => {
     const { from, until, kind, limit } = flags;
     const entries = context.client().ledger.list({
       ...(from === undefined ? {} : { from: parseTimestamp('--from', from) }),
       ...(until === undefined ? {} : { until: parseTimestamp('--until', until) }),
-      ...(kind === undefined ? {} : { kind }),
+      kind,
       ...causeOf(flags.cause),
       limit: pageSize(limit),
     });

@@ -8,12 +8,12 @@ type Limits = Output<'getLimits'>;
 export const command = defineCommand({
   name: 'limits',
   summary: 'Rate limits and quotas, and how much of each is used',
-  examples: [
-    { command: 'millrace limits', about: 'how much this key may ask' },
-    { command: 'millrace limits --json', about: 'for a script that paces itself' },
-  ],
+  examples: {
+    'millrace limits': 'how much this key may ask',
+    'millrace limits --json': 'for a script that paces itself',
+  },
   operations: ['getLimits'],
-  json: { kind: 'record', fields: ['fundedAt', 'rateLimits', 'quotas'] },
+  json: 'record',
   failure: 'Could not read the limits',
   run: async (context) => {
     const limits = await context.client().limits.get();

@@ -31,17 +31,12 @@ export const command = defineCommand({
       describe: 'where models are served, when that is elsewhere',
     },
   },
-  examples: [
-    { command: 'millrace login --api-url https://api.example.com', about: 'In the browser' },
-    {
-      command: 'millrace login --organisation acme --mode test --profile try',
-      about: 'A test key of one organisation, beside the others',
-    },
-    {
-      command: 'millrace login --profile ci --key-stdin < key.txt',
-      about: 'Without questions, into a profile of its own',
-    },
-  ],
+  examples: {
+    'millrace login --api-url https://api.example.com': 'In the browser',
+    'millrace login --organisation acme --mode test --profile try':
+      'A test key of one organisation, beside the others',
+    'millrace login --profile ci --key-stdin < key.txt': 'Without questions, into a profile of its own',
+  },
   operations: ['listMyOrganisations', 'listMySessions', 'endMySession'],
   json: { kind: 'record', fields: ['profile', 'apiUrl', 'inferenceUrl', 'email', 'organisation', 'mode'] },
   failure: 'Could not log in',

@@ -9,10 +9,10 @@ export const command = defineCommand({
   description:
     'The key itself stays valid for whoever has it. To end it, use millrace key revoke before you log out.',
   flags: { all: { type: 'boolean', describe: 'forget every profile' } },
-  examples: [
-    { command: 'millrace logout', about: 'The profile in use' },
-    { command: 'millrace logout --all', about: 'Every key on this machine' },
-  ],
+  examples: {
+    'millrace logout': 'The profile in use',
+    'millrace logout --all': 'Every key on this machine',
+  },
   operations: [],
   offline: true,
   json: { kind: 'record', fields: ['forgotten', 'current'] },

@@ -24,12 +24,12 @@ export const command = defineCommand({
       describe: 'so much of its end',
     },
   },
-  examples: [
-    { command: 'millrace logs train', about: 'Why does it not boot?' },
-    { command: 'millrace logs 1042 --follow', about: 'While it boots' },
-  ],
+  examples: {
+    'millrace logs train': 'Why does it not boot?',
+    'millrace logs 1042 --follow': 'While it boots',
+  },
   operations: ['getRentalConsole', 'listVirtualMachineRentals', 'listBareMetalRentals'],
-  json: { kind: 'record', fields: ['rentalId', 'output', 'truncated', 'readAt'] },
+  json: 'record',
   failure: 'Could not read the console.',
   async run(context, { args, flags }) {
     const { clock, io, signal, client } = context;

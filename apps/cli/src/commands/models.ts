@@ -19,10 +19,10 @@ export const command = defineCommand({
     'Prices are what this organisation pays now: for a million tokens, for a picture, for a thousand characters.',
   positionals: [{ name: 'name', optional: true, many: true, describe: 'only these' }],
   flags: { prices: { type: 'boolean', describe: 'ask for prices; --no-prices does not, and is faster' } },
-  examples: [
-    { command: 'millrace models', about: 'all of them' },
-    { command: 'millrace models millrace-tiny --json', about: 'one, with every price, for a script' },
-  ],
+  examples: {
+    'millrace models': 'all of them',
+    'millrace models millrace-tiny --json': 'one, with every price, for a script',
+  },
   operations: ['listModels', 'getModelPrice'],
   json: {
     kind: 'list',

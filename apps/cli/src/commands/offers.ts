@@ -1,5 +1,6 @@
 import { keyMode } from '../account/key-input.ts';
 import { defineCommand } from '../framework/command.ts';
+import { fewFlag } from '../money/limit.ts';
 import { printList, type Column } from '../framework/output.ts';
 import type { Item } from '../sdk.ts';
 import { truncatedListNote } from '../text/truncated-list.ts';
@@ -43,38 +44,15 @@ export const command = defineCommand({
       describe: 'only machines of this type',
     },
     all: { type: 'boolean', describe: 'also what is sold out or closed' },
-    limit: {
-      type: 'number',
-      integer: true,
-      min: 1,
-      value: 'N',
-      default: 10,
-      describe: 'show at most so many',
-    },
+    ...fewFlag(10),
   },
-  examples: [
-    { command: 'millrace offers --gpu h100', about: 'Where are H100s free?' },
-    { command: 'millrace offers --count 8 --type bare-metal --limit 50', about: 'Whole nodes' },
-    { command: 'millrace offers --all --json', about: 'Everything, for a script' },
-  ],
+  examples: {
+    'millrace offers --gpu h100': 'Where are H100s free?',
+    'millrace offers --count 8 --type bare-metal --limit 50': 'Whole nodes',
+    'millrace offers --all --json': 'Everything, for a script',
+  },
   operations: ['listRentalOptions'],
-  json: {
-    kind: 'list',
-    fields: [
-      'gpuType',
-      'gpuCount',
-      'region',
-      'machineType',
-      'gpuFormFactor',
-      'connectionType',
-      'costPerHour',
-      'costPerHourCents',
-      'pricePerHourNanoUsd',
-      'totalAvailable',
-      'enabled',
-      'nodes',
-    ],
-  },
+  json: 'list',
   async run(context, { flags }) {
     const query = {
       gpuType: flags.gpu?.toLowerCase() as Option['gpuType'] | undefined,

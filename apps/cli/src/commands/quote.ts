@@ -19,10 +19,10 @@ export const command = defineCommand({
       describe: 'with a new volume of this size',
     },
   },
-  examples: [
-    { command: 'millrace quote --gpu h100 --count 2 --for 3d', about: 'Three days of two H100s' },
-    { command: 'millrace quote --bare-metal --count 16 --days 30', about: 'Two nodes, reserved for a month' },
-  ],
+  examples: {
+    'millrace quote --gpu h100 --count 2 --for 3d': 'Three days of two H100s',
+    'millrace quote --bare-metal --count 16 --days 30': 'Two nodes, reserved for a month',
+  },
   operations: ['quoteRental', 'listRentalOptions'],
   json: {
     kind: 'record',

@@ -17,10 +17,10 @@ export const command = defineCommand({
     voice: { type: 'text', value: 'NAME', default: 'alloy', describe: 'who speaks' },
     speed: { type: 'number', min: 0.25, max: 4, value: 'N', describe: 'how fast, 0.25 to 4' },
   },
-  examples: [
-    { command: 'millrace speech "The wheel turns." --file wheel.mp3', about: 'into a file' },
-    { command: 'millrace speech < chapter.txt > chapter.mp3', about: 'from a file into another' },
-  ],
+  examples: {
+    'millrace speech "The wheel turns." --file wheel.mp3': 'into a file',
+    'millrace speech < chapter.txt > chapter.mp3': 'from a file into another',
+  },
   operations: ['createSpeech', 'listModels', 'getRequestUsage'],
   json: { kind: 'record', fields: outputFileFields },
   failure: 'The speech was not made',
@@ -35,10 +35,7 @@ export const command = defineCommand({
     const model = await chooseModel(client, flags.model, ['audio']);
     const startedMs = clock.monotonicMs();
     const { data, response } = await client.audio
-      .createSpeech(
-        { model, input, voice: flags.voice, ...(flags.speed === undefined ? {} : { speed: flags.speed }) },
-        { signal },
-      )
+      .createSpeech({ model, input, voice: flags.voice, speed: flags.speed }, { signal })
       .withResponse();
     const totalMs = Math.round(clock.monotonicMs() - startedMs);
     const requestId = response.headers.get('x-inference-request-id');

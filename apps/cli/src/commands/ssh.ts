@@ -32,12 +32,12 @@ export const command = defineCommand({
     },
   },
   rest: 'COMMAND',
-  examples: [
-    { command: 'millrace ssh train', about: 'A prompt on the machine' },
-    { command: 'millrace ssh train -- nvidia-smi -L', about: 'One command' },
-    { command: 'millrace ssh train --forward 8888:localhost:8888', about: 'A notebook that runs there' },
-    { command: 'millrace ssh train --json', about: 'Only say how to get in' },
-  ],
+  examples: {
+    'millrace ssh train': 'A prompt on the machine',
+    'millrace ssh train -- nvidia-smi -L': 'One command',
+    'millrace ssh train --forward 8888:localhost:8888': 'A notebook that runs there',
+    'millrace ssh train --json': 'Only say how to get in',
+  },
   operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listMarketplaceInstances'],
   json: { kind: 'record', fields: ['host', 'port', 'user', 'hostKeyFingerprint', 'command'] },
   failure: 'Could not log in.',

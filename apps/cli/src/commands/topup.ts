@@ -3,7 +3,7 @@ import { defineCommand } from '../framework/command.ts';
 import { CancelledError, CliError, UsageError } from '../framework/errors.ts';
 import { printRecord } from '../framework/output.ts';
 import { safeText } from '../framework/text.ts';
-import { isInProgress, topUpColumns, topUpFields, type TopUp } from '../money/topup.ts';
+import { isInProgress, topUpColumns, type TopUp } from '../money/topup.ts';
 import { parseCents, usdText } from '@millrace/sdk/text';
 
 const minCents = 500;
@@ -18,12 +18,12 @@ export const command = defineCommand({
     'is confirmed. With --wait the command stays until then; Ctrl-C stops waiting only.',
   positionals: [{ name: 'amount', describe: 'dollars and cents, from 5 to 10000' }],
   flags: { wait: { type: 'boolean', describe: 'wait until it is paid, or can no longer be' } },
-  examples: [
-    { command: 'millrace topup 25', about: 'a page to pay 25 dollars on' },
-    { command: 'millrace topup 100.50 --wait', about: 'and wait until it was paid' },
-  ],
+  examples: {
+    'millrace topup 25': 'a page to pay 25 dollars on',
+    'millrace topup 100.50 --wait': 'and wait until it was paid',
+  },
   operations: ['createTopUp', 'getTopUp'],
-  json: { kind: 'record', fields: topUpFields },
+  json: 'record',
   failure: 'Could not start the top-up',
   run: async (context, { args, flags }) => {
     const amountCents = parseTopUpAmount(args.amount);

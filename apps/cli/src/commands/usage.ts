@@ -30,14 +30,12 @@ export const command = defineCommand({
     from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
     until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
   },
-  examples: [
-    { command: 'millrace usage --days 7', about: 'the last week' },
-    { command: 'millrace usage --by key --from 2026-08-01', about: 'which key spent it, since August' },
-    {
-      command: 'millrace usage --by model --columns group,amount,tokensPrompt,tokensCompletion',
-      about: 'tokens of each model, as a table',
-    },
-  ],
+  examples: {
+    'millrace usage --days 7': 'the last week',
+    'millrace usage --by key --from 2026-08-01': 'which key spent it, since August',
+    'millrace usage --by model --columns group,amount,tokensPrompt,tokensCompletion':
+      'tokens of each model, as a table',
+  },
   operations: ['getUsage'],
   json: { kind: 'record', fields: ['from', 'until', 'groups'] },
   failure: 'Could not read what was used',

@@ -4,10 +4,10 @@ import { printRecord } from '../framework/output.ts';
 export const command = defineCommand({
   name: 'version',
   summary: 'Show the version of this program and where it speaks to',
-  examples: [
-    { command: 'millrace version', about: 'For people' },
-    { command: 'millrace version --json', about: 'For scripts' },
-  ],
+  examples: {
+    'millrace version': 'For people',
+    'millrace version --json': 'For scripts',
+  },
   operations: [],
   offline: true,
   json: { kind: 'record', fields: ['version', 'apiUrl', 'profile'] },

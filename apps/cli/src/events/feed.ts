@@ -5,19 +5,6 @@ import { timestampText } from '../text/timestamps.ts';
 
 /** The feed of events: where it is now, its newest, and those to come. */
 
-export const eventFields = [
-  'id',
-  'type',
-  'seq',
-  'occurredAt',
-  'apiVersion',
-  'orgId',
-  'mode',
-  'resource',
-  'actor',
-  'data',
-] as const;
-
 export const typeFlag = {
   type: 'list',
   value: 'TYPES',

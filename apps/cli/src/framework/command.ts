@@ -1,4 +1,5 @@
 import type { Context } from './context.ts';
+import { responseFields } from './response-fields.generated.ts';
 
 interface FlagBase {
   /** What it does, as a phrase without a full stop. */
@@ -92,10 +93,10 @@ export interface Input<P extends readonly Positional[] = readonly Positional[], 
   readonly rest: readonly string[];
 }
 
-export interface Example {
-  readonly command: string;
-  /** What it is good for, in a few words. */
-  readonly about: string;
+export interface JsonFields {
+  readonly fields: readonly string[];
+  /** Those of the fields that may be missing. */
+  readonly optional?: readonly string[];
 }
 
 /**
@@ -103,12 +104,7 @@ export interface Example {
  * per line as they come. Scripts read these fields, so tests pin them: a run that prints others fails in the harness.
  */
 export type JsonShape =
-  | {
-      readonly kind: 'list' | 'record' | 'lines';
-      readonly fields: readonly string[];
-      /** Those of the fields that may be missing. */
-      readonly optional?: readonly string[];
-    }
+  | ({ readonly kind: 'list' | 'record' | 'lines' } & JsonFields)
   /** The answer is not the command line's to describe: a whole document, or an operation's by name. */
   | { readonly kind: 'any' }
   | { readonly kind: 'none' };
@@ -123,11 +119,12 @@ export interface CommandDefinition<P extends readonly Positional[], F extends Fl
   readonly description?: string;
   readonly positionals?: P;
   readonly flags?: F;
-  /** At least two. */
-  readonly examples: readonly [Example, Example, ...Example[]];
+  /** At least two lines to type, each with what it is good for in a few words. */
+  readonly examples: Readonly<Record<string, string>>;
   /** The ids of the contract's operations that this command reaches. */
   readonly operations: readonly string[];
-  readonly json: JsonShape;
+  /** A kind alone stands for the fields that the first of the operations answers. */
+  readonly json: JsonShape | 'list' | 'record' | 'lines';
   /** Words after `--` are handed to something else. Help shows this placeholder for them. */
   readonly rest?: string;
   /** Not listed in help. */
@@ -144,20 +141,27 @@ export interface CommandDefinition<P extends readonly Positional[], F extends Fl
 }
 
 /** A definition whose flags nobody needs to know by type any more: what the runner works with. */
-export interface Command extends Omit<CommandDefinition<readonly Positional[], Flags>, 'run'> {
+export interface Command extends Omit<CommandDefinition<readonly Positional[], Flags>, 'run' | 'json'> {
+  readonly json: JsonShape;
   readonly positionals: readonly Positional[];
   readonly flags: Flags;
   readonly run: (context: Context, input: Input) => Promise<void>;
 }
 
+const noFields: JsonFields = { fields: [] };
+
 export function defineCommand<
   const P extends readonly Positional[] = readonly [],
   const F extends Flags = Record<never, Flag>,
 >(definition: CommandDefinition<P, F>): Command {
+  const { json, operations } = definition;
   return {
     ...definition,
     positionals: definition.positionals ?? [],
     flags: definition.flags ?? {},
+    // An operation that is new to the contract has its fields after the next npm run cli:generate.
+    json:
+      typeof json === 'string' ? { kind: json, ...(responseFields[operations[0] ?? ''] ?? noFields) } : json,
     // The parser reads the input from this very definition, so its types are those that were inferred from it.
     run: definition.run as unknown as Command['run'],
   };

@@ -79,7 +79,7 @@ function jsonLines(command: Command): readonly string[] {
 }
 
 export function commandHelp(command: Command): string {
-  const examples = command.examples.flatMap((example) => [`  # ${example.about}`, `  ${example.command}`]);
+  const examples = Object.entries(command.examples).flatMap(([line, about]) => [`  # ${about}`, `  ${line}`]);
   return [
     `${command.summary}.`,
     '',

@@ -64,10 +64,10 @@ const answering = (
 
 const shared = {
   summary: 'Do something',
-  examples: [
-    { command: 'millrace thing do', about: 'One' },
-    { command: 'millrace thing do --json', about: 'Two' },
-  ],
+  examples: {
+    'millrace thing do': 'One',
+    'millrace thing do --json': 'Two',
+  },
   operations: [],
   json: { kind: 'none' },
 } as const;

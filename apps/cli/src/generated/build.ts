@@ -1,11 +1,4 @@
-import {
-  defineCommand,
-  type Command,
-  type Example,
-  type Flag,
-  type Flags,
-  type Input,
-} from '../framework/command.ts';
+import { defineCommand, type Command, type Flag, type Flags, type Input } from '../framework/command.ts';
 import type { Context } from '../framework/context.ts';
 import { CliError, UsageError } from '../framework/errors.ts';
 import {
@@ -125,28 +118,20 @@ function valuePlaceholder({ key, choices }: GeneratedField): string {
 }
 
 /** Two lines that can be typed once the words in capitals are replaced. */
-function examplesOf(row: GeneratedOperation): readonly [Example, Example] {
+function examplesOf(row: GeneratedOperation): Command['examples'] {
   const needed = row.fields.filter(({ required }) => required === true);
   // A change of nothing is no example: where nothing is needed, the first that may be changed is shown.
   const shown = needed.length === 0 && row.hasBody === true ? row.fields.slice(0, 1) : needed;
-  const words = [
-    'millrace',
-    row.name,
-    ...row.params.map(({ key }) => placeholder({ name: key })),
-    ...shown.flatMap((field) => exampleOf(field)),
-  ];
-  const first = { command: words.join(' '), about: row.summary };
-  if (row.responseKind === 'list') {
-    return [first, { command: `${words.join(' ')} --limit 200 --json`, about: 'More of them, for a script' }];
-  }
-  if (row.hasBody === true) {
-    const named = ['millrace', row.name, ...row.params.map(({ key }) => placeholder({ name: key }))];
-    return [first, { command: `${named.join(' ')} --input body.json`, about: 'With the fields from a file' }];
-  }
-  if (row.responseKind === 'nothing') {
-    return [first, { command: `${words.join(' ')} --yes`, about: 'Without being asked' }];
-  }
-  return [first, { command: `${words.join(' ')} --json`, about: 'For a script' }];
+  const named = ['millrace', row.name, ...row.params.map(({ key }) => placeholder({ name: key }))].join(' ');
+  const line = [named, ...shown.flatMap((field) => exampleOf(field))].join(' ');
+  return { [line]: row.summary, ...secondExample(row, named, line) };
+}
+
+function secondExample(row: GeneratedOperation, named: string, line: string): Command['examples'] {
+  if (row.responseKind === 'list') return { [`${line} --limit 200 --json`]: 'More of them, for a script' };
+  if (row.hasBody === true) return { [`${named} --input body.json`]: 'With the fields from a file' };
+  if (row.responseKind === 'nothing') return { [`${line} --yes`]: 'Without being asked' };
+  return { [`${line} --json`]: 'For a script' };
 }
 
 function exampleOf(field: GeneratedField): readonly string[] {

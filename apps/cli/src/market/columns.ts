@@ -1,6 +1,5 @@
 import type { Column } from '../framework/output.ts';
-import { perHourText } from '@millrace/sdk/text';
-import { splitBy } from '@millrace/sdk/text';
+import { perHourText, splitBy } from '@millrace/sdk/text';
 import type { Instance, Machine } from './find.ts';
 
 const mebibytesPerGb = 1_024;
@@ -63,29 +62,3 @@ function gibibytes(mebibytes: number | undefined): string {
 function speed(mbps: number | undefined): string {
   return mbps === undefined ? '' : `${Math.round(mbps)} Mb/s`;
 }
-
-export const machineFields = [
-  'id',
-  'status',
-  'hardware',
-  'instances',
-  'location',
-  'network',
-  'gpus_total',
-  'gpus_reserved',
-  'has_persistent_storage',
-  'supplier_id',
-  'pricing',
-  'reserved',
-  'cluster_name',
-] as const;
-
-export const instanceFields = [
-  'id',
-  'start',
-  'end',
-  'created',
-  'sshCommand',
-  'portMappings',
-  'instance',
-] as const;

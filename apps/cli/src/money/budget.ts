@@ -1,27 +1,12 @@
 import { UsageError } from '../framework/errors.ts';
 import type { Item } from '../sdk.ts';
-import { percentOf } from '@millrace/sdk/text';
-import { parseUsd, usdText } from '@millrace/sdk/text';
+import { percentOf, parseUsd, usdText } from '@millrace/sdk/text';
 import { timestampText } from '../text/timestamps.ts';
 
 export type Budget = Item<'listBudgets'>;
 
 export const budgetPeriods = ['hour', 'day', 'week', 'month', 'total'] as const;
 export const budgetConsequences = ['notify', 'stop_new_work', 'stop_everything'] as const;
-
-export const budgetFields = [
-  'id',
-  'name',
-  'keyId',
-  'period',
-  'limitNanoUsd',
-  'spentNanoUsd',
-  'periodStart',
-  'periodEnd',
-  'thresholdsPercent',
-  'onExceeded',
-  'createdAt',
-] as const;
 
 export const budgetColumns = [
   { name: 'id', value: (budget: Budget) => budget.id },

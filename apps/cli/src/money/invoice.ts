@@ -5,16 +5,6 @@ import { dayText, timestampText } from '../text/timestamps.ts';
 type Invoice = Item<'listInvoices'>;
 type InvoiceLine = Output<'getInvoice'>['lines'][number];
 
-export const invoiceFields = [
-  'id',
-  'number',
-  'status',
-  'periodStart',
-  'periodEnd',
-  'totalNanoUsd',
-  'finalizedAt',
-] as const;
-
 export const invoiceColumns = [
   { name: 'number', value: (invoice: Invoice) => invoice.number },
   { name: 'from', value: (invoice: Invoice) => dayText(invoice.periodStart) },

@@ -16,6 +16,15 @@ export const limitFlag = {
   },
 } as const;
 
+/** The same for lists of which a few are enough. */
+export function fewFlag(count: number, max?: number) {
+  const describe = 'show at most so many';
+  const range = { min: 1, ...(max === undefined ? {} : { max }) };
+  return {
+    limit: { type: 'number', integer: true, ...range, value: 'N', default: count, describe },
+  } as const;
+}
+
 /** The size of the pages in which so many are asked for. */
 export const pageSize = (limit: number): number => Math.min(limit, 200);
 
@@ -24,15 +33,15 @@ export async function printLimitedList<Row>(
   context: Context,
   items: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
-  options: { readonly limit: number; readonly noun: string; readonly empty: string },
+  options: { readonly limit: number; readonly noun: string; readonly empty: string; readonly more?: string },
 ): Promise<void> {
-  const { limit, noun, empty } = options;
+  const { limit, noun, empty, more = `More: --limit ${limit * 2}` } = options;
   const taken = await take(items, limit);
   const rest = truncatedListNote({
     shown: taken.items.length,
     total: taken.more ? null : taken.items.length,
     noun,
-    more: `More: --limit ${limit * 2}`,
+    more,
   });
   printList(context, taken.items, columns, { empty, ...(rest === null ? {} : { footer: rest }) });
 }

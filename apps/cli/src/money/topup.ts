@@ -4,17 +4,6 @@ import { timestampText } from '../text/timestamps.ts';
 
 export type TopUp = Output<'getTopUp'>;
 
-export const topUpFields = [
-  'paymentId',
-  'state',
-  'amountCents',
-  'amountNanoUsd',
-  'refundedNanoUsd',
-  'checkoutUrl',
-  'createdAt',
-  'paidAt',
-] as const;
-
 export const topUpColumns = [
   { name: 'id', value: (topUp: TopUp) => topUp.paymentId },
   { name: 'state', value: (topUp: TopUp) => topUp.state },

@@ -3,17 +3,6 @@ import { timestampText } from '../text/timestamps.ts';
 
 type OperationRecord = Output<'getOperation'>;
 
-export const operationFields = [
-  'id',
-  'idempotencyKey',
-  'operationId',
-  'status',
-  'httpStatus',
-  'resource',
-  'createdAt',
-  'expiresAt',
-] as const;
-
 export const operationColumns = [
   { name: 'id', value: (record: OperationRecord) => record.id },
   { name: 'operation', value: (record: OperationRecord) => record.operationId },

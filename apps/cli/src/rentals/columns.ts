@@ -1,5 +1,4 @@
 import type { Context } from '../framework/context.ts';
-import type { JsonShape } from '../framework/command.ts';
 import type { Column } from '../framework/output.ts';
 import { perHourText, relativeText, rentalStateText as stateOf, usdText } from '@millrace/sdk/text';
 import type { Rental } from './find.ts';
@@ -94,56 +93,3 @@ function termText({ currentTerm }: Rental): string {
     ? `reserved for ${currentTerm.termPeriodDays} days at ${currentTerm.discountPercentage} % off`
     : currentTerm.termType;
 }
-
-/** What `--json` prints of a rental: the API's record. */
-const fields = [
-  'id',
-  'createdAt',
-  'updatedAt',
-  'deletedAt',
-  'userId',
-  'orgId',
-  'startedAt',
-  'terminatedAt',
-  'externalId',
-  'rentalId',
-  'providerData',
-  'rentalType',
-  'name',
-  'label',
-  'region',
-  'convertToOnDemandOnExpiry',
-  'managedK8sClusterId',
-  'gpuType',
-  'gpuCount',
-  'meta',
-  'currentTerm',
-  'attachedStorage',
-  'gpuFormFactor',
-  'nodes',
-  'connectionType',
-  'ethernetVariant',
-  'createdBy',
-  'supportsFeature',
-  'status',
-  'statusReason',
-  'statusSince',
-  'power',
-  'gpuHeld',
-  'releasedCostPerHourNanoUsd',
-  'billingPausedAt',
-  'ssh',
-  'ports',
-  'image',
-  'tags',
-  'expiresAt',
-  'maxUsd',
-  'costSoFarNanoUsd',
-  'steps',
-] as const;
-
-export const rentalJson = {
-  kind: 'record',
-  fields,
-  optional: ['meta', 'attachedStorage', 'ethernetVariant'],
-} as const satisfies JsonShape;

@@ -3,8 +3,7 @@ import { CliError } from '../framework/errors.ts';
 import { exitCodes } from '../framework/exit-codes.ts';
 import { safeText } from '../framework/text.ts';
 import type { Output } from '../sdk.ts';
-import { approximateDuration } from '@millrace/sdk/text';
-import { usdText } from '@millrace/sdk/text';
+import { approximateDuration, usdText } from '@millrace/sdk/text';
 import type { QuoteRequest } from './quote-request.ts';
 
 /** What something costs, before it is agreed to. */

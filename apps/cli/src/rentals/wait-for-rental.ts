@@ -1,7 +1,7 @@
 import type { Context } from '../framework/context.ts';
 import { CliError } from '../framework/errors.ts';
-import { usdText } from '@millrace/sdk/text';
 import {
+  usdText,
   createRentalSteps,
   releaseRentalSteps,
   startRentalSteps,

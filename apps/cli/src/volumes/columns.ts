@@ -1,7 +1,6 @@
 import type { Context } from '../framework/context.ts';
 import type { Column } from '../framework/output.ts';
-import { relativeText } from '@millrace/sdk/text';
-import { perHourText } from '@millrace/sdk/text';
+import { relativeText, perHourText } from '@millrace/sdk/text';
 import type { Output } from '../sdk.ts';
 import type { Volume } from './find.ts';
 
@@ -33,36 +32,3 @@ export function volumeDetailColumns(context: Context): readonly Column<Output<'g
     { name: 'kept until', value: ({ purgeAt }) => purgeAt },
   ];
 }
-
-export const volumeFields = [
-  'id',
-  'createdAt',
-  'updatedAt',
-  'deletedAt',
-  'userId',
-  'orgId',
-  'startedAt',
-  'terminatedAt',
-  'externalId',
-  'sizeGb',
-  'label',
-  'costPerHour',
-  'region',
-  'storageVolumeId',
-  'meta',
-  'status',
-  'attachedRentals',
-  'sizeInGb',
-  'vip',
-] as const;
-
-/** What changing a volume answers beyond that. */
-export const volumeDetailFields = [
-  ...volumeFields,
-  'tags',
-  'purgeAt',
-  'name',
-  'statusReason',
-  'growingToGb',
-  'restoring',
-] as const;

@@ -4,19 +4,6 @@ import { timestampText } from '../text/timestamps.ts';
 type Webhook = Item<'listWebhooks'>;
 type Delivery = Item<'listWebhookDeliveries'>;
 
-export const webhookFields = [
-  'id',
-  'url',
-  'description',
-  'eventTypes',
-  'status',
-  'disabledReason',
-  'createdAt',
-  'updatedAt',
-  'lastSucceededAt',
-  'failingSince',
-] as const;
-
 const timestampOrEmpty = (instant: string | null): string => (instant === null ? '' : timestampText(instant));
 
 export const webhookColumns = [
@@ -28,18 +15,6 @@ export const webhookColumns = [
   { name: 'last success', value: (webhook: Webhook) => timestampOrEmpty(webhook.lastSucceededAt) },
   { name: 'failing since', value: (webhook: Webhook) => timestampOrEmpty(webhook.failingSince) },
   { name: 'description', value: (webhook: Webhook) => webhook.description },
-] as const;
-
-export const deliveryFields = [
-  'id',
-  'webhookId',
-  'eventId',
-  'eventType',
-  'seq',
-  'status',
-  'attempts',
-  'nextAttemptAt',
-  'createdAt',
 ] as const;
 
 function lastResponse({ attempts }: Delivery): string {

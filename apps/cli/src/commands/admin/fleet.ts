@@ -5,10 +5,10 @@ import { printList } from '../../framework/output.ts';
 export const command = defineCommand({
   name: 'admin fleet',
   summary: 'The fleet at a glance: nodes and GPUs by region, and how many are free',
-  examples: [
-    { command: 'millrace admin fleet', about: 'What is rented, free, away or broken' },
-    { command: 'millrace admin fleet --json', about: 'For a script' },
-  ],
+  examples: {
+    'millrace admin fleet': 'What is rented, free, away or broken',
+    'millrace admin fleet --json': 'For a script',
+  },
   operations: ['adminListNodes'],
   json: {
     kind: 'list',

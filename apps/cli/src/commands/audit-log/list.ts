@@ -1,4 +1,4 @@
-import { auditColumns, auditFields, auditFlags, auditQuery } from '../../admin/audit-log.ts';
+import { auditColumns, auditFlags, auditQuery } from '../../admin/audit-log.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 
@@ -6,15 +6,12 @@ export const command = defineCommand({
   name: 'audit-log list',
   summary: 'Who did what in your organisation, newest first',
   flags: { ...auditFlags, ...limitFlag },
-  examples: [
-    { command: 'millrace audit-log list', about: 'The latest' },
-    {
-      command: 'millrace audit-log list --resource KEY_ID --columns when,who,action,from',
-      about: 'What became of one thing',
-    },
-  ],
+  examples: {
+    'millrace audit-log list': 'The latest',
+    'millrace audit-log list --resource KEY_ID --columns when,who,action,from': 'What became of one thing',
+  },
   operations: ['listAuditLog'],
-  json: { kind: 'list', fields: auditFields },
+  json: 'list',
   failure: 'Could not read the audit log',
   run: (context, { flags }) =>
     printLimitedList(

@@ -2,7 +2,6 @@ import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
 import {
   budgetColumns,
-  budgetFields,
   budgetPeriods,
   consequenceFlag,
   parseLimit,
@@ -30,18 +29,14 @@ export const command = defineCommand({
     threshold: thresholdFlag,
     'on-exceeded': consequenceFlag,
   },
-  examples: [
-    {
-      command: 'millrace budget create --name monthly --period month --limit 500',
-      about: 'tells at 50, 75 and 100 percent of 500 dollars',
-    },
-    {
-      command: 'millrace budget create --name ci --period day --limit 2.50 --on-exceeded stop_new_work',
-      about: 'and begins nothing more on a day that cost 2.50',
-    },
-  ],
+  examples: {
+    'millrace budget create --name monthly --period month --limit 500':
+      'tells at 50, 75 and 100 percent of 500 dollars',
+    'millrace budget create --name ci --period day --limit 2.50 --on-exceeded stop_new_work':
+      'and begins nothing more on a day that cost 2.50',
+  },
   operations: ['createBudget'],
-  json: { kind: 'record', fields: budgetFields },
+  json: 'record',
   failure: 'Could not create the budget',
   advice: { API_KEY_NOT_FOUND: 'millrace key list' },
   run: async (context, { flags }) => {
@@ -50,9 +45,9 @@ export const command = defineCommand({
       name: flags.name,
       period: flags.period,
       limitNanoUsd: parseLimit(flags.limit),
-      ...(flags.key === undefined ? {} : { keyId: flags.key }),
+      keyId: flags.key,
       ...(thresholdsPercent.length === 0 ? {} : { thresholdsPercent }),
-      ...(flags['on-exceeded'] === undefined ? {} : { onExceeded: flags['on-exceeded'] }),
+      onExceeded: flags['on-exceeded'],
     });
     printRecord(context, budget, budgetColumns);
   },

@@ -5,10 +5,10 @@ export const command = defineCommand({
   name: 'budget delete',
   summary: 'Delete a budget: its limit no longer holds',
   positionals: [{ name: 'budgetId', describe: 'the id of the budget, bdg_…' }],
-  examples: [
-    { command: 'millrace budget delete bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'asks before it does' },
-    { command: 'millrace budget delete bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes', about: 'in a script' },
-  ],
+  examples: {
+    'millrace budget delete bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'asks before it does',
+    'millrace budget delete bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes': 'in a script',
+  },
   operations: ['deleteBudget'],
   json: { kind: 'record', fields: ['id', 'deleted'] },
   failure: 'Could not delete the budget',

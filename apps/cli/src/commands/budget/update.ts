@@ -3,7 +3,6 @@ import { UsageError } from '../../framework/errors.ts';
 import { printRecord } from '../../framework/output.ts';
 import {
   budgetColumns,
-  budgetFields,
   consequenceFlag,
   parseLimit,
   thresholdFlag,
@@ -20,15 +19,12 @@ export const command = defineCommand({
     threshold: thresholdFlag,
     'on-exceeded': consequenceFlag,
   },
-  examples: [
-    { command: 'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --limit 750', about: 'raise it' },
-    {
-      command: 'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --threshold 80,90,100',
-      about: 'be told later',
-    },
-  ],
+  examples: {
+    'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --limit 750': 'raise it',
+    'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --threshold 80,90,100': 'be told later',
+  },
   operations: ['updateBudget'],
-  json: { kind: 'record', fields: budgetFields },
+  json: 'record',
   failure: 'Could not change the budget',
   run: async (context, { args: { budgetId }, flags }) => {
     const thresholdsPercent = parseThresholds(flags.threshold);

@@ -6,13 +6,10 @@ export const command = defineCommand({
   summary: 'An invoice as a PDF file',
   positionals: [{ name: 'invoiceId', describe: 'the id of the invoice, ivc_…' }],
   flags: { file: fileFlag },
-  examples: [
-    { command: 'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'into this folder' },
-    {
-      command: 'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --file august.pdf',
-      about: 'under a name of its own',
-    },
-  ],
+  examples: {
+    'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'into this folder',
+    'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --file august.pdf': 'under a name of its own',
+  },
   operations: ['getInvoicePdf'],
   json: { kind: 'none' },
   failure: 'Could not download the invoice',

@@ -1,17 +1,17 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printJson, printList, printRecord } from '../../framework/output.ts';
-import { invoiceColumns, invoiceFields, invoiceLineColumns } from '../../money/invoice.ts';
+import { invoiceColumns, invoiceLineColumns } from '../../money/invoice.ts';
 
 export const command = defineCommand({
   name: 'invoice get',
   summary: 'Show an invoice with its lines',
   positionals: [{ name: 'invoiceId', describe: 'the id of the invoice, ivc_…' }],
-  examples: [
-    { command: 'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'what the month is made up of' },
-    { command: 'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --json', about: 'for accounting' },
-  ],
+  examples: {
+    'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'what the month is made up of',
+    'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'for accounting',
+  },
   operations: ['getInvoice'],
-  json: { kind: 'record', fields: [...invoiceFields, 'currency', 'issuer', 'billedTo', 'lines'] },
+  json: 'record',
   failure: 'Could not read the invoice',
   run: async (context, { args: { invoiceId } }) => {
     const invoice = await context.client().invoices.get({ invoiceId });

@@ -1,17 +1,17 @@
 import { defineCommand } from '../../framework/command.ts';
-import { invoiceColumns, invoiceFields } from '../../money/invoice.ts';
+import { invoiceColumns } from '../../money/invoice.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'invoice list',
   summary: 'List invoices, newest first',
   flags: limitFlag,
-  examples: [
-    { command: 'millrace invoice list', about: 'one for each month in which something was charged' },
-    { command: 'millrace invoice list --json', about: 'for accounting' },
-  ],
+  examples: {
+    'millrace invoice list': 'one for each month in which something was charged',
+    'millrace invoice list --json': 'for accounting',
+  },
   operations: ['listInvoices'],
-  json: { kind: 'list', fields: invoiceFields },
+  json: 'list',
   failure: 'Could not list the invoices',
   run: (context, { flags: { limit } }) =>
     printLimitedList(context, context.client().invoices.list({ limit: pageSize(limit) }), invoiceColumns, {

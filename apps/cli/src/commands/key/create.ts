@@ -1,4 +1,3 @@
-import { keyFields } from '../../account/keys.ts';
 import { keyLimitFlags, parseKeyLimits } from '../../account/key-limits.ts';
 import { showNewKey } from '../../account/new-key.ts';
 import { defineCommand } from '../../framework/command.ts';
@@ -30,18 +29,14 @@ export const command = defineCommand({
     'allow-ip': { type: 'list', value: 'ADDRESS', describe: 'only from these addresses or networks' },
     ...keyLimitFlags,
   },
-  examples: [
-    {
-      command: 'millrace key create ci --scope rentals:read,rentals:write --budget 50/day --expires 90d',
-      about: 'A key for a pipeline, with a limit on what it spends',
-    },
-    {
-      command: 'export MILLRACE_API_KEY=$(millrace key create laptop --scope all --mode test)',
-      about: 'Straight into the environment',
-    },
-  ],
+  examples: {
+    'millrace key create ci --scope rentals:read,rentals:write --budget 50/day --expires 90d':
+      'A key for a pipeline, with a limit on what it spends',
+    'export MILLRACE_API_KEY=$(millrace key create laptop --scope all --mode test)':
+      'Straight into the environment',
+  },
   operations: ['createApiKey'],
-  json: { kind: 'record', fields: [...keyFields, 'key'] },
+  json: 'record',
   failure: 'Could not create the key',
   async run(context, { args, flags }) {
     const client = context.client();

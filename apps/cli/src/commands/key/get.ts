@@ -1,4 +1,4 @@
-import { findKey, keyColumns, keyFields } from '../../account/keys.ts';
+import { findKey, keyColumns } from '../../account/keys.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
 
@@ -6,12 +6,12 @@ export const command = defineCommand({
   name: 'key get',
   summary: 'Show an API key: what it may do, its limits and when it was last used',
   positionals: [{ name: 'key', describe: 'its id or its name' }],
-  examples: [
-    { command: 'millrace key get ci', about: 'By its name' },
-    { command: 'millrace key get ci --json', about: 'With its limits, for a script' },
-  ],
+  examples: {
+    'millrace key get ci': 'By its name',
+    'millrace key get ci --json': 'With its limits, for a script',
+  },
   operations: ['getApiKey'],
-  json: { kind: 'record', fields: keyFields },
+  json: 'record',
   failure: 'Could not show the key',
   async run(context, { args }) {
     const { id } = await findKey(context, args.key);

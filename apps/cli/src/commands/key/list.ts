@@ -1,4 +1,4 @@
-import { keyColumns, keyFields, keyState } from '../../account/keys.ts';
+import { keyColumns, keyState } from '../../account/keys.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
 
@@ -6,12 +6,12 @@ export const command = defineCommand({
   name: 'key list',
   summary: 'List API keys',
   flags: { all: { type: 'boolean', describe: 'also those that are revoked or expired' } },
-  examples: [
-    { command: 'millrace key list', about: 'Which keys work, and when each was last used' },
-    { command: 'millrace key list --columns name,scopes,addresses', about: 'What each one may do' },
-  ],
+  examples: {
+    'millrace key list': 'Which keys work, and when each was last used',
+    'millrace key list --columns name,scopes,addresses': 'What each one may do',
+  },
   operations: ['listApiKeys'],
-  json: { kind: 'list', fields: keyFields },
+  json: 'list',
   failure: 'Could not list the keys',
   async run(context, { flags }) {
     const keys = await context.client().keys.list({ limit: 200 }, { signal: context.signal }).all();

@@ -1,4 +1,4 @@
-import { findKey, keyFields } from '../../account/keys.ts';
+import { findKey } from '../../account/keys.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
 
@@ -6,12 +6,12 @@ export const command = defineCommand({
   name: 'key revoke',
   summary: 'Revoke an API key: it stops working within a second',
   positionals: [{ name: 'key', describe: 'its id or its name' }],
-  examples: [
-    { command: 'millrace key revoke ci', about: 'Asks first' },
-    { command: 'millrace key revoke ci --yes', about: 'In a script' },
-  ],
+  examples: {
+    'millrace key revoke ci': 'Asks first',
+    'millrace key revoke ci --yes': 'In a script',
+  },
   operations: ['revokeApiKey'],
-  json: { kind: 'record', fields: keyFields },
+  json: 'record',
   failure: 'Could not revoke the key',
   async run(context, { args }) {
     const key = await findKey(context, args.key);

@@ -1,4 +1,4 @@
-import { findKey, keyFields } from '../../account/keys.ts';
+import { findKey } from '../../account/keys.ts';
 import { showNewKey } from '../../account/new-key.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { UsageError } from '../../framework/errors.ts';
@@ -13,12 +13,12 @@ export const command = defineCommand({
   flags: {
     overlap: { type: 'text', value: 'DURATION', describe: 'how long the old key keeps working, such as 1h' },
   },
-  examples: [
-    { command: 'millrace key rotate ci --overlap 1h', about: 'An hour to put the new one in place' },
-    { command: 'millrace key rotate ci --yes > key.txt', about: 'At once, into a file' },
-  ],
+  examples: {
+    'millrace key rotate ci --overlap 1h': 'An hour to put the new one in place',
+    'millrace key rotate ci --yes > key.txt': 'At once, into a file',
+  },
   operations: ['rotateApiKey'],
-  json: { kind: 'record', fields: [...keyFields, 'key', 'previous'] },
+  json: 'record',
   failure: 'Could not rotate the key',
   async run(context, { args, flags }) {
     const seconds = flags.overlap === undefined ? 0 : parseDuration(flags.overlap);

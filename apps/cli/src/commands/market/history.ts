@@ -1,55 +1,22 @@
 import { defineCommand } from '../../framework/command.ts';
-import { printList } from '../../framework/output.ts';
-import { truncatedListNote } from '../../text/truncated-list.ts';
+import { fewFlag, printLimitedList } from '../../money/limit.ts';
 import { perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'market history',
   summary: 'Instances that have ended, and what each cost',
-  flags: {
-    limit: {
-      type: 'number',
-      integer: true,
-      min: 1,
-      max: 999,
-      value: 'N',
-      default: 20,
-      describe: 'show at most so many',
-    },
+  flags: fewFlag(20, 999),
+  examples: {
+    'millrace market history': 'The last twenty',
+    'millrace market history --limit 500 --json': 'For a script',
   },
-  examples: [
-    { command: 'millrace market history', about: 'The last twenty' },
-    { command: 'millrace market history --limit 500 --json', about: 'For a script' },
-  ],
   operations: ['listMarketplaceInstanceHistory'],
-  json: {
-    kind: 'list',
-    fields: [
-      'instance_name',
-      'started_at',
-      'terminated_at',
-      'price',
-      'hardware',
-      'gpu_count',
-      'cost_nano_usd',
-    ],
-  },
-  async run(context, { flags }) {
-    const { limit } = flags;
+  json: 'list',
+  async run(context, { flags: { limit } }) {
     const { instances } = context.client().marketplace;
-    const found = await instances
-      .listHistory({ limit: limit + 1 }, { signal: context.signal })
-      .all({ max: limit + 1 });
-    const shown = found.slice(0, limit);
-    const footer = truncatedListNote({
-      shown: shown.length,
-      total: found.length > shown.length ? null : shown.length,
-      noun: 'instances',
-      more: `More: millrace market history --limit ${Math.min(999, limit * 5)}`,
-    });
-    printList(
+    await printLimitedList(
       context,
-      shown,
+      instances.listHistory({ limit: limit + 1 }, { signal: context.signal }),
       [
         { name: 'name', value: (each) => each.instance_name },
         {
@@ -61,7 +28,12 @@ export const command = defineCommand({
         { name: 'price', value: ({ price }) => `${perHourText(price.amount)} a GPU`, align: 'right' },
         { name: 'cost', value: (each) => usdText(each.cost_nano_usd), align: 'right' },
       ],
-      { empty: 'No instance has ended yet.', ...(footer === null ? {} : { footer }) },
+      {
+        limit,
+        noun: 'instances',
+        empty: 'No instance has ended yet.',
+        more: `More: millrace market history --limit ${Math.min(999, limit * 5)}`,
+      },
     );
   },
 });

@@ -1,6 +1,7 @@
 import { defineCommand } from '../../framework/command.ts';
+import { fewFlag } from '../../money/limit.ts';
 import { printList } from '../../framework/output.ts';
-import { machineColumns, machineFields } from '../../market/columns.ts';
+import { machineColumns } from '../../market/columns.ts';
 import { defaultRegion } from '../../market/find.ts';
 import { truncatedListNote } from '../../text/truncated-list.ts';
 
@@ -24,25 +25,14 @@ export const command = defineCommand({
     'max-price': { type: 'number', min: 0, value: 'USD', describe: 'for at most so much a GPU and hour' },
     region: { type: 'text', value: 'REGION', describe: 'only there' },
     all: { type: 'boolean', describe: 'also those that are taken or not ready' },
-    limit: {
-      type: 'number',
-      integer: true,
-      min: 1,
-      max: 999,
-      value: 'N',
-      default: 10,
-      describe: 'show at most so many',
-    },
+    ...fewFlag(10, 999),
   },
-  examples: [
-    { command: 'millrace market list --gpu H100 --gpus 2', about: 'Two free H100s in one machine' },
-    {
-      command: 'millrace market list --max-price 2.50 --columns node,gpu,price,cluster',
-      about: 'What is cheap',
-    },
-  ],
+  examples: {
+    'millrace market list --gpu H100 --gpus 2': 'Two free H100s in one machine',
+    'millrace market list --max-price 2.50 --columns node,gpu,price,cluster': 'What is cheap',
+  },
   operations: ['listMarketplaceMachines'],
-  json: { kind: 'list', fields: machineFields },
+  json: 'list',
   async run(context, { flags }) {
     const { limit } = flags;
     const filters = {

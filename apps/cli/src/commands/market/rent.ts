@@ -4,15 +4,14 @@ import { CliError, UsageError } from '../../framework/errors.ts';
 import { exitCodes } from '../../framework/exit-codes.ts';
 import { printResult } from '../../framework/output.ts';
 import { hasTestKey } from '../../framework/profiles.ts';
-import { freeGpus, instanceFields } from '../../market/columns.ts';
+import { freeGpus } from '../../market/columns.ts';
 import { defaultRegion, type Instance, type Machine } from '../../market/find.ts';
 import { localStep } from '../../progress/local-step.ts';
-import { createInstanceSteps } from '@millrace/sdk/text';
+import { createInstanceSteps, usdToNano, perHourText, usdText } from '@millrace/sdk/text';
 import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
 import { parseDurationFlag, parsePortFlags, parseTagFlags } from '../../rentals/flags.ts';
 import { notFoundError } from '../../framework/find-errors.ts';
 import { showQuote } from '../../rentals/money.ts';
-import { usdToNano, perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'market rent',
@@ -33,16 +32,13 @@ export const command = defineCommand({
     tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
     wait: { type: 'boolean', describe: 'wait until it is online; --no-wait returns at once' },
   },
-  examples: [
-    { command: 'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'One GPU of it' },
-    {
-      command:
-        'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH --gpus 2 --image default --port 8080 --ttl 2h --yes',
-      about: 'Two, with a port and an end, in a script',
-    },
-  ],
-  operations: ['createMarketplaceInstance', 'listMarketplaceMachines', 'listMarketplaceInstances'],
-  json: { kind: 'record', fields: instanceFields },
+  examples: {
+    'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'One GPU of it',
+    'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH --gpus 2 --image default --port 8080 --ttl 2h --yes':
+      'Two, with a port and an end, in a script',
+  },
+  operations: ['listMarketplaceInstances', 'createMarketplaceInstance', 'listMarketplaceMachines'],
+  json: 'record',
   failure: 'Could not rent the machine.',
   async run(context, { args, flags }) {
     const { signal } = context;

@@ -6,12 +6,12 @@ export const command = defineCommand({
   summary: 'End an instance: its disk is deleted',
   description: 'Billing stops with the accepted request. Ending it again is a success again.',
   positionals: [{ name: 'instance', describe: 'its name' }],
-  examples: [
-    { command: 'millrace market terminate actual-bonsai-frog', about: 'Asks first' },
-    { command: 'millrace market terminate actual-bonsai-frog --yes', about: 'In a script' },
-  ],
+  examples: {
+    'millrace market terminate actual-bonsai-frog': 'Asks first',
+    'millrace market terminate actual-bonsai-frog --yes': 'In a script',
+  },
   operations: ['terminateMarketplaceInstance'],
-  json: { kind: 'record', fields: ['status', 'message'] },
+  json: 'record',
   failure: 'Could not end the instance.',
   async run(context, { args }) {
     await context.confirm(`End instance ${args.instance}? Everything on its disk is lost.`);

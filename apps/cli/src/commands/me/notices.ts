@@ -16,13 +16,10 @@ export const command = defineCommand({
     off: { type: 'list', value: 'KINDS', choices: kinds, describe: 'do not send me these' },
     usual: { type: 'list', value: 'KINDS', choices: kinds, describe: 'as is usual for my role' },
   },
-  examples: [
-    { command: 'millrace me notices', about: 'What you get' },
-    {
-      command: 'millrace me notices --off expiring,maintenance --on balance',
-      about: 'Less of one, more of another',
-    },
-  ],
+  examples: {
+    'millrace me notices': 'What you get',
+    'millrace me notices --off expiring,maintenance --on balance': 'Less of one, more of another',
+  },
   operations: ['getNoticePreferences', 'updateNoticePreferences'],
   json: { kind: 'list', fields: ['kind', 'enabled', 'chosen', 'available'] },
   failure: 'Could not read or change what you are told',

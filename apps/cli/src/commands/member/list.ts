@@ -1,4 +1,4 @@
-import { memberColumns, memberFields, resolveOrganisationId, orgFlag } from '../../account/members.ts';
+import { memberColumns, resolveOrganisationId, orgFlag } from '../../account/members.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
 
@@ -6,12 +6,12 @@ export const command = defineCommand({
   name: 'member list',
   summary: 'List the people of an organisation',
   flags: orgFlag,
-  examples: [
-    { command: 'millrace member list', about: 'Your own organisation' },
-    { command: 'millrace member list --columns email,role', about: 'Who may do what' },
-  ],
+  examples: {
+    'millrace member list': 'Your own organisation',
+    'millrace member list --columns email,role': 'Who may do what',
+  },
   operations: ['listMembers'],
-  json: { kind: 'list', fields: memberFields },
+  json: 'list',
   failure: 'Could not list the members',
   async run(context, { flags }) {
     const organisationId = await resolveOrganisationId(context, flags.org);

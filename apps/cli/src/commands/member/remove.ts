@@ -8,10 +8,10 @@ export const command = defineCommand({
   description: 'Their keys for the organisation stop working. What they rented goes on.',
   positionals: [{ name: 'user', describe: 'the address or user id' }],
   flags: orgFlag,
-  examples: [
-    { command: 'millrace member remove ada@example.com', about: 'Asks first' },
-    { command: 'millrace member remove USER_ID --yes', about: 'In a script' },
-  ],
+  examples: {
+    'millrace member remove ada@example.com': 'Asks first',
+    'millrace member remove USER_ID --yes': 'In a script',
+  },
   operations: ['removeMember'],
   json: { kind: 'record', fields: ['userId', 'removed'] },
   failure: 'Could not remove the member',

@@ -1,4 +1,4 @@
-import { findMember, memberFields, resolveOrganisationId, orgFlag } from '../../account/members.ts';
+import { findMember, resolveOrganisationId, orgFlag } from '../../account/members.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
 
@@ -16,15 +16,12 @@ export const command = defineCommand({
     },
     ...orgFlag,
   },
-  examples: [
-    { command: 'millrace member update ada@example.com --role admin', about: 'By address' },
-    {
-      command: 'millrace member update USER_ID --role viewer --org ORGANISATION_ID',
-      about: 'In another organisation',
-    },
-  ],
+  examples: {
+    'millrace member update ada@example.com --role admin': 'By address',
+    'millrace member update USER_ID --role viewer --org ORGANISATION_ID': 'In another organisation',
+  },
   operations: ['updateMember'],
-  json: { kind: 'record', fields: memberFields },
+  json: 'record',
   failure: 'Could not change the role',
   async run(context, { args, flags }) {
     const organisationId = await resolveOrganisationId(context, flags.org);

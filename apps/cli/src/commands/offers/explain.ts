@@ -10,26 +10,13 @@ export const command = defineCommand({
   description:
     'Nothing is reserved by asking. Your balance and limits are another matter: millrace quote tells those.',
   flags: quoteFlags,
-  examples: [
-    { command: 'millrace offers explain --gpu h100 --count 16 --region us-central-1', about: 'Why not?' },
-    {
-      command: 'millrace offers explain --bare-metal --count 32 --network infiniband --region us-central-1',
-      about: 'Four nodes on one network',
-    },
-  ],
-  operations: ['explainPlacement', 'listRentalOptions'],
-  json: {
-    kind: 'record',
-    fields: [
-      'placeable',
-      'nodesConsidered',
-      'nodesFitting',
-      'obstacles',
-      'costPerHour',
-      'capacityExpectedAt',
-      'alternatives',
-    ],
+  examples: {
+    'millrace offers explain --gpu h100 --count 16 --region us-central-1': 'Why not?',
+    'millrace offers explain --bare-metal --count 32 --network infiniband --region us-central-1':
+      'Four nodes on one network',
   },
+  operations: ['explainPlacement', 'listRentalOptions'],
+  json: 'record',
   async run(context, { flags }) {
     const request = await readQuoteRequest(context, flags);
     const explained = await context.client().options.explain(request, { signal: context.signal });

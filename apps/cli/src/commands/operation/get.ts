@@ -1,17 +1,17 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
-import { operationColumns, operationFields } from '../../operations/record.ts';
+import { operationColumns } from '../../operations/record.ts';
 
 export const command = defineCommand({
   name: 'operation get',
   summary: 'What became of a request, by its record',
   positionals: [{ name: 'operationId', describe: 'the id of the record, op_…' }],
-  examples: [
-    { command: 'millrace operation get op_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'what it made or changed' },
-    { command: 'millrace operation get op_01JD8Q7XK4T2M9V6B3N5C1F0GH --json', about: 'for a script' },
-  ],
+  examples: {
+    'millrace operation get op_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'what it made or changed',
+    'millrace operation get op_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'for a script',
+  },
   operations: ['getOperation'],
-  json: { kind: 'record', fields: operationFields },
+  json: 'record',
   failure: 'Could not read what became of the request',
   run: async (context, { args: { operationId } }) =>
     printRecord(context, await context.client().operations.get({ operationId }), operationColumns),

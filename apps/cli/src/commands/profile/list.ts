@@ -6,10 +6,10 @@ import { readProfiles } from '../../framework/profiles.ts';
 export const command = defineCommand({
   name: 'profile list',
   summary: 'List the profiles of this machine',
-  examples: [
-    { command: 'millrace profile list', about: 'Where each one leads' },
-    { command: 'millrace profile list --json', about: 'For a script; keys are never printed' },
-  ],
+  examples: {
+    'millrace profile list': 'Where each one leads',
+    'millrace profile list --json': 'For a script; keys are never printed',
+  },
   operations: [],
   offline: true,
   json: { kind: 'list', fields: ['name', 'apiUrl', 'inferenceUrl', 'mode', 'current'] },

@@ -8,10 +8,10 @@ export const command = defineCommand({
   name: 'profile use',
   summary: 'Choose the profile that commands use from now on',
   positionals: [{ name: 'name', describe: 'the profile' }],
-  examples: [
-    { command: 'millrace profile use work', about: 'For every later command' },
-    { command: 'millrace rental list --profile work', about: 'Or for one command only' },
-  ],
+  examples: {
+    'millrace profile use work': 'For every later command',
+    'millrace rental list --profile work': 'Or for one command only',
+  },
   operations: [],
   offline: true,
   json: { kind: 'record', fields: ['current'] },

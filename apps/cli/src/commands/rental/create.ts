@@ -1,7 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import type { Context } from '../../framework/context.ts';
 import { printResult } from '../../framework/output.ts';
-import { rentalJson } from '../../rentals/columns.ts';
 import { handleOf } from '../../rentals/find.ts';
 import {
   noCapacityError,
@@ -25,27 +24,23 @@ export const command = defineCommand({
     ...createFlags,
     wait: { type: 'boolean', describe: 'wait until it runs; --no-wait returns at once' },
   },
-  examples: [
-    { command: 'millrace rental create --gpu h100 --count 2', about: 'Two H100s where they are cheapest' },
-    {
-      command: 'millrace rental create --gpu h100 --name train --ttl 8h --max-usd 20 --yes',
-      about: 'With an end and a limit, in a script',
-    },
-    {
-      command: 'millrace rental create --bare-metal --count 16 --network infiniband --region us-central-1',
-      about: 'Two whole nodes on one fast network',
-    },
-  ],
+  examples: {
+    'millrace rental create --gpu h100 --count 2': 'Two H100s where they are cheapest',
+    'millrace rental create --gpu h100 --name train --ttl 8h --max-usd 20 --yes':
+      'With an end and a limit, in a script',
+    'millrace rental create --bare-metal --count 16 --network infiniband --region us-central-1':
+      'Two whole nodes on one fast network',
+  },
   operations: [
+    'getRental',
     'createVirtualMachineRental',
     'createBareMetalRental',
     'quoteRental',
     'explainPlacement',
     'listRentalOptions',
     'listStorageVolumes',
-    'getRental',
   ],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not create the rental.',
   async run(context, { flags }) {
     const request = await readQuoteRequest(context, flags);

@@ -11,18 +11,12 @@ export const command = defineCommand({
   summary: 'What happened to a rental, oldest first',
   positionals: [{ name: 'rental', describe: 'its name or number; also one that has ended' }],
   flags: { follow: { type: 'boolean', short: 'f', describe: 'go on showing what happens, until Ctrl-C' } },
-  examples: [
-    { command: 'millrace rental events train', about: 'Its whole life so far' },
-    {
-      command: 'millrace rental events 1042 --follow --json',
-      about: 'One JSON object a line, as it happens',
-    },
-  ],
-  operations: ['listRentalEvents', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
-  json: {
-    kind: 'lines',
-    fields: ['id', 'type', 'seq', 'occurredAt', 'apiVersion', 'orgId', 'mode', 'resource', 'actor', 'data'],
+  examples: {
+    'millrace rental events train': 'Its whole life so far',
+    'millrace rental events 1042 --follow --json': 'One JSON object a line, as it happens',
   },
+  operations: ['listRentalEvents', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
+  json: 'lines',
   failure: 'Could not read the events.',
   async run(context, { args, flags }) {
     const rentalId = await findRentalId(context, args.rental, { ended: true });

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../framework/command.ts';
 import { UsageError } from '../../framework/errors.ts';
 import { printResult } from '../../framework/output.ts';
-import { endText, rentalJson } from '../../rentals/columns.ts';
+import { endText } from '../../rentals/columns.ts';
 import { findRental, handleOf, type Rental } from '../../rentals/find.ts';
 import { parseDurationFlag } from '../../rentals/flags.ts';
 import { quoteLines, fetchQuote, showQuote, quoteTitle } from '../../rentals/money.ts';
@@ -17,10 +17,10 @@ export const command = defineCommand({
     days: { type: 'number', integer: true, min: 1, value: 'N', describe: 'reserve for so many more days' },
     by: { type: 'text', value: 'TIME', describe: 'let its time to live end so much later: 90m, 2h, 3d' },
   },
-  examples: [
-    { command: 'millrace rental extend train --by 4h', about: 'Four hours more' },
-    { command: 'millrace rental extend 1042 --days 30 --yes', about: 'Another month of its term' },
-  ],
+  examples: {
+    'millrace rental extend train --by 4h': 'Four hours more',
+    'millrace rental extend 1042 --days 30 --yes': 'Another month of its term',
+  },
   operations: [
     'extendRental',
     'quoteRental',
@@ -28,7 +28,7 @@ export const command = defineCommand({
     'listVirtualMachineRentals',
     'listBareMetalRentals',
   ],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not extend the rental.',
   async run(context, { args, flags }) {
     if ((flags.days === undefined) === (flags.by === undefined)) {

@@ -1,45 +1,28 @@
 import { defineCommand } from '../../framework/command.ts';
-import { printList } from '../../framework/output.ts';
-import { rentalColumns, rentalJson } from '../../rentals/columns.ts';
-import { truncatedListNote } from '../../text/truncated-list.ts';
+import { fewFlag, printLimitedList } from '../../money/limit.ts';
+import { rentalColumns } from '../../rentals/columns.ts';
 
 export const command = defineCommand({
   name: 'rental list',
   summary: 'The rentals that have not ended',
   description:
     'Virtual machines and bare metal, newest first. Those that have ended: millrace rental history.',
-  flags: {
-    limit: {
-      type: 'number',
-      integer: true,
-      min: 1,
-      value: 'N',
-      default: 50,
-      describe: 'show at most so many',
-    },
+  flags: fewFlag(50),
+  examples: {
+    'millrace rental list': 'What runs, and what it has cost',
+    'millrace rental list --columns id,name,address,ends': 'Other columns',
+    'millrace rental list --json': 'For a script',
   },
-  examples: [
-    { command: 'millrace rental list', about: 'What runs, and what it has cost' },
-    { command: 'millrace rental list --columns id,name,address,ends', about: 'Other columns' },
-    { command: 'millrace rental list --json', about: 'For a script' },
-  ],
   operations: ['listRentals'],
-  json: { ...rentalJson, kind: 'list' },
-  async run(context, { flags }) {
-    const most = flags.limit + 1;
-    const { signal } = context;
-    const page = { limit: Math.min(200, most) };
-    const rentals = await context.client().rentals.list(page, { signal }).all({ max: most });
-    const shown = rentals.slice(0, flags.limit);
-    const footer = truncatedListNote({
-      shown: shown.length,
-      total: rentals.length > shown.length ? null : shown.length,
+  json: 'list',
+  async run(context, { flags: { limit } }) {
+    const page = { limit: Math.min(200, limit + 1) };
+    const rentals = context.client().rentals.list(page, { signal: context.signal });
+    await printLimitedList(context, rentals, rentalColumns(context), {
+      limit,
       noun: 'rentals',
-      more: `More: millrace rental list --limit ${flags.limit * 4}`,
-    });
-    printList(context, shown, rentalColumns(context), {
       empty: 'You have no rentals. See what there is: millrace offers',
-      ...(footer === null ? {} : { footer }),
+      more: `More: millrace rental list --limit ${limit * 4}`,
     });
   },
 });

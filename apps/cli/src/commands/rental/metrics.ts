@@ -21,15 +21,12 @@ export const command = defineCommand({
       describe: 'the distance of points; one that fills a line otherwise',
     },
   },
-  examples: [
-    { command: 'millrace rental metrics train', about: 'The last hour' },
-    {
-      command: 'millrace rental metrics 1042 --for 24h --step 60s --json',
-      about: 'Every point, for a script',
-    },
-  ],
+  examples: {
+    'millrace rental metrics train': 'The last hour',
+    'millrace rental metrics 1042 --for 24h --step 60s --json': 'Every point, for a script',
+  },
   operations: ['getRentalMetrics', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
-  json: { kind: 'record', fields: ['rentalId', 'from', 'until', 'stepSeconds', 'series'] },
+  json: 'record',
   failure: 'Could not read the metrics.',
   async run(context, { args, flags }) {
     const seconds = parseDurationFlag('for', flags.for);

@@ -1,6 +1,5 @@
 import { defineCommand } from '../../framework/command.ts';
 import { rebootSteps } from '@millrace/sdk/text';
-import { rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
@@ -12,12 +11,12 @@ export const command = defineCommand({
     force: { type: 'boolean', describe: 'as by the power button, for one that no longer listens' },
     wait: waitFlag,
   },
-  examples: [
-    { command: 'millrace rental reboot train', about: 'Asks first' },
-    { command: 'millrace rental reboot 1042 --force --yes', about: 'One that hangs' },
-  ],
+  examples: {
+    'millrace rental reboot train': 'Asks first',
+    'millrace rental reboot 1042 --force --yes': 'One that hangs',
+  },
   operations: ['rebootRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not reboot the rental.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental);

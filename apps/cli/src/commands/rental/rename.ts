@@ -1,7 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
 import { safeText } from '../../framework/text.ts';
-import { rentalJson } from '../../rentals/columns.ts';
 import { findRentalId } from '../../rentals/find.ts';
 
 export const command = defineCommand({
@@ -11,12 +10,12 @@ export const command = defineCommand({
     { name: 'rental', describe: 'its name or number' },
     { name: 'name', describe: 'what to call it from now on' },
   ],
-  examples: [
-    { command: 'millrace rental rename swift-brook-42 train', about: 'A name that says what it is for' },
-    { command: 'millrace rental rename 1042 "night batch"', about: 'By its number' },
-  ],
+  examples: {
+    'millrace rental rename swift-brook-42 train': 'A name that says what it is for',
+    'millrace rental rename 1042 "night batch"': 'By its number',
+  },
   operations: ['updateRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not rename the rental.',
   async run(context, { args }) {
     const rentalId = await findRentalId(context, args.rental);

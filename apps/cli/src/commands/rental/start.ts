@@ -1,6 +1,5 @@
 import { defineCommand } from '../../framework/command.ts';
 import { startRentalSteps, powerOnSteps } from '@millrace/sdk/text';
-import { rentalJson } from '../../rentals/columns.ts';
 import { findRental } from '../../rentals/find.ts';
 import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
@@ -11,12 +10,12 @@ export const command = defineCommand({
     'One that gave its GPUs back needs a free host. Without one it stays off, and nothing is lost.',
   positionals: [{ name: 'rental', describe: 'its name or number' }],
   flags: { wait: waitFlag },
-  examples: [
-    { command: 'millrace rental start train', about: 'And wait until it can be used' },
-    { command: 'millrace rental start 1042 --no-wait', about: 'Without waiting' },
-  ],
+  examples: {
+    'millrace rental start train': 'And wait until it can be used',
+    'millrace rental start 1042 --no-wait': 'Without waiting',
+  },
   operations: ['startRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not switch the rental on.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental);

@@ -1,9 +1,7 @@
 import { defineCommand } from '../../framework/command.ts';
-import { powerOffSteps } from '@millrace/sdk/text';
-import { rentalJson } from '../../rentals/columns.ts';
+import { powerOffSteps, perHourText } from '@millrace/sdk/text';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
-import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'rental stop',
@@ -15,12 +13,12 @@ export const command = defineCommand({
     release: { type: 'boolean', describe: 'give the GPUs back and stop paying for them' },
     wait: waitFlag,
   },
-  examples: [
-    { command: 'millrace rental stop train --release', about: 'For the night, paying for the disk only' },
-    { command: 'millrace rental stop 1042 --yes', about: 'Keep the GPUs' },
-  ],
+  examples: {
+    'millrace rental stop train --release': 'For the night, paying for the disk only',
+    'millrace rental stop 1042 --yes': 'Keep the GPUs',
+  },
   operations: ['stopRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not switch the rental off.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental);

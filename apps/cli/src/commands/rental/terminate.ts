@@ -18,10 +18,10 @@ export const command = defineCommand({
     reason: { type: 'text', value: 'TEXT', describe: 'why, for the record' },
     wait: { type: 'boolean', describe: 'also wait until the machine is gone' },
   },
-  examples: [
-    { command: 'millrace rental terminate train', about: 'Asks first' },
-    { command: 'millrace rental terminate 1042 --yes --json', about: 'In a script, with the receipt' },
-  ],
+  examples: {
+    'millrace rental terminate train': 'Asks first',
+    'millrace rental terminate 1042 --yes --json': 'In a script, with the receipt',
+  },
   operations: [
     'terminateVirtualMachineRental',
     'terminateBareMetalRental',
@@ -30,11 +30,7 @@ export const command = defineCommand({
     'listBareMetalRentals',
     'listRentalHistory',
   ],
-  json: {
-    kind: 'record',
-    fields: ['message', 'rentalId', 'status', 'billingStoppedAt', 'finalCost', 'commitment'],
-    optional: ['commitment'],
-  },
+  json: 'record',
   failure: 'Could not end the rental.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental, { ended: true });

@@ -1,7 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { UsageError } from '../../framework/errors.ts';
 import { printResult } from '../../framework/output.ts';
-import { rentalJson } from '../../rentals/columns.ts';
 import { findRentalId, handleOf } from '../../rentals/find.ts';
 import { parseDurationFlag, parseTagFlags } from '../../rentals/flags.ts';
 
@@ -20,12 +19,12 @@ export const command = defineCommand({
     'lift-max-usd': { type: 'boolean', describe: 'whatever it costs' },
     convert: { type: 'boolean', describe: 'after a reserved term go on by the hour; --no-convert ends it' },
   },
-  examples: [
-    { command: 'millrace rental update train --max-usd 50', about: 'A limit on what it may cost' },
-    { command: 'millrace rental update 1042 --tag team=vision --lift-ttl', about: 'Tags, and no end' },
-  ],
+  examples: {
+    'millrace rental update train --max-usd 50': 'A limit on what it may cost',
+    'millrace rental update 1042 --tag team=vision --lift-ttl': 'Tags, and no end',
+  },
   operations: ['updateRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
-  json: rentalJson,
+  json: 'record',
   failure: 'Could not change the rental.',
   async run(context, { args, flags }) {
     const ttl = flags.ttl === undefined ? undefined : parseDurationFlag('ttl', flags.ttl);

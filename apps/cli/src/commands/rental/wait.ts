@@ -1,7 +1,7 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
 import { powerOffSteps } from '@millrace/sdk/text';
-import { rentalJson, stateOf } from '../../rentals/columns.ts';
+import { stateOf } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import {
   waitUntilRunning,
@@ -24,12 +24,12 @@ export const command = defineCommand({
       describe: 'what to wait for',
     },
   },
-  examples: [
-    { command: 'millrace rental wait train', about: 'After Ctrl-C, or in another window' },
-    { command: 'millrace rental wait 1042 --until terminated', about: 'Until it is gone' },
-  ],
+  examples: {
+    'millrace rental wait train': 'After Ctrl-C, or in another window',
+    'millrace rental wait 1042 --until terminated': 'Until it is gone',
+  },
   operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
-  json: rentalJson,
+  json: 'record',
   async run(context, { args, flags }) {
     const found = await findRental(context, args.rental, { ended: true });
     const waits: Readonly<Record<typeof flags.until, () => WaitOptions>> = {

@@ -20,26 +20,12 @@ export const command = defineCommand({
       describe: 'only of this type',
     },
   },
-  examples: [
-    { command: 'millrace reserve list --gpu h100', about: 'What a month of H100s saves' },
-    { command: 'millrace quote --gpu h100 --count 8 --days 30', about: 'What that comes to' },
-  ],
-  operations: ['listReserveOptions'],
-  json: {
-    kind: 'list',
-    fields: [
-      'id',
-      'machineType',
-      'gpuType',
-      'region',
-      'termPeriodDays',
-      'discountPercentage',
-      'costPerHour',
-      'originalCostPerHour',
-      'enabled',
-      'earlyTerminationRefundPercentage',
-    ],
+  examples: {
+    'millrace reserve list --gpu h100': 'What a month of H100s saves',
+    'millrace quote --gpu h100 --count 8 --days 30': 'What that comes to',
   },
+  operations: ['listReserveOptions'],
+  json: 'list',
   async run(context, { flags }) {
     const query = {
       gpuType: flags.gpu?.toLowerCase() as Option['gpuType'] | undefined,

@@ -7,12 +7,12 @@ export const command = defineCommand({
   summary: 'Ask the operator for more GPUs than are on offer',
   description: 'Nothing is ordered by it: somebody gets in touch with you.',
   positionals: [{ name: 'gpus', describe: 'how many' }],
-  examples: [
-    { command: 'millrace reserve request 256', about: 'A large cluster' },
-    { command: 'millrace reserve request 1024 --json', about: 'With the answer as JSON' },
-  ],
+  examples: {
+    'millrace reserve request 256': 'A large cluster',
+    'millrace reserve request 1024 --json': 'With the answer as JSON',
+  },
   operations: ['requestReservation'],
-  json: { kind: 'record', fields: ['message'] },
+  json: 'record',
   failure: 'Could not ask for it.',
   async run(context, { args }) {
     const response = await context

@@ -1,4 +1,4 @@
-import { readPublicKey, sshKeyFields } from '../../account/ssh-keys.ts';
+import { readPublicKey } from '../../account/ssh-keys.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
 
@@ -9,12 +9,12 @@ export const command = defineCommand({
     'Without a file it takes the key that ssh would use, such as ~/.ssh/id_ed25519.pub. New rentals get all your keys unless you name some.',
   positionals: [{ name: 'file', describe: 'the public key; - for standard input', optional: true }],
   flags: { name: { type: 'text', value: 'NAME', describe: 'what to call it; by default its comment' } },
-  examples: [
-    { command: 'millrace ssh-key add', about: 'Your usual key' },
-    { command: 'millrace ssh-key add ~/.ssh/work.pub --name work', about: 'Another one, with a name' },
-  ],
+  examples: {
+    'millrace ssh-key add': 'Your usual key',
+    'millrace ssh-key add ~/.ssh/work.pub --name work': 'Another one, with a name',
+  },
   operations: ['createSshPublicKey'],
-  json: { kind: 'record', fields: sshKeyFields },
+  json: 'record',
   failure: 'Could not add the SSH key',
   async run(context, { args, flags }) {
     const file = await readPublicKey(context, args.file);

@@ -7,10 +7,10 @@ export const command = defineCommand({
   summary: 'Remove a public key',
   description: 'New rentals no longer get it. Rentals that have it already keep it.',
   positionals: [{ name: 'key', describe: 'its id, name or fingerprint' }],
-  examples: [
-    { command: 'millrace ssh-key delete work', about: 'Asks first' },
-    { command: 'millrace ssh-key delete work --yes', about: 'In a script' },
-  ],
+  examples: {
+    'millrace ssh-key delete work': 'Asks first',
+    'millrace ssh-key delete work --yes': 'In a script',
+  },
   operations: ['deleteSshPublicKey'],
   json: { kind: 'record', fields: ['id', 'deleted'] },
   failure: 'Could not remove the SSH key',

@@ -1,16 +1,16 @@
-import { sshKeyColumns, sshKeyFields } from '../../account/ssh-keys.ts';
+import { sshKeyColumns } from '../../account/ssh-keys.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'ssh-key list',
   summary: 'List the public keys that may log in to your rentals',
-  examples: [
-    { command: 'millrace ssh-key list', about: 'With their fingerprints, as ssh-keygen -l prints them' },
-    { command: 'millrace ssh-key list --columns name,public-key', about: 'The keys themselves' },
-  ],
+  examples: {
+    'millrace ssh-key list': 'With their fingerprints, as ssh-keygen -l prints them',
+    'millrace ssh-key list --columns name,public-key': 'The keys themselves',
+  },
   operations: ['listSshPublicKeys'],
-  json: { kind: 'list', fields: sshKeyFields },
+  json: 'list',
   failure: 'Could not list the SSH keys',
   async run(context) {
     const keys = await context.client().sshKeys.list({ limit: 200 }, { signal: context.signal }).all();

@@ -1,17 +1,17 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
-import { topUpColumns, topUpFields } from '../../money/topup.ts';
+import { topUpColumns } from '../../money/topup.ts';
 
 export const command = defineCommand({
   name: 'topup get',
   summary: 'What became of a top-up',
   positionals: [{ name: 'paymentId', describe: 'the id of the top-up, pay_…' }],
-  examples: [
-    { command: 'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'whether it was paid' },
-    { command: 'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH --columns state', about: 'only its state' },
-  ],
+  examples: {
+    'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'whether it was paid',
+    'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH --columns state': 'only its state',
+  },
   operations: ['getTopUp'],
-  json: { kind: 'record', fields: topUpFields },
+  json: 'record',
   failure: 'Could not read the top-up',
   run: async (context, { args: { paymentId } }) =>
     printRecord(context, await context.client().topUps.get({ paymentId }), topUpColumns),

@@ -1,17 +1,17 @@
 import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
-import { topUpColumns, topUpFields } from '../../money/topup.ts';
+import { topUpColumns } from '../../money/topup.ts';
 
 export const command = defineCommand({
   name: 'topup list',
   summary: 'List top-ups, newest first',
   flags: limitFlag,
-  examples: [
-    { command: 'millrace topup list', about: 'what was paid, and what is still open' },
-    { command: 'millrace topup list --columns id,state,amount', about: 'just these columns' },
-  ],
+  examples: {
+    'millrace topup list': 'what was paid, and what is still open',
+    'millrace topup list --columns id,state,amount': 'just these columns',
+  },
   operations: ['listTopUps'],
-  json: { kind: 'list', fields: topUpFields },
+  json: 'list',
   failure: 'Could not list the top-ups',
   run: (context, { flags: { limit } }) =>
     printLimitedList(context, context.client().topUps.list({ limit: pageSize(limit) }), topUpColumns, {

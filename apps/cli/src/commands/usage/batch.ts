@@ -1,7 +1,6 @@
 import { usdText } from '@millrace/sdk/text';
 import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
-import { requestFields } from '../../money/request-fields.ts';
 import type { Item } from '../../sdk.ts';
 import { timestampText } from '../../text/timestamps.ts';
 
@@ -14,18 +13,12 @@ export const command = defineCommand({
     { name: 'batchId', describe: 'the part after inference: in the cause of a ledger line, bat_…' },
   ],
   flags: { ...limitFlag },
-  examples: [
-    {
-      command: 'millrace usage batch bat_01JD8Q7XK4T2M9V6B3N5C1F0GH',
-      about: 'each request of the line with its cost',
-    },
-    {
-      command: 'millrace ledger --cause inference --limit 5',
-      about: 'ledger lines with the ids of their batches',
-    },
-  ],
+  examples: {
+    'millrace usage batch bat_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'each request of the line with its cost',
+    'millrace ledger --cause inference --limit 5': 'ledger lines with the ids of their batches',
+  },
   operations: ['listBatchRequests'],
-  json: { kind: 'list', fields: requestFields },
+  json: 'list',
   failure: 'Could not read the requests of the batch',
   run: async (context, { args: { batchId }, flags: { limit } }) => {
     const requests = context.client().usage.listBatchRequests({ batchId, limit: pageSize(limit) });

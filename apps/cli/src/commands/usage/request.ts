@@ -1,7 +1,6 @@
 import type { Output } from '../../sdk.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
-import { requestFields } from '../../money/request-fields.ts';
 import { usdText } from '@millrace/sdk/text';
 import { timestampText } from '../../text/timestamps.ts';
 
@@ -11,15 +10,12 @@ export const command = defineCommand({
   name: 'usage request',
   summary: 'How one inference request ran and what it cost',
   positionals: [{ name: 'requestId', describe: 'the id that came with the answer, req_…' }],
-  examples: [
-    { command: 'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'tokens, times and cost' },
-    {
-      command: 'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH --json',
-      about: 'with each engine that was tried',
-    },
-  ],
+  examples: {
+    'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'tokens, times and cost',
+    'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'with each engine that was tried',
+  },
   operations: ['getRequestUsage'],
-  json: { kind: 'record', fields: requestFields },
+  json: 'record',
   failure: 'Could not read what the request came to',
   run: async (context, { args: { requestId } }) =>
     printRecord(context, await context.client().usage.getRequest({ requestId }), columns),

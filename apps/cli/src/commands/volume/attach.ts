@@ -11,17 +11,17 @@ export const command = defineCommand({
     { name: 'volume', describe: 'its label or number' },
     { name: 'rentals', describe: 'their names or numbers', many: true },
   ],
-  examples: [
-    { command: 'millrace volume attach datasets train', about: 'To one rental' },
-    { command: 'millrace volume attach 7 1042 1043', about: 'To two, by number' },
-  ],
+  examples: {
+    'millrace volume attach datasets train': 'To one rental',
+    'millrace volume attach 7 1042 1043': 'To two, by number',
+  },
   operations: [
     'attachStorageVolume',
     'listStorageVolumes',
     'listVirtualMachineRentals',
     'listBareMetalRentals',
   ],
-  json: { kind: 'record', fields: ['storageVolumeId', 'attachedRentalIds', 'message'] },
+  json: 'record',
   failure: 'Could not attach the volume.',
   async run(context, { args }) {
     const { id: storageVolumeId, vip, label } = await findVolume(context, args.volume);

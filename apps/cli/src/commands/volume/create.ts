@@ -2,13 +2,11 @@ import { defineCommand } from '../../framework/command.ts';
 import { CliError } from '../../framework/errors.ts';
 import { printResult } from '../../framework/output.ts';
 import { localStep } from '../../progress/local-step.ts';
-import { createVolumeSteps } from '@millrace/sdk/text';
+import { createVolumeSteps, perHourText } from '@millrace/sdk/text';
 import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
 import { findRentalId } from '../../rentals/find.ts';
 import { parseTagFlags } from '../../rentals/flags.ts';
 import type { Input } from '../../sdk.ts';
-import { perHourText } from '@millrace/sdk/text';
-import { volumeFields } from '../../volumes/columns.ts';
 import { findVolume } from '../../volumes/find.ts';
 import { volumePrice } from '../../volumes/price.ts';
 
@@ -33,21 +31,19 @@ export const command = defineCommand({
     tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
     wait: { type: 'boolean', describe: 'wait until it is active; --no-wait returns at once' },
   },
-  examples: [
-    { command: 'millrace volume create datasets --region eu-west-3 --size-gb 1024', about: 'One terabyte' },
-    {
-      command: 'millrace volume create scratch --region eu-west-3 --size-gb 256 --attach train --yes',
-      about: 'For a rental that runs, in a script',
-    },
-  ],
+  examples: {
+    'millrace volume create datasets --region eu-west-3 --size-gb 1024': 'One terabyte',
+    'millrace volume create scratch --region eu-west-3 --size-gb 256 --attach train --yes':
+      'For a rental that runs, in a script',
+  },
   operations: [
-    'createStorageVolume',
     'listStorageVolumes',
+    'createStorageVolume',
     'quoteStorageVolume',
     'listVirtualMachineRentals',
     'listBareMetalRentals',
   ],
-  json: { kind: 'record', fields: volumeFields },
+  json: 'record',
   failure: 'Could not make the volume.',
   async run(context, { args, flags }) {
     const { signal } = context;

@@ -1,6 +1,5 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printResult } from '../../framework/output.ts';
-import { volumeDetailFields } from '../../volumes/columns.ts';
 import { findVolume } from '../../volumes/find.ts';
 
 export const command = defineCommand({
@@ -9,12 +8,12 @@ export const command = defineCommand({
   description:
     'Nobody can use it from then on. Its data is kept, and paid for, until the time that is printed, and is deleted then.',
   positionals: [{ name: 'volume', describe: 'its label or number' }],
-  examples: [
-    { command: 'millrace volume delete scratch', about: 'Asks first' },
-    { command: 'millrace volume delete 7 --yes', about: 'In a script' },
-  ],
+  examples: {
+    'millrace volume delete scratch': 'Asks first',
+    'millrace volume delete 7 --yes': 'In a script',
+  },
   operations: ['deleteStorageVolume', 'listStorageVolumes'],
-  json: { kind: 'record', fields: volumeDetailFields },
+  json: 'record',
   failure: 'Could not delete the volume.',
   async run(context, { args }) {
     const volume = await findVolume(context, args.volume);

@@ -12,17 +12,17 @@ export const command = defineCommand({
     { name: 'volume', describe: 'its label or number' },
     { name: 'rentals', describe: 'their names or numbers', many: true },
   ],
-  examples: [
-    { command: 'millrace volume detach datasets train', about: 'Asks first' },
-    { command: 'millrace volume detach 7 1042 --yes', about: 'In a script' },
-  ],
+  examples: {
+    'millrace volume detach datasets train': 'Asks first',
+    'millrace volume detach 7 1042 --yes': 'In a script',
+  },
   operations: [
     'detachStorageVolume',
     'listStorageVolumes',
     'listVirtualMachineRentals',
     'listBareMetalRentals',
   ],
-  json: { kind: 'record', fields: ['storageVolumeId', 'detachedRentalIds', 'message'] },
+  json: 'record',
   failure: 'Could not detach the volume.',
   async run(context, { args }) {
     const { id: storageVolumeId, label } = await findVolume(context, args.volume);

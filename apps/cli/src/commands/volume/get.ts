@@ -1,18 +1,18 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
-import { volumeDetailColumns, volumeDetailFields } from '../../volumes/columns.ts';
+import { volumeDetailColumns } from '../../volumes/columns.ts';
 import { findVolumeId } from '../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume get',
   summary: 'All about one volume',
   positionals: [{ name: 'volume', describe: 'its label or number' }],
-  examples: [
-    { command: 'millrace volume get datasets', about: 'How to mount it, and what it costs' },
-    { command: 'millrace volume get 7 --json', about: 'The whole record' },
-  ],
+  examples: {
+    'millrace volume get datasets': 'How to mount it, and what it costs',
+    'millrace volume get 7 --json': 'The whole record',
+  },
   operations: ['getStorageVolume', 'listStorageVolumes'],
-  json: { kind: 'record', fields: volumeDetailFields },
+  json: 'record',
   async run(context, { args }) {
     const storageVolumeId = await findVolumeId(context, args.volume);
     const volume = await context.client().volumes.get({ storageVolumeId }, { signal: context.signal });

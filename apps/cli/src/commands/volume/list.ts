@@ -1,16 +1,16 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printList } from '../../framework/output.ts';
-import { volumeColumns, volumeFields } from '../../volumes/columns.ts';
+import { volumeColumns } from '../../volumes/columns.ts';
 
 export const command = defineCommand({
   name: 'volume list',
   summary: 'Your volumes, and where they are mounted',
-  examples: [
-    { command: 'millrace volume list', about: 'With the address to mount' },
-    { command: 'millrace volume list --json', about: 'For a script' },
-  ],
+  examples: {
+    'millrace volume list': 'With the address to mount',
+    'millrace volume list --json': 'For a script',
+  },
   operations: ['listStorageVolumes'],
-  json: { kind: 'list', fields: volumeFields },
+  json: 'list',
   async run(context) {
     const volumes = await context.client().volumes.list({}, { signal: context.signal }).all();
     printList(context, volumes, volumeColumns(context), {

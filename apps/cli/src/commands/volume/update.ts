@@ -2,7 +2,6 @@ import { defineCommand } from '../../framework/command.ts';
 import { UsageError } from '../../framework/errors.ts';
 import { printResult } from '../../framework/output.ts';
 import { parseTagFlags } from '../../rentals/flags.ts';
-import { volumeDetailFields } from '../../volumes/columns.ts';
 import { findVolumeId } from '../../volumes/find.ts';
 
 export const command = defineCommand({
@@ -21,12 +20,12 @@ export const command = defineCommand({
     label: { type: 'text', value: 'LABEL', describe: 'its new label' },
     tag: { type: 'list', value: 'NAME=VALUE', describe: 'all of its tags from now on' },
   },
-  examples: [
-    { command: 'millrace volume update datasets --size-gb 2048', about: 'Two terabytes from now on' },
-    { command: 'millrace volume update 7 --label archive', about: 'Another label' },
-  ],
+  examples: {
+    'millrace volume update datasets --size-gb 2048': 'Two terabytes from now on',
+    'millrace volume update 7 --label archive': 'Another label',
+  },
   operations: ['updateStorageVolume', 'listStorageVolumes'],
-  json: { kind: 'record', fields: volumeDetailFields },
+  json: 'record',
   failure: 'Could not change the volume.',
   async run(context, { args, flags }) {
     const changes = { sizeInGb: flags['size-gb'], label: flags.label, tags: parseTagFlags(flags.tag) };

@@ -2,7 +2,7 @@ import type { Input } from '../../sdk.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { lostSecretError } from '../../framework/errors.ts';
 import { printJson, printRecord } from '../../framework/output.ts';
-import { typesFlag, webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
+import { typesFlag, webhookColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook create',
@@ -15,15 +15,13 @@ export const command = defineCommand({
     type: typesFlag,
     description: { type: 'text', value: 'TEXT', describe: 'what it is for' },
   },
-  examples: [
-    { command: 'millrace webhook create https://example.com/hooks/millrace', about: 'every event' },
-    {
-      command: 'millrace webhook create https://example.com/hooks --type rental.running,rental.terminated',
-      about: 'two types only',
-    },
-  ],
+  examples: {
+    'millrace webhook create https://example.com/hooks/millrace': 'every event',
+    'millrace webhook create https://example.com/hooks --type rental.running,rental.terminated':
+      'two types only',
+  },
   operations: ['createWebhook'],
-  json: { kind: 'record', fields: [...webhookFields, 'secret'] },
+  json: 'record',
   failure: 'Could not create the webhook',
   run: async (context, { args: { url }, flags }) => {
     // The service says which types it does not know: it may know more of them than this program.
@@ -31,7 +29,7 @@ export const command = defineCommand({
     const webhook = await context.client().webhooks.create({
       url,
       ...(eventTypes.length === 0 ? {} : { eventTypes }),
-      ...(flags.description === undefined ? {} : { description: flags.description }),
+      description: flags.description,
     });
     const isJson = context.output.format === 'json';
     if (isJson) printJson(context, webhook);

@@ -5,10 +5,10 @@ export const command = defineCommand({
   name: 'webhook delete',
   summary: 'Delete a webhook: nothing is sent to it any more',
   positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
-  examples: [
-    { command: 'millrace webhook delete whk_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'asks before it does' },
-    { command: 'millrace webhook delete whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes', about: 'in a script' },
-  ],
+  examples: {
+    'millrace webhook delete whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'asks before it does',
+    'millrace webhook delete whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes': 'in a script',
+  },
   operations: ['deleteWebhook'],
   json: { kind: 'record', fields: ['id', 'deleted'] },
   failure: 'Could not delete the webhook',

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
-import { deliveryColumns, deliveryFields } from '../../webhooks/webhook.ts';
+import { deliveryColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook deliveries',
@@ -15,15 +15,12 @@ export const command = defineCommand({
     },
     ...limitFlag,
   },
-  examples: [
-    { command: 'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'the newest' },
-    {
-      command: 'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --status failed',
-      about: 'what did not arrive yet',
-    },
-  ],
+  examples: {
+    'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'the newest',
+    'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --status failed': 'what did not arrive yet',
+  },
   operations: ['listWebhookDeliveries'],
-  json: { kind: 'list', fields: deliveryFields },
+  json: 'list',
   failure: 'Could not list the deliveries',
   run: (context, { args: { webhookId }, flags: { limit, status } }) =>
     printLimitedList(
@@ -31,7 +28,7 @@ export const command = defineCommand({
       context.client().webhooks.listDeliveries({
         webhookId,
         limit: pageSize(limit),
-        ...(status === undefined ? {} : { status }),
+        status,
       }),
       deliveryColumns,
       { limit, noun: 'deliveries', empty: 'Nothing was sent. What would be: millrace events' },

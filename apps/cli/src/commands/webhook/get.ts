@@ -1,20 +1,17 @@
 import { defineCommand } from '../../framework/command.ts';
 import { printRecord } from '../../framework/output.ts';
-import { webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
+import { webhookColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook get',
   summary: 'Show a webhook',
   positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
-  examples: [
-    {
-      command: 'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH',
-      about: 'whether it works, and since when not',
-    },
-    { command: 'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --json', about: 'for a script' },
-  ],
+  examples: {
+    'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'whether it works, and since when not',
+    'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'for a script',
+  },
   operations: ['getWebhook'],
-  json: { kind: 'record', fields: webhookFields },
+  json: 'record',
   failure: 'Could not read the webhook',
   run: async (context, { args: { webhookId } }) =>
     printRecord(context, await context.client().webhooks.get({ webhookId }), webhookColumns),

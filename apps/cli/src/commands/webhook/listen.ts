@@ -30,13 +30,11 @@ export const command = defineCommand({
     },
     limit: { type: 'number', integer: true, min: 1, value: 'N', describe: 'end after so many' },
   },
-  examples: [
-    { command: 'millrace webhook listen 3000', about: 'everything, to http://127.0.0.1:3000/' },
-    {
-      command: 'millrace webhook listen http://127.0.0.1:3000/hooks --type rental --after 1042',
-      about: 'what happened to rentals since event 1042, then what happens',
-    },
-  ],
+  examples: {
+    'millrace webhook listen 3000': 'everything, to http://127.0.0.1:3000/',
+    'millrace webhook listen http://127.0.0.1:3000/hooks --type rental --after 1042':
+      'what happened to rentals since event 1042, then what happens',
+  },
   operations: ['listEvents'],
   json: { kind: 'lines', fields: ['seq', 'id', 'type', 'httpStatus', 'error', 'durationMs'] },
   failure: 'Could not follow the events',

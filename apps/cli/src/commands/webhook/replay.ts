@@ -24,17 +24,12 @@ export const command = defineCommand({
       describe: 'up to this one; up to now unless told',
     },
   },
-  examples: [
-    {
-      command:
-        'millrace webhook replay whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --delivery dlv_01JD8Q7XK4T2M9V6B3N5C1F0GH',
-      about: 'one that failed',
-    },
-    {
-      command: 'millrace webhook replay whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --after 1200 --until 1300',
-      about: 'a hundred, after the receiver lost them',
-    },
-  ],
+  examples: {
+    'millrace webhook replay whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --delivery dlv_01JD8Q7XK4T2M9V6B3N5C1F0GH':
+      'one that failed',
+    'millrace webhook replay whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --after 1200 --until 1300':
+      'a hundred, after the receiver lost them',
+  },
   operations: ['replayWebhookDelivery', 'replayWebhook'],
   json: { kind: 'record', fields: ['webhookId', 'eventCount'] },
   failure: 'Could not send it again',
@@ -58,7 +53,7 @@ export const command = defineCommand({
       const part = await webhooks.replay({
         webhookId,
         after: from,
-        ...(until === undefined ? {} : { until }),
+        until,
       });
       eventCount += part.eventCount;
       from = part.nextAfter;

@@ -2,7 +2,6 @@ import { defineCommand } from '../../framework/command.ts';
 import { lostSecretError, UsageError } from '../../framework/errors.ts';
 import { printJson } from '../../framework/output.ts';
 import { exactDuration, parseDuration } from '@millrace/sdk/text';
-import { webhookFields } from '../../webhooks/webhook.ts';
 
 const defaultOverlapSeconds = 24 * 3600;
 
@@ -19,18 +18,13 @@ export const command = defineCommand({
       describe: 'how long the old secret still signs; 24h unless told, at most 7d',
     },
   },
-  examples: [
-    {
-      command: 'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH',
-      about: 'with a day to change over',
-    },
-    {
-      command: 'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --overlap 0',
-      about: 'at once, because the old one leaked',
-    },
-  ],
+  examples: {
+    'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'with a day to change over',
+    'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --overlap 0':
+      'at once, because the old one leaked',
+  },
   operations: ['rotateWebhookSecret'],
-  json: { kind: 'record', fields: [...webhookFields, 'secret'] },
+  json: 'record',
   failure: 'Could not rotate the secret',
   run: async (context, { args: { webhookId }, flags }) => {
     const overlapSeconds = overlapOf(flags.overlap);

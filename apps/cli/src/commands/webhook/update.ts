@@ -2,7 +2,7 @@ import type { Input } from '../../sdk.ts';
 import { defineCommand } from '../../framework/command.ts';
 import { UsageError } from '../../framework/errors.ts';
 import { printRecord } from '../../framework/output.ts';
-import { typesFlag, webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
+import { typesFlag, webhookColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook update',
@@ -15,15 +15,12 @@ export const command = defineCommand({
     enable: { type: 'boolean', describe: 'send events again' },
     disable: { type: 'boolean', describe: 'send nothing until it is enabled' },
   },
-  examples: [
-    { command: 'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --disable', about: 'a pause' },
-    {
-      command: 'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --type "*"',
-      about: 'every type, also those to come',
-    },
-  ],
+  examples: {
+    'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --disable': 'a pause',
+    'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --type "*"': 'every type, also those to come',
+  },
   operations: ['updateWebhook'],
-  json: { kind: 'record', fields: webhookFields },
+  json: 'record',
   failure: 'Could not change the webhook',
   run: async (context, { args: { webhookId }, flags }) => {
     if (flags.enable === true && flags.disable === true) {

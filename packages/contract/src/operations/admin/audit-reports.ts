@@ -58,10 +58,7 @@ const reportWithFindings = z
   .meta({ id: 'AuditReportWithFindings' });
 
 export const adminAuditOperations = {
-  adminListAuditReports: adminOperation({
-    id: 'adminListAuditReports',
-    method: 'GET',
-    path: '/v2/admin/audit-reports',
+  adminListAuditReports: adminOperation('GET /v2/admin/audit-reports', {
     scope: 'admin:read',
     summary: 'Audits of the books that were made, newest first',
     description: 'Kept for 90 days.',
@@ -74,19 +71,13 @@ export const adminAuditOperations = {
         .meta({ description: 'Only those without errors, or only those with some.' }),
     }),
     response: { status: 200, schema: pageOf(report) },
-    idempotency: 'none',
   }),
-  adminGetAuditReport: adminOperation({
-    id: 'adminGetAuditReport',
-    method: 'GET',
-    path: '/v2/admin/audit-reports/{reportId}',
+  adminGetAuditReport: adminOperation('GET /v2/admin/audit-reports/{reportId}', {
     scope: 'admin:read',
     summary: 'What one audit looked at and found',
     tags: ['money'],
     params: z.object({ reportId }),
     response: { status: 200, schema: reportWithFindings },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'AUDIT_REPORT_NOT_FOUND',
   }),
 } as const;

@@ -114,21 +114,14 @@ export const node = z
   .meta({ id: 'Node' });
 
 const providerOperations = {
-  adminListProviders: adminOperation({
-    id: 'adminListProviders',
-    method: 'GET',
-    path: '/v2/admin/providers',
+  adminListProviders: adminOperation('GET /v2/admin/providers', {
     scope: 'admin:read',
     summary: 'List the configured providers and their regions',
     tags: ['fleet'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(provider) },
-    idempotency: 'none',
   }),
-  adminUpdateProvider: adminOperation({
-    id: 'adminUpdateProvider',
-    method: 'PATCH',
-    path: '/v2/admin/providers/{providerId}',
+  adminUpdateProvider: adminOperation('PATCH /v2/admin/providers/{providerId}', {
     scope: 'admin:write',
     summary: 'Switch a provider or some of its regions on or off',
     description: 'Switching off stops new rentals only.',
@@ -145,26 +138,17 @@ const providerOperations = {
       })
       .meta({ id: 'ProviderUpdate' }),
     response: { status: 200, schema: provider },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'PROVIDER_NOT_FOUND',
   }),
-  adminListClusters: adminOperation({
-    id: 'adminListClusters',
-    method: 'GET',
-    path: '/v2/admin/clusters',
+  adminListClusters: adminOperation('GET /v2/admin/clusters', {
     scope: 'admin:read',
     summary: 'List clusters',
     description: 'Removed ones are listed only when asked for by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ providerId: providerId.optional(), status: clusterStatus.optional() }),
     response: { status: 200, schema: pageOf(cluster) },
-    idempotency: 'none',
   }),
-  adminCreateCluster: adminOperation({
-    id: 'adminCreateCluster',
-    method: 'POST',
-    path: '/v2/admin/clusters',
+  adminCreateCluster: adminOperation('POST /v2/admin/clusters', {
     scope: 'admin:write',
     summary: 'Register the endpoint of a compute engine',
     description: 'Its nodes and GPUs are read from the engine as soon as a worker reaches it.',
@@ -188,22 +172,17 @@ const providerOperations = {
       })
       .meta({ id: 'ClusterCreate' }),
     response: { status: 201, schema: cluster },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'PROVIDER_NOT_FOUND',
   }),
-  adminRemoveCluster: adminOperation({
-    id: 'adminRemoveCluster',
-    method: 'DELETE',
-    path: '/v2/admin/clusters/{clusterId}',
+  adminRemoveCluster: adminOperation('DELETE /v2/admin/clusters/{clusterId}', {
     scope: 'admin:write',
     summary: 'Forget a cluster on which nothing runs any more',
     tags: ['fleet'],
     params: z.object({ clusterId }),
     query: reasonQuery,
     response: noContent,
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'CLUSTER_NOT_FOUND',
   }),
 } as const;
@@ -223,47 +202,35 @@ const nodeParams = z.object({ nodeId });
 const nodeActionBody = z.object({ reason: auditReason }).meta({ id: 'NodeAction' });
 
 const nodeAction = {
-  method: 'POST',
   scope: 'admin:write',
   tags: ['fleet'],
   params: nodeParams,
   body: nodeActionBody,
   response: { status: 200, schema: node },
-  refuses: [404, 409],
+  refuses: [409],
   idempotency: 'key',
   notFoundReason: 'NODE_NOT_FOUND',
 } as const;
 
 const nodeOperations = {
-  adminListNodes: adminOperation({
-    id: 'adminListNodes',
-    method: 'GET',
-    path: '/v2/admin/nodes',
+  adminListNodes: adminOperation('GET /v2/admin/nodes', {
     scope: 'admin:read',
     summary: 'List nodes with their GPUs',
     description: 'Removed ones are listed only when asked for by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ clusterId: clusterId.optional(), status: nodeStatus.optional() }),
     response: { status: 200, schema: pageOf(node) },
-    idempotency: 'none',
   }),
-  adminGetNode: adminOperation({
-    id: 'adminGetNode',
-    method: 'GET',
-    path: '/v2/admin/nodes/{nodeId}',
+  adminGetNode: adminOperation('GET /v2/admin/nodes/{nodeId}', {
     scope: 'admin:read',
     summary: 'Read a node',
     tags: ['fleet'],
     params: nodeParams,
     response: { status: 200, schema: node },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminDrainNode: adminOperation({
+  adminDrainNode: adminOperation('POST /v2/admin/nodes/{nodeId}/drain', {
     ...nodeAction,
-    id: 'adminDrainNode',
-    path: '/v2/admin/nodes/{nodeId}/drain',
     summary: 'Place nothing new on a node; what runs stays',
     body: nodeActionBody
       .extend({
@@ -273,22 +240,15 @@ const nodeOperations = {
       })
       .meta({ id: 'NodeDrain' }),
   }),
-  adminResumeNode: adminOperation({
+  adminResumeNode: adminOperation('POST /v2/admin/nodes/{nodeId}/resume', {
     ...nodeAction,
-    id: 'adminResumeNode',
-    path: '/v2/admin/nodes/{nodeId}/resume',
     summary: 'Put a drained or quarantined node back into use',
   }),
-  adminQuarantineNode: adminOperation({
+  adminQuarantineNode: adminOperation('POST /v2/admin/nodes/{nodeId}/quarantine', {
     ...nodeAction,
-    id: 'adminQuarantineNode',
-    path: '/v2/admin/nodes/{nodeId}/quarantine',
     summary: 'Take a node out of use until somebody has looked at it',
   }),
-  adminRemoveNode: adminOperation({
-    id: 'adminRemoveNode',
-    method: 'DELETE',
-    path: '/v2/admin/nodes/{nodeId}',
+  adminRemoveNode: adminOperation('DELETE /v2/admin/nodes/{nodeId}', {
     scope: 'admin:write',
     summary: 'Remove an empty node from the fleet',
     description: 'Drain it first. Its name is free for a new node once the engine has stopped listing it.',
@@ -296,28 +256,19 @@ const nodeOperations = {
     params: nodeParams,
     query: reasonQuery,
     response: noContent,
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminListNodeTransitions: adminOperation({
-    id: 'adminListNodeTransitions',
-    method: 'GET',
-    path: '/v2/admin/nodes/{nodeId}/transitions',
+  adminListNodeTransitions: adminOperation('GET /v2/admin/nodes/{nodeId}/transitions', {
     scope: 'admin:read',
     summary: 'List what happened to a node, newest first',
     tags: ['fleet'],
     params: nodeParams,
     query: pageQuery,
     response: { status: 200, schema: pageOf(nodeTransition) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminMarkGpu: adminOperation({
-    id: 'adminMarkGpu',
-    method: 'PATCH',
-    path: '/v2/admin/nodes/{nodeId}/gpus/{gpuId}',
+  adminMarkGpu: adminOperation('PATCH /v2/admin/nodes/{nodeId}/gpus/{gpuId}', {
     scope: 'admin:write',
     summary: 'Take a single GPU out of use, or put it back',
     description: 'Whoever rents it keeps it; it is not sold again until it is put back.',
@@ -325,8 +276,7 @@ const nodeOperations = {
     params: nodeParams.extend({ gpuId }),
     body: z.object({ faulty: z.boolean(), reason: auditReason }).meta({ id: 'GpuMark' }),
     response: { status: 200, schema: node },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'NODE_NOT_FOUND',
   }),
 } as const;
@@ -342,16 +292,12 @@ const reservationRequest = z
   .meta({ id: 'ReservationRequest' });
 
 const reservationRequestOperations = {
-  adminListReservationRequests: adminOperation({
-    id: 'adminListReservationRequests',
-    method: 'GET',
-    path: '/v2/admin/reservation-requests',
+  adminListReservationRequests: adminOperation('GET /v2/admin/reservation-requests', {
     scope: 'admin:read',
     summary: 'List requests for large reservations, newest first',
     tags: ['fleet'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(reservationRequest) },
-    idempotency: 'none',
   }),
 } as const;
 

@@ -118,21 +118,14 @@ const modelParams = z.object({ name: modelName });
 const deploymentParams = z.object({ deploymentId });
 
 const modelOperations = {
-  adminListModels: adminOperation({
-    id: 'adminListModels',
-    method: 'GET',
-    path: '/v2/admin/models',
+  adminListModels: adminOperation('GET /v2/admin/models', {
     scope: 'admin:read',
     summary: 'List every model of the catalog, also those switched off',
     tags: ['inference'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(adminModel) },
-    idempotency: 'none',
   }),
-  adminCreateModel: adminOperation({
-    id: 'adminCreateModel',
-    method: 'POST',
-    path: '/v2/admin/models',
+  adminCreateModel: adminOperation('POST /v2/admin/models', {
     scope: 'admin:write',
     summary: 'Add a model to the catalog',
     tags: ['inference'],
@@ -156,10 +149,7 @@ const modelOperations = {
     response: { status: 201, schema: adminModel },
     idempotency: 'key',
   }),
-  adminUpdateModel: adminOperation({
-    id: 'adminUpdateModel',
-    method: 'PATCH',
-    path: '/v2/admin/models/{name}',
+  adminUpdateModel: adminOperation('PATCH /v2/admin/models/{name}', {
     scope: 'admin:write',
     summary: 'Change a model, switch it off or on',
     description: 'A slash in the name is sent percent-encoded.',
@@ -167,28 +157,20 @@ const modelOperations = {
     params: modelParams,
     body: z.object(modelFields).partial().extend({ reason: auditReason }).meta({ id: 'ModelUpdate' }),
     response: { status: 200, schema: adminModel },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
 } as const;
 
 const deploymentOperations = {
-  adminListDeployments: adminOperation({
-    id: 'adminListDeployments',
-    method: 'GET',
-    path: '/v2/admin/deployments',
+  adminListDeployments: adminOperation('GET /v2/admin/deployments', {
     scope: 'admin:read',
     summary: 'List deployments with their health',
     tags: ['inference'],
     query: pageQuery.extend({ model: modelName.optional() }),
     response: { status: 200, schema: pageOf(deployment) },
-    idempotency: 'none',
   }),
-  adminCreateDeployment: adminOperation({
-    id: 'adminCreateDeployment',
-    method: 'POST',
-    path: '/v2/admin/deployments',
+  adminCreateDeployment: adminOperation('POST /v2/admin/deployments', {
     scope: 'admin:write',
     summary: 'Register an engine that serves a model',
     tags: ['inference'],
@@ -210,14 +192,10 @@ const deploymentOperations = {
       })
       .meta({ id: 'DeploymentCreate' }),
     response: { status: 201, schema: deployment },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  adminUpdateDeployment: adminOperation({
-    id: 'adminUpdateDeployment',
-    method: 'PATCH',
-    path: '/v2/admin/deployments/{deploymentId}',
+  adminUpdateDeployment: adminOperation('PATCH /v2/admin/deployments/{deploymentId}', {
     scope: 'admin:write',
     summary: 'Change a deployment, switch it off or on',
     tags: ['inference'],
@@ -235,22 +213,15 @@ const deploymentOperations = {
       })
       .meta({ id: 'DeploymentUpdate' }),
     response: { status: 200, schema: deployment },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'DEPLOYMENT_NOT_FOUND',
   }),
-  adminDeleteDeployment: adminOperation({
-    id: 'adminDeleteDeployment',
-    method: 'DELETE',
-    path: '/v2/admin/deployments/{deploymentId}',
+  adminDeleteDeployment: adminOperation('DELETE /v2/admin/deployments/{deploymentId}', {
     scope: 'admin:write',
     summary: 'Forget a deployment; running streams finish',
     tags: ['inference'],
     params: deploymentParams,
     query: reasonQuery,
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'DEPLOYMENT_NOT_FOUND',
   }),
 } as const;

@@ -35,21 +35,14 @@ const maintenance = z
   .meta({ id: 'MaintenanceWindow' });
 
 export const adminMaintenanceOperations = {
-  adminListMaintenanceWindows: adminOperation({
-    id: 'adminListMaintenanceWindows',
-    method: 'GET',
-    path: '/v2/admin/maintenance-windows',
+  adminListMaintenanceWindows: adminOperation('GET /v2/admin/maintenance-windows', {
     scope: 'admin:read',
     summary: 'List maintenance windows, newest first',
     tags: ['maintenance'],
     query: pageQuery.extend({ nodeId: nodeId.optional(), status: maintenanceStatus.optional() }),
     response: { status: 200, schema: pageOf(maintenance) },
-    idempotency: 'none',
   }),
-  adminCreateMaintenanceWindow: adminOperation({
-    id: 'adminCreateMaintenanceWindow',
-    method: 'POST',
-    path: '/v2/admin/maintenance-windows',
+  adminCreateMaintenanceWindow: adminOperation('POST /v2/admin/maintenance-windows', {
     scope: 'admin:write',
     summary: 'Announce maintenance; the time a machine is away is not billed',
     description:
@@ -77,21 +70,16 @@ export const adminMaintenanceOperations = {
       })
       .meta({ id: 'MaintenanceWindowCreate' }),
     response: { status: 201, schema: maintenance },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminCancelMaintenanceWindow: adminOperation({
-    id: 'adminCancelMaintenanceWindow',
-    method: 'POST',
-    path: '/v2/admin/maintenance-windows/{maintenanceId}/cancel',
+  adminCancelMaintenanceWindow: adminOperation('POST /v2/admin/maintenance-windows/{maintenanceId}/cancel', {
     scope: 'admin:write',
     summary: 'Call off announced maintenance, or end it early',
     tags: ['maintenance'],
     params: z.object({ maintenanceId }),
     body: z.object({ reason: auditReason.optional() }).meta({ id: 'MaintenanceWindowCancel' }),
     response: { status: 200, schema: maintenance },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'MAINTENANCE_NOT_FOUND',
   }),

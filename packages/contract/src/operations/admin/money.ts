@@ -39,15 +39,12 @@ export const operatorAdjustmentMaxUsd = 10_000_000;
 const ledgerOperation = {
   tags: ['money'],
   scope: 'admin:money',
-  method: 'POST',
   idempotency: 'key',
 } as const;
 
 const ledgerOperations = {
-  adminGrant: adminOperation({
+  adminGrant: adminOperation('POST /v2/admin/organisations/{organisationId}/grants', {
     ...ledgerOperation,
-    id: 'adminGrant',
-    path: '/v2/admin/organisations/{organisationId}/grants',
     summary: 'Give an organisation credit',
     description: `At most ${operatorAdjustmentMaxUsd} USD at once.`,
     params: adminOrganisationParams,
@@ -65,25 +62,20 @@ const ledgerOperations = {
       })
       .meta({ id: 'AdminGrant' }),
     response: { status: 201, schema: adminTransfer },
-    refuses: [404],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminAdjust: adminOperation({
+  adminAdjust: adminOperation('POST /v2/admin/organisations/{organisationId}/adjustments', {
     ...ledgerOperation,
-    id: 'adminAdjust',
-    path: '/v2/admin/organisations/{organisationId}/adjustments',
     summary: 'Correct a balance, up or down',
     description: `A correction never takes a balance below its floor: 402. At most ${operatorAdjustmentMaxUsd} USD at once.`,
     params: adminOrganisationParams,
     body: z.object({ amountNanoUsd: nanoUsd, reason: auditReason }).meta({ id: 'AdminAdjustment' }),
     response: { status: 201, schema: adminTransfer },
-    refuses: [402, 404],
+    refuses: [402],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminRefund: adminOperation({
+  adminRefund: adminOperation('POST /v2/admin/organisations/{organisationId}/refunds', {
     ...ledgerOperation,
-    id: 'adminRefund',
-    path: '/v2/admin/organisations/{organisationId}/refunds',
     summary: 'Give back part or all of a charge',
     description: 'The refunds of a charge together never exceed it: 409.',
     params: adminOrganisationParams,
@@ -91,37 +83,26 @@ const ledgerOperations = {
       .object({ transferId, amountNanoUsd: positiveNanoUsd.optional(), reason: auditReason })
       .meta({ id: 'AdminRefund' }),
     response: { status: 201, schema: adminTransfer },
-    refuses: [404],
     notFoundReason: 'TRANSFER_NOT_FOUND',
   }),
-  adminReverse: adminOperation({
+  adminReverse: adminOperation('POST /v2/admin/transfers/{transferId}/reverse', {
     ...ledgerOperation,
-    id: 'adminReverse',
-    path: '/v2/admin/transfers/{transferId}/reverse',
     summary: 'Undo a transfer by its exact opposite',
     params: z.object({ transferId }),
     body: z.object({ reason: auditReason }).meta({ id: 'AdminReverse' }),
     response: { status: 201, schema: adminTransfer },
-    refuses: [402, 404],
+    refuses: [402],
     notFoundReason: 'TRANSFER_NOT_FOUND',
   }),
-  adminGetBalance: adminOperation({
-    id: 'adminGetBalance',
-    method: 'GET',
-    path: '/v2/admin/organisations/{organisationId}/balance',
+  adminGetBalance: adminOperation('GET /v2/admin/organisations/{organisationId}/balance', {
     scope: 'admin:read',
     summary: 'Read the balance of any organisation',
     tags: ['money'],
     params: adminOrganisationParams,
     response: { status: 200, schema: adminBalance },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminSetOverdraft: adminOperation({
-    id: 'adminSetOverdraft',
-    method: 'PUT',
-    path: '/v2/admin/organisations/{organisationId}/overdraft',
+  adminSetOverdraft: adminOperation('PUT /v2/admin/organisations/{organisationId}/overdraft', {
     scope: 'admin:money',
     summary: 'Say how far below zero a balance may go',
     description: `An overdraft that is in use cannot be taken away: 409. At most ${operatorAdjustmentMaxUsd} USD.`,
@@ -136,25 +117,18 @@ const ledgerOperations = {
       })
       .meta({ id: 'AdminOverdraft' }),
     response: { status: 200, schema: adminBalance },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminUnfreeze: adminOperation({
+  adminUnfreeze: adminOperation('POST /v2/admin/organisations/{organisationId}/unfreeze', {
     ...ledgerOperation,
-    id: 'adminUnfreeze',
-    path: '/v2/admin/organisations/{organisationId}/unfreeze',
     summary: 'Admit new work again after a disputed payment was settled',
     params: adminOrganisationParams,
     body: z.object({ reason: auditReason }).meta({ id: 'AdminUnfreeze' }),
     response: { status: 200, schema: adminBalance },
-    refuses: [404],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminListTransfers: adminOperation({
-    id: 'adminListTransfers',
-    method: 'GET',
-    path: '/v2/admin/transfers',
+  adminListTransfers: adminOperation('GET /v2/admin/transfers', {
     scope: 'admin:read',
     summary: 'List transfers of every organisation, newest first',
     tags: ['money'],
@@ -164,7 +138,6 @@ const ledgerOperations = {
       kind: ledgerKind.optional(),
     }),
     response: { status: 200, schema: pageOf(adminTransfer) },
-    idempotency: 'none',
   }),
 } as const;
 
@@ -253,10 +226,7 @@ const entitlement = z
   .meta({ id: 'Entitlement' });
 
 const priceListOperations = {
-  adminListPrices: adminOperation({
-    id: 'adminListPrices',
-    method: 'GET',
-    path: '/v2/admin/prices',
+  adminListPrices: adminOperation('GET /v2/admin/prices', {
     scope: 'admin:read',
     summary: 'List the price book, newest first',
     tags: ['prices'],
@@ -267,12 +237,8 @@ const priceListOperations = {
       organisationId: organisationId.optional().meta({ description: 'Only its contract prices.' }),
     }),
     response: { status: 200, schema: pageOf(price) },
-    idempotency: 'none',
   }),
-  adminCreatePrice: adminOperation({
-    id: 'adminCreatePrice',
-    method: 'POST',
-    path: '/v2/admin/prices',
+  adminCreatePrice: adminOperation('POST /v2/admin/prices', {
     scope: 'admin:write',
     summary: 'Set a price from a moment on',
     description: 'The price book only grows: what runs keeps the price frozen when it began.',
@@ -286,14 +252,10 @@ const priceListOperations = {
       })
       .meta({ id: 'PriceCreate' }),
     response: { status: 201, schema: price },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminEndPrice: adminOperation({
-    id: 'adminEndPrice',
-    method: 'POST',
-    path: '/v2/admin/prices/{priceId}/end',
+  adminEndPrice: adminOperation('POST /v2/admin/prices/{priceId}/end', {
     scope: 'admin:write',
     summary: 'End a price, so that nothing new is sold by it',
     description:
@@ -302,25 +264,17 @@ const priceListOperations = {
     params: z.object({ priceId }),
     body: z.object({ reason: auditReason }).meta({ id: 'PriceEnd' }),
     response: { status: 200, schema: price },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'PRICE_NOT_FOUND',
   }),
-  adminListReserveOptions: adminOperation({
-    id: 'adminListReserveOptions',
-    method: 'GET',
-    path: '/v2/admin/reserve-options',
+  adminListReserveOptions: adminOperation('GET /v2/admin/reserve-options', {
     scope: 'admin:read',
     summary: 'List the reserve options on offer',
     tags: ['prices'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(adminReserveOption) },
-    idempotency: 'none',
   }),
-  adminCreateReserveOption: adminOperation({
-    id: 'adminCreateReserveOption',
-    method: 'POST',
-    path: '/v2/admin/reserve-options',
+  adminCreateReserveOption: adminOperation('POST /v2/admin/reserve-options', {
     scope: 'admin:write',
     summary: 'Offer a reserved term',
     description: 'It replaces the option on offer for the same machine type, GPU type, region and term.',
@@ -331,24 +285,16 @@ const priceListOperations = {
     response: { status: 201, schema: adminReserveOption },
     idempotency: 'key',
   }),
-  adminListEntitlements: adminOperation({
-    id: 'adminListEntitlements',
-    method: 'GET',
-    path: '/v2/admin/organisations/{organisationId}/entitlements',
+  adminListEntitlements: adminOperation('GET /v2/admin/organisations/{organisationId}/entitlements', {
     scope: 'admin:read',
     summary: 'List the discounts an organisation is entitled to',
     tags: ['prices'],
     params: adminOrganisationParams,
     query: pageQuery,
     response: { status: 200, schema: pageOf(entitlement) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminCreateEntitlement: adminOperation({
-    id: 'adminCreateEntitlement',
-    method: 'POST',
-    path: '/v2/admin/organisations/{organisationId}/entitlements',
+  adminCreateEntitlement: adminOperation('POST /v2/admin/organisations/{organisationId}/entitlements', {
     scope: 'admin:money',
     summary: 'Entitle an organisation to a discount',
     tags: ['prices'],
@@ -364,24 +310,21 @@ const priceListOperations = {
       })
       .meta({ id: 'EntitlementCreate' }),
     response: { status: 201, schema: entitlement },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminRevokeEntitlement: adminOperation({
-    id: 'adminRevokeEntitlement',
-    method: 'DELETE',
-    path: '/v2/admin/organisations/{organisationId}/entitlements/{entitlementId}',
-    scope: 'admin:money',
-    summary: 'Withdraw an entitlement; what runs keeps its frozen price',
-    tags: ['prices'],
-    params: z.object({ organisationId, entitlementId }),
-    query: reasonQuery,
-    response: noContent,
-    refuses: [404],
-    idempotency: 'none',
-    notFoundReason: 'ENTITLEMENT_NOT_FOUND',
-  }),
+  adminRevokeEntitlement: adminOperation(
+    'DELETE /v2/admin/organisations/{organisationId}/entitlements/{entitlementId}',
+    {
+      scope: 'admin:money',
+      summary: 'Withdraw an entitlement; what runs keeps its frozen price',
+      tags: ['prices'],
+      params: z.object({ organisationId, entitlementId }),
+      query: reasonQuery,
+      response: noContent,
+      notFoundReason: 'ENTITLEMENT_NOT_FOUND',
+    },
+  ),
 } as const;
 
 export const adminMoneyOperations = { ...ledgerOperations, ...priceListOperations } as const;

@@ -28,10 +28,7 @@ const slug = z
   );
 
 export const adminOrganisationOperations = {
-  adminListOrganisations: adminOperation({
-    id: 'adminListOrganisations',
-    method: 'GET',
-    path: '/v2/admin/organisations',
+  adminListOrganisations: adminOperation('GET /v2/admin/organisations', {
     scope: 'admin:read',
     summary: 'List every organisation',
     tags: ['organisations'],
@@ -46,12 +43,8 @@ export const adminOrganisationOperations = {
         .meta({ description: 'Only those whose name or slug contains this, in whatever case.' }),
     }),
     response: { status: 200, schema: pageOf(adminOrganisation) },
-    idempotency: 'none',
   }),
-  adminCreateOrganisation: adminOperation({
-    id: 'adminCreateOrganisation',
-    method: 'POST',
-    path: '/v2/admin/organisations',
+  adminCreateOrganisation: adminOperation('POST /v2/admin/organisations', {
     scope: 'admin:write',
     summary: 'Create an organisation with its first owner',
     description: 'A person with that email address becomes the owner; one who is not known yet is created.',
@@ -68,37 +61,24 @@ export const adminOrganisationOperations = {
     refuses: [409],
     idempotency: 'key',
   }),
-  adminGetOrganisation: adminOperation({
-    id: 'adminGetOrganisation',
-    method: 'GET',
-    path: '/v2/admin/organisations/{organisationId}',
+  adminGetOrganisation: adminOperation('GET /v2/admin/organisations/{organisationId}', {
     scope: 'admin:read',
     summary: 'Read any organisation',
     tags: ['organisations'],
     params: adminOrganisationParams,
     response: { status: 200, schema: adminOrganisation },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminListMembers: adminOperation({
-    id: 'adminListMembers',
-    method: 'GET',
-    path: '/v2/admin/organisations/{organisationId}/members',
+  adminListMembers: adminOperation('GET /v2/admin/organisations/{organisationId}/members', {
     scope: 'admin:read',
     summary: 'List the people in any organisation',
     tags: ['organisations'],
     params: adminOrganisationParams,
     query: pageQuery,
     response: { status: 200, schema: pageOf(member) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminAddMember: adminOperation({
-    id: 'adminAddMember',
-    method: 'POST',
-    path: '/v2/admin/organisations/{organisationId}/members',
+  adminAddMember: adminOperation('POST /v2/admin/organisations/{organisationId}/members', {
     scope: 'admin:write',
     summary: 'Put a person into an organisation',
     tags: ['organisations'],
@@ -107,14 +87,11 @@ export const adminOrganisationOperations = {
       .object({ email, name: userName.optional(), role, reason: auditReason.optional() })
       .meta({ id: 'AdminMemberAdd' }),
     response: { status: 201, schema: member },
-    refuses: [404, 409],
+    refuses: [409],
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminSuspendOrganisation: adminOperation({
-    id: 'adminSuspendOrganisation',
-    method: 'POST',
-    path: '/v2/admin/organisations/{organisationId}/suspend',
+  adminSuspendOrganisation: adminOperation('POST /v2/admin/organisations/{organisationId}/suspend', {
     scope: 'admin:write',
     summary: 'Suspend an organisation: its keys are refused within a second',
     description:
@@ -125,33 +102,24 @@ export const adminOrganisationOperations = {
       .object({ reason: auditReason, runningWork: z.enum(['keep', 'stop']).default('keep') })
       .meta({ id: 'AdminSuspend' }),
     response: { status: 200, schema: adminOrganisation },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminResumeOrganisation: adminOperation({
-    id: 'adminResumeOrganisation',
-    method: 'POST',
-    path: '/v2/admin/organisations/{organisationId}/resume',
+  adminResumeOrganisation: adminOperation('POST /v2/admin/organisations/{organisationId}/resume', {
     scope: 'admin:write',
     summary: 'Lift the suspension of an organisation',
     tags: ['organisations'],
     params: adminOrganisationParams,
     body: z.object({ reason: auditReason }).meta({ id: 'AdminResume' }),
     response: { status: 200, schema: adminOrganisation },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminListAuditLog: adminOperation({
-    id: 'adminListAuditLog',
-    method: 'GET',
-    path: '/v2/admin/audit-log',
+  adminListAuditLog: adminOperation('GET /v2/admin/audit-log', {
     scope: 'admin:read',
     summary: 'Read the audit log of every organisation, newest first',
     tags: ['audit-log'],
     query: auditQuery.extend({ organisationId: organisationId.optional() }),
     response: { status: 200, schema: pageOf(auditEntry) },
-    idempotency: 'none',
   }),
 } as const;

@@ -16,21 +16,14 @@ const adminPayout = payout
   .meta({ id: 'AdminPayout' });
 
 export const adminPayoutOperations = {
-  adminListPayouts: adminOperation({
-    id: 'adminListPayouts',
-    method: 'GET',
-    path: '/v2/admin/payouts',
+  adminListPayouts: adminOperation('GET /v2/admin/payouts', {
     scope: 'admin:read',
     summary: 'List payouts of all suppliers, newest first',
     tags: ['suppliers'],
     query: pageQuery.extend({ status: payout.shape.status.optional() }),
     response: { status: 200, schema: pageOf(adminPayout) },
-    idempotency: 'none',
   }),
-  adminSettlePayout: adminOperation({
-    id: 'adminSettlePayout',
-    method: 'POST',
-    path: '/v2/admin/payouts/{payoutId}/settle',
+  adminSettlePayout: adminOperation('POST /v2/admin/payouts/{payoutId}/settle', {
     scope: 'admin:money',
     summary: 'Record a payout as paid, or reject it',
     description:
@@ -45,7 +38,7 @@ export const adminPayoutOperations = {
       })
       .meta({ id: 'PayoutSettlement' }),
     response: { status: 200, schema: adminPayout },
-    refuses: [404, 409],
+    refuses: [409],
     idempotency: 'key',
     notFoundReason: 'PAYOUT_NOT_FOUND',
   }),

@@ -70,10 +70,7 @@ const privateCloudBody = z
 
 export function adminRentalOperations(providerData: ProviderDataSchema) {
   return {
-    adminListRentals: adminOperation({
-      id: 'adminListRentals',
-      method: 'GET',
-      path: '/v2/admin/rentals',
+    adminListRentals: adminOperation('GET /v2/admin/rentals', {
       scope: 'admin:read',
       summary: 'List rentals and instances of every organisation, newest first',
       description: 'Ended ones are listed only when asked for by their status.',
@@ -85,32 +82,23 @@ export function adminRentalOperations(providerData: ProviderDataSchema) {
         mode: mode.optional(),
       }),
       response: { status: 200, schema: pageOf(adminRental) },
-      idempotency: 'none',
     }),
-    adminCreatePrivateCloudRental: adminOperation({
-      id: 'adminCreatePrivateCloudRental',
-      method: 'POST',
-      path: '/v2/admin/private-cloud-rentals',
+    adminCreatePrivateCloudRental: adminOperation('POST /v2/admin/private-cloud-rentals', {
       scope: 'admin:write',
       summary: 'Hand over a private cloud under contract; it is never metered by GPU',
       tags: ['rentals'],
       body: privateCloudBody,
       response: { status: 201, schema: createRentalDetail(providerData) },
-      refuses: [404],
       idempotency: 'key',
       notFoundReason: 'ORGANISATION_NOT_FOUND',
     }),
-    adminTerminateRental: adminOperation({
-      id: 'adminTerminateRental',
-      method: 'POST',
-      path: '/v2/admin/rentals/{rentalId}/terminate',
+    adminTerminateRental: adminOperation('POST /v2/admin/rentals/{rentalId}/terminate', {
       scope: 'admin:write',
       summary: 'End any rental',
       tags: ['rentals'],
       params: z.object({ rentalId: wireId }),
       body: z.object({ reason: auditReason }).meta({ id: 'AdminRentalTerminate' }),
       response: { status: 200, schema: terminateResponse },
-      refuses: [404],
       idempotency: 'key',
       notFoundReason: 'RENTAL_NOT_FOUND',
     }),

@@ -6,7 +6,6 @@ import { supplierAccount, supplierId, supplierMachine, supplierMachineParams } f
 /** Operators: who may be a supplier, which machines are shown, and what has been paid out. */
 
 const approval = {
-  method: 'POST',
   scope: 'admin:write',
   tags: ['suppliers'],
   idempotency: 'key',
@@ -16,21 +15,15 @@ const approvalBody = z.object({ reason: auditReason }).meta({ id: 'Approval' });
 const supplierParams = z.object({ supplierId });
 
 export const adminSupplierOperations = {
-  adminListSuppliers: adminOperation({
-    id: 'adminListSuppliers',
-    method: 'GET',
-    path: '/v2/admin/suppliers',
+  adminListSuppliers: adminOperation('GET /v2/admin/suppliers', {
     scope: 'admin:read',
     summary: 'List suppliers and applications',
     tags: ['suppliers'],
     query: pageQuery.extend({ status: supplierAccount.shape.status.optional() }),
     response: { status: 200, schema: pageOf(supplierAccount) },
-    idempotency: 'none',
   }),
-  adminApproveSupplier: adminOperation({
+  adminApproveSupplier: adminOperation('POST /v2/admin/suppliers/{supplierId}/approve', {
     ...approval,
-    id: 'adminApproveSupplier',
-    path: '/v2/admin/suppliers/{supplierId}/approve',
     summary: 'Approve a supplier',
     params: supplierParams,
     description:
@@ -45,25 +38,18 @@ export const adminSupplierOperations = {
       })
       .meta({ id: 'SupplierApproval' }),
     response: { status: 200, schema: supplierAccount },
-    refuses: [404],
     notFoundReason: 'SUPPLIER_NOT_FOUND',
   }),
-  adminRejectSupplier: adminOperation({
+  adminRejectSupplier: adminOperation('POST /v2/admin/suppliers/{supplierId}/reject', {
     ...approval,
-    id: 'adminRejectSupplier',
-    path: '/v2/admin/suppliers/{supplierId}/reject',
     summary: 'Reject an application, or suspend a supplier that was approved',
     description: 'Nothing of a suspended supplier is shown or rented anew; what is rented goes on.',
     params: supplierParams,
     body: approvalBody,
     response: { status: 200, schema: supplierAccount },
-    refuses: [404],
     notFoundReason: 'SUPPLIER_NOT_FOUND',
   }),
-  adminListMachines: adminOperation({
-    id: 'adminListMachines',
-    method: 'GET',
-    path: '/v2/admin/machines',
+  adminListMachines: adminOperation('GET /v2/admin/machines', {
     scope: 'admin:read',
     summary: 'List suppliers’ machines',
     tags: ['suppliers'],
@@ -72,29 +58,22 @@ export const adminSupplierOperations = {
       supplierId: supplierId.optional(),
     }),
     response: { status: 200, schema: pageOf(supplierMachine) },
-    idempotency: 'none',
   }),
-  adminApproveMachine: adminOperation({
+  adminApproveMachine: adminOperation('POST /v2/admin/machines/{machineId}/approve', {
     ...approval,
-    id: 'adminApproveMachine',
-    path: '/v2/admin/machines/{machineId}/approve',
     summary: 'Approve a supplier’s machine for the marketplace',
     params: supplierMachineParams,
     body: approvalBody,
     response: { status: 200, schema: supplierMachine },
-    refuses: [404],
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  adminRejectMachine: adminOperation({
+  adminRejectMachine: adminOperation('POST /v2/admin/machines/{machineId}/reject', {
     ...approval,
-    id: 'adminRejectMachine',
-    path: '/v2/admin/machines/{machineId}/reject',
     summary: 'Refuse a supplier’s machine, also one that was approved',
     description: 'It is no longer shown or rented; what is rented on it goes on.',
     params: supplierMachineParams,
     body: approvalBody,
     response: { status: 200, schema: supplierMachine },
-    refuses: [404],
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
   ...adminPayoutOperations,

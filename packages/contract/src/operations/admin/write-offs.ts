@@ -70,7 +70,6 @@ const volumeWriteOff = z
   .meta({ id: 'VolumeWriteOff' });
 
 const writeOff = {
-  method: 'POST',
   scope: 'admin:write',
   body: writeOffBody,
   refuses: [404, 409],
@@ -78,10 +77,8 @@ const writeOff = {
 } as const;
 
 export const adminWriteOffOperations = {
-  adminWriteOffRental: adminOperation({
+  adminWriteOffRental: adminOperation('POST /v2/admin/rentals/{rentalId}/write-off', {
     ...writeOff,
-    id: 'adminWriteOffRental',
-    path: '/v2/admin/rentals/{rentalId}/write-off',
     summary: 'End a rental whose host never returns',
     description:
       'Refused with `HOST_ANSWERS` while the host of each of its machines answers. The machines and their data are ' +
@@ -92,10 +89,8 @@ export const adminWriteOffOperations = {
     response: { status: 200, schema: rentalWriteOff },
     notFoundReason: 'RENTAL_NOT_FOUND',
   }),
-  adminWriteOffNode: adminOperation({
+  adminWriteOffNode: adminOperation('POST /v2/admin/nodes/{nodeId}/write-off', {
     ...writeOff,
-    id: 'adminWriteOffNode',
-    path: '/v2/admin/nodes/{nodeId}/write-off',
     summary: 'Remove a node whose host never returns, and end what is on it',
     description:
       'Refused with `HOST_ANSWERS` while its host answers. Every machine on the node is written off, then the node is ' +
@@ -106,10 +101,8 @@ export const adminWriteOffOperations = {
     response: { status: 200, schema: nodeWriteOff },
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminWriteOffVolume: adminOperation({
+  adminWriteOffVolume: adminOperation('POST /v2/admin/volumes/{storageVolumeId}/write-off', {
     ...writeOff,
-    id: 'adminWriteOffVolume',
-    path: '/v2/admin/volumes/{storageVolumeId}/write-off',
     summary: 'End a volume whose storage node never returns',
     description:
       'Refused with `HOST_ANSWERS` while its storage node answers. The data and snapshots are declared lost without ' +

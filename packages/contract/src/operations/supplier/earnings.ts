@@ -78,10 +78,7 @@ export const payout = z
   .meta({ id: 'Payout' });
 
 export const earningOperations = {
-  supplierGetEarnings: supplierOperation({
-    id: 'supplierGetEarnings',
-    method: 'GET',
-    path: '/v2/supplier/earnings',
+  supplierGetEarnings: supplierOperation('GET /v2/supplier/earnings', {
     scope: 'supplier:read',
     summary: 'What the machines earned',
     description:
@@ -89,48 +86,31 @@ export const earningOperations = {
     tags: ['earnings'],
     query: z.object(periodQuery),
     response: { status: 200, schema: earnings },
-    idempotency: 'none',
   }),
-  supplierListStatements: supplierOperation({
-    id: 'supplierListStatements',
-    method: 'GET',
-    path: '/v2/supplier/statements',
+  supplierListStatements: supplierOperation('GET /v2/supplier/statements', {
     scope: 'supplier:read',
     summary: 'List statements, newest first',
     tags: ['earnings'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(statementSummary) },
-    idempotency: 'none',
   }),
-  supplierGetStatement: supplierOperation({
-    id: 'supplierGetStatement',
-    method: 'GET',
-    path: '/v2/supplier/statements/{statementId}',
+  supplierGetStatement: supplierOperation('GET /v2/supplier/statements/{statementId}', {
     scope: 'supplier:read',
     summary: 'Read a statement with its lines',
     description: 'What was posted in a month (UTC), by machine. Time of its last minutes may be in the next.',
     tags: ['earnings'],
     params: z.object({ statementId }),
     response: { status: 200, schema: statement },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'STATEMENT_NOT_FOUND',
   }),
-  supplierListPayouts: supplierOperation({
-    id: 'supplierListPayouts',
-    method: 'GET',
-    path: '/v2/supplier/payouts',
+  supplierListPayouts: supplierOperation('GET /v2/supplier/payouts', {
     scope: 'supplier:read',
     summary: 'List payouts, newest first',
     tags: ['earnings'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(payout) },
-    idempotency: 'none',
   }),
-  supplierRequestPayout: supplierOperation({
-    id: 'supplierRequestPayout',
-    method: 'POST',
-    path: '/v2/supplier/payouts',
+  supplierRequestPayout: supplierOperation('POST /v2/supplier/payouts', {
     scope: 'supplier:write',
     summary: 'Ask for a payout',
     description:

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { defineOperation } from '../../operation.ts';
-import { pageOf, pageQuery, prefixedId, supplierOperation, timestamp } from '../../operation-builders.ts';
+import {
+  explicitOperation,
+  pageOf,
+  pageQuery,
+  prefixedId,
+  supplierOperation,
+  timestamp,
+} from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
 /** How a machine joins: asked for from the machine itself, then trusted, inspected and tested. */
@@ -57,10 +63,7 @@ const enrolment = z
   .meta({ id: 'Enrolment' });
 
 export const enrolmentOperations = {
-  supplierStartEnrolment: defineOperation({
-    id: 'supplierStartEnrolment',
-    method: 'POST',
-    path: '/v2/supplier/enrolments',
+  supplierStartEnrolment: explicitOperation('POST /v2/supplier/enrolments', {
     document: 'supplier',
     source: 'own',
     errorFamily: 'v2',
@@ -92,30 +95,20 @@ export const enrolmentOperations = {
       .meta({ id: 'EnrolmentStart' }),
     response: { status: 202, schema: z.object({ id: enrolmentId, stage }) },
     errors: [400, 403, 409, 413, 429, 500, 503],
-    idempotency: 'none',
   }),
-  supplierListEnrolments: supplierOperation({
-    id: 'supplierListEnrolments',
-    method: 'GET',
-    path: '/v2/supplier/enrolments',
+  supplierListEnrolments: supplierOperation('GET /v2/supplier/enrolments', {
     scope: 'supplier:read',
     summary: 'How machines that asked to join stand, newest first',
     tags: ['machines'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(enrolment) },
-    idempotency: 'none',
   }),
-  supplierGetEnrolment: supplierOperation({
-    id: 'supplierGetEnrolment',
-    method: 'GET',
-    path: '/v2/supplier/enrolments/{enrolmentId}',
+  supplierGetEnrolment: supplierOperation('GET /v2/supplier/enrolments/{enrolmentId}', {
     scope: 'supplier:read',
     summary: 'How one machine that asked to join stands',
     tags: ['machines'],
     params: z.object({ enrolmentId }),
     response: { status: 200, schema: enrolment },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ENROLMENT_NOT_FOUND',
   }),
 } as const;

@@ -119,10 +119,7 @@ const newJoinToken = z
 export const supplierMachineParams = z.object({ machineId: nodeId });
 
 const accountOperations = {
-  supplierApply: supplierOperation({
-    id: 'supplierApply',
-    method: 'POST',
-    path: '/v2/supplier/application',
+  supplierApply: supplierOperation('POST /v2/supplier/application', {
     scope: 'organisation:write',
     summary: 'Apply to be a supplier',
     tags: ['account'],
@@ -135,49 +132,32 @@ const accountOperations = {
     response: { status: 201, schema: supplierAccount },
     idempotency: 'key',
   }),
-  supplierGetAccount: supplierOperation({
-    id: 'supplierGetAccount',
-    method: 'GET',
-    path: '/v2/supplier/account',
+  supplierGetAccount: supplierOperation('GET /v2/supplier/account', {
     scope: 'organisation:read',
     summary: 'How the application or account stands',
     tags: ['account'],
     response: { status: 200, schema: supplierAccount },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'SUPPLIER_NOT_FOUND',
   }),
 } as const;
 
 const machineOperations = {
-  supplierListMachines: supplierOperation({
-    id: 'supplierListMachines',
-    method: 'GET',
-    path: '/v2/supplier/machines',
+  supplierListMachines: supplierOperation('GET /v2/supplier/machines', {
     scope: 'supplier:read',
     summary: 'List own machines',
     tags: ['machines'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(supplierMachine) },
-    idempotency: 'none',
   }),
-  supplierGetMachine: supplierOperation({
-    id: 'supplierGetMachine',
-    method: 'GET',
-    path: '/v2/supplier/machines/{machineId}',
+  supplierGetMachine: supplierOperation('GET /v2/supplier/machines/{machineId}', {
     scope: 'supplier:read',
     summary: 'Read a machine',
     tags: ['machines'],
     params: supplierMachineParams,
     response: { status: 200, schema: supplierMachine },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierGetMachineHistory: supplierOperation({
-    id: 'supplierGetMachineHistory',
-    method: 'GET',
-    path: '/v2/supplier/machines/{machineId}/history',
+  supplierGetMachineHistory: supplierOperation('GET /v2/supplier/machines/{machineId}/history', {
     scope: 'supplier:read',
     summary: 'What became of a machine, and what went wrong on it',
     description: 'The newest 100, newest first.',
@@ -187,14 +167,9 @@ const machineOperations = {
       status: 200,
       schema: z.object({ items: z.array(machineHistoryEntry) }).meta({ id: 'MachineHistory' }),
     },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierUpdateMachine: supplierOperation({
-    id: 'supplierUpdateMachine',
-    method: 'PATCH',
-    path: '/v2/supplier/machines/{machineId}',
+  supplierUpdateMachine: supplierOperation('PATCH /v2/supplier/machines/{machineId}', {
     scope: 'supplier:write',
     summary: 'Price, list or unlist a machine',
     description: 'What is rented keeps its frozen price.',
@@ -204,64 +179,44 @@ const machineOperations = {
       .object({ listed: z.boolean().optional(), pricePerGpuHourNanoUsd: positiveNanoUsd.optional() })
       .meta({ id: 'SupplierMachineUpdate' }),
     response: { status: 200, schema: supplierMachine },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierDrainMachine: supplierOperation({
-    id: 'supplierDrainMachine',
-    method: 'POST',
-    path: '/v2/supplier/machines/{machineId}/drain',
+  supplierDrainMachine: supplierOperation('POST /v2/supplier/machines/{machineId}/drain', {
     scope: 'supplier:write',
     summary: 'Take no new rentals on a machine',
     tags: ['machines'],
     params: supplierMachineParams,
     response: { status: 200, schema: supplierMachine },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierResumeMachine: supplierOperation({
-    id: 'supplierResumeMachine',
-    method: 'POST',
-    path: '/v2/supplier/machines/{machineId}/resume',
+  supplierResumeMachine: supplierOperation('POST /v2/supplier/machines/{machineId}/resume', {
     scope: 'supplier:write',
     summary: 'Put a machine back into use that was drained by its supplier',
     tags: ['machines'],
     params: supplierMachineParams,
     response: { status: 200, schema: supplierMachine },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierWithdrawMachine: supplierOperation({
-    id: 'supplierWithdrawMachine',
-    method: 'DELETE',
-    path: '/v2/supplier/machines/{machineId}',
+  supplierWithdrawMachine: supplierOperation('DELETE /v2/supplier/machines/{machineId}', {
     scope: 'supplier:write',
     summary: 'Withdraw an empty machine',
     tags: ['machines'],
     params: supplierMachineParams,
     response: noContent,
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierListJoinTokens: supplierOperation({
-    id: 'supplierListJoinTokens',
-    method: 'GET',
-    path: '/v2/supplier/join-tokens',
+  supplierListJoinTokens: supplierOperation('GET /v2/supplier/join-tokens', {
     scope: 'supplier:read',
     summary: 'List join tokens, never the tokens themselves',
     tags: ['machines'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(joinToken) },
-    idempotency: 'none',
   }),
-  supplierCreateJoinToken: supplierOperation({
-    id: 'supplierCreateJoinToken',
-    method: 'POST',
-    path: '/v2/supplier/join-tokens',
+  supplierCreateJoinToken: supplierOperation('POST /v2/supplier/join-tokens', {
     scope: 'supplier:write',
     summary: 'Make a token with which machines join',
     tags: ['machines'],
@@ -292,17 +247,12 @@ const machineOperations = {
     idempotency: 'key',
     redactForReplay: ['token'],
   }),
-  supplierRevokeJoinToken: supplierOperation({
-    id: 'supplierRevokeJoinToken',
-    method: 'DELETE',
-    path: '/v2/supplier/join-tokens/{joinTokenId}',
+  supplierRevokeJoinToken: supplierOperation('DELETE /v2/supplier/join-tokens/{joinTokenId}', {
     scope: 'supplier:write',
     summary: 'Revoke a join token; machines that joined stay',
     tags: ['machines'],
     params: z.object({ joinTokenId }),
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'JOIN_TOKEN_NOT_FOUND',
   }),
 } as const;

@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { defineOperation } from '../../operation.ts';
+import { explicitOperation } from '../../operation-builders.ts';
 
 /** The documents, served to anybody where the operator wants that. */
 
 export const documentOperations = {
-  getOpenDocument: defineOperation({
-    id: 'getOpenDocument',
-    method: 'GET',
-    path: '/openapi/{file}',
+  getOpenDocument: explicitOperation('GET /openapi/{file}', {
     document: 'v1',
     source: 'own',
     errorFamily: 'v2',
@@ -19,6 +16,5 @@ export const documentOperations = {
     params: z.object({ file: z.enum(['v1.json', 'v2.json', 'admin.json', 'supplier.json']) }),
     response: { status: 200, schema: z.record(z.string(), z.unknown()), revalidates: true },
     errors: [400, 404, 429, 500, 503],
-    idempotency: 'none',
   }),
 } as const;

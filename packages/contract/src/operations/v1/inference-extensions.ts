@@ -173,20 +173,13 @@ const requestUsage = z
 const inferenceExtensionErrors = [402, 404, 502, 504] as const;
 
 export const inferenceExtensions = {
-  listModels: inferenceOperation({
-    id: 'listModels',
-    method: 'GET',
-    path: '/v1/models',
+  listModels: inferenceOperation('GET /v1/models', {
     scope: 'inference:read',
     summary: 'List the models that can be called',
     tags: ['inference'],
     response: { status: 200, schema: z.object({ object: z.literal('list'), data: z.array(model) }) },
-    idempotency: 'none',
   }),
-  getModelPrice: inferenceOperation({
-    id: 'getModelPrice',
-    method: 'GET',
-    path: '/models/{name}/price',
+  getModelPrice: inferenceOperation('GET /models/{name}/price', {
     aliases: ['/v1/models/{name}/price'],
     scope: 'inference:read',
     summary: 'The price of a model',
@@ -194,40 +187,27 @@ export const inferenceExtensions = {
     tags: ['inference'],
     params: z.object({ name: modelName }),
     response: { status: 200, schema: modelPrice },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  createCompletion: inferenceOperation({
-    id: 'createCompletion',
-    method: 'POST',
-    path: '/v1/completions',
+  createCompletion: inferenceOperation('POST /v1/completions', {
     scope: 'inference:write',
     summary: 'Complete a text',
     tags: ['inference'],
     body: completionRequest,
     response: { status: 200, schema: completion, sse: true, event: completion, headers: inferenceHeaders },
     refuses: inferenceExtensionErrors,
-    idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  createImages: inferenceOperation({
-    id: 'createImages',
-    method: 'POST',
-    path: '/v1/images/generations',
+  createImages: inferenceOperation('POST /v1/images/generations', {
     scope: 'inference:write',
     summary: 'Generate images',
     tags: ['inference'],
     body: imagesRequest,
     response: { status: 200, schema: imagesResponse, headers: inferenceHeaders },
     refuses: inferenceExtensionErrors,
-    idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  createSpeech: inferenceOperation({
-    id: 'createSpeech',
-    method: 'POST',
-    path: '/v1/audio/speech',
+  createSpeech: inferenceOperation('POST /v1/audio/speech', {
     scope: 'inference:write',
     summary: 'Speak a text',
     tags: ['inference'],
@@ -239,26 +219,17 @@ export const inferenceExtensions = {
       headers: inferenceHeaders,
     },
     refuses: inferenceExtensionErrors,
-    idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  getRequestUsage: v2Operation({
-    id: 'getRequestUsage',
-    method: 'GET',
-    path: '/v2/usage/requests/{requestId}',
+  getRequestUsage: v2Operation('GET /v2/usage/requests/{requestId}', {
     scope: 'usage:read',
     summary: 'How one inference request ran and what it cost',
     tags: ['usage'],
     params: z.object({ requestId }),
     response: { status: 200, schema: requestUsage },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'REQUEST_NOT_FOUND',
   }),
-  listBatchRequests: v2Operation({
-    id: 'listBatchRequests',
-    method: 'GET',
-    path: '/v2/usage/batches/{batchId}/requests',
+  listBatchRequests: v2Operation('GET /v2/usage/batches/{batchId}/requests', {
     scope: 'usage:read',
     summary: 'The requests that one ledger line of inference sums',
     description:
@@ -267,8 +238,6 @@ export const inferenceExtensions = {
     params: z.object({ batchId }),
     query: pageQuery,
     response: { status: 200, schema: pageOf(requestUsage) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'BATCH_NOT_FOUND',
   }),
 } as const;

@@ -1,4 +1,4 @@
-import { defineOperation } from '../../operation.ts';
+import { explicitOperation } from '../../operation-builders.ts';
 import { chatChunk, chatCompletion } from '../../records/chat.ts';
 import { audioResponse, audioRequest, imageResponse, imageRequest } from '../../records/generation.ts';
 import type { ContractSchemas } from '../../records/index.ts';
@@ -7,7 +7,6 @@ import { inferenceErrorStatuses, inferenceHeaders } from '../baseline-schemas.ts
 /** Serverless inference: chat, image and audio. */
 
 const common = {
-  method: 'POST',
   document: 'v1',
   source: 'interface',
   errorFamily: 'inference',
@@ -15,16 +14,13 @@ const common = {
   scope: 'inference:write',
   tags: ['inference'],
   errors: inferenceErrorStatuses,
-  idempotency: 'none',
   notFoundReason: 'MODEL_NOT_FOUND',
 } as const;
 
 export function inferenceOperations({ chatRequest }: ContractSchemas) {
   return {
-    createChatCompletion: defineOperation({
+    createChatCompletion: explicitOperation('POST /v1/chat/completions', {
       ...common,
-      id: 'createChatCompletion',
-      path: '/v1/chat/completions',
       summary: 'Complete a chat',
       description: 'With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.',
       body: chatRequest,
@@ -36,18 +32,14 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
         headers: inferenceHeaders,
       },
     }),
-    generateImage: defineOperation({
+    generateImage: explicitOperation('POST /v1/image/generation', {
       ...common,
-      id: 'generateImage',
-      path: '/v1/image/generation',
       summary: 'Generate images',
       body: imageRequest,
       response: { status: 200, schema: imageResponse, headers: inferenceHeaders },
     }),
-    generateAudio: defineOperation({
+    generateAudio: explicitOperation('POST /v1/audio/generation', {
       ...common,
-      id: 'generateAudio',
-      path: '/v1/audio/generation',
       summary: 'Generate speech',
       body: audioRequest,
       response: { status: 200, schema: audioResponse, headers: inferenceHeaders },

@@ -60,10 +60,7 @@ const instanceDetail = z
   .meta({ id: 'MarketplaceInstanceDetail' });
 
 export const marketplaceExtensions = {
-  getMarketplaceInstance: v2Operation({
-    id: 'getMarketplaceInstance',
-    method: 'GET',
-    path: '/v2/marketplace/instances/{name}',
+  getMarketplaceInstance: v2Operation('GET /v2/marketplace/instances/{name}', {
     scope: 'marketplace:read',
     summary: 'One marketplace instance: how it came up, what it costs and has cost',
     description: 'Also after it has ended.',
@@ -74,14 +71,9 @@ export const marketplaceExtensions = {
       }),
     }),
     response: { status: 200, schema: instanceDetail },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'INSTANCE_NOT_FOUND',
   }),
-  listPurchaseHistory: marketplaceOperation({
-    id: 'listPurchaseHistory',
-    method: 'GET',
-    path: '/billing/purchase_history',
+  listPurchaseHistory: marketplaceOperation('GET /billing/purchase_history', {
     aliases: ['/v1/billing/purchase_history'],
     scope: 'billing:read',
     summary: 'The deposits of the organisation, newest first',
@@ -91,6 +83,5 @@ export const marketplaceExtensions = {
       status: 200,
       schema: z.object({ purchase_history: z.array(purchase) }).meta({ id: 'PurchaseHistory' }),
     },
-    idempotency: 'none',
   }),
 } as const;

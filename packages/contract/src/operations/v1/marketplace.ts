@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineOperation } from '../../operation.ts';
+import { explicitOperation } from '../../operation-builders.ts';
 import {
   currentBalance,
   marketplaceFilters,
@@ -34,22 +34,17 @@ const instanceList = z.strictObject({ instances: z.array(marketplaceInstance) })
 
 const listInstances = {
   ...common,
-  path: '/v1/marketplace/instances',
   auth: 'key',
   scope: 'marketplace:read',
   summary: 'List marketplace instances',
   response: { status: 200, schema: instanceList },
   errors: marketplaceErrorStatuses,
-  idempotency: 'none',
 } as const;
 
 export function marketplaceOperations() {
   return {
-    listMarketplaceMachines: defineOperation({
+    listMarketplaceMachines: explicitOperation('POST /v1/marketplace', {
       ...common,
-      id: 'listMarketplaceMachines',
-      method: 'POST',
-      path: '/v1/marketplace',
       auth: 'none',
       scope: null,
       summary: 'List all available machines',
@@ -75,13 +70,9 @@ export function marketplaceOperations() {
         },
       },
       errors: [400, 429, 500, 503],
-      idempotency: 'none',
     }),
-    createMarketplaceInstance: defineOperation({
+    createMarketplaceInstance: explicitOperation('POST /v1/marketplace/instances/create', {
       ...common,
-      id: 'createMarketplaceInstance',
-      method: 'POST',
-      path: '/v1/marketplace/instances/create',
       auth: 'key',
       scope: 'marketplace:write',
       summary: 'Create a marketplace instance',
@@ -109,21 +100,10 @@ export function marketplaceOperations() {
       // Clients are known that terminate by sending the id to this path.
       misdirected: { fields: ['id'], reason: 'WRONG_MARKETPLACE_PATH' },
     }),
-    listMarketplaceInstances: defineOperation({
-      ...listInstances,
-      id: 'listMarketplaceInstances',
-      method: 'GET',
-    }),
-    listMarketplaceInstancesByPost: defineOperation({
-      ...listInstances,
-      id: 'listMarketplaceInstancesByPost',
-      method: 'POST',
-    }),
-    listMarketplaceInstanceHistory: defineOperation({
+    listMarketplaceInstances: explicitOperation('GET /v1/marketplace/instances', listInstances),
+    listMarketplaceInstancesByPost: explicitOperation('POST /v1/marketplace/instances', listInstances),
+    listMarketplaceInstanceHistory: explicitOperation('GET /v1/marketplace/instances/history', {
       ...common,
-      id: 'listMarketplaceInstanceHistory',
-      method: 'GET',
-      path: '/v1/marketplace/instances/history',
       auth: 'key',
       scope: 'marketplace:read',
       summary: 'List marketplace instances that have ended',
@@ -135,13 +115,9 @@ export function marketplaceOperations() {
         headers: listHeaders,
       },
       errors: marketplaceErrorStatuses,
-      idempotency: 'none',
     }),
-    terminateMarketplaceInstance: defineOperation({
+    terminateMarketplaceInstance: explicitOperation('POST /v1/marketplace/instances/terminate', {
       ...common,
-      id: 'terminateMarketplaceInstance',
-      method: 'POST',
-      path: '/v1/marketplace/instances/terminate',
       auth: 'key',
       scope: 'marketplace:write',
       summary: 'Terminate a marketplace instance',
@@ -155,11 +131,8 @@ export function marketplaceOperations() {
       idempotency: 'key',
       notFoundReason: 'INSTANCE_NOT_FOUND',
     }),
-    getCurrentBalance: defineOperation({
+    getCurrentBalance: explicitOperation('GET /billing/get_current_balance', {
       ...common,
-      id: 'getCurrentBalance',
-      method: 'GET',
-      path: '/billing/get_current_balance',
       aliases: ['/v1/billing/get_current_balance'],
       auth: 'key',
       scope: 'billing:read',
@@ -167,7 +140,6 @@ export function marketplaceOperations() {
       tags: ['billing'],
       response: { status: 200, schema: currentBalance },
       errors: marketplaceErrorStatuses,
-      idempotency: 'none',
     }),
   } as const;
 }

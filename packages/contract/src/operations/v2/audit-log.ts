@@ -63,34 +63,22 @@ const operationRecord = z
   .meta({ id: 'OperationRecord' });
 
 export const auditOperations = {
-  listAuditLog: v2Operation({
-    id: 'listAuditLog',
-    method: 'GET',
-    path: '/v2/audit-log',
+  listAuditLog: v2Operation('GET /v2/audit-log', {
     scope: 'audit:read',
     summary: 'Read the audit log, newest first',
     tags: ['audit-log'],
     query: auditQuery,
     response: { status: 200, schema: pageOf(auditEntry) },
-    idempotency: 'none',
   }),
-  getOperation: v2Operation({
-    id: 'getOperation',
-    method: 'GET',
-    path: '/v2/operations/{operationId}',
+  getOperation: v2Operation('GET /v2/operations/{operationId}', {
     scope: 'operations:read',
     summary: 'What became of a request, by its record',
     tags: ['operations'],
     params: z.object({ operationId: operationRecordId }),
     response: { status: 200, schema: operationRecord },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'OPERATION_NOT_FOUND',
   }),
-  findOperation: v2Operation({
-    id: 'findOperation',
-    method: 'GET',
-    path: '/v2/operations',
+  findOperation: v2Operation('GET /v2/operations', {
     scope: 'operations:read',
     summary: 'What became of a request, by its idempotency key',
     description:
@@ -98,8 +86,6 @@ export const auditOperations = {
     tags: ['operations'],
     query: z.object({ idempotencyKey: z.string().min(1).max(255) }),
     response: { status: 200, schema: operationRecord },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'OPERATION_NOT_FOUND',
   }),
 } as const;

@@ -158,20 +158,13 @@ const limits = z
 const budgetParams = z.object({ budgetId });
 
 const balanceOperations = {
-  getBalance: v2Operation({
-    id: 'getBalance',
-    method: 'GET',
-    path: '/v2/customer/balance',
+  getBalance: v2Operation('GET /v2/customer/balance', {
     scope: 'billing:read',
     summary: 'The balance, what is held of it and how long it lasts',
     tags: ['customer'],
     response: { status: 200, schema: balance },
-    idempotency: 'none',
   }),
-  listLedgerEntries: v2Operation({
-    id: 'listLedgerEntries',
-    method: 'GET',
-    path: '/v2/customer/ledger',
+  listLedgerEntries: v2Operation('GET /v2/customer/ledger', {
     scope: 'billing:read',
     summary: 'Every change of the balance with its cause, newest first',
     tags: ['customer'],
@@ -182,12 +175,8 @@ const balanceOperations = {
       causeId: z.string().min(1).max(100).optional(),
     }),
     response: { status: 200, schema: pageOf(ledgerEntry) },
-    idempotency: 'none',
   }),
-  getUsage: v2Operation({
-    id: 'getUsage',
-    method: 'GET',
-    path: '/v2/customer/usage',
+  getUsage: v2Operation('GET /v2/customer/usage', {
     scope: 'billing:read',
     summary: 'What was used and what it cost, summed up',
     description:
@@ -198,36 +187,24 @@ const balanceOperations = {
       groupBy: z.enum(['day', 'rental', 'volume', 'model', 'key']).default('day'),
     }),
     response: { status: 200, schema: pageOf(usageRow) },
-    idempotency: 'none',
   }),
-  getLimits: v2Operation({
-    id: 'getLimits',
-    method: 'GET',
-    path: '/v2/customer/limits',
+  getLimits: v2Operation('GET /v2/customer/limits', {
     scope: 'billing:read',
     summary: 'Rate limits and quotas of the organisation, and how much of each is used',
     tags: ['customer'],
     response: { status: 200, schema: limits },
-    idempotency: 'none',
   }),
 } as const;
 
 const budgetOperations = {
-  listBudgets: v2Operation({
-    id: 'listBudgets',
-    method: 'GET',
-    path: '/v2/customer/budgets',
+  listBudgets: v2Operation('GET /v2/customer/budgets', {
     scope: 'billing:read',
     summary: 'List budgets',
     tags: ['customer'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(budget) },
-    idempotency: 'none',
   }),
-  createBudget: v2Operation({
-    id: 'createBudget',
-    method: 'POST',
-    path: '/v2/customer/budgets',
+  createBudget: v2Operation('POST /v2/customer/budgets', {
     scope: 'billing:write',
     summary: 'Create a budget',
     description: `An organisation has at most ${budgetsMax} budgets, and with the limits of its keys they come to at most ${budgetLimitsMaxUsd} USD. Periods are those of UTC: whole hours, days, weeks from Monday and months.`,
@@ -245,14 +222,10 @@ const budgetOperations = {
       })
       .meta({ id: 'BudgetCreate' }),
     response: { status: 201, schema: budget },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'API_KEY_NOT_FOUND',
   }),
-  updateBudget: v2Operation({
-    id: 'updateBudget',
-    method: 'PATCH',
-    path: '/v2/customer/budgets/{budgetId}',
+  updateBudget: v2Operation('PATCH /v2/customer/budgets/{budgetId}', {
     scope: 'billing:write',
     summary: 'Change a budget',
     tags: ['customer'],
@@ -266,21 +239,16 @@ const budgetOperations = {
       })
       .meta({ id: 'BudgetUpdate' }),
     response: { status: 200, schema: budget },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'BUDGET_NOT_FOUND',
   }),
-  deleteBudget: v2Operation({
-    id: 'deleteBudget',
-    method: 'DELETE',
-    path: '/v2/customer/budgets/{budgetId}',
+  deleteBudget: v2Operation('DELETE /v2/customer/budgets/{budgetId}', {
     scope: 'billing:write',
     summary: 'Delete a budget',
     tags: ['customer'],
     params: budgetParams,
     response: noContent,
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'BUDGET_NOT_FOUND',
   }),
 } as const;

@@ -56,16 +56,12 @@ const catalog = z
   .meta({ id: 'Catalog' });
 
 export const catalogOperations = {
-  getCatalog: publicOperation({
-    id: 'getCatalog',
-    method: 'GET',
-    path: '/v2/catalog',
+  getCatalog: publicOperation('GET /v2/catalog', {
     summary: 'What can be rented and called now, without signing in',
     description:
       'Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.',
     tags: ['catalog'],
     response: { status: 200, schema: catalog, revalidates: true },
     refuses: [404],
-    idempotency: 'none',
   }),
 } as const;

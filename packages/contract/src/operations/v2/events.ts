@@ -32,10 +32,7 @@ const eventsPage = z
   .meta({ id: 'EventsPage' });
 
 const feedOperations = {
-  listEvents: v2Operation({
-    id: 'listEvents',
-    method: 'GET',
-    path: '/v2/events',
+  listEvents: v2Operation('GET /v2/events', {
     scope: 'events:read',
     summary: 'Read the event feed, oldest first',
     description:
@@ -51,7 +48,6 @@ const feedOperations = {
       limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
     }),
     response: { status: 200, schema: eventsPage, sse: true, event: eventEnvelope },
-    idempotency: 'none',
   }),
 } as const;
 
@@ -124,10 +120,7 @@ const delivery = z
 const webhookParams = z.object({ webhookId });
 
 const webhookOperations = {
-  createWebhook: v2Operation({
-    id: 'createWebhook',
-    method: 'POST',
-    path: '/v2/webhooks',
+  createWebhook: v2Operation('POST /v2/webhooks', {
     scope: 'webhooks:write',
     summary: 'Create a webhook',
     description:
@@ -145,34 +138,22 @@ const webhookOperations = {
     idempotency: 'key',
     redactForReplay: ['secret'],
   }),
-  listWebhooks: v2Operation({
-    id: 'listWebhooks',
-    method: 'GET',
-    path: '/v2/webhooks',
+  listWebhooks: v2Operation('GET /v2/webhooks', {
     scope: 'webhooks:read',
     summary: 'List webhooks',
     tags: ['webhooks'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(webhook) },
-    idempotency: 'none',
   }),
-  getWebhook: v2Operation({
-    id: 'getWebhook',
-    method: 'GET',
-    path: '/v2/webhooks/{webhookId}',
+  getWebhook: v2Operation('GET /v2/webhooks/{webhookId}', {
     scope: 'webhooks:read',
     summary: 'Read a webhook',
     tags: ['webhooks'],
     params: webhookParams,
     response: { status: 200, schema: webhook },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  updateWebhook: v2Operation({
-    id: 'updateWebhook',
-    method: 'PATCH',
-    path: '/v2/webhooks/{webhookId}',
+  updateWebhook: v2Operation('PATCH /v2/webhooks/{webhookId}', {
     scope: 'webhooks:write',
     summary: 'Change a webhook, switch it off or on again',
     tags: ['webhooks'],
@@ -186,27 +167,18 @@ const webhookOperations = {
       })
       .meta({ id: 'WebhookUpdate' }),
     response: { status: 200, schema: webhook },
-    refuses: [404, 422],
-    idempotency: 'none',
+    refuses: [422],
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  deleteWebhook: v2Operation({
-    id: 'deleteWebhook',
-    method: 'DELETE',
-    path: '/v2/webhooks/{webhookId}',
+  deleteWebhook: v2Operation('DELETE /v2/webhooks/{webhookId}', {
     scope: 'webhooks:write',
     summary: 'Delete a webhook',
     tags: ['webhooks'],
     params: webhookParams,
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  rotateWebhookSecret: v2Operation({
-    id: 'rotateWebhookSecret',
-    method: 'POST',
-    path: '/v2/webhooks/{webhookId}/rotate-secret',
+  rotateWebhookSecret: v2Operation('POST /v2/webhooks/{webhookId}/rotate-secret', {
     scope: 'webhooks:write',
     summary: 'Give a webhook a new signing secret',
     description: 'For `overlapSeconds` every delivery carries a signature by each of the two secrets.',
@@ -222,42 +194,29 @@ const webhookOperations = {
       })
       .meta({ id: 'WebhookSecretRotate' }),
     response: { status: 201, schema: webhookWithSecret },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
     redactForReplay: ['secret'],
   }),
-  listWebhookDeliveries: v2Operation({
-    id: 'listWebhookDeliveries',
-    method: 'GET',
-    path: '/v2/webhooks/{webhookId}/deliveries',
+  listWebhookDeliveries: v2Operation('GET /v2/webhooks/{webhookId}/deliveries', {
     scope: 'webhooks:read',
     summary: 'List deliveries and their attempts, newest first',
     tags: ['webhooks'],
     params: webhookParams,
     query: pageQuery.extend({ status: delivery.shape.status.optional() }),
     response: { status: 200, schema: pageOf(delivery) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  replayWebhookDelivery: v2Operation({
-    id: 'replayWebhookDelivery',
-    method: 'POST',
-    path: '/v2/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
+  replayWebhookDelivery: v2Operation('POST /v2/webhooks/{webhookId}/deliveries/{deliveryId}/replay', {
     scope: 'webhooks:write',
     summary: 'Send one delivery again',
     tags: ['webhooks'],
     params: z.object({ webhookId, deliveryId }),
     response: { status: 202, schema: delivery },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'WEBHOOK_DELIVERY_NOT_FOUND',
   }),
-  replayWebhook: v2Operation({
-    id: 'replayWebhook',
-    method: 'POST',
-    path: '/v2/webhooks/{webhookId}/replay',
+  replayWebhook: v2Operation('POST /v2/webhooks/{webhookId}/replay', {
     scope: 'webhooks:write',
     summary: 'Send every event of a range again, in order',
     description:
@@ -285,7 +244,6 @@ const webhookOperations = {
         }),
       }),
     },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),

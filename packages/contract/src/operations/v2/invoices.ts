@@ -58,10 +58,7 @@ const invoiceParams = z.object({ invoiceId });
 const fileHeaders = { 'Content-Disposition': 'A name for the file.' };
 
 export const invoiceOperations = {
-  listInvoices: v2Operation({
-    id: 'listInvoices',
-    method: 'GET',
-    path: '/v2/customer/invoices',
+  listInvoices: v2Operation('GET /v2/customer/invoices', {
     scope: 'billing:read',
     summary: 'List invoices, newest first',
     description:
@@ -69,25 +66,16 @@ export const invoiceOperations = {
     tags: ['customer'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(invoice) },
-    idempotency: 'none',
   }),
-  getInvoice: v2Operation({
-    id: 'getInvoice',
-    method: 'GET',
-    path: '/v2/customer/invoices/{invoiceId}',
+  getInvoice: v2Operation('GET /v2/customer/invoices/{invoiceId}', {
     scope: 'billing:read',
     summary: 'Read an invoice with its lines',
     tags: ['customer'],
     params: invoiceParams,
     response: { status: 200, schema: invoiceWithLines },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'INVOICE_NOT_FOUND',
   }),
-  getInvoicePdf: v2Operation({
-    id: 'getInvoicePdf',
-    method: 'GET',
-    path: '/v2/customer/invoices/{invoiceId}/pdf',
+  getInvoicePdf: v2Operation('GET /v2/customer/invoices/{invoiceId}/pdf', {
     scope: 'billing:read',
     summary: 'An invoice as a PDF file',
     tags: ['customer'],
@@ -98,14 +86,9 @@ export const invoiceOperations = {
       contentType: 'application/pdf',
       headers: fileHeaders,
     },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'INVOICE_NOT_FOUND',
   }),
-  exportCosts: v2Operation({
-    id: 'exportCosts',
-    method: 'GET',
-    path: '/v2/customer/cost-export',
+  exportCosts: v2Operation('GET /v2/customer/cost-export', {
     scope: 'billing:read',
     summary: 'Every cost as CSV, in the columns of FOCUS 1.2',
     description:
@@ -118,6 +101,5 @@ export const invoiceOperations = {
       contentType: 'text/csv',
       headers: fileHeaders,
     },
-    idempotency: 'none',
   }),
 } as const;

@@ -124,10 +124,7 @@ export const rotationOverlapSecondsMax = 7 * 24 * 3600;
 const keyParams = z.object({ keyId });
 
 const apiKeyOperations = {
-  createApiKey: v2Operation({
-    id: 'createApiKey',
-    method: 'POST',
-    path: '/v2/api-keys',
+  createApiKey: v2Operation('POST /v2/api-keys', {
     scope: 'api-keys:write',
     summary: 'Create an API key',
     description:
@@ -138,48 +135,31 @@ const apiKeyOperations = {
     idempotency: 'key',
     redactForReplay: ['key'],
   }),
-  listApiKeys: v2Operation({
-    id: 'listApiKeys',
-    method: 'GET',
-    path: '/v2/api-keys',
+  listApiKeys: v2Operation('GET /v2/api-keys', {
     scope: 'api-keys:read',
     summary: 'List API keys, newest first',
     tags: ['api-keys'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(apiKey) },
-    idempotency: 'none',
   }),
-  getApiKey: v2Operation({
-    id: 'getApiKey',
-    method: 'GET',
-    path: '/v2/api-keys/{keyId}',
+  getApiKey: v2Operation('GET /v2/api-keys/{keyId}', {
     scope: 'api-keys:read',
     summary: 'Read an API key, never its secret',
     tags: ['api-keys'],
     params: keyParams,
     response: { status: 200, schema: apiKey },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'API_KEY_NOT_FOUND',
   }),
-  revokeApiKey: v2Operation({
-    id: 'revokeApiKey',
-    method: 'DELETE',
-    path: '/v2/api-keys/{keyId}',
+  revokeApiKey: v2Operation('DELETE /v2/api-keys/{keyId}', {
     scope: 'api-keys:write',
     summary: 'Revoke an API key',
     description: 'Refused everywhere within a second. Revoking twice answers the same.',
     tags: ['api-keys'],
     params: keyParams,
     response: { status: 200, schema: apiKey },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'API_KEY_NOT_FOUND',
   }),
-  rotateApiKey: v2Operation({
-    id: 'rotateApiKey',
-    method: 'POST',
-    path: '/v2/api-keys/{keyId}/rotate',
+  rotateApiKey: v2Operation('POST /v2/api-keys/{keyId}/rotate', {
     scope: 'api-keys:write',
     summary: 'Replace an API key by a new one with the same rights',
     description: 'The replaced key keeps working for `overlapSeconds`, so that callers can be moved over.',
@@ -189,7 +169,7 @@ const apiKeyOperations = {
       .object({ overlapSeconds: z.number().int().min(0).max(rotationOverlapSecondsMax).default(0) })
       .meta({ id: 'ApiKeyRotate' }),
     response: { status: 201, schema: rotatedApiKey },
-    refuses: [404, 409],
+    refuses: [409],
     idempotency: 'key',
     notFoundReason: 'API_KEY_NOT_FOUND',
     redactForReplay: ['key'],
@@ -221,10 +201,7 @@ const sshPublicKey = z
   .meta({ id: 'SshPublicKey' });
 
 const sshKeyOperations = {
-  createSshPublicKey: v2Operation({
-    id: 'createSshPublicKey',
-    method: 'POST',
-    path: '/v2/ssh-public-keys',
+  createSshPublicKey: v2Operation('POST /v2/ssh-public-keys', {
     scope: 'ssh-keys:write',
     summary: 'Add an SSH public key',
     description:
@@ -240,29 +217,20 @@ const sshKeyOperations = {
     refuses: [409, 422],
     idempotency: 'key',
   }),
-  listSshPublicKeys: v2Operation({
-    id: 'listSshPublicKeys',
-    method: 'GET',
-    path: '/v2/ssh-public-keys',
+  listSshPublicKeys: v2Operation('GET /v2/ssh-public-keys', {
     scope: 'ssh-keys:read',
     summary: "List the caller's SSH public keys",
     tags: ['ssh-public-keys'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(sshPublicKey) },
-    idempotency: 'none',
   }),
-  deleteSshPublicKey: v2Operation({
-    id: 'deleteSshPublicKey',
-    method: 'DELETE',
-    path: '/v2/ssh-public-keys/{sshKeyId}',
+  deleteSshPublicKey: v2Operation('DELETE /v2/ssh-public-keys/{sshKeyId}', {
     scope: 'ssh-keys:write',
     summary: 'Remove an SSH public key',
     description: 'Machines that run already keep it; new ones no longer get it.',
     tags: ['ssh-public-keys'],
     params: z.object({ sshKeyId }),
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'SSH_KEY_NOT_FOUND',
   }),
 } as const;

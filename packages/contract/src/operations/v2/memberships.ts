@@ -76,24 +76,16 @@ const invitationParams = z.object({ invitationId });
 
 /** Those of an organisation, for whoever looks after its members. */
 const organisationInvitationOperations = {
-  listInvitations: v2Operation({
-    id: 'listInvitations',
-    method: 'GET',
-    path: '/v2/organisations/{organisationId}/invitations',
+  listInvitations: v2Operation('GET /v2/organisations/{organisationId}/invitations', {
     scope: 'members:read',
     summary: 'List the invitations that nobody has answered',
     tags: ['organisations'],
     params: organisationParams,
     query: pageQuery,
     response: { status: 200, schema: pageOf(invitation) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  inviteMember: v2Operation({
-    id: 'inviteMember',
-    method: 'POST',
-    path: '/v2/organisations/{organisationId}/invitations',
+  inviteMember: v2Operation('POST /v2/organisations/{organisationId}/invitations', {
     scope: 'members:write',
     summary: 'Invite a person to the organisation',
     description:
@@ -103,41 +95,29 @@ const organisationInvitationOperations = {
     params: organisationParams,
     body: z.object({ email, role }).meta({ id: 'NewInvitation' }),
     response: { status: 201, schema: newInvitation },
-    refuses: [404, 409],
+    refuses: [409],
     idempotency: 'key',
     redactForReplay: ['link'],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  cancelInvitation: v2Operation({
-    id: 'cancelInvitation',
-    method: 'DELETE',
-    path: '/v2/organisations/{organisationId}/invitations/{invitationId}',
+  cancelInvitation: v2Operation('DELETE /v2/organisations/{organisationId}/invitations/{invitationId}', {
     scope: 'members:write',
     summary: 'Take an invitation back',
     tags: ['organisations'],
     params: z.object({ organisationId, invitationId }),
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'INVITATION_NOT_FOUND',
   }),
 } as const;
 
 const userInvitationOperations = {
-  listMyOrganisations: sessionOperation({
-    id: 'listMyOrganisations',
-    method: 'GET',
-    path: '/v2/me/organisations',
+  listMyOrganisations: sessionOperation('GET /v2/me/organisations', {
     summary: 'List the organisations that you belong to',
     tags: ['people'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(membership) },
-    idempotency: 'none',
   }),
-  createOrganisation: sessionOperation({
-    id: 'createOrganisation',
-    method: 'POST',
-    path: '/v2/organisations',
+  createOrganisation: sessionOperation('POST /v2/organisations', {
     summary: 'Create an organisation and own it',
     description:
       'Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.',
@@ -145,22 +125,14 @@ const userInvitationOperations = {
     body: z.object({ name: withoutBidiControls(organisationName) }).meta({ id: 'NewOrganisation' }),
     response: { status: 201, schema: membership },
     refuses: [409],
-    idempotency: 'none',
   }),
-  listMyInvitations: sessionOperation({
-    id: 'listMyInvitations',
-    method: 'GET',
-    path: '/v2/me/invitations',
+  listMyInvitations: sessionOperation('GET /v2/me/invitations', {
     summary: 'List the invitations to your mailbox that are open',
     tags: ['people'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(ownInvitation) },
-    idempotency: 'none',
   }),
-  acceptInvitation: sessionOperation({
-    id: 'acceptInvitation',
-    method: 'POST',
-    path: '/v2/me/invitations/{invitationId}/accept',
+  acceptInvitation: sessionOperation('POST /v2/me/invitations/{invitationId}/accept', {
     summary: 'Accept an invitation',
     description:
       'Accepting twice answers the same. In an installation without mail it needs the secret of the link that the inviter was shown.',
@@ -168,22 +140,16 @@ const userInvitationOperations = {
     params: invitationParams,
     body: invitationReply,
     response: { status: 200, schema: membership },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'INVITATION_NOT_FOUND',
   }),
-  declineInvitation: sessionOperation({
-    id: 'declineInvitation',
-    method: 'POST',
-    path: '/v2/me/invitations/{invitationId}/decline',
+  declineInvitation: sessionOperation('POST /v2/me/invitations/{invitationId}/decline', {
     summary: 'Decline an invitation',
     description: 'In an installation without mail it needs the secret of the link, as accepting does.',
     tags: ['people'],
     params: invitationParams,
     body: invitationReply,
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'INVITATION_NOT_FOUND',
   }),
 } as const;

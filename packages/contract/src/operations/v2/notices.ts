@@ -30,22 +30,15 @@ const noticePreferences = z
   .meta({ id: 'NoticePreferences' });
 
 export const noticeOperations = {
-  getNoticePreferences: v2Operation({
-    id: 'getNoticePreferences',
-    method: 'GET',
-    path: '/v2/me/notice-preferences',
+  getNoticePreferences: v2Operation('GET /v2/me/notice-preferences', {
     scope: null,
     summary: 'What the person of this key is told by mail',
     description:
       'Of this person in this organisation. Live and test keys have preferences of their own: of what happens in test mode nothing is sent unless it was chosen.',
     tags: ['identity'],
     response: { status: 200, schema: noticePreferences },
-    idempotency: 'none',
   }),
-  updateNoticePreferences: v2Operation({
-    id: 'updateNoticePreferences',
-    method: 'PATCH',
-    path: '/v2/me/notice-preferences',
+  updateNoticePreferences: v2Operation('PATCH /v2/me/notice-preferences', {
     scope: 'notices:write',
     summary: 'Choose what the person of this key is told by mail',
     tags: ['identity'],
@@ -57,6 +50,5 @@ export const noticeOperations = {
       })
       .meta({ id: 'NoticePreferencesUpdate' }),
     response: { status: 200, schema: noticePreferences },
-    idempotency: 'none',
   }),
 } as const;

@@ -79,44 +79,28 @@ const organisationParams = z.object({ organisationId });
 const memberParams = z.object({ organisationId, userId });
 
 export const organisationOperations = {
-  getMe: v2Operation({
-    id: 'getMe',
-    method: 'GET',
-    path: '/v2/me',
+  getMe: v2Operation('GET /v2/me', {
     scope: null,
     summary: 'Who the caller is and what it may do',
     tags: ['identity'],
     response: { status: 200, schema: me },
-    idempotency: 'none',
   }),
-  listOrganisations: v2Operation({
-    id: 'listOrganisations',
-    method: 'GET',
-    path: '/v2/organisations',
+  listOrganisations: v2Operation('GET /v2/organisations', {
     scope: 'organisation:read',
     summary: 'List the organisations the caller may act for',
     tags: ['organisations'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(organisation) },
-    idempotency: 'none',
   }),
-  getOrganisation: v2Operation({
-    id: 'getOrganisation',
-    method: 'GET',
-    path: '/v2/organisations/{organisationId}',
+  getOrganisation: v2Operation('GET /v2/organisations/{organisationId}', {
     scope: 'organisation:read',
     summary: 'Read an organisation',
     tags: ['organisations'],
     params: organisationParams,
     response: { status: 200, schema: organisation },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  updateOrganisation: v2Operation({
-    id: 'updateOrganisation',
-    method: 'PATCH',
-    path: '/v2/organisations/{organisationId}',
+  updateOrganisation: v2Operation('PATCH /v2/organisations/{organisationId}', {
     scope: 'organisation:write',
     summary: 'Change an organisation',
     tags: ['organisations'],
@@ -125,28 +109,18 @@ export const organisationOperations = {
       .object({ name: withoutBidiControls(organisationName).optional() })
       .meta({ id: 'OrganisationUpdate' }),
     response: { status: 200, schema: organisation },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  listMembers: v2Operation({
-    id: 'listMembers',
-    method: 'GET',
-    path: '/v2/organisations/{organisationId}/members',
+  listMembers: v2Operation('GET /v2/organisations/{organisationId}/members', {
     scope: 'members:read',
     summary: 'List the members of an organisation',
     tags: ['organisations'],
     params: organisationParams,
     query: pageQuery,
     response: { status: 200, schema: pageOf(member) },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  updateMember: v2Operation({
-    id: 'updateMember',
-    method: 'PATCH',
-    path: '/v2/organisations/{organisationId}/members/{userId}',
+  updateMember: v2Operation('PATCH /v2/organisations/{organisationId}/members/{userId}', {
     scope: 'members:write',
     summary: 'Change the role of a member',
     description:
@@ -155,21 +129,16 @@ export const organisationOperations = {
     params: memberParams,
     body: z.object({ role }).meta({ id: 'MemberUpdate' }),
     response: { status: 200, schema: member },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'MEMBER_NOT_FOUND',
   }),
-  removeMember: v2Operation({
-    id: 'removeMember',
-    method: 'DELETE',
-    path: '/v2/organisations/{organisationId}/members/{userId}',
+  removeMember: v2Operation('DELETE /v2/organisations/{organisationId}/members/{userId}', {
     scope: 'members:write',
     summary: 'Remove a member and revoke the keys that person made here',
     tags: ['organisations'],
     params: memberParams,
     response: noContent,
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'MEMBER_NOT_FOUND',
   }),
 } as const;

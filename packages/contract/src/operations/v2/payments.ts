@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { defineOperation } from '../../operation.ts';
-import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from '../../operation-builders.ts';
+import {
+  explicitOperation,
+  nanoUsd,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  prefixedId,
+  timestamp,
+} from '../../operation-builders.ts';
 
 /** Paying money in: Stripe Checkout for people, and the door at which Stripe tells what became of it. */
 
@@ -46,10 +53,7 @@ const topUp = z
   .meta({ id: 'TopUp' });
 
 export const paymentOperations = {
-  createTopUp: v2Operation({
-    id: 'createTopUp',
-    method: 'POST',
-    path: '/v2/customer/top-ups',
+  createTopUp: v2Operation('POST /v2/customer/top-ups', {
     scope: 'billing:write',
     summary: 'Start a top-up and get the page to pay on',
     description:
@@ -75,34 +79,22 @@ export const paymentOperations = {
     refuses: [404, 409, 422],
     idempotency: 'key',
   }),
-  listTopUps: v2Operation({
-    id: 'listTopUps',
-    method: 'GET',
-    path: '/v2/customer/top-ups',
+  listTopUps: v2Operation('GET /v2/customer/top-ups', {
     scope: 'billing:read',
     summary: 'List top-ups, newest first',
     tags: ['customer'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(topUp) },
-    idempotency: 'none',
   }),
-  getTopUp: v2Operation({
-    id: 'getTopUp',
-    method: 'GET',
-    path: '/v2/customer/top-ups/{paymentId}',
+  getTopUp: v2Operation('GET /v2/customer/top-ups/{paymentId}', {
     scope: 'billing:read',
     summary: 'Read a top-up',
     tags: ['customer'],
     params: z.object({ paymentId }),
     response: { status: 200, schema: topUp },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'TOP_UP_NOT_FOUND',
   }),
-  receiveStripeEvent: defineOperation({
-    id: 'receiveStripeEvent',
-    method: 'POST',
-    path: '/v2/payments/stripe/webhook',
+  receiveStripeEvent: explicitOperation('POST /v2/payments/stripe/webhook', {
     document: 'v2',
     source: 'own',
     errorFamily: 'v2',
@@ -117,6 +109,5 @@ export const paymentOperations = {
     body: z.looseObject({ id: z.string().max(255), type: z.string().max(255) }).meta({ id: 'StripeEvent' }),
     response: { status: 200, schema: z.object({ received: z.literal(true) }) },
     errors: [400, 404, 413, 429, 500, 503],
-    idempotency: 'none',
   }),
 } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { withoutBidiControls } from '../../bidi-text.ts';
-import { defineOperation } from '../../operation.ts';
+import { explicitOperation } from '../../operation-builders.ts';
 import type { ContractSchemas } from '../../records/index.ts';
 import {
   bareMetalRegion,
@@ -76,11 +76,8 @@ const common = {
 
 export function rentalOperations({ rentalRecord, activeBareMetalRental }: ContractSchemas) {
   return {
-    createVirtualMachineRental: defineOperation({
+    createVirtualMachineRental: explicitOperation('POST /v2/alpha/on-demand/virtual-machine-rentals', {
       ...common,
-      id: 'createVirtualMachineRental',
-      method: 'POST',
-      path: '/v2/alpha/on-demand/virtual-machine-rentals',
       aliases: ['/v2/on-demand/virtual-machine-rentals'],
       scope: 'rentals:write',
       summary: 'Create a virtual-machine rental',
@@ -89,11 +86,8 @@ export function rentalOperations({ rentalRecord, activeBareMetalRental }: Contra
       errors: v2Errors,
       idempotency: 'key',
     }),
-    createBareMetalRental: defineOperation({
+    createBareMetalRental: explicitOperation('POST /v2/alpha/on-demand/bare-metal-rentals', {
       ...common,
-      id: 'createBareMetalRental',
-      method: 'POST',
-      path: '/v2/alpha/on-demand/bare-metal-rentals',
       aliases: ['/v2/on-demand/bare-metal-rentals'],
       scope: 'rentals:write',
       summary: 'Create a bare-metal rental',
@@ -103,11 +97,8 @@ export function rentalOperations({ rentalRecord, activeBareMetalRental }: Contra
       idempotency: 'key',
       notFoundReason: 'VOLUME_NOT_FOUND',
     }),
-    listBareMetalRentals: defineOperation({
+    listBareMetalRentals: explicitOperation('GET /v2/alpha/on-demand/bare-metal-rentals', {
       ...common,
-      id: 'listBareMetalRentals',
-      method: 'GET',
-      path: '/v2/alpha/on-demand/bare-metal-rentals',
       aliases: ['/v2/on-demand/bare-metal-rentals'],
       scope: 'rentals:read',
       summary: 'List active bare-metal rentals',
@@ -115,13 +106,9 @@ export function rentalOperations({ rentalRecord, activeBareMetalRental }: Contra
       query: listQuery,
       response: { status: 200, schema: z.array(activeBareMetalRental), headers: listHeaders },
       errors: v2ErrorsWithNotFound,
-      idempotency: 'none',
     }),
-    requestReservation: defineOperation({
+    requestReservation: explicitOperation('POST /v2/alpha/on-demand/request-reservation', {
       ...common,
-      id: 'requestReservation',
-      method: 'POST',
-      path: '/v2/alpha/on-demand/request-reservation',
       aliases: ['/v2/on-demand/request-reservation'],
       scope: 'rentals:write',
       summary: 'Request a reservation for a large instance',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineOperation } from '../../operation.ts';
+import { explicitOperation } from '../../operation-builders.ts';
 import { v2Errors, v2ErrorsWithNotFound } from '../baseline-schemas.ts';
 
 /** The service about itself: its description, and what inference requests cost. */
@@ -8,10 +8,7 @@ const requestCount = 100;
 
 export function serviceOperations() {
   return {
-    getOpenapi: defineOperation({
-      id: 'getOpenapi',
-      method: 'GET',
-      path: '/v2/openapi.json',
+    getOpenapi: explicitOperation('GET /v2/openapi.json', {
       document: 'v2',
       source: 'interface',
       errorFamily: 'v2',
@@ -21,12 +18,8 @@ export function serviceOperations() {
       tags: ['service'],
       response: { status: 200, schema: z.record(z.string(), z.unknown()) },
       errors: v2ErrorsWithNotFound,
-      idempotency: 'none',
     }),
-    getRequestCost: defineOperation({
-      id: 'getRequestCost',
-      method: 'POST',
-      path: '/v2/usage/request-cost',
+    getRequestCost: explicitOperation('POST /v2/usage/request-cost', {
       document: 'v2',
       source: 'interface',
       errorFamily: 'v2',
@@ -46,7 +39,6 @@ export function serviceOperations() {
         }),
       },
       errors: v2Errors,
-      idempotency: 'none',
     }),
   } as const;
 }

@@ -40,35 +40,22 @@ const installation = z
   .meta({ id: 'Installation' });
 
 export const sessionOperations = {
-  getInstallation: publicOperation({
-    id: 'getInstallation',
-    method: 'GET',
-    path: '/v2/installation',
+  getInstallation: publicOperation('GET /v2/installation', {
     summary: 'What this installation offers to people who sign in',
     tags: ['identity'],
     response: { status: 200, schema: installation },
-    idempotency: 'none',
   }),
-  listMySessions: sessionOperation({
-    id: 'listMySessions',
-    method: 'GET',
-    path: '/v2/me/sessions',
+  listMySessions: sessionOperation('GET /v2/me/sessions', {
     summary: 'Where this person is signed in',
     tags: ['identity'],
     response: { status: 200, schema: z.object({ items: z.array(session) }) },
-    idempotency: 'none',
   }),
-  endMySession: sessionOperation({
-    id: 'endMySession',
-    method: 'DELETE',
-    path: '/v2/me/sessions/{sessionId}',
+  endMySession: sessionOperation('DELETE /v2/me/sessions/{sessionId}', {
     summary: 'Sign this person out somewhere',
     description: 'It is refused everywhere within a second. Ending the session that asks signs it out.',
     tags: ['identity'],
     params: z.object({ sessionId }),
     response: noContent,
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'SESSION_NOT_FOUND',
   }),
 } as const;

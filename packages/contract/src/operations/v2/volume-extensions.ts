@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../../records/vocabulary.ts';
 import { storageVolume } from '../../records/volume.ts';
 import {
-  withAlphaPath,
+  alphaOperation,
   nanoUsd,
   noContent,
-  v2Operation,
   pageOf,
   pageQuery,
   prefixedId,
@@ -68,10 +67,7 @@ const volumeQuote = z
   .meta({ id: 'StorageVolumeQuote' });
 
 export const volumeExtensions = {
-  quoteStorageVolume: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/quote'),
-    id: 'quoteStorageVolume',
-    method: 'GET',
+  quoteStorageVolume: alphaOperation('GET /v2/alpha/on-demand/storage-volumes/quote', {
     scope: 'catalog:read',
     summary: 'What a volume of a size costs',
     description: 'As the price book stands now. Nothing is reserved by asking.',
@@ -81,12 +77,8 @@ export const volumeExtensions = {
       sizeInGb: z.coerce.number().int().min(256).max(64_000).multipleOf(256),
     }),
     response: { status: 200, schema: volumeQuote },
-    idempotency: 'none',
   }),
-  detachStorageVolume: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/detach'),
-    id: 'detachStorageVolume',
-    method: 'POST',
+  detachStorageVolume: alphaOperation('POST /v2/alpha/on-demand/storage-volumes/detach', {
     scope: 'volumes:write',
     summary: 'Detach a volume from rentals',
     tags: ['volumes'],
@@ -103,28 +95,19 @@ export const volumeExtensions = {
         })
         .meta({ id: 'StorageVolumeDetached' }),
     },
-    refuses: [404],
     idempotency: 'key',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  getStorageVolume: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
-    id: 'getStorageVolume',
-    method: 'GET',
+  getStorageVolume: alphaOperation('GET /v2/alpha/on-demand/storage-volumes/{storageVolumeId}', {
     scope: 'volumes:read',
     summary: 'Read a volume',
     description: 'Also one that was deleted, for as long as its data is kept.',
     tags: ['volumes'],
     params: volumeParams,
     response: { status: 200, schema: volumeDetail },
-    refuses: [404],
-    idempotency: 'none',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  updateStorageVolume: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
-    id: 'updateStorageVolume',
-    method: 'PATCH',
+  updateStorageVolume: alphaOperation('PATCH /v2/alpha/on-demand/storage-volumes/{storageVolumeId}', {
     scope: 'volumes:write',
     summary: 'Relabel a volume or let it grow',
     tags: ['volumes'],
@@ -140,88 +123,81 @@ export const volumeExtensions = {
       })
       .meta({ id: 'StorageVolumeUpdate' }),
     response: { status: 200, schema: volumeDetail },
-    refuses: [402, 404, 409, 422],
-    idempotency: 'none',
+    refuses: [402, 409, 422],
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  deleteStorageVolume: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
-    id: 'deleteStorageVolume',
-    method: 'DELETE',
+  deleteStorageVolume: alphaOperation('DELETE /v2/alpha/on-demand/storage-volumes/{storageVolumeId}', {
     scope: 'volumes:write',
     summary: 'Delete a volume; its data is kept for the retention window',
     description: 'Deleting twice answers the same. A volume that is attached answers 409.',
     tags: ['volumes'],
     params: volumeParams,
     response: { status: 202, schema: volumeDetail },
-    refuses: [404, 409],
-    idempotency: 'none',
+    refuses: [409],
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  createStorageVolumeSnapshot: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
-    id: 'createStorageVolumeSnapshot',
-    method: 'POST',
-    scope: 'volumes:write',
-    summary: 'Take a snapshot of a volume',
-    tags: ['volumes'],
-    params: volumeParams,
-    body: z.object({ label: volumeLabel.optional() }).meta({ id: 'SnapshotCreate' }),
-    response: { status: 202, schema: snapshot },
-    refuses: [402, 404],
-    idempotency: 'key',
-    notFoundReason: 'VOLUME_NOT_FOUND',
-  }),
-  listStorageVolumeSnapshots: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
-    id: 'listStorageVolumeSnapshots',
-    method: 'GET',
-    scope: 'volumes:read',
-    summary: 'List the snapshots of a volume, newest first',
-    tags: ['volumes'],
-    params: volumeParams,
-    query: pageQuery,
-    response: { status: 200, schema: pageOf(snapshot) },
-    refuses: [404],
-    idempotency: 'none',
-    notFoundReason: 'VOLUME_NOT_FOUND',
-  }),
-  deleteStorageVolumeSnapshot: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}'),
-    id: 'deleteStorageVolumeSnapshot',
-    method: 'DELETE',
-    scope: 'volumes:write',
-    summary: 'Delete a snapshot',
-    tags: ['volumes'],
-    params: z.object({ storageVolumeId: wireId, snapshotId }),
-    response: noContent,
-    refuses: [404, 409],
-    idempotency: 'none',
-    notFoundReason: 'SNAPSHOT_NOT_FOUND',
-  }),
-  restoreStorageVolumeSnapshot: v2Operation({
-    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore'),
-    id: 'restoreStorageVolumeSnapshot',
-    method: 'POST',
-    scope: 'volumes:write',
-    summary: 'Restore a snapshot into a new volume, or into its own volume while nothing is attached',
-    description:
-      'Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.',
-    tags: ['volumes'],
-    params: z.object({ storageVolumeId: wireId, snapshotId }),
-    body: z
-      .object({
-        into: z.enum(['new-volume', 'same-volume']),
-        label: volumeLabel.optional().meta({ description: 'Of the new volume, which needs one.' }),
-        sizeInGb: volumeSizeInGb.multipleOf(256).optional().meta({
-          description: 'Of the new volume. Not below `volumeSizeInGb` of the snapshot, which is the default.',
-        }),
-        ...volumeAdditions,
-      })
-      .meta({ id: 'SnapshotRestore' }),
-    response: { status: 202, schema: volumeDetail },
-    refuses: [402, 404, 409],
-    idempotency: 'key',
-    notFoundReason: 'SNAPSHOT_NOT_FOUND',
-  }),
+  createStorageVolumeSnapshot: alphaOperation(
+    'POST /v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots',
+    {
+      scope: 'volumes:write',
+      summary: 'Take a snapshot of a volume',
+      tags: ['volumes'],
+      params: volumeParams,
+      body: z.object({ label: volumeLabel.optional() }).meta({ id: 'SnapshotCreate' }),
+      response: { status: 202, schema: snapshot },
+      refuses: [402],
+      idempotency: 'key',
+      notFoundReason: 'VOLUME_NOT_FOUND',
+    },
+  ),
+  listStorageVolumeSnapshots: alphaOperation(
+    'GET /v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots',
+    {
+      scope: 'volumes:read',
+      summary: 'List the snapshots of a volume, newest first',
+      tags: ['volumes'],
+      params: volumeParams,
+      query: pageQuery,
+      response: { status: 200, schema: pageOf(snapshot) },
+      notFoundReason: 'VOLUME_NOT_FOUND',
+    },
+  ),
+  deleteStorageVolumeSnapshot: alphaOperation(
+    'DELETE /v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}',
+    {
+      scope: 'volumes:write',
+      summary: 'Delete a snapshot',
+      tags: ['volumes'],
+      params: z.object({ storageVolumeId: wireId, snapshotId }),
+      response: noContent,
+      refuses: [409],
+      notFoundReason: 'SNAPSHOT_NOT_FOUND',
+    },
+  ),
+  restoreStorageVolumeSnapshot: alphaOperation(
+    'POST /v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore',
+    {
+      scope: 'volumes:write',
+      summary: 'Restore a snapshot into a new volume, or into its own volume while nothing is attached',
+      description:
+        'Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.',
+      tags: ['volumes'],
+      params: z.object({ storageVolumeId: wireId, snapshotId }),
+      body: z
+        .object({
+          into: z.enum(['new-volume', 'same-volume']),
+          label: volumeLabel.optional().meta({ description: 'Of the new volume, which needs one.' }),
+          sizeInGb: volumeSizeInGb.multipleOf(256).optional().meta({
+            description:
+              'Of the new volume. Not below `volumeSizeInGb` of the snapshot, which is the default.',
+          }),
+          ...volumeAdditions,
+        })
+        .meta({ id: 'SnapshotRestore' }),
+      response: { status: 202, schema: volumeDetail },
+      refuses: [402, 409],
+      idempotency: 'key',
+      notFoundReason: 'SNAPSHOT_NOT_FOUND',
+    },
+  ),
 } as const;

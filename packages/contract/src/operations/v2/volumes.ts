@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineOperation } from '../../operation.ts';
+import { explicitOperation } from '../../operation-builders.ts';
 import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../../records/vocabulary.ts';
 import { storageVolume, volumeStatus } from '../../records/volume.ts';
 import {
@@ -32,11 +32,8 @@ export const createStorageVolumeBody = z
 
 export function volumeOperations() {
   return {
-    createStorageVolume: defineOperation({
+    createStorageVolume: explicitOperation('POST /v2/alpha/on-demand/storage-volumes', {
       ...common,
-      id: 'createStorageVolume',
-      method: 'POST',
-      path: '/v2/alpha/on-demand/storage-volumes',
       aliases: ['/v2/on-demand/storage-volumes'],
       scope: 'volumes:write',
       summary: 'Create a storage volume',
@@ -57,11 +54,8 @@ export function volumeOperations() {
       idempotency: 'key',
       notFoundReason: 'RENTAL_NOT_FOUND',
     }),
-    listStorageVolumes: defineOperation({
+    listStorageVolumes: explicitOperation('GET /v2/alpha/on-demand/storage-volumes', {
       ...common,
-      id: 'listStorageVolumes',
-      method: 'GET',
-      path: '/v2/alpha/on-demand/storage-volumes',
       aliases: ['/v2/on-demand/storage-volumes'],
       scope: 'volumes:read',
       summary: 'List storage volumes',
@@ -69,13 +63,9 @@ export function volumeOperations() {
       query: listQuery,
       response: { status: 200, schema: z.array(storageVolume), headers: listHeaders },
       errors: v2ErrorsWithNotFound,
-      idempotency: 'none',
     }),
-    attachStorageVolume: defineOperation({
+    attachStorageVolume: explicitOperation('POST /v2/alpha/on-demand/storage-volumes/attach', {
       ...common,
-      id: 'attachStorageVolume',
-      method: 'POST',
-      path: '/v2/alpha/on-demand/storage-volumes/attach',
       aliases: ['/v2/on-demand/storage-volumes/attach'],
       scope: 'volumes:write',
       summary: 'Attach a storage volume to bare-metal rentals',

@@ -1,4 +1,4 @@
-import { auditColumns, auditFields, auditFlags, auditQuery } from '../../../admin/audit-log.ts';
+import { auditColumns, auditFlags, auditQuery } from '../../../admin/audit-log.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
@@ -10,15 +10,12 @@ export const command = defineCommand({
     ...auditFlags,
     ...limitFlag,
   },
-  examples: [
-    { command: 'millrace admin audit-log list --limit 20', about: 'The latest' },
-    {
-      command: 'millrace admin audit-log list --org ORGANISATION_ID --json',
-      about: 'One organisation, for a script',
-    },
-  ],
+  examples: {
+    'millrace admin audit-log list --limit 20': 'The latest',
+    'millrace admin audit-log list --org ORGANISATION_ID --json': 'One organisation, for a script',
+  },
   operations: ['adminListAuditLog'],
-  json: { kind: 'list', fields: auditFields },
+  json: 'list',
   failure: 'Could not read the audit log',
   run: (context, { flags }) =>
     printLimitedList(
@@ -27,7 +24,7 @@ export const command = defineCommand({
         {
           limit: pageSize(flags.limit),
           ...auditQuery(flags),
-          ...(flags.org === undefined ? {} : { organisationId: flags.org }),
+          organisationId: flags.org,
         },
         { signal: context.signal },
       ),

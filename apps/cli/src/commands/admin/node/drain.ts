@@ -1,4 +1,4 @@
-import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
+import { findNode, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 import { parseDurationFlag } from '../../../rentals/flags.ts';
@@ -13,15 +13,12 @@ export const command = defineCommand({
     ...reasonFlag,
     deadline: { type: 'text', value: 'DURATION', describe: 'by when it should be empty, such as 2h' },
   },
-  examples: [
-    { command: 'millrace admin node drain gpu-17 --reason "fan replacement"', about: 'By its name' },
-    {
-      command: 'millrace admin node drain NODE_ID --reason "fan replacement" --deadline 2h',
-      about: 'With a deadline',
-    },
-  ],
+  examples: {
+    'millrace admin node drain gpu-17 --reason "fan replacement"': 'By its name',
+    'millrace admin node drain NODE_ID --reason "fan replacement" --deadline 2h': 'With a deadline',
+  },
   operations: ['adminDrainNode'],
-  json: { kind: 'record', fields: nodeFields },
+  json: 'record',
   failure: 'Could not drain the node',
   async run(context, { args, flags }) {
     const { id } = await findNode(context, args.node);

@@ -1,4 +1,4 @@
-import { nodeColumns, nodeFields } from '../../../admin/nodes.ts';
+import { nodeColumns } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
@@ -15,15 +15,12 @@ export const command = defineCommand({
     cluster: { type: 'text', value: 'ID', describe: 'only those of this cluster' },
     ...limitFlag,
   },
-  examples: [
-    { command: 'millrace admin node list', about: 'The whole fleet' },
-    {
-      command: 'millrace admin node list --status offline --columns name,since,why',
-      about: 'What is away, and why',
-    },
-  ],
+  examples: {
+    'millrace admin node list': 'The whole fleet',
+    'millrace admin node list --status offline --columns name,since,why': 'What is away, and why',
+  },
   operations: ['adminListNodes'],
-  json: { kind: 'list', fields: nodeFields },
+  json: 'list',
   failure: 'Could not list the nodes',
   run: (context, { flags }) =>
     printLimitedList(
@@ -32,7 +29,7 @@ export const command = defineCommand({
         {
           limit: pageSize(flags.limit),
           ...(flags.status === undefined ? {} : { status: `node_${flags.status}` as const }),
-          ...(flags.cluster === undefined ? {} : { clusterId: flags.cluster }),
+          clusterId: flags.cluster,
         },
         { signal: context.signal },
       ),

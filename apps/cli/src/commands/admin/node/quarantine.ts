@@ -1,4 +1,4 @@
-import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
+import { findNode, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 
@@ -9,12 +9,12 @@ export const command = defineCommand({
     'Rentals on it stay as they are. Nothing is placed on it, and nothing puts it back but millrace admin node resume.',
   positionals: nodePositional,
   flags: reasonFlag,
-  examples: [
-    { command: 'millrace admin node quarantine gpu-17 --reason "ECC errors"', about: 'By its name' },
-    { command: 'millrace admin node quarantine NODE_ID --reason "ECC errors" --json', about: 'For a script' },
-  ],
+  examples: {
+    'millrace admin node quarantine gpu-17 --reason "ECC errors"': 'By its name',
+    'millrace admin node quarantine NODE_ID --reason "ECC errors" --json': 'For a script',
+  },
   operations: ['adminQuarantineNode'],
-  json: { kind: 'record', fields: nodeFields },
+  json: 'record',
   failure: 'Could not quarantine the node',
   async run(context, { args, flags }) {
     const { id } = await findNode(context, args.node);

@@ -1,4 +1,4 @@
-import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
+import { findNode, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 
@@ -8,12 +8,12 @@ export const command = defineCommand({
 
   positionals: nodePositional,
   flags: reasonFlag,
-  examples: [
-    { command: 'millrace admin node resume gpu-17 --reason "fan replaced"', about: 'By its name' },
-    { command: 'millrace admin node resume NODE_ID --reason "fan replaced" --json', about: 'For a script' },
-  ],
+  examples: {
+    'millrace admin node resume gpu-17 --reason "fan replaced"': 'By its name',
+    'millrace admin node resume NODE_ID --reason "fan replaced" --json': 'For a script',
+  },
   operations: ['adminResumeNode'],
-  json: { kind: 'record', fields: nodeFields },
+  json: 'record',
   failure: 'Could not put the node back',
   async run(context, { args, flags }) {
     const { id } = await findNode(context, args.node);

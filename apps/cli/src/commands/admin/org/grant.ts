@@ -20,30 +20,12 @@ export const command = defineCommand({
       describe: 'credit with a lower number is spent first',
     },
   },
-  examples: [
-    { command: 'millrace admin org grant acme 25 --reason "welcome"', about: 'For good' },
-    {
-      command: 'millrace admin org grant acme 100 --reason "trial" --expires 2026-12-31 --yes',
-      about: 'Until a day',
-    },
-  ],
-  operations: ['adminGrant'],
-  json: {
-    kind: 'record',
-    fields: [
-      ...[
-        'id',
-        'occurredAt',
-        'kind',
-        'amountNanoUsd',
-        'balanceAfterNanoUsd',
-        'cause',
-        'description',
-        'reverses',
-      ],
-      ...['organisationId', 'reason'],
-    ],
+  examples: {
+    'millrace admin org grant acme 25 --reason "welcome"': 'For good',
+    'millrace admin org grant acme 100 --reason "trial" --expires 2026-12-31 --yes': 'Until a day',
   },
+  operations: ['adminGrant'],
+  json: 'record',
   failure: 'Could not give the credit',
   async run(context, { args, flags }) {
     const amountNanoUsd = parseAmount(args.amount);
@@ -55,7 +37,7 @@ export const command = defineCommand({
         amountNanoUsd,
         reason: flags.reason,
         ...(flags.expires === undefined ? {} : { expiresAt: parseTimestamp('--expires', flags.expires) }),
-        ...(flags.priority === undefined ? {} : { priority: flags.priority }),
+        priority: flags.priority,
       },
       { signal: context.signal },
     );

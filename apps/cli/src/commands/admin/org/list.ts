@@ -1,4 +1,4 @@
-import { organisationColumns, organisationFields } from '../../../admin/organisations.ts';
+import { organisationColumns } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
@@ -9,22 +9,19 @@ export const command = defineCommand({
     status: { type: 'text', value: 'STATUS', choices: ['active', 'suspended'], describe: 'only these' },
     ...limitFlag,
   },
-  examples: [
-    { command: 'millrace admin org list', about: 'All of them' },
-    { command: 'millrace admin org list --status suspended', about: 'Those that are suspended, and why' },
-  ],
+  examples: {
+    'millrace admin org list': 'All of them',
+    'millrace admin org list --status suspended': 'Those that are suspended, and why',
+  },
   operations: ['adminListOrganisations'],
-  json: { kind: 'list', fields: organisationFields },
+  json: 'list',
   failure: 'Could not list the organisations',
   run: (context, { flags: { status, limit } }) =>
     printLimitedList(
       context,
       context
         .client()
-        .admin.organisations.list(
-          { limit: pageSize(limit), ...(status === undefined ? {} : { status }) },
-          { signal: context.signal },
-        ),
+        .admin.organisations.list({ limit: pageSize(limit), status }, { signal: context.signal }),
       organisationColumns(context),
       { limit, noun: 'organisations', empty: 'There are none.' },
     ),

@@ -1,9 +1,5 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
-import {
-  findOrganisation,
-  organisationFields,
-  organisationPositional,
-} from '../../../admin/organisations.ts';
+import { findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 
@@ -12,15 +8,12 @@ export const command = defineCommand({
   summary: 'Lift the suspension of an organisation',
   positionals: organisationPositional,
   flags: reasonFlag,
-  examples: [
-    { command: 'millrace admin org resume acme --reason "invoice paid"', about: 'By its slug' },
-    {
-      command: 'millrace admin org resume ORGANISATION_ID --reason "invoice paid" --json',
-      about: 'For a script',
-    },
-  ],
+  examples: {
+    'millrace admin org resume acme --reason "invoice paid"': 'By its slug',
+    'millrace admin org resume ORGANISATION_ID --reason "invoice paid" --json': 'For a script',
+  },
   operations: ['adminResumeOrganisation'],
-  json: { kind: 'record', fields: organisationFields },
+  json: 'record',
   failure: 'Could not lift the suspension',
   async run(context, { args, flags }) {
     const { id, name } = await findOrganisation(context, args.organisation);

@@ -1,9 +1,5 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
-import {
-  findOrganisation,
-  organisationFields,
-  organisationPositional,
-} from '../../../admin/organisations.ts';
+import { findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 
@@ -21,15 +17,12 @@ export const command = defineCommand({
       describe: 'what becomes of its rentals',
     },
   },
-  examples: [
-    { command: 'millrace admin org suspend acme --reason "unpaid invoice"', about: 'Its rentals go on' },
-    {
-      command: 'millrace admin org suspend acme --reason "abuse report 17" --running-work stop',
-      about: 'Its rentals end',
-    },
-  ],
+  examples: {
+    'millrace admin org suspend acme --reason "unpaid invoice"': 'Its rentals go on',
+    'millrace admin org suspend acme --reason "abuse report 17" --running-work stop': 'Its rentals end',
+  },
   operations: ['adminSuspendOrganisation'],
-  json: { kind: 'record', fields: organisationFields },
+  json: 'record',
   failure: 'Could not suspend the organisation',
   async run(context, { args, flags }) {
     const { id, name } = await findOrganisation(context, args.organisation);

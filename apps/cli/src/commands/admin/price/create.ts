@@ -1,6 +1,6 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
 import { parseAmount } from '../../../admin/organisations.ts';
-import { priceFields, parsePriceSubject, subjectText, priceUnit } from '../../../admin/prices.ts';
+import { parsePriceSubject, subjectText, priceUnit } from '../../../admin/prices.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 import { usdText } from '@millrace/sdk/text';
@@ -43,19 +43,14 @@ export const command = defineCommand({
     org: { type: 'text', value: 'ID', describe: 'for this organisation alone, by contract' },
     ...reasonFlag,
   },
-  examples: [
-    {
-      command: 'millrace admin price create 2.49 --gpu h100 --from 2026-12-01 --reason "winter prices"',
-      about: 'A GPU, everywhere',
-    },
-    {
-      command:
-        'millrace admin price create 0.6 --model qwen --model-unit prompt_token --from 2026-12-01 --reason "new model"',
-      about: 'A million prompt tokens of a model',
-    },
-  ],
+  examples: {
+    'millrace admin price create 2.49 --gpu h100 --from 2026-12-01 --reason "winter prices"':
+      'A GPU, everywhere',
+    'millrace admin price create 0.6 --model qwen --model-unit prompt_token --from 2026-12-01 --reason "new model"':
+      'A million prompt tokens of a model',
+  },
   operations: ['adminCreatePrice'],
-  json: { kind: 'record', fields: priceFields },
+  json: 'record',
   failure: 'Could not set the price',
   async run(context, { args, flags }) {
     const subject = parsePriceSubject(flags);
@@ -72,7 +67,7 @@ export const command = defineCommand({
         validFrom,
         reason: flags.reason,
         ...(flags.until === undefined ? {} : { validUntil: parseTimestamp('--until', flags.until) }),
-        ...(flags.org === undefined ? {} : { organisationId: flags.org }),
+        organisationId: flags.org,
       },
       { signal: context.signal },
     );

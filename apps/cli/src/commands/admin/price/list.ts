@@ -1,4 +1,4 @@
-import { priceColumns, priceFields } from '../../../admin/prices.ts';
+import { priceColumns } from '../../../admin/prices.ts';
 import { defineCommand } from '../../../framework/command.ts';
 import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 import { parseTimestamp } from '../../../text/timestamps.ts';
@@ -11,12 +11,12 @@ export const command = defineCommand({
     org: { type: 'text', value: 'ID', describe: 'only what this organisation pays by contract' },
     ...limitFlag,
   },
-  examples: [
-    { command: 'millrace admin price list', about: 'The whole book' },
-    { command: 'millrace admin price list --at 2026-12-01', about: 'What holds on a day' },
-  ],
+  examples: {
+    'millrace admin price list': 'The whole book',
+    'millrace admin price list --at 2026-12-01': 'What holds on a day',
+  },
   operations: ['adminListPrices'],
-  json: { kind: 'list', fields: priceFields },
+  json: 'list',
   failure: 'Could not list the prices',
   run: (context, { flags: { at, org, limit } }) =>
     printLimitedList(
@@ -25,7 +25,7 @@ export const command = defineCommand({
         {
           limit: pageSize(limit),
           ...(at === undefined ? {} : { at: parseTimestamp('--at', at) }),
-          ...(org === undefined ? {} : { organisationId: org }),
+          organisationId: org,
         },
         { signal: context.signal },
       ),

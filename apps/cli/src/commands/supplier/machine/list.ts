@@ -7,30 +7,12 @@ export const command = defineCommand({
   name: 'supplier machine list',
   summary: 'List your machines: state, price, what is rented, and what keeps one off the marketplace',
   flags: limitFlag,
-  examples: [
-    { command: 'millrace supplier machine list', about: 'How each one stands' },
-    {
-      command: 'millrace supplier machine list --columns name,shown,why',
-      about: 'Why something is not shown',
-    },
-  ],
-  operations: ['supplierListMachines'],
-  json: {
-    kind: 'list',
-    fields: [
-      ...['id', 'name', 'supplierId', 'clusterName', 'region', 'status', 'statusReason', 'approval'],
-      ...[
-        'approvalReason',
-        'listed',
-        'shown',
-        'notShownBecause',
-        'pricePerGpuHourNanoUsd',
-        'gpus',
-        'gpusRented',
-      ],
-      ...['drainedAt', 'joinedAt', 'lastSeenAt', 'reliability'],
-    ],
+  examples: {
+    'millrace supplier machine list': 'How each one stands',
+    'millrace supplier machine list --columns name,shown,why': 'Why something is not shown',
   },
+  operations: ['supplierListMachines'],
+  json: 'list',
   failure: 'Could not list the machines',
   run: (context, { flags: { limit } }) =>
     printLimitedList(

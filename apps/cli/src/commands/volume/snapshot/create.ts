@@ -1,7 +1,6 @@
 import { defineCommand } from '../../../framework/command.ts';
 import { printResult } from '../../../framework/output.ts';
 import { findVolumeId } from '../../../volumes/find.ts';
-import { snapshotFields } from '../../../volumes/snapshots.ts';
 
 export const command = defineCommand({
   name: 'volume snapshot create',
@@ -9,12 +8,12 @@ export const command = defineCommand({
   description: 'It costs by what it takes, from when it is ready, and goes with its volume.',
   positionals: [{ name: 'volume', describe: 'its label or number' }],
   flags: { label: { type: 'text', value: 'LABEL', describe: 'what to call it' } },
-  examples: [
-    { command: 'millrace volume snapshot create datasets', about: 'Before a change' },
-    { command: 'millrace volume snapshot create 7 --label before-cleaning', about: 'With a label' },
-  ],
+  examples: {
+    'millrace volume snapshot create datasets': 'Before a change',
+    'millrace volume snapshot create 7 --label before-cleaning': 'With a label',
+  },
   operations: ['createStorageVolumeSnapshot', 'listStorageVolumes'],
-  json: { kind: 'record', fields: snapshotFields },
+  json: 'record',
   failure: 'Could not take the snapshot.',
   async run(context, { args, flags }) {
     const storageVolumeId = await findVolumeId(context, args.volume);

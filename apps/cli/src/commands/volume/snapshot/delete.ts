@@ -9,16 +9,10 @@ export const command = defineCommand({
     { name: 'volume', describe: 'the label or number of its volume' },
     { name: 'snapshot', describe: 'its id' },
   ],
-  examples: [
-    {
-      command: 'millrace volume snapshot delete datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH',
-      about: 'Asks first',
-    },
-    {
-      command: 'millrace volume snapshot delete 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes',
-      about: 'In a script',
-    },
-  ],
+  examples: {
+    'millrace volume snapshot delete datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Asks first',
+    'millrace volume snapshot delete 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes': 'In a script',
+  },
   operations: ['deleteStorageVolumeSnapshot', 'listStorageVolumes'],
   json: { kind: 'record', fields: ['id', 'deleted'] },
   failure: 'Could not delete the snapshot.',

@@ -1,20 +1,18 @@
 import { defineCommand } from '../../../framework/command.ts';
 import { printList } from '../../../framework/output.ts';
-import { relativeText } from '@millrace/sdk/text';
-import { perHourText } from '@millrace/sdk/text';
+import { relativeText, perHourText } from '@millrace/sdk/text';
 import { findVolumeId } from '../../../volumes/find.ts';
-import { snapshotFields } from '../../../volumes/snapshots.ts';
 
 export const command = defineCommand({
   name: 'volume snapshot list',
   summary: 'The snapshots of a volume, newest first',
   positionals: [{ name: 'volume', describe: 'its label or number' }],
-  examples: [
-    { command: 'millrace volume snapshot list datasets', about: 'With what each costs' },
-    { command: 'millrace volume snapshot list 7 --json', about: 'For a script' },
-  ],
+  examples: {
+    'millrace volume snapshot list datasets': 'With what each costs',
+    'millrace volume snapshot list 7 --json': 'For a script',
+  },
   operations: ['listStorageVolumeSnapshots', 'listStorageVolumes'],
-  json: { kind: 'list', fields: snapshotFields },
+  json: 'list',
   async run(context, { args }) {
     const storageVolumeId = await findVolumeId(context, args.volume);
     const { signal } = context;

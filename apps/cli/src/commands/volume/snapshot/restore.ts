@@ -6,7 +6,6 @@ import { printResult } from '../../../framework/output.ts';
 import { localStep } from '../../../progress/local-step.ts';
 import { withInterruptNotice, withProgress } from '../../../progress/watch.ts';
 import { parseTagFlags } from '../../../rentals/flags.ts';
-import { volumeDetailFields } from '../../../volumes/columns.ts';
 import { findVolume, type Volume } from '../../../volumes/find.ts';
 import { volumePrice } from '../../../volumes/price.ts';
 
@@ -33,17 +32,12 @@ export const command = defineCommand({
     tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own for the new volume' },
     wait: { type: 'boolean', describe: 'wait until the volume is active; --no-wait returns at once' },
   },
-  examples: [
-    {
-      command:
-        'millrace volume snapshot restore datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --label datasets-old',
-      about: 'Into a new volume; the present volume stays as it is',
-    },
-    {
-      command: 'millrace volume snapshot restore 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --in-place --yes',
-      about: 'In place: volume 7 gets the content of the snapshot; for a script',
-    },
-  ],
+  examples: {
+    'millrace volume snapshot restore datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --label datasets-old':
+      'Into a new volume; the present volume stays as it is',
+    'millrace volume snapshot restore 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --in-place --yes':
+      'In place: volume 7 gets the content of the snapshot; for a script',
+  },
   operations: [
     'restoreStorageVolumeSnapshot',
     'listStorageVolumeSnapshots',
@@ -51,7 +45,7 @@ export const command = defineCommand({
     'quoteStorageVolume',
     'getStorageVolume',
   ],
-  json: { kind: 'record', fields: volumeDetailFields },
+  json: 'record',
   failure: 'Could not restore the snapshot.',
   async run(context, { args, flags }) {
     const { signal } = context;
