@@ -1,13 +1,7 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { findBrokenLinks, accountProbe, type AccountSelection } from './probes/accounts.store.ts';
-import {
-  mergeOutcomes,
-  type AuditKind,
-  type AuditReport,
-  type CheckOutcome,
-  type Finding,
-} from './checks/audit-report.ts';
+import { mergeOutcomes, type AuditKind, type AuditReport, type CheckOutcome } from './checks/audit-report.ts';
 import { budgetProbe } from './probes/budgets.store.ts';
 import { auditChecks } from './checks/checks.ts';
 import { holdProbe } from './probes/holds.store.ts';
@@ -16,22 +10,11 @@ import { meterProbe, meteredResourceProbe } from './probes/meters.store.ts';
 import { clawbackProbe, debtProbe, paymentProbe } from './probes/payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './probes/credit-leases.store.ts';
 import { runProbe, type Probe } from './probes/run-probe.store.ts';
-import {
-  releasedAllocationProbe,
-  allocationProbe,
-  capacityProbe,
-  orphanHoldProbe,
-} from './probes/resources.store.ts';
+import { allocationProbe, capacityProbe, orphanHoldProbe, releasedProbe } from './probes/resources.store.ts';
 import { requestPriceProbe, unreadableUsageProbe } from './probes/requests.store.ts';
 import { payoutProbe, splitProbe, statementProbe } from './probes/suppliers.store.ts';
 import { beginReadOnly, endReadOnly, readCheckpoint, recordRun, tryAuditLock } from './runs.store.ts';
-import {
-  findChunkEnd,
-  firstUuid,
-  transferProbes,
-  undoProbe,
-  type IdRange,
-} from './probes/transfers.store.ts';
+import { findChunkEnd, transferProbes, undoProbe, type IdRange } from './probes/transfers.store.ts';
 import { volumeHoldProbe, volumeProbe } from './probes/volumes.store.ts';
 import { findOrphanTransfers, walletProbe } from './probes/wallets.store.ts';
 
@@ -113,7 +96,7 @@ async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
     kind: options.kind === 'incremental' && since === null ? 'full' : options.kind,
     snapshotAt,
     since,
-    range: { after: since === null ? firstUuid : minUuidAt(since.getTime() - marginMs), until: null },
+    range: { after: minUuidAt(since === null ? 0 : since.getTime() - marginMs), until: null },
     orgUuid: options.orgId === undefined ? null : toUuid(options.orgId),
     cap: options.findingsPerCheck ?? auditDefaults.findingsPerCheck,
     marginMs,
@@ -144,6 +127,8 @@ async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome
   return locateFindings(tx, basis, outcomes, cap);
 }
 
+const fullProbes = [budgetProbe, clawbackProbe, debtProbe, requestProbe, invoiceProbe];
+
 /** What need not be cut into pieces: it is bounded by what exists now, or left to full audits. */
 function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date): readonly Probe[] {
   const everything = since === null;
@@ -159,21 +144,13 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     volumeHoldProbe(orgUuid),
     orphanHoldProbe(orgUuid),
     allocationProbe(orgUuid),
-    releasedAllocationProbe(orgUuid),
+    releasedProbe(orgUuid),
     ...(orgUuid === null ? [capacityProbe()] : []),
     paymentProbe({ range, paidSince: since, orgUuid }),
     payoutProbe({ range, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
     // These read all transfers of organisations that have budgets, all that took back a payment, all requests, all charges.
-    ...(everything
-      ? [
-          budgetProbe(orgUuid),
-          clawbackProbe(orgUuid),
-          debtProbe(orgUuid),
-          requestProbe(orgUuid),
-          invoiceProbe(orgUuid),
-        ]
-      : []),
+    ...(everything ? fullProbes.map((probe) => probe(orgUuid)) : []),
     // What a supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
     ...(everything && orgUuid === null ? [statementProbe(), invoiceNumberProbe()] : []),
   ];
@@ -207,54 +184,34 @@ async function locateFindings(
   const named: CheckOutcome[] = [];
   for (const outcome of outcomes) {
     const { check, findings } = outcome;
-    if (findings.length === 0) named.push(outcome);
-    else if (check === 'account_chain')
-      named.push({ ...outcome, findings: await addBrokenLinks(tx, basis, findings) });
-    else if (check === 'transfer_balance_after')
-      named.push(await addOrphanTransfers(tx, basis, outcome, cap));
+    if (check === 'account_chain' && findings.length > 0)
+      named.push(await addBrokenLinks(tx, basis, outcome));
+    else if (check === 'transfer_balance_after') named.push(await addOrphans(tx, basis, outcome, cap));
     else named.push(outcome);
   }
   return named;
 }
 
-async function addBrokenLinks(
-  tx: Tx,
-  basis: AccountSelection,
-  findings: readonly Finding[],
-): Promise<readonly Finding[]> {
-  const links = await findBrokenLinks(
-    tx,
-    basis,
-    findings.map(({ subject }) => subject.id),
-  );
-  return findings.map((finding) => {
-    const actual = links.get(finding.subject.id) ?? finding.actual;
-    return {
-      ...finding,
-      actual,
-      sentence: auditChecks.account_chain.text({ ...finding, id: finding.subject.id, actual }),
-    };
+async function addBrokenLinks(tx: Tx, basis: AccountSelection, outcome: CheckOutcome): Promise<CheckOutcome> {
+  const accountIds = outcome.findings.map(({ subject }) => subject.id);
+  const links = await findBrokenLinks(tx, basis, accountIds);
+  const findings = outcome.findings.map((finding) => {
+    const { id } = finding.subject;
+    const actual = links.get(id) ?? finding.actual;
+    return { ...finding, actual, sentence: auditChecks.account_chain.text({ ...finding, id, actual }) };
   });
+  return { ...outcome, findings };
 }
 
-async function addOrphanTransfers(
-  tx: Tx,
-  basis: AccountSelection,
-  outcome: CheckOutcome,
-  cap: number,
-): Promise<CheckOutcome> {
-  const findings: Finding[] = [];
+async function addOrphans(tx: Tx, basis: AccountSelection, outcome: CheckOutcome, cap: number) {
+  const { text } = auditChecks.transfer_balance_after;
+  const findings = [];
   for (const finding of outcome.findings) {
     const orphans = await findOrphanTransfers(tx, basis, finding.subject.id, cap);
-    findings.push(
-      ...(orphans.length === 0
-        ? [finding]
-        : orphans.map((orphan) => ({
-            ...finding,
-            ...orphan,
-            sentence: auditChecks.transfer_balance_after.text({ id: orphan.subject.id, ...orphan }),
-          }))),
-    );
+    if (orphans.length === 0) findings.push(finding);
+    for (const orphan of orphans) {
+      findings.push({ ...finding, ...orphan, sentence: text({ id: orphan.subject.id, ...orphan }) });
+    }
   }
   const more = findings.length - outcome.findings.length;
   return { ...outcome, found: outcome.found + more, findings: findings.slice(0, cap) };

@@ -1,5 +1,6 @@
-import type { Reader } from '@millrace/platform/db';
+import type { Reader, Tables } from '@millrace/platform/db';
 import { fromUuid, parseId, toUuid, type AuditReportId, type OrgId } from '@millrace/platform/ids';
+import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Severity } from './checks/checks.ts';
 
@@ -37,27 +38,9 @@ export interface AuditFilter {
   readonly isClean?: boolean;
 }
 
-const columns = [
-  'id',
-  'kind',
-  'snapshot_at',
-  'since',
-  'duration_ms',
-  'is_clean',
-  'errors',
-  'notices',
-] as const;
+const shown = ['id', 'kind', 'snapshot_at', 'since', 'duration_ms', 'is_clean', 'errors', 'notices'] as const;
 
-interface AuditRow {
-  id: string;
-  kind: string;
-  snapshot_at: Date;
-  since: Date | null;
-  duration_ms: bigint;
-  is_clean: boolean;
-  errors: bigint;
-  notices: bigint;
-}
+type AuditRow = Pick<Selectable<Tables['audit_runs']>, (typeof shown)[number]>;
 
 function toAudit(row: AuditRow): RecordedAudit {
   return {
@@ -78,7 +61,7 @@ export async function listAudits(
   filter: AuditFilter,
   page: { readonly limit: number; readonly after: AuditReportId | null },
 ): Promise<readonly RecordedAudit[]> {
-  let query = reader.kysely.selectFrom('audit_runs').select(columns);
+  let query = reader.kysely.selectFrom('audit_runs').select(shown);
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.isClean !== undefined) query = query.where('is_clean', '=', filter.isClean);
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
@@ -105,7 +88,7 @@ const storedFindings = z.array(
 export async function findAudit(reader: Reader, id: AuditReportId): Promise<RecordedReport | null> {
   const row = await reader.kysely
     .selectFrom('audit_runs')
-    .select([...columns, 'looked_at', 'findings'])
+    .select([...shown, 'looked_at', 'findings'])
     .where('id', '=', toUuid(id))
     .executeTakeFirst();
   if (row === undefined) return null;

@@ -41,9 +41,8 @@ const DIGEST_CHARS = 27;
 /** Everybody: what there is, before they have an account. */
 export function servePublicCatalog({ server, operations, isOpen, ...deps }: PublicCatalogRoutes): void {
   const offers = new OfferService(deps);
-  const latest = new SingleFlightCache(deps.clock, async () =>
-    prepareCatalog(await readCatalog(deps, offers)),
-  );
+  const read = async () => prepareCatalog(await readCatalog(deps, offers));
+  const latest = new SingleFlightCache(deps.clock, read);
   server.serve(operations.getCatalog, async () => {
     if (!isOpen) throw new Fault('ROUTE_NOT_FOUND');
     const { etag, ...catalog } = await latest.get(CATALOG_MAX_AGE_MS);

@@ -18,17 +18,13 @@ export interface CostExport {
 export async function* exportCosts(reader: Reader, wanted: CostExport): AsyncGenerator<string> {
   const { orgId, orgName, mode, issuer, period } = wanted;
   yield csvLine(focusColumns);
-  const numbers =
-    mode === 'live' ? await readInvoiceNumbers(reader, orgId, period) : new Map<number, bigint>();
+  const numbers = mode === 'live' ? await readInvoiceNumbers(reader, orgId, period) : new Map();
   const basis = { orgId, orgName, issuer, numbers };
   for (const day of daysOf(period)) {
     const costs = await sumCosts(reader, orgId, { ...day, mode });
     if (costs.length === 0) continue;
-    const resources = await readResources(
-      reader,
-      orgId,
-      costs.map(({ resource }) => resource),
-    );
+    const charged = costs.map(({ resource }) => resource);
+    const resources = await readResources(reader, orgId, charged);
     yield costs
       .map((cost) => focusRow(cost, day, resources.get(`${cost.resource.kind}/${cost.resource.id}`), basis))
       .map(focusCsvLine)

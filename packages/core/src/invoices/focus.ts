@@ -53,43 +53,29 @@ interface Service {
   readonly name: string;
   readonly category: 'Compute' | 'Storage' | 'AI and Machine Learning' | 'Other';
   readonly subcategory: string;
-  readonly resourceType: string | null;
+  readonly resource: string | null;
 }
 
+const machines = { category: 'Compute', subcategory: 'Virtual Machines' } as const;
 const services: Readonly<Record<string, Service>> = {
-  rental: {
-    name: 'GPU rentals',
-    category: 'Compute',
-    subcategory: 'Virtual Machines',
-    resourceType: 'Rental',
-  },
-  instance: {
-    name: 'GPU marketplace',
-    category: 'Compute',
-    subcategory: 'Virtual Machines',
-    resourceType: 'Instance',
-  },
-  volume: { name: 'Volumes', category: 'Storage', subcategory: 'File Storage', resourceType: 'Volume' },
+  rental: { ...machines, name: 'GPU rentals', resource: 'Rental' },
+  instance: { ...machines, name: 'GPU marketplace', resource: 'Instance' },
+  volume: { name: 'Volumes', category: 'Storage', subcategory: 'File Storage', resource: 'Volume' },
   model: {
     name: 'Inference',
     category: 'AI and Machine Learning',
     subcategory: 'Generative AI',
-    resourceType: null,
+    resource: null,
   },
 };
-const otherService: Service = {
+const otherService = {
   name: 'Other',
   category: 'Other',
   subcategory: 'Other (Other)',
-  resourceType: null,
-};
+  resource: null,
+} as const;
 
-interface Units {
-  readonly consumed: string;
-  readonly pricing: string;
-}
-
-const units: Readonly<Record<Exclude<CostUnit, 'none'>, Units>> = {
+const units: Readonly<Record<Exclude<CostUnit, 'none'>, { consumed: string; pricing: string }>> = {
   gpu: { consumed: 'GPU-Seconds', pricing: 'GPU-Hours' },
   gb: { consumed: 'GB-Seconds', pricing: 'GB-Hours' },
   token: { consumed: 'Tokens', pricing: 'Tokens' },
@@ -118,7 +104,7 @@ export function focusRow(
   const month = monthOf(period.from);
   const number = basis.numbers.get(month.getTime());
   const service = services[resource.kind] ?? otherService;
-  const resourceId = service.resourceType === null ? null : `${resource.kind}/${resource.id}`;
+  const resourceId = service.resource === null ? null : `${resource.kind}/${resource.id}`;
   const amount = formatUsd(cost.cost);
   return {
     BilledCost: amount,
@@ -127,7 +113,8 @@ export function focusRow(
     BillingCurrency: 'USD',
     BillingPeriodEnd: instant(monthAfter(month)),
     BillingPeriodStart: instant(month),
-    ...chargeOf(cost),
+    ...charges[cost.kind],
+    ChargeClass: cost.isCorrection ? 'Correction' : null,
     ChargeDescription: chargeDescription(cost, service),
     ChargePeriodEnd: instant(period.until),
     ChargePeriodStart: instant(period.from),
@@ -144,7 +131,7 @@ export function focusRow(
     RegionName: facts?.region ?? null,
     ResourceId: resourceId,
     ResourceName: resourceId === null ? null : (facts?.name ?? null),
-    ResourceType: service.resourceType,
+    ResourceType: service.resource,
     ServiceCategory: service.category,
     ServiceName: service.name,
     ServiceSubcategory: service.subcategory,
@@ -157,27 +144,14 @@ function instant(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`;
 }
 
-type ChargeColumns = Pick<FocusRow, 'ChargeCategory' | 'ChargeClass' | 'ChargeFrequency'>;
-
-function chargeOf({ kind, isCorrection }: CostSum): ChargeColumns {
-  const ChargeClass = isCorrection ? 'Correction' : null;
-  switch (kind) {
-    case 'use':
-      return { ChargeCategory: 'Usage', ChargeClass, ChargeFrequency: 'Usage-Based' };
-    case 'refund':
-      return { ChargeCategory: 'Credit', ChargeClass, ChargeFrequency: 'One-Time' };
-    case 'fee':
-      return { ChargeCategory: 'Adjustment', ChargeClass, ChargeFrequency: 'One-Time' };
-  }
-}
-
-type QuantityColumns = Pick<
-  FocusRow,
-  'ConsumedQuantity' | 'ConsumedUnit' | 'PricingQuantity' | 'PricingUnit'
->;
+const charges = {
+  use: { ChargeCategory: 'Usage', ChargeFrequency: 'Usage-Based' },
+  refund: { ChargeCategory: 'Credit', ChargeFrequency: 'One-Time' },
+  fee: { ChargeCategory: 'Adjustment', ChargeFrequency: 'One-Time' },
+} as const;
 
 /** Only of use: what was given back, or owed without use, has no quantity. */
-function quantitiesOf({ kind, unit, quantity }: CostSum): QuantityColumns {
+function quantitiesOf({ kind, unit, quantity }: CostSum) {
   if (kind !== 'use' || unit === 'none') {
     return { ConsumedQuantity: null, ConsumedUnit: null, PricingQuantity: null, PricingUnit: null };
   }
@@ -190,11 +164,8 @@ function quantitiesOf({ kind, unit, quantity }: CostSum): QuantityColumns {
 }
 
 function chargeDescription({ kind, resource, unit }: CostSum, service: Service): string {
-  const what = {
-    use: unit === 'none' ? 'use' : units[unit].pricing,
-    fee: 'rest of a term',
-    refund: 'given back',
-  };
+  const use = unit === 'none' ? 'use' : units[unit].pricing;
+  const what = { use, fee: 'rest of a term', refund: 'given back' };
   return `${service.name}: ${resource.kind} ${resource.id}, ${what[kind]}`;
 }
 

@@ -61,9 +61,8 @@ type CostGroup = Pick<CostSum, 'kind' | 'resource' | 'unit' | 'quantity' | 'cost
 /** All costs as lines: one for each thing, unit and kind of cost. Their amounts come to what the costs come to. */
 export function invoiceLinesOf(costs: readonly CostGroup[], most = LINES_MAX): readonly InvoiceLine[] {
   const counted = costs.map((sum): CostGroup => (sum.kind === 'use' ? sum : { ...sum, unit: 'none' }));
-  const sums = [...mergeCosts(counted, ({ resource }) => `${resource.kind} ${resource.id}`).values()].map(
-    ([sum]) => sum,
-  );
+  const merged = mergeCosts(counted, ({ resource }) => `${resource.kind} ${resource.id}`);
+  const sums = [...merged.values()].map(([sum]) => sum);
   if (sums.length <= most) return sums.map(toLine);
   const bySize = sums.toSorted((left, right) => compare(absoluteCost(right.cost), absoluteCost(left.cost)));
   const shown = new Set(bySize.slice(0, most));
@@ -103,45 +102,32 @@ function mergeCosts(
 function costLabel(kind: CostKind, unit: CostUnit): string {
   if (kind === 'refund') return 'given back';
   if (kind === 'fee') return 'rest of a term';
-  switch (unit) {
-    case 'gpu':
-      return 'GPU time';
-    case 'gb':
-      return 'storage';
-    case 'token':
-    case 'character':
-    case 'request':
-    case 'none':
-      return unitNames[unit];
-  }
+  if (unit === 'gpu') return 'GPU time';
+  return unit === 'gb' ? 'storage' : unitNames[unit];
 }
 
-function toLine({ kind, resource, unit, quantity, cost }: CostGroup): InvoiceLine {
-  const name = resourceNames[resource.kind]?.[0] ?? resource.kind;
-  return {
-    description: `${name} ${resource.id}: ${costLabel(kind, unit)}`,
-    cause: resource.id.length > CAUSE_ID_MAX ? null : resource,
-    ...quantityOf(kind, unit, quantity),
-    amount: cost,
-  };
+function toLine(sum: CostGroup): InvoiceLine {
+  const { kind, id } = sum.resource;
+  const cause = id.length > CAUSE_ID_MAX ? null : sum.resource;
+  return lineOf(sum, `${resourceNames[kind]?.[0] ?? kind} ${id}`, cause);
 }
 
-function toRemainderLine({ kind, resource, unit, quantity, cost }: CostGroup, count: number): InvoiceLine {
-  const name = resourceNames[resource.kind]?.[1] ?? resource.kind;
-  return {
-    description: `${count} further ${name}: ${costLabel(kind, unit)}`,
-    cause: null,
-    ...quantityOf(kind, unit, quantity),
-    amount: cost,
-  };
+function toRemainderLine(sum: CostGroup, count: number): InvoiceLine {
+  const { kind } = sum.resource;
+  return lineOf(sum, `${count} further ${resourceNames[kind]?.[1] ?? kind}`, null);
 }
 
 /** Only use is counted: of the rest there is one. */
-function quantityOf(
-  kind: CostKind,
-  unit: CostUnit,
-  quantity: bigint,
-): Pick<InvoiceLine, 'quantity' | 'unit'> {
-  if (kind !== 'use') return { quantity: '1', unit: unitNames.none };
-  return { quantity: pricedQuantity(unit, quantity), unit: unitNames[unit] };
+function lineOf(
+  { kind, unit, quantity, cost }: CostGroup,
+  name: string,
+  cause: InvoiceLine['cause'],
+): InvoiceLine {
+  return {
+    description: `${name}: ${costLabel(kind, unit)}`,
+    cause,
+    quantity: kind === 'use' ? pricedQuantity(unit, quantity) : '1',
+    unit: unitNames[kind === 'use' ? unit : 'none'],
+    amount: cost,
+  };
 }

@@ -8,7 +8,7 @@ import { findOrganisation, pageById, positionFromCursor } from '../identity/inde
 import { monthOf } from '../ledger/index.ts';
 import { exportCosts } from './cost-export.service.ts';
 import type { TimeRange } from './day-ranges.ts';
-import { numberText, type Invoice, type InvoiceLine, type InvoiceSummary } from './invoice.ts';
+import { numberText, type Invoice, type InvoiceSummary } from './invoice.ts';
 import { findInvoice, listInvoices } from './invoices.store.ts';
 import { PdfCache } from './pdf-cache.ts';
 import { firstLine, renderPdf } from './pdf.ts';
@@ -53,13 +53,8 @@ function serveCostExport({ server, operations, db, issuer }: InvoiceRoutes): voi
     const period = requirePeriod(query, db.clock.now());
     const organisation = await findOrganisation(db, orgId);
     if (organisation === null) throw new Error('A key has no organisation.');
-    const rows = exportCosts(db, {
-      orgId,
-      orgName: organisation.name,
-      mode,
-      issuer: firstLine(issuer),
-      period,
-    });
+    const parties = { orgId, orgName: organisation.name, issuer: firstLine(issuer) };
+    const rows = exportCosts(db, { ...parties, mode, period });
     const name = `costs-${period.from.toISOString().slice(0, 10)}.csv`;
     return bytesReply({ 'content-disposition': `attachment; filename="${name}"` }, () =>
       Promise.resolve(Readable.from(rows)),
@@ -110,13 +105,6 @@ function toWireInvoice(invoice: Invoice): ResponseBody<Operations['getInvoice']>
     currency: 'USD',
     issuer: invoice.issuer,
     billedTo: invoice.billedTo,
-    lines: invoice.lines.map(toWireLine),
+    lines: invoice.lines.map(({ amount, ...line }) => ({ ...line, amountNanoUsd: amount.toString() })),
   };
-}
-
-function toWireLine({
-  amount,
-  ...line
-}: InvoiceLine): ResponseBody<Operations['getInvoice']>['lines'][number] {
-  return { ...line, amountNanoUsd: amount.toString() };
 }

@@ -1,7 +1,7 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type InvoiceId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
 import { organisationById, organisationsAfter } from '../identity/index.ts';
 import { hadCostsIn } from '../ledger/index.ts';
@@ -9,17 +9,9 @@ import type { Invoice, InvoiceLine, InvoiceSummary } from './invoice.ts';
 
 /** All SQL about invoices and the walk that makes them. */
 
-interface SummaryRow {
-  id: string;
-  org_id: string;
-  number: bigint;
-  period_start: Date;
-  period_end: Date;
-  total_nano_usd: bigint;
-  finalized_at: Date;
-}
+type InvoiceRow = Selectable<Tables['invoices']>;
 
-function toSummary(row: SummaryRow): InvoiceSummary {
+function toSummary(row: Omit<InvoiceRow, 'mode' | 'lines' | 'issuer' | 'billed_to'>): InvoiceSummary {
   return {
     id: fromUuid('ivc', row.id),
     orgId: fromUuid('org', row.org_id),
@@ -31,15 +23,8 @@ function toSummary(row: SummaryRow): InvoiceSummary {
   };
 }
 
-const summaryColumns = [
-  'id',
-  'org_id',
-  'number',
-  'period_start',
-  'period_end',
-  'total_nano_usd',
-  'finalized_at',
-] as const;
+const periodColumns = ['number', 'period_start', 'period_end'] as const;
+const summaryColumns = ['id', 'org_id', ...periodColumns, 'total_nano_usd', 'finalized_at'] as const;
 
 /** Newest first; one more than the limit, if there is one. */
 export async function listInvoices(
@@ -120,10 +105,7 @@ export const lastInvoiceNumber = sql<bigint>`(select last_number from invoice_co
 
 /** Records the numbers that follow as a gap, up to this one, so that none of them is given again. */
 export async function skipInvoiceNumbers(tx: Tx, through: number): Promise<void> {
-  const { rows } = await sql<{
-    last_number: bigint;
-  }>`select last_number from invoice_counter for update`.execute(tx.kysely);
-  const last = Number(rows[0]?.last_number ?? 0n);
+  const last = await lockInvoiceCounter(tx);
   if (through <= last) return;
   await sql`
     insert into invoice_gaps (first_number, last_number, noted_at) values (${last + 1}, ${through}, clock_timestamp())
@@ -131,9 +113,10 @@ export async function skipInvoiceNumbers(tx: Tx, through: number): Promise<void>
   await sql`update invoice_counter set last_number = ${through}`.execute(tx.kysely);
 }
 
-/** Waits for whoever makes an invoice now, so that what is read afterwards has it. */
-export async function lockInvoiceCounter(tx: Tx): Promise<void> {
-  await tx.kysely.selectFrom('invoice_counter').select('last_number').forUpdate().execute();
+/** The last number. Waits for whoever makes an invoice now, so that what is read afterwards has it. */
+export async function lockInvoiceCounter(tx: Tx): Promise<number> {
+  const [row] = await tx.kysely.selectFrom('invoice_counter').select('last_number').forUpdate().execute();
+  return Number(row?.last_number ?? 0n);
 }
 
 export async function insertInvoice(tx: Tx, invoice: Invoice): Promise<void> {
@@ -189,9 +172,9 @@ export async function listInvoiceRuns(
     .where(hasEnded, '=', state === 'to begin anew')
     .orderBy('month')
     .execute();
-  return rows.map((row) => ({
-    month: row.month,
-    after: row.after_org === null ? null : fromUuid('org', row.after_org),
+  return rows.map(({ month, after_org: after }) => ({
+    month,
+    after: after === null ? null : fromUuid('org', after),
   }));
 }
 

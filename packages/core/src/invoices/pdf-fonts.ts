@@ -22,8 +22,8 @@ const loaded = new Map<FontName, Promise<Buffer>>();
 function fontOf(name: FontName): Promise<Buffer> {
   const known = loaded.get(name);
   if (known !== undefined) return known;
-  const reading = readFile(new URL(files[name]())).then((bytes) =>
-    name === 'wide' ? unpackWoff(bytes) : bytes,
+  const reading = readFile(new URL(files[name]())).then((file) =>
+    name === 'wide' ? unpackWoff(file) : file,
   );
   loaded.set(name, reading);
   reading.catch(() => loaded.delete(name));
@@ -34,9 +34,7 @@ function fontOf(name: FontName): Promise<Buffer> {
 export async function registerFonts(document: Document, texts: readonly string[]): Promise<void> {
   const [plain, bold] = await Promise.all([fontOf('plain'), fontOf('bold')]);
   document.registerFont('plain', plain).registerFont('bold', bold);
-  const isWide = texts.some(
-    (text) => !['plain', 'bold'].every((name) => hasAll(document, name as FontName, text)),
-  );
+  const isWide = texts.some((text) => !hasAll(document, 'plain', text) || !hasAll(document, 'bold', text));
   if (isWide) document.registerFont('wide', await fontOf('wide'));
 }
 
@@ -44,19 +42,15 @@ export async function registerFonts(document: Document, texts: readonly string[]
 export function setFontFor(document: Document, wanted: 'plain' | 'bold', text: string): string {
   if (hasAll(document, wanted, text)) return text;
   document.font('wide');
-  return charsOf(text)
+  return Array.from(text)
     .map((char) => (hasGlyph(document, char) ? char : codePointOf(char)))
     .join('');
 }
 
 function hasAll(document: Document, name: FontName, text: string): boolean {
   document.font(name);
-  return charsOf(text).every((char) => hasGlyph(document, char));
-}
-
-/** By code point, as fonts have them. */
-function charsOf(text: string): readonly string[] {
-  return Array.from(text);
+  // By code point, as fonts have them.
+  return Array.from(text).every((char) => hasGlyph(document, char));
 }
 
 /** The library's types do not tell the font that it has selected. */

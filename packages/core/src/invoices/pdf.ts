@@ -11,12 +11,13 @@ import { numberText, type Invoice, type InvoiceLine } from './invoice.ts';
 /** In points, on A4. */
 const page = { width: 595.28, height: 841.89, margin: 50 } as const;
 const right = page.width - page.margin;
+const width = right - page.margin;
 const bottom = page.height - page.margin - 20;
 const columns = {
   description: { x: page.margin, width: 235 },
   quantity: { x: page.margin + 240, width: 90 },
   unit: { x: page.margin + 335, width: 60 },
-  amount: { x: page.margin + 395, width: right - page.margin - 395 },
+  amount: { x: page.margin + 395, width: width - 395 },
 } as const;
 const grey = '#555555';
 const LINES_AT_ONCE = 20;
@@ -38,11 +39,8 @@ export async function renderPdf(invoice: Invoice): Promise<Buffer> {
     },
   });
   const bytes = collectBytes(document);
-  await registerFonts(document, [
-    invoice.issuer,
-    invoice.billedTo,
-    ...invoice.lines.map((line) => line.description),
-  ]);
+  const descriptions = invoice.lines.map((line) => line.description);
+  await registerFonts(document, [invoice.issuer, invoice.billedTo, ...descriptions]);
   drawHead(document, invoice, number);
   await drawLines(document, invoice.lines);
   drawTotal(document, invoice);
@@ -71,10 +69,7 @@ function drawHead(document: Document, invoice: Invoice, number: string): void {
   document.font('bold').fontSize(20).text('Invoice', page.margin, page.margin);
   document.fontSize(9).fillColor(grey);
   document.y = page.margin;
-  writeLines(document, invoice.issuer, page.margin + 250, {
-    width: right - page.margin - 250,
-    align: 'right',
-  });
+  writeLines(document, invoice.issuer, page.margin + 250, { width: width - 250, align: 'right' });
   document.fillColor('black').moveDown(2);
   const top = Math.max(document.y, page.margin + 50);
   const facts = [
@@ -88,7 +83,7 @@ function drawHead(document: Document, invoice: Invoice, number: string): void {
     const { y } = document;
     document.font('bold').text(name, page.margin, y, { width: 80 });
     document.y = y;
-    writeLines(document, value, page.margin + 85, { width: right - page.margin - 85 });
+    writeLines(document, value, page.margin + 85, { width: width - 85 });
     document.moveDown(0.3);
   }
   document.moveDown(1.5);
@@ -156,9 +151,7 @@ function drawTotal(document: Document, invoice: Invoice): void {
     invoice.total < 0n
       ? 'Given back to the balance of the organisation.'
       : 'Paid from the balance of the organisation. Nothing is due.';
-  document.text(`${how} Amounts are exact, in US dollars.`, page.margin, document.y + 10, {
-    width: right - page.margin,
-  });
+  document.text(`${how} Amounts are exact, in US dollars.`, page.margin, document.y + 10, { width });
   document.fillColor('black');
 }
 
@@ -169,15 +162,8 @@ function numberPages(document: Document, number: string): void {
     // Below the margin a text would begin a page of its own.
     document.page.margins.bottom = 0;
     document.font('plain').fontSize(7).fillColor(grey);
-    document.text(
-      `${number}, page ${index - start + 1} of ${count}`,
-      page.margin,
-      page.height - page.margin + 5,
-      {
-        width: right - page.margin,
-        align: 'right',
-        lineBreak: false,
-      },
-    );
+    const text = `${number}, page ${index - start + 1} of ${count}`;
+    const y = page.height - page.margin + 5;
+    document.text(text, page.margin, y, { width, align: 'right', lineBreak: false });
   }
 }

@@ -1,10 +1,10 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type BudgetId, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { OnExceeded } from './batch/accounts.ts';
-import { uuids } from './batch/sql-arrays.ts';
+import { plainArray } from './batch/sql-arrays.ts';
 import type { BudgetPeriod } from './model/periods.ts';
 
 export interface BudgetRecord {
@@ -24,21 +24,8 @@ export interface BudgetRecord {
   readonly createdAt: Date;
 }
 
-interface BudgetRow {
-  id: string;
-  org_id: string;
-  mode: Mode;
-  name: string;
-  key_ids: string[] | null;
-  period: BudgetPeriod;
-  limit_nano_usd: bigint;
-  period_start: Date;
-  period_end: Date | null;
-  thresholds_percent: number[];
-  on_exceeded: OnExceeded;
-  created_at: Date;
-  balance_nano_usd: bigint;
-}
+type BudgetRow = Omit<Selectable<Tables['budgets']>, 'notified_percent' | 'deleted_at' | 'is_key_limit'> &
+  Pick<Selectable<Tables['ledger_accounts']>, 'balance_nano_usd'>;
 
 function fromRow(row: BudgetRow): BudgetRecord {
   return {
@@ -111,7 +98,7 @@ export async function insertBudget(tx: Tx, budget: NewBudgetRow): Promise<void> 
     do update set has_companions = true
   `.execute(tx.kysely);
   const floor = budget.onExceeded === 'stop_everything' ? 0 : null;
-  const keyIds = budget.keyIds === null ? null : uuids(budget.keyIds.map(toUuid));
+  const keyIds = budget.keyIds === null ? null : plainArray(budget.keyIds.map(toUuid));
   await sql`
     insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd)
     values (${toUuid(budget.id)}, 'limit', ${toUuid(budget.orgId)}, ${budget.mode}, ${floor})
@@ -133,12 +120,7 @@ export interface BudgetChanges {
 }
 
 /** Keeps the organisation's books to this transaction, as every movement of money does, and answers the budget. */
-export async function lockBudget(
-  tx: Tx,
-  orgId: OrgId,
-  mode: Mode,
-  id: BudgetId,
-): Promise<BudgetRecord | null> {
+export async function lockBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId) {
   await sql`
     select 1 from ledger_accounts
      where org_id = ${toUuid(orgId)} and mode = ${mode} and kind = 'credit' for update

@@ -1,7 +1,8 @@
-import { defineStatement, runStatement, type Reader } from '@millrace/platform/db';
+import { defineStatement, runStatement, type Reader, type Tables } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import type { Selectable } from 'kysely';
 import type { MoneyCause, TransferKind, UsageQuantities } from './model/ledger.ts';
 
 /** Reads the charges, refunds and holds of one cause, and the money that is lent for inference. */
@@ -15,15 +16,6 @@ export interface CauseTransfer {
   readonly amount: NanoUsd;
   readonly usage: UsageQuantities | null;
   readonly occurredAt: Date;
-}
-
-interface TransferRow {
-  id: string;
-  kind: TransferKind;
-  idempotency_key: string;
-  amount_nano_usd: bigint;
-  usage: UsageQuantities | null;
-  occurred_at: Date;
 }
 
 /**
@@ -50,14 +42,14 @@ export async function listTransfersOf(
   cause: MoneyCause,
 ): Promise<readonly CauseTransfer[]> {
   const values = [toUuid(orgId), mode, cause.kind, cause.id];
-  const rows = await runStatement<TransferRow>(reader, transfersStatement, values);
+  const rows = await runStatement<Selectable<Tables['ledger_transfers']>>(reader, transfersStatement, values);
   const prefix = `${cause.kind}:${cause.id}:`;
   return rows.map((row) => ({
     id: fromUuid('trf', row.id),
     kind: row.kind,
     step: row.idempotency_key.slice(prefix.length),
     amount: nanoUsd(row.amount_nano_usd),
-    usage: row.usage,
+    usage: row.usage as UsageQuantities | null,
     occurredAt: row.occurred_at,
   }));
 }
@@ -68,14 +60,9 @@ const heldStatement = defineStatement(
 );
 
 /** What is set aside for one cause. */
-export async function readHeldFor(
-  reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
-  cause: MoneyCause,
-): Promise<NanoUsd> {
+export async function readHeldFor(db: Reader, orgId: OrgId, mode: Mode, cause: MoneyCause): Promise<NanoUsd> {
   const values = [toUuid(orgId), mode, cause.kind, cause.id];
-  const [row] = await runStatement<{ held: bigint }>(reader, heldStatement, values);
+  const [row] = await runStatement<{ held: bigint }>(db, heldStatement, values);
   return nanoUsd(row?.held ?? 0n);
 }
 

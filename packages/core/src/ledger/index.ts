@@ -66,10 +66,6 @@ export { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
 export { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from './model/months.ts';
 export type { BudgetPeriod } from './model/periods.ts';
 export { expirePromos } from './promos.ts';
-export {
-  InsufficientFundsError,
-  missingFundsOf,
-  retryWithRecalledCredit,
-  type RecallCredit,
-} from './recalled-credit.ts';
+export { InsufficientFundsError, missingFundsOf, retryWithRecalledCredit } from './recalled-credit.ts';
+export type { RecallCredit } from './recalled-credit.ts';
 export { runwayMs, runwaySeconds, type BurnRate } from './runway.ts';

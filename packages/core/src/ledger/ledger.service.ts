@@ -19,10 +19,7 @@ import { writeWorkingSet } from './batch/write.store.ts';
  * The accounts are locked until the transaction ends, in the order of their ids: call this once in a transaction, after
  * every other row that you lock.
  */
-export async function applyLedger(
-  tx: Tx,
-  commands: readonly LedgerCommand[],
-): Promise<readonly LedgerResult[]> {
+export async function applyLedger(tx: Tx, commands: readonly LedgerCommand[]): Promise<LedgerResult[]> {
   if (commands.length === 0) return [];
   for (const command of commands) requireNonNegative(command);
   let slice = await loadWorkingSet(tx, commands);

@@ -9,7 +9,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
-import { nanoUsd, negateUsd, type NanoUsd } from '@millrace/platform/money';
+import { nanoUsd, negateUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
 import type {
   Balance,
@@ -21,7 +21,7 @@ import type {
 } from './model/ledger.ts';
 import { expirePromoLoop } from './loops.ts';
 import { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
-import { uuids } from './batch/sql-arrays.ts';
+import { plainArray } from './batch/sql-arrays.ts';
 
 /** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */
 
@@ -43,13 +43,7 @@ interface BalanceRow {
   frozen: boolean;
 }
 
-const noMoney: Balance = {
-  balance: nanoUsd(0n),
-  held: nanoUsd(0n),
-  available: nanoUsd(0n),
-  overdraft: nanoUsd(0n),
-  frozen: false,
-};
+const noAmounts = { balance: zeroUsd, held: zeroUsd, available: zeroUsd, overdraft: zeroUsd };
 
 /** The money of several organisations at once. One without accounts has none. */
 export async function readBalances(
@@ -62,7 +56,7 @@ export async function readBalances(
            sum(greatest(0, balance_nano_usd - held_nano_usd - floor_nano_usd))
              filter (where expires_at is null or expires_at > ${now})::bigint as available,
            sum(-floor_nano_usd)::bigint as overdraft, bool_or(frozen_at is not null) as frozen
-      from unnest(${uuids(wallets.map((wallet) => toUuid(wallet.orgId)))}::uuid[], ${wallets.map((wallet) => wallet.mode)}::text[])
+      from unnest(${plainArray(wallets.map((wallet) => toUuid(wallet.orgId)))}::uuid[], ${wallets.map((wallet) => wallet.mode)}::text[])
         as wallet (org_id, mode)
       join ledger_accounts account on account.org_id = wallet.org_id and account.mode = wallet.mode
      where kind in ('credit', 'promo')
@@ -85,7 +79,7 @@ export async function readBalances(
 
 export async function readBalance(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<Balance> {
   const balances = await readBalances(reader, [{ orgId, mode }], now);
-  return balances.get(walletKey({ orgId, mode })) ?? noMoney;
+  return balances.get(walletKey({ orgId, mode })) ?? { ...noAmounts, frozen: false };
 }
 
 /** What a supplier has earned and was not paid yet. */
@@ -118,7 +112,7 @@ export async function findHold(reader: Reader, orgId: OrgId, holdId: HoldId): Pr
   return {
     id: holdId,
     orgId,
-    mode: row.mode as Mode,
+    mode: row.mode,
     cause: { kind: row.cause_kind, id: row.cause_id },
     keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
     held: nanoUsd(row.held_nano_usd),
@@ -131,8 +125,8 @@ function transferFromRow(row: Selectable<Tables['ledger_transfers']>): TransferR
   return {
     id: fromUuid('trf', row.id),
     orgId: fromUuid('org', row.org_id),
-    mode: row.mode as Mode,
-    kind: row.kind as TransferKind,
+    mode: row.mode,
+    kind: row.kind,
     cause: { kind: row.cause_kind, id: row.cause_id },
     amount: nanoUsd(row.amount_nano_usd),
     balanceAfter: nanoUsd(row.balance_after_nano_usd),
@@ -146,12 +140,8 @@ function transferFromRow(row: Selectable<Tables['ledger_transfers']>): TransferR
 }
 
 /** One transfer, of this organisation only. */
-export async function findTransfer(
-  reader: Reader,
-  orgId: OrgId,
-  id: TransferId,
-): Promise<TransferRecord | null> {
-  const row = await reader.kysely
+export async function findTransfer(db: Reader, orgId: OrgId, id: TransferId): Promise<TransferRecord | null> {
+  const row = await db.kysely
     .selectFrom('ledger_transfers')
     .selectAll()
     .where('id', '=', toUuid(id))
@@ -178,7 +168,7 @@ export interface TransferFilter {
   readonly until?: Date;
 }
 
-export interface TransferPage {
+interface TransferPage {
   readonly limit: number;
   readonly after: TransferId | null;
 }
@@ -267,17 +257,13 @@ export interface ExpiredPromo extends WalletRef {
 }
 
 /** Promotional credit whose time is over and of which something is left that nothing holds. */
-export async function listExpiredPromos(
-  reader: Reader,
-  now: Date,
-  limit: number,
-): Promise<readonly ExpiredPromo[]> {
+export async function listExpiredPromos(tx: Tx, now: Date, limit: number): Promise<readonly ExpiredPromo[]> {
   const { rows } = await sql<{ id: string; org_id: string; mode: Mode; entry_count: bigint }>`
     select id, org_id, mode, entry_count from ledger_accounts
      where expires_at <= ${now} and balance_nano_usd > held_nano_usd
        and ${isItemAvailable(expirePromoLoop, sql<string>`ledger_accounts.id::text`, now)}
      order by expires_at limit ${limit}
-  `.execute(reader.kysely);
+  `.execute(tx.kysely);
   return rows.map((row) => ({
     accountId: fromUuid('lac', row.id),
     orgId: fromUuid('org', row.org_id),

@@ -2,8 +2,7 @@ import type { Reader } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
-import { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
-import type { TransferPeriod } from './transfer-reports.store.ts';
+import { inPeriod, type TransferPeriod } from './transfer-reports.store.ts';
 
 /**
  * What transfers earned a supplier. Callers name the resources that its meters ran for in the period, as a query with the columns org_id,
@@ -15,16 +14,12 @@ import type { TransferPeriod } from './transfer-reports.store.ts';
  * account, on purpose: they are found through the resources that its meters run for, and through the few transfers that undo others.
  * `earned_id` and `earned_at` are of the transfer that is undone, where the transfer undoes one; `meter` is null where no meter posted it.
  */
-function earningTransfersIn(
-  supplier: string,
-  { from, until }: TransferPeriod,
-  resources: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const inPeriod = sql`t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
-                       and t.occurred_at >= ${from} and t.occurred_at < ${until} and t.mode = 'live'`;
+function earningTransfersIn(supplier: OrgId, period: TransferPeriod, resources: RawBuilder<unknown>) {
+  const isLive = sql`t.mode = 'live' and ${inPeriod(period)}`;
   return sql`
     payable as materialized (
-      select id from ledger_accounts where org_id = ${supplier} and mode = 'live' and kind = 'supplier_payable'
+      select id from ledger_accounts
+       where org_id = ${toUuid(supplier)} and mode = 'live' and kind = 'supplier_payable'
     ),
     things as materialized (${resources}
     ),
@@ -37,14 +32,14 @@ function earningTransfersIn(
          where t.org_id = m.org_id and t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
            and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
            and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"
-           and t.kind in ('charge', 'credit') and ${inPeriod} offset 0) as posted
+           and t.kind in ('charge', 'credit') and ${isLive} offset 0) as posted
        union all
       select t.id, undone.cause_id, t.occurred_at, undone.id, undone.occurred_at, undone.meter, 0
         from ledger_transfers t cross join lateral (
           select source.id, source.cause_id, source.occurred_at, ${meterIn(sql`source`)} as meter
             from ledger_transfers source
            where source.id = t.reverses and source.kind <> 'payout' offset 0) as undone
-       where t.kind in ('refund', 'reversal') and ${inPeriod}
+       where t.kind in ('refund', 'reversal') and ${isLive}
          and (select count(*) from ledger_entries e
                where e.transfer_id = t.id and e.account_id = (select id from payable)) > 0
     )`;
@@ -64,7 +59,7 @@ export function earningsByResource(
   resources: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   return sql`
-    with ${earningTransfersIn(toUuid(supplier), period, resources)},
+    with ${earningTransfersIn(supplier, period, resources)},
     fees as materialized (
       select array_agg(id) as ids from ledger_accounts
        where kind = 'platform_fee' and mode = 'live' and org_id is null
@@ -89,22 +84,20 @@ export function earningsByResource(
 export async function sumMaturingEarnings(
   reader: Reader,
   supplier: OrgId,
-  { from, until }: TransferPeriod,
+  period: TransferPeriod,
   resources: RawBuilder<unknown>,
 ): Promise<NanoUsd> {
   const { rows } = await sql<{ maturing: string }>`
-    with ${earningTransfersIn(toUuid(supplier), { from, until }, resources)},
+    with ${earningTransfersIn(supplier, period, resources)},
     earnings as (
       select moved.meter, entered.earned,
              sum(entered.earned) over (partition by moved.meter order by moved.earned_id, moved.id) as total
         from moved cross join lateral (
           select sum(e.amount_nano_usd) as earned from ledger_entries e
            where e.transfer_id = moved.id and e.account_id = (select id from payable) offset 0) as entered
-       where moved.meter is not null and moved.earned_at >= ${from} and entered.earned is not null
+       where moved.meter is not null and moved.earned_at >= ${period.from} and entered.earned is not null
     ),
-    by_meter as (
-      select sum(earned) - least(0, min(total)) as maturing from earnings group by meter
-    )
+    by_meter as (select sum(earned) - least(0, min(total)) as maturing from earnings group by meter)
     select coalesce(sum(maturing), 0)::text as maturing from by_meter
   `.execute(reader.kysely);
   return nanoUsd(BigInt(rows[0]?.maturing ?? 0));

@@ -9,13 +9,8 @@ import type { MoneyCause } from './model/ledger.ts';
 /** Sums and lists over transfers for reports of other features, and the SQL fragments that such reports are composed of. */
 
 /** What was paid in so far, without what this cause has paid in. */
-export async function sumTopUps(
-  reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
-  without: MoneyCause,
-): Promise<NanoUsd> {
-  const row = await reader.kysely
+export async function sumTopUps(db: Reader, orgId: OrgId, mode: Mode, without: MoneyCause): Promise<NanoUsd> {
+  const row = await db.kysely
     .selectFrom('ledger_transfers')
     .select(sql<string>`coalesce(sum(amount_nano_usd), 0)::text`.as('total'))
     .where('org_id', '=', toUuid(orgId))
@@ -85,16 +80,20 @@ export interface TransferPeriod {
   readonly until: Date;
 }
 
+/** Whether a transfer `t` is of the period. The ids let an index find it; the exact times decide. */
+export function inPeriod({ from, until }: TransferPeriod): RawBuilder<unknown> {
+  return sql`t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
+             and t.occurred_at >= ${from} and t.occurred_at < ${until}`;
+}
+
+type ModePeriod = TransferPeriod & { readonly mode: Mode };
+
 /** The charges and credits of a wallet in a period. Columns: those of `ledger_transfers`. */
-export function chargesIn(
-  orgId: OrgId,
-  { mode, from, until }: TransferPeriod & { readonly mode: Mode },
-): RawBuilder<unknown> {
+export function chargesIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
   return sql`(
-    select * from ledger_transfers
-     where org_id = ${toUuid(orgId)} and mode = ${mode} and kind in ('charge', 'credit')
-       and id >= ${firstIdFrom(from)} and id < ${firstIdAfter(until)}
-       and occurred_at >= ${from} and occurred_at < ${until})`;
+    select * from ledger_transfers t
+     where t.org_id = ${toUuid(orgId)} and t.mode = ${period.mode} and t.kind in ('charge', 'credit')
+       and ${inPeriod(period)})`;
 }
 
 /**
@@ -102,10 +101,7 @@ export function chargesIn(
  * refund or reversal; sign, 1 for a charge and -1 for a credit; cause_kind, cause_id and usage of the charge or credit, also where
  * it is undone; is_correction where that is of an earlier month.
  */
-export function costsIn(
-  orgId: OrgId,
-  { mode, from, until }: TransferPeriod & { readonly mode: Mode },
-): RawBuilder<unknown> {
+export function costsIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
   return sql`
       select -t.amount_nano_usd as cost, t.key_id, source.id is not null as is_undone,
              case t.kind when 'charge' then 1 when 'credit' then -1 else 0 end as sign,
@@ -115,19 +111,15 @@ export function costsIn(
                         < date_trunc('month', t.occurred_at at time zone 'UTC'), false) as is_correction
         from ledger_transfers t
         left join ledger_transfers source on source.id = t.reverses
-       where t.mode = ${mode} and t.org_id = ${toUuid(orgId)}
-         and t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
-         and t.occurred_at >= ${from} and t.occurred_at < ${until}
+       where t.mode = ${period.mode} and t.org_id = ${toUuid(orgId)} and ${inPeriod(period)}
          and (t.kind in ('charge', 'credit')
               or t.kind in ('refund', 'reversal') and source.kind in ('charge', 'credit'))`;
 }
 
 /** Whether the live wallet of the organisation that the column refers to may have had costs in the period. */
-export function hadCostsIn(column: string, { from, until }: TransferPeriod): RawBuilder<boolean> {
+export function hadCostsIn(column: string, period: TransferPeriod): RawBuilder<boolean> {
   return sql<boolean>`exists (select from ledger_transfers t
-                        where t.mode = 'live' and t.org_id = ${sql.ref(column)}
-                          and t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
-                          and t.occurred_at >= ${from} and t.occurred_at < ${until}
+                        where t.mode = 'live' and t.org_id = ${sql.ref(column)} and ${inPeriod(period)}
                           and t.kind in ('charge', 'credit', 'refund', 'reversal'))`;
 }
 

@@ -28,14 +28,17 @@ export interface Decision {
   readonly dispute: Dispute | null;
 }
 
+type Disputes = readonly Dispute[];
+
 const currency = 'usd';
-const undecided: ReadonlySet<PaymentState> = new Set(['created', 'open', 'processing']);
+/** The states of a payment that is not decided yet, in their order. */
+const progress: readonly PaymentState[] = ['created', 'open', 'processing'];
 
 export function isUndecided(state: PaymentState): boolean {
-  return undecided.has(state);
+  return progress.includes(state);
 }
 
-export function decideReport(payment: Payment, disputes: readonly Dispute[], report: Report): Decision {
+export function decideReport(payment: Payment, disputes: Disputes, report: Report): Decision {
   const { fact } = report;
   if (fact.live !== payment.real) {
     return mismatch(payment, disputes, 'real money and play money were mixed');
@@ -55,20 +58,12 @@ export function decideReport(payment: Payment, disputes: readonly Dispute[], rep
   }
 }
 
-function decideSession(
-  payment: Payment,
-  disputes: readonly Dispute[],
-  fact: SessionFact,
-  occurredAt: Date,
-): Decision {
+function decideSession(payment: Payment, disputes: Disputes, fact: SessionFact, occurredAt: Date): Decision {
   if (payment.sessionRef !== null && payment.sessionRef !== fact.sessionRef) {
     return mismatch(payment, disputes, 'it names another payment page');
   }
-  const known: Payment = {
-    ...payment,
-    sessionRef: fact.sessionRef,
-    intentRef: payment.intentRef ?? fact.intentRef,
-  };
+  const intentRef = payment.intentRef ?? fact.intentRef;
+  const known: Payment = { ...payment, sessionRef: fact.sessionRef, intentRef };
   const wrong = fact.status === 'paid' ? amountMismatchReason(payment, fact) : '';
   if (wrong !== '') {
     // What was credited rightly before stays credited; what was not must not be.
@@ -89,24 +84,14 @@ function amountMismatchReason(payment: Payment, fact: SessionFact): string {
   return paid === payment.amount ? '' : `${paid} nano-USD were paid and ${payment.amount} asked for`;
 }
 
-const progress: readonly PaymentState[] = ['created', 'open', 'processing'];
-
 /** Forward only: an older report does not take a newer one back. */
-function stateBeforePaid(
-  state: PaymentState,
-  reported: Exclude<SessionFact['status'], 'paid'>,
-): PaymentState {
+function stateBeforePaid(state: PaymentState, next: Exclude<SessionFact['status'], 'paid'>): PaymentState {
   if (!isUndecided(state)) return state;
-  if (reported === 'expired' || reported === 'failed') return reported;
-  return progress.indexOf(reported) > progress.indexOf(state) ? reported : state;
+  if (next === 'expired' || next === 'failed') return next;
+  return progress.indexOf(next) > progress.indexOf(state) ? next : state;
 }
 
-function decideRefund(
-  payment: Payment,
-  disputes: readonly Dispute[],
-  fact: RefundFact,
-  occurredAt: Date,
-): Decision {
+function decideRefund(payment: Payment, disputes: Disputes, fact: RefundFact, occurredAt: Date): Decision {
   if (fact.currency !== currency) return mismatch(payment, disputes, `it was refunded in ${fact.currency}`);
   const reported = { total: fromCents(BigInt(fact.refundedCents)), reportedAt: occurredAt };
   const refundReport = isNewerTotal(reported, payment.refundReport) ? reported : payment.refundReport;
@@ -124,7 +109,7 @@ function isNewerTotal(reported: RefundReport & { readonly reportedAt: Date }, be
 
 function decideFailedRefund(
   payment: Payment,
-  disputes: readonly Dispute[],
+  disputes: Disputes,
   fact: FailedRefundFact,
   occurredAt: Date,
 ): Decision {
@@ -141,7 +126,7 @@ function decideFailedRefund(
 }
 
 /** A total that was reported before a refund failed still includes it; a later total does not. */
-function withRefunds(payment: Payment, disputes: readonly Dispute[]): Payment {
+function withRefunds(payment: Payment, disputes: Disputes): Payment {
   const { refundReport, failedRefunds } = payment;
   const { total, reportedAt } = refundReport;
   const failed = failedRefunds.filter((each) => reportedAt === null || each.reportedAt >= reportedAt);
@@ -152,12 +137,7 @@ function withRefunds(payment: Payment, disputes: readonly Dispute[]): Payment {
 /** The newest report counts, by the provider's clock; within its second, the one that is further along. */
 const rank = { inquiry: 0, open: 1, won: 2, lost: 2 } as const;
 
-function decideDispute(
-  payment: Payment,
-  disputes: readonly Dispute[],
-  fact: DisputeFact,
-  occurredAt: Date,
-): Decision {
+function decideDispute(payment: Payment, disputes: Disputes, fact: DisputeFact, occurredAt: Date): Decision {
   const before = disputes.find(({ ref }) => ref === fact.disputeRef);
   const known: Payment = { ...payment, intentRef: fact.intentRef };
   const inUsd = fact.currency === currency;
@@ -182,18 +162,18 @@ function supersedes(reported: Dispute, before: Dispute): boolean {
   return laterMs > 0 || (laterMs === 0 && rank[reported.standing] > rank[before.standing]);
 }
 
-function withDerivedState(payment: Payment, disputes: readonly Dispute[]): Payment {
+function withDerivedState(payment: Payment, disputes: Disputes): Payment {
   return payment.credited === 0n ? payment : { ...payment, state: creditedState(payment, disputes) };
 }
 
-function creditedState(payment: Payment, disputes: readonly Dispute[]): CreditedState {
+function creditedState(payment: Payment, disputes: Disputes): CreditedState {
   if (disputes.some(({ standing }) => standing === 'open')) return 'disputed';
   if (disputes.some(({ standing }) => standing === 'lost')) return 'charged_back';
   return payment.refunded >= payment.amount ? 'refunded' : 'paid';
 }
 
 /** What must be taken back of the credit, in all: what was refunded and what is disputed, but never more than it. */
-export function clawbackTarget(payment: Payment, disputes: readonly Dispute[]): NanoUsd {
+export function clawbackTarget(payment: Payment, disputes: Disputes): NanoUsd {
   const against = disputes.filter(({ standing }) => standing === 'open' || standing === 'lost');
   const total = addUsd(payment.refunded, ...against.map(({ amount }) => amount));
   return total > payment.credited ? payment.credited : total;
@@ -215,11 +195,11 @@ export function decideClawback(payment: Payment, target: NanoUsd): Clawback {
   return { kind: 'take', amount: subtractUsd(target, payment.clawedBack) };
 }
 
-function mismatch(payment: Payment, disputes: readonly Dispute[], why: string): Decision {
+function mismatch(payment: Payment, disputes: Disputes, why: string): Decision {
   return { outcome: 'mismatch', why, payment, disputes, dispute: null };
 }
 
-function decisionOf(before: Payment, after: Payment, disputes: readonly Dispute[]): Decision {
+function decisionOf(before: Payment, after: Payment, disputes: Disputes): Decision {
   const changed = (Object.keys(after) as (keyof Payment)[]).some((field) => after[field] !== before[field]);
   return { outcome: changed ? 'applied' : 'unchanged', why: '', payment: after, disputes, dispute: null };
 }

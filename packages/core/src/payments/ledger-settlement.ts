@@ -1,5 +1,6 @@
 import { addUsd, zeroUsd } from '@millrace/platform/money';
-import type { LedgerSuccess, LedgerCommand, LedgerResult, MoneyCause } from '../ledger/index.ts';
+import { requireLedgerSuccess, type LedgerCommand, type LedgerResult } from '../ledger/index.ts';
+import type { MoneyCause } from '../ledger/index.ts';
 import { clawbackTarget, decideClawback } from './decide-report.ts';
 import type { Dispute, Payment } from './payment.ts';
 
@@ -10,11 +11,8 @@ import type { Dispute, Payment } from './payment.ts';
 
 export interface PaymentSettlement {
   readonly commands: readonly LedgerCommand[];
-  /** The payment once the ledger has answered. `requireDone` turns a refusal into an error. */
-  settled(
-    results: readonly LedgerResult[],
-    requireDone: (result: LedgerResult | undefined) => LedgerSuccess,
-  ): Payment;
+  /** The payment once the ledger has answered. */
+  settled(results: readonly LedgerResult[]): Payment;
 }
 
 export function causeOfPayment(payment: Pick<Payment, 'id'>): MoneyCause {
@@ -28,33 +26,21 @@ export function settlePayment(
 ): PaymentSettlement {
   const { orgId, mode, amount } = after;
   const base = { orgId, mode, cause: causeOfPayment(after) };
-  const credits: LedgerCommand[] =
-    after.credited > before.credited
-      ? [
-          {
-            ...base,
-            do: 'credit',
-            kind: 'top_up',
-            step: 'paid',
-            amount,
-            from: [{ account: { kind: 'payments_clearing' }, amount }],
-            description: 'Top-up by card',
-          },
-        ]
-      : [];
+  const credits: LedgerCommand[] = [];
+  if (after.credited > before.credited) {
+    credits.push({
+      ...base,
+      do: 'credit',
+      kind: 'top_up',
+      step: 'paid',
+      amount,
+      from: [{ account: { kind: 'payments_clearing' }, amount }],
+      description: 'Top-up by card',
+    });
+  }
 
   const target = clawbackTarget(after, disputes);
   const clawback = decideClawback(after, target);
-  if (clawback.kind === 'none') {
-    return {
-      commands: credits,
-      settled(results, requireDone) {
-        for (const result of results) requireDone(result);
-        return after;
-      },
-    };
-  }
-
   const undone = clawback.kind === 'redo' ? after.clawbackTransfers : [];
   let steps = after.moneySteps;
   const undo = undone.map((transferId): LedgerCommand => ({
@@ -64,30 +50,31 @@ export function settlePayment(
     transferId,
     description: 'Top-up given back: a dispute was won or a refund failed',
   }));
-  const take: LedgerCommand[] =
-    clawback.amount === 0n
-      ? []
-      : [
-          {
-            ...base,
-            do: 'debit',
-            kind: 'clawback',
-            step: `clawback:${(steps += 1)}`,
-            amount: clawback.amount,
-            to: [{ account: { kind: 'payments_clearing' }, amount: clawback.amount }],
-            whenShort: 'shortfall',
-            description: 'Top-up taken back: refunded or disputed',
-          },
-        ];
+  const take: LedgerCommand[] = [];
+  if (clawback.kind !== 'none' && clawback.amount > 0n) {
+    take.push({
+      ...base,
+      do: 'debit',
+      kind: 'clawback',
+      step: `clawback:${(steps += 1)}`,
+      amount: clawback.amount,
+      to: [{ account: { kind: 'payments_clearing' }, amount: clawback.amount }],
+      whenShort: 'shortfall',
+      description: 'Top-up taken back: refunded or disputed',
+    });
+  }
 
   return {
     commands: [...credits, ...undo, ...take],
-    settled: (results, requireDone) => {
-      const [credited, returned, taken] = splitResults(results, credits.length, undo.length);
-      for (const result of credited) requireDone(result);
-      // An operator may have undone it by hand; then there is nothing left to give back.
-      for (const result of returned) if (!isUndoneAlready(result)) requireDone(result);
-      const dones = taken.map((one) => requireDone(one));
+    settled: (results) => {
+      const undoneFrom = credits.length;
+      const takenFrom = undoneFrom + undo.length;
+      for (const result of results.slice(0, undoneFrom)) requireLedgerSuccess(result);
+      for (const result of results.slice(undoneFrom, takenFrom)) {
+        // An operator may have undone it by hand; then there is nothing left to give back.
+        if (result.ok || result.reason !== 'TRANSFER_NOT_REVERSIBLE') requireLedgerSuccess(result);
+      }
+      const dones = results.slice(takenFrom).map((one) => requireLedgerSuccess(one));
       const retained = clawback.kind === 'redo' ? [] : after.clawbackTransfers;
       const shortfallBefore = clawback.kind === 'redo' ? zeroUsd : after.shortfall;
       return {
@@ -99,16 +86,4 @@ export function settlePayment(
       };
     },
   };
-}
-
-function splitResults(
-  results: readonly LedgerResult[],
-  first: number,
-  second: number,
-): readonly [readonly LedgerResult[], readonly LedgerResult[], readonly LedgerResult[]] {
-  return [results.slice(0, first), results.slice(first, first + second), results.slice(first + second)];
-}
-
-function isUndoneAlready(result: LedgerResult): boolean {
-  return !result.ok && result.reason === 'TRANSFER_NOT_REVERSIBLE';
 }

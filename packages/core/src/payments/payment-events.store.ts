@@ -1,6 +1,5 @@
-import type { Tables, Tx } from '@millrace/platform/db';
+import type { Tx } from '@millrace/platform/db';
 import { toUuid, type PaymentId } from '@millrace/platform/ids';
-import type { Selectable } from 'kysely';
 import type { PaymentFact, Report, ReportOutcome } from './payment.ts';
 import type { StripeEvent } from './stripe-facts.ts';
 
@@ -57,12 +56,9 @@ export async function listUnmatchedReports(tx: Tx, intentRef: string): Promise<r
     .orderBy('occurred_at')
     .orderBy('event_id')
     .execute();
-  return rows.map(toUnmatchedReport).filter(({ fact }) => fact.kind !== 'session');
-}
-
-function toUnmatchedReport(
-  row: Pick<Selectable<Tables['payment_events']>, 'event_id' | 'fact' | 'occurred_at'>,
-): UnmatchedReport {
-  // Written by `insertEvent` and by nothing else.
-  return { eventId: row.event_id, fact: row.fact as unknown as PaymentFact, occurredAt: row.occurred_at };
+  return rows.flatMap(({ event_id: eventId, occurred_at: occurredAt, ...row }) => {
+    // Written by `insertEvent` and by nothing else.
+    const fact = row.fact as unknown as PaymentFact;
+    return fact.kind === 'session' ? [] : [{ eventId, fact, occurredAt }];
+  });
 }

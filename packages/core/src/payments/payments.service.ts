@@ -34,10 +34,7 @@ const MAX_CHECK_MS = 6 * HOUR_MS;
 /** Stripe forgets that it made a page after a day; asking for one that late could make a second. */
 const CHECKOUT_CREATABLE_MS = 20 * HOUR_MS;
 
-const reportsCounter = counter(
-  'millrace_payment_reports_total',
-  'Reports of the payment provider, by outcome.',
-);
+const reports = counter('millrace_payment_reports_total', 'Reports of the payment provider, by outcome.');
 const mismatchesCounter = counter(
   'millrace_payment_mismatches_total',
   'Reports that contradict a payment of ours; each needs a person.',
@@ -101,12 +98,7 @@ export class Payments {
     const { db } = this.#options;
     assertOutsideTransaction('The payment provider');
     const payment = await this.#read(orgId, mode, id);
-    if (
-      payment.state !== 'created' ||
-      db.clock.nowMs() - payment.createdAt.getTime() > CHECKOUT_CREATABLE_MS
-    ) {
-      return payment;
-    }
+    if (payment.state !== 'created' || !this.#isCreatable(payment)) return payment;
     try {
       const checkout = await this.#gateway().openCheckout(payment);
       await db.transaction({ name: 'store payment page', isolation: readCommitted }, (tx) =>
@@ -128,7 +120,7 @@ export class Payments {
     const { db, log } = this.#options;
     const reading = readEvent(this.#gateway().verify(body, signature, db.clock.nowMs()));
     if (reading.kind === 'ignored') {
-      reportsCounter.add(1, { outcome: 'ignored' });
+      reports.add(1, { outcome: 'ignored' });
       return;
     }
     if (reading.kind === 'malformed') {
@@ -139,7 +131,7 @@ export class Payments {
       this.#applyEvent(tx, event),
     );
     if (applied === null) {
-      reportsCounter.add(1, { outcome: 'repeated' });
+      reports.add(1, { outcome: 'repeated' });
       return;
     }
     this.#observe(applied, { eventId: event.id, type: event.type });
@@ -165,14 +157,9 @@ export class Payments {
   async checkDue(limit: number): Promise<number> {
     const { db, clock, log, stripe } = this.#options;
     if (stripe === null) return 0;
+    const pace = { firstMs: FIRST_CHECK_MS, longestMs: MAX_CHECK_MS };
     const due = await db.transaction({ name: 'claim due payments', isolation: readCommitted }, (tx) =>
-      claimDuePayments(tx, {
-        real: stripe.live,
-        now: tx.clock.now(),
-        firstMs: FIRST_CHECK_MS,
-        longestMs: MAX_CHECK_MS,
-        limit,
-      }),
+      claimDuePayments(tx, { real: stripe.live, now: tx.clock.now(), limit, ...pace }),
     );
     let isAway = false;
     await createItemRunner(checkPaymentsLoop, { clock, log }).run(due, {
@@ -195,7 +182,7 @@ export class Payments {
     const { db } = this.#options;
     const { id, orgId, mode, sessionRef } = payment;
     if (sessionRef === null) {
-      if (db.clock.nowMs() - payment.createdAt.getTime() <= CHECKOUT_CREATABLE_MS) {
+      if (this.#isCreatable(payment)) {
         await this.openCheckout(orgId, mode, id);
         return;
       }
@@ -213,7 +200,7 @@ export class Payments {
   }
 
   #observe(applied: AppliedReport, about: { readonly eventId: string | null; readonly type: string }): void {
-    reportsCounter.add(1, { outcome: applied.outcome });
+    reports.add(1, { outcome: applied.outcome });
     for (const why of applied.mismatches) {
       mismatchesCounter.add(1);
       this.#options.log.error(
@@ -221,6 +208,10 @@ export class Payments {
         'a payment and what the provider says of it do not agree; nothing was credited for it',
       );
     }
+  }
+
+  #isCreatable({ createdAt }: Payment): boolean {
+    return this.#options.db.clock.nowMs() - createdAt.getTime() <= CHECKOUT_CREATABLE_MS;
   }
 
   async #read(orgId: OrgId, mode: Mode, id: PaymentId): Promise<Payment> {
@@ -238,14 +229,9 @@ export class Payments {
   #returnUrls({ successUrl, cancelUrl }: TopUpRequest): { successUrl: string; cancelUrl: string } {
     const success = successUrl ?? this.#options.consoleUrl;
     if (success === null) {
+      const message = 'is needed here: this installation has no console';
       throw new Fault('VALIDATION_FAILED', {
-        issues: [
-          {
-            path: ['successUrl'],
-            code: 'required',
-            message: 'is needed here: this installation has no console',
-          },
-        ],
+        issues: [{ path: ['successUrl'], code: 'required', message }],
       });
     }
     return { successUrl: success, cancelUrl: cancelUrl ?? success };

@@ -2,7 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type PaymentId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { sql, type Selectable } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { isUndecided } from './decide-report.ts';
 import type { Dispute, FailedRefund, Payment } from './payment.ts';
 
@@ -92,15 +92,12 @@ export async function insertPayment(tx: Tx, orgId: OrgId, fields: NewPayment): P
 }
 
 /** Those of these pages whose payment was credited. */
-export async function listCreditedSessions(
-  reader: Reader,
-  sessionRefs: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (sessionRefs.length === 0) return new Set();
+export async function listCreditedSessions(reader: Reader, refs: string[]): Promise<ReadonlySet<string>> {
+  if (refs.length === 0) return new Set();
   const rows = await reader.kysely
     .selectFrom('payments')
     .select('provider_ref')
-    .where('provider_ref', 'in', [...sessionRefs])
+    .where('provider_ref', 'in', refs)
     .where('credited_nano_usd', '>', 0n)
     .execute();
   return new Set(rows.flatMap(({ provider_ref }) => provider_ref ?? []));
@@ -118,12 +115,7 @@ export async function countUnpaid(reader: Reader, orgId: OrgId, mode: Mode): Pro
   return Number(row.count);
 }
 
-export async function findPayment(
-  reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
-  id: PaymentId,
-): Promise<Payment | null> {
+export async function findPayment(reader: Reader, orgId: OrgId, mode: Mode, id: PaymentId) {
   const row = await reader.kysely
     .selectFrom('payments')
     .selectAll()
@@ -161,42 +153,28 @@ export interface PaymentOwner {
   readonly id: PaymentId;
 }
 
-async function findOwnerWhere(
-  reader: Reader,
-  column: 'provider_ref' | 'provider_intent',
-  value: string,
-): Promise<PaymentOwner | null> {
+async function findOwner(reader: Reader, condition: RawBuilder<boolean>): Promise<PaymentOwner | null> {
   const row = await reader.kysely
     .selectFrom('payments')
     .select(['id', 'org_id', 'mode'])
     .where('provider', '=', provider)
-    .where(column, '=', value)
+    .where(condition)
     .executeTakeFirst();
-  return row === undefined ? null : toOwner(row);
-}
-
-function toOwner(row: Pick<Selectable<Tables['payments']>, 'id' | 'org_id' | 'mode'>): PaymentOwner {
+  if (row === undefined) return null;
   return { orgId: fromUuid('org', row.org_id), mode: row.mode, id: fromUuid('pay', row.id) };
 }
 
 export function findOwnerBySession(reader: Reader, sessionRef: string): Promise<PaymentOwner | null> {
-  return findOwnerWhere(reader, 'provider_ref', sessionRef);
+  return findOwner(reader, sql`provider_ref = ${sessionRef}`);
 }
 
 export function findOwnerByIntent(reader: Reader, intentRef: string): Promise<PaymentOwner | null> {
-  return findOwnerWhere(reader, 'provider_intent', intentRef);
+  return findOwner(reader, sql`provider_intent = ${intentRef}`);
 }
 
 /** A payment whose page was made while we died before storing its id. One that has its page is nobody else's. */
-export async function findOwnerWithoutSession(reader: Reader, id: PaymentId): Promise<PaymentOwner | null> {
-  const row = await reader.kysely
-    .selectFrom('payments')
-    .select(['id', 'org_id', 'mode'])
-    .where('provider', '=', provider)
-    .where('id', '=', toUuid(id))
-    .where('provider_ref', 'is', null)
-    .executeTakeFirst();
-  return row === undefined ? null : toOwner(row);
+export function findOwnerWithoutSession(reader: Reader, id: PaymentId): Promise<PaymentOwner | null> {
+  return findOwner(reader, sql`id = ${toUuid(id)} and provider_ref is null`);
 }
 
 /**
@@ -253,16 +231,7 @@ export async function storeCheckout(
 ): Promise<void> {
   await tx.kysely
     .updateTable('payments')
-    .set((of) => ({
-      provider_ref: checkout.sessionRef,
-      checkout_url: checkout.url,
-      state: of
-        .case()
-        .when('state', '=', 'created')
-        .then('open' as const)
-        .else(of.ref('state'))
-        .end(),
-    }))
+    .set({ provider_ref: checkout.sessionRef, checkout_url: checkout.url, state: 'open' })
     .where('org_id', '=', toUuid(orgId))
     .where('id', '=', toUuid(id))
     .where('state', 'in', ['created', 'open'])
@@ -324,12 +293,8 @@ export async function claimDuePayments(
   return rows.map(toPayment);
 }
 
-export async function listDisputes(
-  reader: Reader,
-  orgId: OrgId,
-  paymentId: PaymentId,
-): Promise<readonly Dispute[]> {
-  const rows = await reader.kysely
+export async function listDisputes(tx: Tx, orgId: OrgId, paymentId: PaymentId): Promise<readonly Dispute[]> {
+  const rows = await tx.kysely
     .selectFrom('payment_disputes')
     .selectAll()
     .where('org_id', '=', toUuid(orgId))
@@ -344,11 +309,8 @@ export async function listDisputes(
 }
 
 export async function saveDispute(tx: Tx, payment: Payment, dispute: Dispute): Promise<void> {
-  const reported = {
-    amount_nano_usd: dispute.amount,
-    standing: dispute.standing,
-    told_at: dispute.reportedAt,
-  };
+  const { amount, standing, reportedAt } = dispute;
+  const reported = { amount_nano_usd: amount, standing, told_at: reportedAt };
   await tx.kysely
     .insertInto('payment_disputes')
     .values({

@@ -1,9 +1,8 @@
 import type { Tx } from '@millrace/platform/db';
-import type { PaymentId } from '@millrace/platform/ids';
-import { parseId } from '@millrace/platform/ids';
+import { parseId, type PaymentId } from '@millrace/platform/ids';
 import { emitToppedUpEvent, recordDeposit, type ReadBurnRate } from '../billing/index.ts';
 import { lockOrganisation, type PublishKeyChange } from '../identity/index.ts';
-import { applyLedger, requireLedgerSuccess, setFrozen } from '../ledger/index.ts';
+import { applyLedger, setFrozen } from '../ledger/index.ts';
 import { decideReport, type Decision } from './decide-report.ts';
 import { listUnmatchedReports, markEventApplied } from './payment-events.store.ts';
 import type { Dispute, Payment, PaymentFact, Report, ReportOutcome } from './payment.ts';
@@ -58,7 +57,7 @@ export async function applyReport(tx: Tx, hooks: DepositHooks, report: Report): 
 
   const settlement = settlePayment(before, last.payment, last.disputes);
   // The row must say what the ledger did, so it is written after the ledger has answered; it is locked already.
-  const settled = settlement.settled(await applyLedger(tx, settlement.commands), requireLedgerSuccess);
+  const settled = settlement.settled(await applyLedger(tx, settlement.commands));
   await savePayment(tx, owner.orgId, settled);
   await updateFreeze(tx, settled, { before: disputesBefore, after: last.disputes, credited });
   if (credited) await emitPaymentEvent(tx, hooks, settled);
@@ -75,12 +74,12 @@ async function findOwner(tx: Tx, fact: PaymentFact): Promise<PaymentOwner | null
 }
 
 /** A payment that has just learnt its name at the provider hears what was said of that name before. */
-async function applyUnmatched(tx: Tx, before: Payment, first: Decision): Promise<AppliedDecisions> {
+async function applyUnmatched(tx: Tx, before: Payment, first: Decision) {
   const decisions = [first];
   let last = first;
   const { intentRef } = first.payment;
-  const waiting =
-    before.intentRef === null && intentRef !== null ? await listUnmatchedReports(tx, intentRef) : [];
+  const isNamed = before.intentRef === null && intentRef !== null;
+  const waiting = isNamed ? await listUnmatchedReports(tx, intentRef) : [];
   for (const { eventId, ...report } of waiting) {
     last = decideReport(last.payment, last.disputes, report);
     decisions.push(last);
@@ -93,12 +92,6 @@ async function applyUnmatched(tx: Tx, before: Payment, first: Decision): Promise
   };
 }
 
-interface AppliedDecisions {
-  readonly last: Decision;
-  readonly changed: readonly Dispute[];
-  readonly mismatches: readonly string[];
-}
-
 const isAgainst = ({ standing }: Dispute): boolean => standing === 'open' || standing === 'lost';
 
 /**
@@ -108,11 +101,7 @@ const isAgainst = ({ standing }: Dispute): boolean => standing === 'open' || sta
 async function updateFreeze(
   tx: Tx,
   { orgId, mode }: Payment,
-  change: {
-    readonly before: readonly Dispute[];
-    readonly after: readonly Dispute[];
-    readonly credited: boolean;
-  },
+  change: Readonly<{ before: readonly Dispute[]; after: readonly Dispute[]; credited: boolean }>,
 ): Promise<void> {
   const wasAgainst = new Set(change.before.filter(isAgainst).map(({ ref }) => ref));
   const against = change.after.filter(isAgainst);

@@ -1,13 +1,6 @@
 import { secondsToMs } from '@millrace/platform/money';
 import { z } from 'zod';
-import type {
-  DisputeFact,
-  FailedRefundFact,
-  RefundFact,
-  Report,
-  SessionFact,
-  DisputeStanding,
-} from './payment.ts';
+import type { DisputeFact, FailedRefundFact, RefundFact, Report, SessionFact } from './payment.ts';
 
 /**
  * From Stripe's words to ours. Only the fields that are used are read, so that an endpoint set to another API version
@@ -21,48 +14,27 @@ const ref = z.string().min(1).max(255);
 /** Stripe sends an id, or the whole object where it was asked to. */
 const refOrObject = z.union([ref, z.object({ id: ref }).transform(({ id }) => id)]);
 const cents = z.int().nonnegative();
-const currency = z.string().toLowerCase();
+const livemode = z.boolean();
+const money = { payment_intent: refOrObject.nullish(), currency: z.string().toLowerCase() };
 
 const session = z.object({
+  ...money,
   id: ref,
   status: z.enum(['open', 'complete', 'expired']),
   payment_status: z.enum(['paid', 'unpaid', 'no_payment_required']),
-  payment_intent: refOrObject.nullish(),
   amount_total: cents,
-  currency,
-  livemode: z.boolean(),
+  livemode,
   metadata: z.record(z.string(), z.string()).nullish(),
 });
-
-const charge = z.object({
-  payment_intent: refOrObject.nullish(),
-  amount_refunded: cents,
-  currency,
-  livemode: z.boolean(),
-});
-
-const refund = z.object({
-  id: ref,
-  payment_intent: refOrObject.nullish(),
-  amount: cents,
-  currency,
-  status: z.string().nullish(),
-});
-
-const dispute = z.object({
-  id: ref,
-  payment_intent: refOrObject.nullish(),
-  amount: cents,
-  currency,
-  status: z.string(),
-  livemode: z.boolean(),
-});
+const charge = z.object({ ...money, amount_refunded: cents, livemode });
+const refund = z.object({ ...money, id: ref, amount: cents, status: z.string().nullish() });
+const dispute = z.object({ ...money, id: ref, amount: cents, status: z.string(), livemode });
 
 const eventHead = z.object({
   id: ref,
   type: z.string().max(200),
   created: z.int().nonnegative(),
-  livemode: z.boolean(),
+  livemode,
   data: z.object({ object: z.unknown() }),
 });
 
@@ -109,10 +81,8 @@ export function readEvent(json: unknown): EventReading {
     if (fact === null) return { kind: 'ignored', type };
     // An event and its object always agree, where the object says; if they ever do not, only both together make money real.
     const live = livemode && fact.live;
-    return {
-      kind: 'event',
-      event: { id, type, occurredAt: new Date(secondsToMs(created)), fact: { ...fact, live } },
-    };
+    const occurredAt = new Date(secondsToMs(created));
+    return { kind: 'event', event: { id, type, occurredAt, fact: { ...fact, live } } };
   } catch (error) {
     if (error instanceof z.ZodError) return { kind: 'malformed', why: `${type}: ${z.prettifyError(error)}` };
     throw error;
@@ -142,12 +112,8 @@ export function readSession(object: unknown, { failed = false } = {}): SessionFa
 
 /** A page that asked for no money was changed under our hands: it counts as paid, with an amount that cannot match. */
 function statusOf({ status, payment_status }: z.output<typeof session>): SessionFact['status'] {
-  if (payment_status !== 'unpaid') return status === 'complete' ? 'paid' : statusUnpaid(status);
-  return statusUnpaid(status);
-}
-
-function statusUnpaid(status: 'open' | 'complete' | 'expired'): SessionFact['status'] {
-  return status === 'complete' ? 'processing' : status;
+  if (status !== 'complete') return status;
+  return payment_status === 'unpaid' ? 'processing' : 'paid';
 }
 
 /** Null for a charge that was made without a PaymentIntent: none of ours is. */
@@ -193,7 +159,7 @@ function readDispute(object: unknown): DisputeFact | null {
 }
 
 /** A status that Stripe adds later counts as open: money is held back rather than given away. */
-const standings: Readonly<Record<string, DisputeStanding | undefined>> = {
+const standings: Readonly<Record<string, DisputeFact['standing'] | undefined>> = {
   warning_needs_response: 'inquiry',
   warning_under_review: 'inquiry',
   warning_closed: 'won',

@@ -1,5 +1,4 @@
 import { Fault } from '@millrace/platform/fault';
-import type { PaymentId } from '@millrace/platform/ids';
 import { msToSeconds, toCents } from '@millrace/platform/money';
 import Stripe from 'stripe';
 import type { Payment, SessionFact } from './payment.ts';
@@ -44,55 +43,37 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
     maxNetworkRetries: RETRIES,
     telemetry: false,
   });
+  const { sessions } = stripe.checkout;
   return {
     live: /^(sk|rk)_live_/.test(settings.secretKey),
 
     openCheckout: async (payment) => {
-      try {
-        const made = await stripe.checkout.sessions.create(sessionFor(payment), {
-          idempotencyKey: idempotencyKeyOf(payment.id),
-        });
-        return { sessionRef: made.id, url: made.url };
-      } catch (error) {
-        throw toFault(error);
-      }
+      // Stripe forgets a key after a day at the earliest; a payment that old is never asked for again.
+      const idempotencyKey = `checkout-${payment.id}`;
+      const made = await sessions.create(sessionFor(payment), { idempotencyKey }).catch(throwFault);
+      return { sessionRef: made.id, url: made.url };
     },
 
     readCheckout: async (sessionRef) => {
-      try {
-        const found = await stripe.checkout.sessions.retrieve(sessionRef, { expand: ['payment_intent'] });
-        return readSession(found, { failed: hasFailed(found) });
-      } catch (error) {
-        throw toFault(error);
-      }
+      const found = await sessions.retrieve(sessionRef, { expand: ['payment_intent'] }).catch(throwFault);
+      return readSession(found, { failed: hasFailed(found) });
     },
 
     listPaid: async (since) => {
-      try {
-        const created = { gte: Math.trunc(msToSeconds(since.getTime())) };
-        const pages = await stripe.checkout.sessions
-          .list({ created, status: 'complete', limit: 100 })
-          .autoPagingToArray({ limit: PAID_MAX });
-        if (pages.length >= PAID_MAX)
-          throw new Error(`Stripe has ${PAID_MAX} payments or more: compare them by hand.`);
-        return pages.map((page) => readSession(page)).filter(({ status }) => status === 'paid');
-      } catch (error) {
-        throw toFault(error);
+      const created = { gte: Math.trunc(msToSeconds(since.getTime())) };
+      const found = sessions.list({ created, status: 'complete', limit: 100 });
+      const pages = await found.autoPagingToArray({ limit: PAID_MAX }).catch(throwFault);
+      if (pages.length >= PAID_MAX) {
+        throw new Error(`Stripe has ${PAID_MAX} payments or more: compare them by hand.`);
       }
+      return pages.map((page) => readSession(page)).filter(({ status }) => status === 'paid');
     },
 
     verify: (body, signature, nowMs) => {
       if (signature === undefined) throw new Fault('WEBHOOK_SIGNATURE_INVALID');
       try {
-        const { webhookSecret } = settings;
-        return stripe.webhooks.constructEvent(
-          body,
-          signature,
-          webhookSecret,
-          TOLERANCE_SECONDS,
-          undefined,
-          nowMs,
-        );
+        const { webhookSecret: secret } = settings;
+        return stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS, undefined, nowMs);
       } catch (error) {
         // Signed, but no event: what signs is Stripe's, so it is our reading that fails.
         const signed = !(error instanceof Stripe.errors.StripeSignatureVerificationError);
@@ -100,11 +81,6 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
       }
     },
   };
-}
-
-/** Stripe forgets a key after a day at the earliest; a payment that old is never asked for again. */
-function idempotencyKeyOf(id: PaymentId): string {
-  return `checkout-${id}`;
 }
 
 /** Follows from the payment's row alone, because an idempotent repetition must be word for word the same. */
@@ -141,11 +117,11 @@ function hasFailed(session: Stripe.Checkout.Session): boolean {
 }
 
 /** Refusals that a repetition may cure, and those that none will. Stripe's own words go to the log, not to the caller. */
-function toFault(error: unknown): unknown {
-  const { errors } = Stripe;
-  if (!(error instanceof errors.StripeError)) return error;
-  const refused =
-    error instanceof errors.StripeInvalidRequestError || error instanceof errors.StripeIdempotencyError;
-  if (refused) return new Fault('PAYMENT_PROVIDER_REFUSED', { cause: error });
-  return new Fault('PAYMENT_PROVIDER_UNAVAILABLE', { cause: error, retryAfterSeconds: 5 });
+function throwFault(error: unknown): never {
+  const { StripeError, StripeInvalidRequestError, StripeIdempotencyError } = Stripe.errors;
+  if (!(error instanceof StripeError)) throw error;
+  if (error instanceof StripeInvalidRequestError || error instanceof StripeIdempotencyError) {
+    throw new Fault('PAYMENT_PROVIDER_REFUSED', { cause: error });
+  }
+  throw new Fault('PAYMENT_PROVIDER_UNAVAILABLE', { cause: error, retryAfterSeconds: 5 });
 }

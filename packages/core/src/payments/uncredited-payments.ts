@@ -18,10 +18,8 @@ export async function listUncreditedPayments(
   since: Date,
 ): Promise<readonly UncreditedPayment[]> {
   const paid = await stripe.listPaid(since);
-  const credited = await listCreditedSessions(
-    db,
-    paid.map(({ sessionRef }) => sessionRef),
-  );
+  const refs = paid.map(({ sessionRef }) => sessionRef);
+  const credited = await listCreditedSessions(db, refs);
   return paid
     .filter(({ sessionRef, claimedPayment }) => claimedPayment !== null && !credited.has(sessionRef))
     .map(({ sessionRef, claimedPayment, amountCents, currency }) => ({

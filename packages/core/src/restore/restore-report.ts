@@ -80,15 +80,10 @@ export async function buildRestoreReport(
 const ITEMS_SHOWN_MAX = 20;
 
 function formatList<T>(title: string, items: readonly T[], line: (item: T) => string): string[] {
-  const more =
-    items.length > ITEMS_SHOWN_MAX
-      ? [`    and ${items.length - ITEMS_SHOWN_MAX} more (--json lists all)`]
-      : [];
-  return [
-    `  ${title}: ${items.length}`,
-    ...items.slice(0, ITEMS_SHOWN_MAX).map((item) => `    ${line(item)}`),
-    ...more,
-  ];
+  const lines = items.slice(0, ITEMS_SHOWN_MAX).map((item) => `    ${line(item)}`);
+  const more = items.length - lines.length;
+  if (more > 0) lines.push(`    and ${more} more (--json lists all)`);
+  return [`  ${title}: ${items.length}`, ...lines];
 }
 
 /** The report for people. */
@@ -98,10 +93,8 @@ export function formatRestoreReport(report: RestoreReport): string {
     `The database was restored to about ${report.restoredTo}. The newest state that is known outside is of ${report.newestMark}.`,
     'Newer than the database:',
     ...formatList('Credit leases in Valkey', report.leases, (lease) => {
-      const known =
-        lease.ledgerGrantedNanoUsd === null
-          ? 'unknown to the ledger'
-          : `the ledger has ${lease.ledgerGrantedNanoUsd}`;
+      const { ledgerGrantedNanoUsd: granted } = lease;
+      const known = granted === null ? 'unknown to the ledger' : `the ledger has ${granted}`;
       return `${lease.orgId} ${lease.mode} epoch ${lease.epoch}: ${lease.grantedNanoUsd} nano-USD granted, ${known}`;
     }),
     ...formatList(

@@ -1,6 +1,6 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { nextWireIds, raiseWireIds } from '@millrace/platform/wire-ids';
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { lastInvoiceNumber } from '../invoices/index.ts';
 import type { Counters, RestoreMark, MarkCopy } from './restore-mark.ts';
 import type { RestoreReport } from './restore-report.ts';
@@ -21,19 +21,7 @@ export interface RestoreState extends RestoreMark {
   readonly lostFrom: Date | null;
 }
 
-interface StateRow {
-  installation: string;
-  generation: bigint;
-  mark: bigint;
-  marked_at: Date;
-  state: RestoreStatus;
-  found_at: Date | null;
-  outside: MarkCopy | null;
-  report: RestoreReport | null;
-  reported_at: Date | null;
-  confirmed_at: Date | null;
-  lost_from: Date | null;
-}
+type StateRow = Selectable<Tables['restore_state']>;
 
 function toRestoreState(row: StateRow): RestoreState {
   return {
@@ -43,8 +31,9 @@ function toRestoreState(row: StateRow): RestoreState {
     markedAt: row.marked_at,
     status: row.state,
     foundAt: row.found_at,
-    outside: row.outside,
-    report: row.report,
+    // Written below and nowhere else.
+    outside: row.outside as MarkCopy | null,
+    report: row.report as RestoreReport | null,
     reportedAt: row.reported_at,
     confirmedAt: row.confirmed_at,
     lostFrom: row.lost_from,
@@ -64,12 +53,11 @@ export async function readRestoreState(reader: Reader): Promise<RestoreState> {
 
 /** The part that every lease asks for. */
 export async function readRestoreMark(reader: Reader): Promise<RestoreMark & Pick<RestoreState, 'status'>> {
-  const { rows } = await sql<{ generation: bigint; mark: bigint; state: RestoreStatus }>`
-    select generation, mark, state from restore_state
-  `.execute(reader.kysely);
-  const [row] = rows;
-  if (row === undefined) throw new Error('The table restore_state has lost its row.');
-  return { generation: Number(row.generation), mark: Number(row.mark), status: row.state };
+  const { generation, mark, state } = await reader.kysely
+    .selectFrom('restore_state')
+    .select(['generation', 'mark', 'state'])
+    .executeTakeFirstOrThrow();
+  return { generation: Number(generation), mark: Number(mark), status: state };
 }
 
 export async function lockRestoreState(tx: Tx): Promise<RestoreState> {

@@ -1,4 +1,4 @@
-import type { CheckDefinition } from './checks.ts';
+import type { CheckText } from './checks.ts';
 
 /** The checks of GPUs, ports and holds that nothing uses. */
 
@@ -7,25 +7,21 @@ const leakedResourceRemedy =
 
 export const resourceChecks = {
   allocation_has_rental: {
-    severity: 'error',
     rule: 'Every allocation that was not released is of a rental that has not ended, or of a machine that is being removed.',
     text: ({ actual }) => `It is ${actual}: its GPUs and ports cannot be sold.`,
     remedy: leakedResourceRemedy,
   },
   gpu_has_allocation: {
-    severity: 'error',
     rule: 'A GPU that is taken belongs to an allocation that was not released.',
     text: ({ actual }) => `The GPU is ${actual}: it cannot be sold.`,
     remedy: leakedResourceRemedy,
   },
   port_has_allocation: {
-    severity: 'error',
     rule: 'A port that is taken belongs to an allocation that was not released.',
     text: ({ actual }) => `The port is ${actual}: it cannot be given to another machine.`,
     remedy: leakedResourceRemedy,
   },
   node_capacity: {
-    severity: 'error',
     rule: 'The counted GPUs of a node (in all, free, allocated) are those of its rows.',
     text: ({ actual, expected }) =>
       `It counts ${actual} GPUs (in all/free/allocated); its rows make ${expected}.`,
@@ -33,10 +29,9 @@ export const resourceChecks = {
       'Run select recount_node(id) for the node as the owner of the database, after finding what wrote the row.',
   },
   hold_has_owner: {
-    severity: 'error',
     rule: 'Money that is set aside for a rental, an instance or a payout is of a term, an open meter or the payout.',
     text: ({ expected }) => `It sets money aside and is not held by ${expected}.`,
     remedy:
       'Find what took the hold (its key names the step), then release it as the owner of the database by the functions of the ledger.',
   },
-} as const satisfies Record<string, CheckDefinition>;
+} as const satisfies Record<string, CheckText>;

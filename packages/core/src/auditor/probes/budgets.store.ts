@@ -31,19 +31,17 @@ export function budgetProbe(orgUuid: string | null): Probe {
         left join ledger_accounts a on a.id = b.id
         left join spent on spent.account_id = b.id
        where b.deleted_at is null and ${ofOrganisation}`,
+    about: 'budget',
     checks: [
       {
         name: 'budget_account',
-        about: 'budget',
         wrong: sql`not q.has_account`,
         expected: sql`'a limit account of the same id, organisation and mode'`,
         actual: sql`'none'`,
       },
       {
         name: 'budget_left',
-        about: 'budget',
         judges: sql`q.has_account`,
-        wrong: sql`q.balance + q.spent <> q.limit_amount`,
         expected: sql`q.limit_amount - q.spent`,
         actual: sql`q.balance`,
       },

@@ -35,17 +35,11 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
       )
       select picked.id as subject, picked.org_id, coalesce(taken.amount, 0) as taken, picked.used, picked.strangers
         from picked left join taken on taken.transfer_id = picked.id`,
+    about: 'transfer',
     checks: [
-      {
-        name: 'usage_charge',
-        about: 'transfer',
-        wrong: sql`q.taken <> q.used`,
-        expected: sql`q.used`,
-        actual: sql`q.taken`,
-      },
+      { name: 'usage_charge', expected: sql`q.used`, actual: sql`q.taken` },
       {
         name: 'usage_owner',
-        about: 'transfer',
         wrong: sql`q.strangers > 0`,
         expected: sql`'requests of its organisation, mode and key'`,
         actual: sql`q.strangers || ' requests of others'`,
@@ -65,17 +59,16 @@ export function requestProbe(orgUuid: string | null): Probe {
         left join ledger_transfers t on t.id = u.transfer_id
         left join inference_requests r on r.id = u.request_id
        where u.outcome = 'charged' and ${ofOwner}`,
+    about: 'usage',
     checks: [
       {
         name: 'usage_has_transfer',
-        about: 'usage',
         wrong: sql`q.amount > 0 and not q.is_charged`,
         expected: sql`'a charge of ' || q.amount`,
         actual: sql`'none'`,
       },
       {
         name: 'usage_has_request',
-        about: 'usage',
         wrong: sql`not q.is_recorded`,
         expected: sql`'a request of ' || q.amount`,
         actual: sql`'none'`,
@@ -118,10 +111,10 @@ export function leaseProbe(basis: {
         from lent
         left join ledger_holds h on h.id = lent.hold_id
         left join used on used.lease_id = lent.id`,
+    about: 'lease',
     checks: [
       {
         name: 'lease_hold',
-        about: 'lease',
         judges: sql`not q.is_closed`,
         wrong: sql`(q.has_hold and not q.hold_closed
                     and (q.held = q.owed or (q.held > q.owed and not q.is_money))) is not true`,
@@ -131,7 +124,6 @@ export function leaseProbe(basis: {
       },
       {
         name: 'lease_closed',
-        about: 'lease',
         judges: sql`q.is_closed`,
         wrong: sql`(q.has_hold and q.hold_closed) is not true`,
         expected: sql`'a closed hold'`,
@@ -139,15 +131,12 @@ export function leaseProbe(basis: {
       },
       {
         name: 'lease_settled',
-        about: 'lease',
         judges: everything ? sql`q.is_money` : sql`false`,
-        wrong: sql`q.settled <> q.used`,
         expected: sql`q.used`,
         actual: sql`q.settled`,
       },
       {
         name: 'lease_overspent',
-        about: 'lease',
         judges: sql`q.is_money`,
         wrong: sql`q.settled > q.granted`,
         expected: sql`'at most ' || q.granted`,

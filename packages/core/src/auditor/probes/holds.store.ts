@@ -50,6 +50,7 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldSelection): Probe 
         from judged
         left join parts on parts.hold_id = judged.id
         left join charged on charged.hold_id = judged.id`,
+    about: 'hold',
     checks: holdChecks,
   };
 }
@@ -57,15 +58,12 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldSelection): Probe 
 const holdChecks: Probe['checks'] = [
   {
     name: 'hold_parts',
-    about: 'hold',
     judges: sql`not q.is_limits_only and not q.is_closed`,
-    wrong: sql`q.held <> q.money`,
     expected: sql`q.money`,
     actual: sql`q.held`,
   },
   {
     name: 'hold_limit_parts',
-    about: 'hold',
     judges: sql`not q.is_closed`,
     wrong: sql`q.largest_limit > q.held`,
     expected: sql`'at most ' || q.held`,
@@ -73,7 +71,6 @@ const holdChecks: Probe['checks'] = [
   },
   {
     name: 'hold_closed',
-    about: 'hold',
     judges: sql`q.is_closed`,
     wrong: sql`q.held <> 0 or q.everything <> 0`,
     expected: sql`0`,
@@ -81,17 +78,9 @@ const holdChecks: Probe['checks'] = [
   },
   {
     name: 'hold_owner',
-    about: 'hold',
     wrong: sql`q.strangers > 0`,
     expected: sql`'accounts of its organisation and mode'`,
     actual: sql`q.strangers || ' parts elsewhere'`,
   },
-  {
-    name: 'hold_posted',
-    about: 'hold',
-    judges: sql`q.has_all_charges`,
-    wrong: sql`q.posted <> q.charged`,
-    expected: sql`q.charged`,
-    actual: sql`q.posted`,
-  },
+  { name: 'hold_posted', judges: sql`q.has_all_charges`, expected: sql`q.charged`, actual: sql`q.posted` },
 ];

@@ -19,9 +19,7 @@ export function invoiceProbe(orgUuid: string | null): Probe {
            and coalesce(undone.kind, t.kind) in ('charge', 'credit')
          group by 1, 2
       ),
-      walked as (
-        select month at time zone 'UTC' as month from invoice_months where finished_at is not null
-      )
+      walked as (select month at time zone 'UTC' as month from invoice_months where finished_at is not null)
       select coalesce(i.id, costs.org_id) as subject, coalesce(i.org_id, costs.org_id) as org_id, i.id is not null as is_there,
              walked.month is not null as is_walked, to_char(costs.month, 'YYYY-MM') as month,
              coalesce(costs.cost, 0) as cost, i.total_nano_usd as total,
@@ -30,10 +28,10 @@ export function invoiceProbe(orgUuid: string | null): Probe {
         from (select * from invoices i where ${ofOrganisation('i')}) as i
         full join costs on costs.org_id = i.org_id and costs.month = i.period_start at time zone 'UTC'
         left join walked on walked.month = costs.month`,
+    about: 'invoice',
     checks: [
       {
         name: 'invoice_adds_up',
-        about: 'invoice',
         judges: sql`q.is_there`,
         wrong: sql`q.total <> q.cost or q.total <> q.line_total`,
         expected: sql`q.cost`,
@@ -41,8 +39,7 @@ export function invoiceProbe(orgUuid: string | null): Probe {
       },
       {
         name: 'invoice_exists',
-        about: 'organisation',
-        subject: sql`q.org_id`,
+        subject: { kind: 'organisation', id: sql`q.org_id` },
         judges: sql`q.is_walked`,
         wrong: sql`not q.is_there`,
         expected: sql`q.month`,
@@ -63,10 +60,10 @@ export function invoiceNumberProbe(): Probe {
              ), 0) as place,
              row_number() over (order by i.number) = count(*) over () as is_last, counter.last_number
         from invoices i cross join invoice_counter counter`,
+    about: 'invoice',
     checks: [
       {
         name: 'invoice_number',
-        about: 'invoice',
         wrong: sql`q.number <> q.place or q.is_last and q.number <> q.last_number
           and not exists (select from invoice_gaps gap where gap.first_number = q.number + 1 and gap.last_number = q.last_number)`,
         expected: sql`q.place`,

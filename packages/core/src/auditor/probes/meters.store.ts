@@ -54,6 +54,7 @@ export function meterProbe(basis: MeterSelection): Probe {
         full join charges on charges.meter_id = f.id and charges.org_id = f.org_id
         left join rests on rests.id = f.id
         left join ledger_holds h on h.id = f.hold_id`,
+    about: 'meter',
     checks: meterChecks,
   };
 }
@@ -117,7 +118,6 @@ function selectedCharges({ range }: MeterSelection): Sql {
 const meterChecks: Probe['checks'] = [
   {
     name: 'meter_charge',
-    about: 'meter',
     judges: sql`q.is_there`,
     wrong: sql`case when q.state = 'open' then q.posted > q.latest_cost else q.posted <> q.cost end`,
     expected: sql`case when q.state = 'open' then 'at most ' else '' end || trim_scale(q.cost)`,
@@ -125,15 +125,12 @@ const meterChecks: Probe['checks'] = [
   },
   {
     name: 'meter_transfers',
-    about: 'meter',
     judges: sql`q.is_there`,
-    wrong: sql`q.paid + q.shortfall <> q.posted + q.rest`,
     expected: sql`q.posted + q.rest`,
     actual: sql`q.paid + q.shortfall`,
   },
   {
     name: 'meter_rest_of_term',
-    about: 'meter',
     judges: sql`q.is_there and q.state = 'closed'`,
     wrong: sql`q.rest not in (0, coalesce(q.rest_of_term, 0))`,
     expected: sql`'0 or ' || trim_scale(coalesce(q.rest_of_term, 0))`,
@@ -141,7 +138,6 @@ const meterChecks: Probe['checks'] = [
   },
   {
     name: 'meter_transitions',
-    about: 'meter',
     judges: sql`q.is_there`,
     wrong: sql`(q.is_sequence and q.fits_state) is not true`,
     expected: sql`'transitions that lead to ' || q.state`,
@@ -149,7 +145,6 @@ const meterChecks: Probe['checks'] = [
   },
   {
     name: 'meter_hold',
-    about: 'meter',
     judges: sql`q.is_there and q.has_hold`,
     wrong: sql`(q.found_hold and q.hold_is_own and q.hold_closed = (q.state = 'closed') and q.hold_held = q.held)
                is not true`,
@@ -159,7 +154,6 @@ const meterChecks: Probe['checks'] = [
   },
   {
     name: 'charge_has_meter',
-    about: 'meter',
     judges: sql`q.is_charged`,
     wrong: sql`not q.is_there`,
     expected: sql`'a meter'`,
@@ -190,10 +184,10 @@ export function meteredResourceProbe(orgUuid: string | null): Probe {
         from (select * from things where ${ofOwner}) as things
         full join running on (running.kind, running.id, running.org_id, running.mode)
                            = (things.kind, things.id, things.org_id, things.mode)`,
+    about: 'thing',
     checks: [
       {
         name: 'thing_has_meter',
-        about: 'thing',
         judges: sql`q.is_there`,
         wrong: sql`q.meter_id is null`,
         expected: sql`'an open or paused meter'`,
@@ -201,8 +195,7 @@ export function meteredResourceProbe(orgUuid: string | null): Probe {
       },
       {
         name: 'meter_has_thing',
-        about: 'meter',
-        subject: sql`q.meter_id`,
+        subject: { kind: 'meter', id: sql`q.meter_id` },
         judges: sql`q.meter_id is not null`,
         wrong: sql`not q.is_there`,
         expected: sql`q.subject`,

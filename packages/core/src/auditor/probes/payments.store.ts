@@ -29,10 +29,10 @@ export function paymentProbe(basis: {
         from (select * from payments where ${ofOwner}) as p
         full join top_ups on (top_ups.payment_id, top_ups.org_id, top_ups.mode) = (p.id, p.org_id, p.mode)
        where p.id is null or p.credited_nano_usd > 0 or top_ups.transfer_id is not null`,
+    about: 'payment',
     checks: [
       {
         name: 'payment_top_up',
-        about: 'payment',
         judges: sql`q.is_there and (q.is_judged or q.transfers > 0)`,
         wrong: sql`q.transfers > 1 or q.amount <> q.credited`,
         expected: sql`case when q.credited = 0 then 'no top-up' else 'one top-up of ' || q.credited end`,
@@ -40,8 +40,7 @@ export function paymentProbe(basis: {
       },
       {
         name: 'top_up_has_payment',
-        about: 'transfer',
-        subject: sql`q.transfer_id`,
+        subject: { kind: 'transfer', id: sql`q.transfer_id` },
         judges: sql`q.transfer_id is not null`,
         wrong: sql`not q.is_there`,
         expected: sql`'a payment'`,
@@ -76,10 +75,10 @@ export function clawbackProbe(orgUuid: string | null): Probe {
         left join taken on (taken.payment_id, taken.org_id, taken.mode) = (p.id, p.org_id, p.mode)
        where ${ofOwner}
        group by p.id`,
+    about: 'payment',
     checks: [
       {
         name: 'payment_clawback',
-        about: 'payment',
         wrong: sql`q.named <> q.clawed_back or q.unnamed <> 0`,
         expected: sql`q.clawed_back`,
         actual: sql`q.named + q.unnamed`,
@@ -108,14 +107,7 @@ export function debtProbe(orgUuid: string | null): Probe {
         from ledger_accounts a
         left join advanced on (advanced.org_id, advanced.mode) = (a.org_id, a.mode)
        where a.kind = 'credit' and ${ofOwner}`,
-    checks: [
-      {
-        name: 'clawback_debt',
-        about: 'account',
-        wrong: sql`q.owed <> q.advanced`,
-        expected: sql`q.advanced`,
-        actual: sql`q.owed`,
-      },
-    ],
+    about: 'account',
+    checks: [{ name: 'clawback_debt', expected: sql`q.advanced`, actual: sql`q.owed` }],
   };
 }

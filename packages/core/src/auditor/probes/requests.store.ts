@@ -55,24 +55,17 @@ export function requestPriceProbe(basis: {
         from judged r
         join books b on b.price_ids = r.price_ids
         left join usage_charges u on u.request_id = r.id`,
+    about: 'usage',
     checks: [
       {
         name: 'request_charge',
-        about: 'usage',
         wrong: sql`not q.agrees`,
         expected: sql`q.outcome || ' ' || q.cost`,
         actual: sql`q.on_record`,
       },
-      {
-        name: 'request_price',
-        about: 'usage',
-        wrong: sql`q.priced <> q.derived`,
-        expected: sql`q.derived`,
-        actual: sql`q.priced`,
-      },
+      { name: 'request_price', expected: sql`q.derived`, actual: sql`q.priced` },
       {
         name: 'request_cost',
-        about: 'usage',
         // Less is right where the lease held less and the operator has borne the rest, which the charge says.
         wrong: sql`case when q.outcome = 'charged' then q.cost > q.owed or q.cost + q.borne < q.owed else q.cost <> 0 end`,
         expected: sql`case when q.outcome = 'charged' then q.owed else 0 end`,
@@ -80,7 +73,6 @@ export function requestPriceProbe(basis: {
       },
       {
         name: 'request_shortfall',
-        about: 'usage',
         wrong: sql`q.mode = 'live' and q.priced > q.cost`,
         expected: sql`q.priced`,
         actual: sql`q.cost`,
@@ -96,14 +88,7 @@ export function unreadableUsageProbe(recordedSince: Date | null): Probe {
     rows: sql`
       select a.stream || ' ' || a.seq || ' ' || a.position as subject, null::uuid as org_id, a.problem
         from usage_unreadable a where ${fresh}`,
-    checks: [
-      {
-        name: 'usage_unreadable',
-        about: 'thing',
-        wrong: sql`true`,
-        expected: sql`'usage'`,
-        actual: sql`q.problem`,
-      },
-    ],
+    about: 'thing',
+    checks: [{ name: 'usage_unreadable', wrong: sql`true`, expected: sql`'usage'`, actual: sql`q.problem` }],
   };
 }

@@ -18,10 +18,10 @@ export function allocationProbe(orgUuid: string | null): Probe {
         from allocations as allocation
         left join rentals as rental on rental.id = allocation.external_id
        where allocation.state <> 'released' and ${ofOwner}`,
+    about: 'allocation',
     checks: [
       {
         name: 'allocation_has_rental',
-        about: 'allocation',
         wrong: sql`not q.is_known or (q.status in ('Failed', 'Terminated') and not q.has_machine)`,
         expected: sql`'released'`,
         actual: sql`case when q.is_known then q.state || ' for a rental that is ' || q.status
@@ -32,7 +32,7 @@ export function allocationProbe(orgUuid: string | null): Probe {
 }
 
 /** GPUs and ports that are taken by an allocation that was released. */
-export function releasedAllocationProbe(orgUuid: string | null): Probe {
+export function releasedProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`taken.org_id = ${orgUuid}::uuid`;
   const taken = (what: string, name: ReturnType<typeof sql>, table: ReturnType<typeof sql>) => sql`
       select ${sql.lit(what)} as what, node.name || ' ' || ${name} as subject, taken.org_id, allocation.state
@@ -45,10 +45,10 @@ export function releasedAllocationProbe(orgUuid: string | null): Probe {
       ${taken('gpu', sql`taken.gpu_id::text`, sql`allocated_gpus`)}
       union all
       ${taken('port', sql`taken.protocol || ' ' || taken.external_port`, sql`allocated_ports`)}`,
+    about: 'thing',
     checks: [
       {
         name: 'gpu_has_allocation',
-        about: 'thing',
         judges: sql`q.what = 'gpu'`,
         wrong: sql`q.state is null or q.state = 'released'`,
         expected: sql`'free'`,
@@ -56,7 +56,6 @@ export function releasedAllocationProbe(orgUuid: string | null): Probe {
       },
       {
         name: 'port_has_allocation',
-        about: 'thing',
         judges: sql`q.what = 'port'`,
         wrong: sql`q.state is null or q.state = 'released'`,
         expected: sql`'free'`,
@@ -82,15 +81,8 @@ export function capacityProbe(): Probe {
             from gpus as gpu
             left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
            where gpu.node_id = node.id) as counted`,
-    checks: [
-      {
-        name: 'node_capacity',
-        about: 'thing',
-        wrong: sql`q.kept <> q.counted`,
-        expected: sql`q.counted`,
-        actual: sql`q.kept`,
-      },
-    ],
+    about: 'thing',
+    checks: [{ name: 'node_capacity', expected: sql`q.counted`, actual: sql`q.kept` }],
   };
 }
 
@@ -107,10 +99,10 @@ export function orphanHoldProbe(orgUuid: string | null): Probe {
         left join supplier_payouts as payout on payout.hold_id = hold.id
        where hold.closed_at is null and ${ofOwner}
          and (hold.cause_kind = 'payout' or (hold.cause_kind in ('rental', 'instance') and hold.cause_id ~ '^[0-9]+$'))`,
+    about: 'hold',
     checks: [
       {
         name: 'hold_has_owner',
-        about: 'hold',
         wrong: sql`not q.has_owner`,
         expected: sql`'a term, a meter or a payout of ' || q.cause`,
         actual: sql`'none'`,

@@ -10,20 +10,24 @@ type Sql = RawBuilder<unknown>;
 export interface Probe {
   /** A select with at least `subject` and `org_id`. The checks see it as `q`. */
   readonly rows: Sql;
+  /** What the rows are. */
+  readonly about: SubjectKind;
   readonly checks: readonly ProbeCheck[];
 }
 
 export interface ProbeCheck {
   readonly name: CheckName;
-  readonly about: SubjectKind;
-  /** True of a row that is wrong. Null counts as right, so compare with `is distinct from` where null is wrong. */
-  readonly wrong: Sql;
   readonly expected: Sql;
   readonly actual: Sql;
+  /**
+   * True of a row that is wrong; unless said, where the two above differ. Null counts as right, so compare with
+   * `is distinct from` where null is wrong.
+   */
+  readonly wrong?: Sql;
   /** Rows that this check has no opinion on; all are judged unless said. */
   readonly judges?: Sql;
-  /** The column that names the subject; `q.subject` unless said. */
-  readonly subject?: Sql;
+  /** What else is wrong than the row itself, with the column that names it. */
+  readonly subject?: { readonly kind: SubjectKind; readonly id: Sql };
 }
 
 interface FoundRow {
@@ -33,15 +37,15 @@ interface FoundRow {
   actual: string | null;
 }
 
+const wrongRows = ({ judges = sql`true`, wrong, actual, expected }: ProbeCheck): Sql =>
+  sql`(${judges}) and (${wrong ?? sql`(${actual}) <> (${expected})`})`;
+
 /** One pass that counts; only a check that found something is asked again for the rows, up to `cap`. */
 export async function runProbe(tx: Tx, probe: Probe, cap: number): Promise<readonly CheckOutcome[]> {
-  const counts = probe.checks.flatMap((check, index) => {
-    const judges = check.judges ?? sql`true`;
-    return [
-      sql`count(*) filter (where ${judges}) as ${sql.id(`looked_${index}`)}`,
-      sql`count(*) filter (where (${judges}) and (${check.wrong})) as ${sql.id(`wrong_${index}`)}`,
-    ];
-  });
+  const counts = probe.checks.flatMap((check, index) => [
+    sql`count(*) filter (where ${check.judges ?? sql`true`}) as ${sql.id(`looked_${index}`)}`,
+    sql`count(*) filter (where ${wrongRows(check)}) as ${sql.id(`wrong_${index}`)}`,
+  ]);
   const { rows } = await sql<Record<string, bigint>>`
     select ${sql.join(counts)} from (${probe.rows}) as q`.execute(tx.kysely);
   const outcomes: CheckOutcome[] = [];
@@ -59,14 +63,15 @@ export async function runProbe(tx: Tx, probe: Probe, cap: number): Promise<reado
 
 async function readFindings(tx: Tx, probe: Probe, check: ProbeCheck, cap: number): Promise<Finding[]> {
   const { rows } = await sql<FoundRow>`
-    select (${check.subject ?? sql`q.subject`})::text as subject, q.org_id::text as org_id,
+    select (${check.subject?.id ?? sql`q.subject`})::text as subject, q.org_id::text as org_id,
            (${check.expected})::text as expected, (${check.actual})::text as actual
       from (${probe.rows}) as q
-     where (${check.judges ?? sql`true`}) and (${check.wrong})
+     where ${wrongRows(check)}
      order by 1 limit ${cap}`.execute(tx.kysely);
   const { severity, text } = auditChecks[check.name];
+  const kind = check.subject?.kind ?? probe.about;
   return rows.map((row) => {
-    const subject = { kind: check.about, id: toPublicId(check.about, row.subject) };
+    const subject = { kind, id: toPublicId(kind, row.subject) };
     const expected = row.expected ?? 'nothing';
     const actual = row.actual ?? 'nothing';
     return {

@@ -56,26 +56,19 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection,
              coalesce(moved.promo, 0) as promo,
              coalesce(moved.suppliers, array[judged.supplier_org_id]) = array[judged.supplier_org_id] as is_its_own
         from judged left join moved on (moved.meter_id, moved.org_id) = (judged.id, judged.org_id)`,
+    about: 'meter',
     checks: [
       {
         name: 'meter_split',
-        about: 'meter',
         wrong: sql`not q.is_its_own or q.paid <> q.earned + q.fee or q.paid <> q.posted
                    or q.earned <> q.supplier_posted`,
         expected: sql`q.supplier_posted || ' of ' || q.posted`,
         actual: sql`q.earned || case when q.is_its_own then '' else ' in part to others' end
                     || ' and a fee of ' || q.fee || ' of ' || q.paid`,
       },
-      {
-        name: 'meter_paid_money',
-        about: 'meter',
-        wrong: sql`q.promo <> 0`,
-        expected: sql`0`,
-        actual: sql`q.promo`,
-      },
+      { name: 'meter_paid_money', expected: sql`0`, actual: sql`q.promo` },
       {
         name: 'meter_supplier_share',
-        about: 'meter',
         // Two totals are rounded, each by itself, and a part is never more than the whole: that can differ by one.
         judges: sql`q.rest = 0`,
         wrong: sql`abs(q.supplier_posted - q.share) > 1`,
@@ -115,10 +108,10 @@ export function payoutProbe(basis: {
         left join ledger_holds h on h.id = p.hold_id
         left join ledger_transfers t on t.id = p.transfer_id and t.kind = 'payout'
         full join paid on paid.id = p.transfer_id`,
+    about: 'payout',
     checks: [
       {
         name: 'payout_money',
-        about: 'payout',
         judges: sql`q.is_there`,
         wrong: sql`(q.is_own and case q.status
                       when 'requested' then not q.is_closed and q.held = q.amount
@@ -135,8 +128,7 @@ export function payoutProbe(basis: {
       },
       {
         name: 'transfer_has_payout',
-        about: 'transfer',
-        subject: sql`q.transfer_id`,
+        subject: { kind: 'transfer', id: sql`q.transfer_id` },
         judges: sql`q.transfer_id is not null`,
         wrong: sql`not q.is_there`,
         expected: sql`'a payout'`,
@@ -171,10 +163,10 @@ export function statementProbe(): Probe {
              select coalesce(sum((line ->> 'grossNanoUsd')::numeric), 0) as gross,
                     coalesce(sum((line ->> 'feeNanoUsd')::numeric), 0) as fee
                from jsonb_array_elements(s.lines) as line) as lines`,
+    about: 'statement',
     checks: [
       {
         name: 'statement_adds_up',
-        about: 'statement',
         wrong: sql`q.net <> q.earned or (q.gross, q.fee) <> (q.line_gross, q.line_fee)`,
         expected: sql`q.earned`,
         actual: sql`q.net || ', and ' || (q.line_gross - q.line_fee) || ' by its lines'`,

@@ -10,8 +10,6 @@ export interface IdRange {
   readonly until: string | null;
 }
 
-export const firstUuid = '00000000-0000-0000-0000-000000000000';
-
 export function inIdRange(column: Sql, range: IdRange): Sql {
   const upper = range.until === null ? sql`true` : sql`${column} <= ${range.until}::uuid`;
   return sql`${column} > ${range.after}::uuid and ${upper}`;
@@ -34,10 +32,10 @@ export async function findChunkEnd(tx: Tx, after: string, size: number): Promise
 /** What is judged of a range of transfers, each in one pass: their legs, their own rows, and what they refer to. */
 export function transferProbes(range: IdRange, orgUuid: string | null): readonly Probe[] {
   return [
-    { rows: legRows(range, orgUuid), checks: [...legChecks, shortfallCheck] },
-    { rows: transferRows(range, orgUuid), checks: transferChecks },
-    { rows: chargedHoldRows(range, orgUuid), checks: [holdCheck] },
-    { rows: undoneRows(range, orgUuid), checks: [originalCheck] },
+    { rows: legRows(range, orgUuid), about: 'transfer', checks: legChecks },
+    { rows: transferRows(range, orgUuid), about: 'transfer', checks: transferChecks },
+    { rows: chargedHoldRows(range, orgUuid), about: 'transfer', checks: [holdCheck] },
+    { rows: undoneRows(range, orgUuid), about: 'transfer', checks: [originalCheck] },
   ];
 }
 
@@ -95,38 +93,22 @@ function undoneRows(range: IdRange, orgUuid: string | null): Sql {
 }
 
 const legChecks: Probe['checks'] = [
-  {
-    name: 'transfer_sums_to_zero',
-    about: 'transfer',
-    wrong: sql`q.total <> 0`,
-    expected: sql`0`,
-    actual: sql`q.total`,
-  },
+  { name: 'transfer_sums_to_zero', expected: sql`0`, actual: sql`q.total` },
   {
     name: 'entry_has_transfer',
-    about: 'transfer',
     wrong: sql`not q.is_there`,
     expected: sql`'a transfer'`,
     actual: sql`q.entries || ' entries alone'`,
   },
   {
     name: 'entry_has_account',
-    about: 'transfer',
     wrong: sql`q.lost_account is not null`,
     expected: sql`'an account'`,
     actual: sql`'no account ' || q.lost_account`,
   },
-  {
-    name: 'transfer_amount',
-    about: 'transfer',
-    judges: sql`q.is_there`,
-    wrong: sql`q.amount <> q.own`,
-    expected: sql`q.own`,
-    actual: sql`q.amount`,
-  },
+  { name: 'transfer_amount', judges: sql`q.is_there`, expected: sql`q.own`, actual: sql`q.amount` },
   {
     name: 'budget_counts_by_itself',
-    about: 'transfer',
     // Where the whole does not sum to zero, that is the finding.
     wrong: sql`q.counted <> 0 and q.total = 0`,
     expected: sql`0`,
@@ -134,7 +116,6 @@ const legChecks: Probe['checks'] = [
   },
   {
     name: 'transfer_one_mode',
-    about: 'transfer',
     judges: sql`q.is_there`,
     wrong: sql`q.other_mode > 0`,
     expected: sql`q.mode`,
@@ -142,25 +123,29 @@ const legChecks: Probe['checks'] = [
   },
   {
     name: 'transfer_one_owner',
-    about: 'transfer',
     judges: sql`q.is_there`,
     wrong: sql`q.strangers > 0`,
     expected: sql`'its own accounts'`,
     actual: sql`q.strangers || ' entries of another organisation'`,
+  },
+  {
+    name: 'shortfall',
+    judges: sql`q.is_there`,
+    wrong: sql`q.shortfall > 0`,
+    expected: sql`0`,
+    actual: sql`q.shortfall || ' nano-USD for ' || q.cause_kind || ' ' || q.cause_id`,
   },
 ];
 
 const transferChecks: Probe['checks'] = [
   {
     name: 'transfer_has_entries',
-    about: 'transfer',
     wrong: sql`not q.has_entries`,
     expected: sql`'entries'`,
     actual: sql`'none'`,
   },
   {
     name: 'transfer_has_organisation',
-    about: 'transfer',
     wrong: sql`not q.has_org`,
     expected: sql`'an organisation'`,
     actual: sql`'no organisation ' || q.org_id`,
@@ -169,7 +154,6 @@ const transferChecks: Probe['checks'] = [
 
 const holdCheck: ProbeCheck = {
   name: 'transfer_has_its_hold',
-  about: 'transfer',
   wrong: sql`q.found_hold is null or (q.hold_org, q.hold_mode) <> (q.org_id, q.mode)`,
   expected: sql`'a hold of its organisation and mode'`,
   actual: sql`case when q.found_hold is null then 'no hold ' || q.hold_id
@@ -178,20 +162,10 @@ const holdCheck: ProbeCheck = {
 
 const originalCheck: ProbeCheck = {
   name: 'undo_has_its_original',
-  about: 'transfer',
   wrong: sql`q.found_undone is null or (q.undone_org, q.undone_mode) <> (q.org_id, q.mode)`,
   expected: sql`'a transfer of its organisation and mode'`,
   actual: sql`case when q.found_undone is null then 'no transfer ' || q.reverses
                    else 'a transfer of organisation ' || q.undone_org || ' in ' || q.undone_mode end`,
-};
-
-const shortfallCheck: ProbeCheck = {
-  name: 'shortfall',
-  about: 'transfer',
-  judges: sql`q.is_there`,
-  wrong: sql`q.shortfall > 0`,
-  expected: sql`0`,
-  actual: sql`q.shortfall || ' nano-USD for ' || q.cause_kind || ' ' || q.cause_id`,
 };
 
 /**
@@ -236,10 +210,10 @@ export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
               and moved.product is not distinct from back.product
        where back.kind not in ('limit', 'limit_contra') and back.amount <> 0
        group by original.id, original.org_id`,
+    about: 'transfer',
     checks: [
       {
         name: 'undo_within_original',
-        about: 'transfer',
         wrong: sql`q.too_much`,
         expected: sql`q.went`,
         actual: sql`q.came_back`,

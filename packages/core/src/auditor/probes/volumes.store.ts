@@ -18,15 +18,8 @@ export function volumeProbe(orgUuid: string | null): Probe {
            where meter.org_id = volume.org_id and meter.cause_kind = 'volume' and meter.cause_id = volume.wire_id::text
              and meter.state <> 'closed') as running on true
        where volume.phase in ('live', 'frozen', 'leaving') and ${ofOwner}`,
-    checks: [
-      {
-        name: 'volume_rate',
-        about: 'thing',
-        wrong: sql`q.metered <> q.rate`,
-        expected: sql`q.rate`,
-        actual: sql`q.metered`,
-      },
-    ],
+    about: 'thing',
+    checks: [{ name: 'volume_rate', expected: sql`q.rate`, actual: sql`q.metered` }],
   };
 }
 
@@ -44,14 +37,7 @@ export function volumeHoldProbe(orgUuid: string | null): Probe {
         left join meters as meter on meter.hold_id = hold.id and meter.state <> 'closed'
        where hold.closed_at is null and hold.cause_kind = 'volume' and ${ofOwner}
        group by hold.org_id, hold.cause_id`,
-    checks: [
-      {
-        name: 'volume_holds',
-        about: 'thing',
-        wrong: sql`q.loose > 0`,
-        expected: sql`'none'`,
-        actual: sql`q.loose`,
-      },
-    ],
+    about: 'thing',
+    checks: [{ name: 'volume_holds', wrong: sql`q.loose > 0`, expected: sql`'none'`, actual: sql`q.loose` }],
   };
 }

@@ -28,10 +28,10 @@ export function walletProbe(basis: AccountSelection): Probe {
              coalesce(steps.ends, 0) + hashint8extended(wallets.before::bigint, 0)
                = coalesce(steps.starts, 0) + hashint8extended(wallets.after::bigint, 0) as follows
         from wallets left join steps using (org_id, mode)`,
+    about: 'organisation',
     checks: [
       {
         name: 'transfer_balance_after',
-        about: 'organisation',
         wrong: sql`not q.follows`,
         expected: sql`q.transfers || ' transfers that lead to the ' || q.mode || ' balance'`,
         actual: sql`'balances after transfers that do not follow on each other'`,

@@ -53,6 +53,8 @@ export interface Account {
   touched: boolean;
 }
 
+export type SystemAccountRef = SystemAccount | { readonly kind: 'limit_contra' };
+
 /** How many rows together are one of the operator's accounts. */
 export const systemShards = 16;
 
@@ -65,20 +67,11 @@ const kindCodes: Readonly<Record<SystemAccount['kind'] | 'limit_contra', string>
   shortfall: '06',
   limit_contra: '07',
 };
-const productCodes: Readonly<Record<Product, string>> = {
-  rental: '01',
-  volume: '02',
-  inference: '03',
-  instance: '04',
-};
+const productCodes: Record<Product, string> = { rental: '01', volume: '02', inference: '03', instance: '04' };
 const modeCodes: Readonly<Record<Mode, string>> = { live: '00', test: '01' };
 
 /** The id of one row of an operator's account. The migration made these rows by the same rule. */
-export function systemAccountId(
-  account: SystemAccount | { readonly kind: 'limit_contra' },
-  mode: Mode,
-  shard: number,
-): string {
+export function systemAccountId(account: SystemAccountRef, mode: Mode, shard: number): string {
   const product = account.kind === 'revenue' ? productCodes[account.product] : '00';
   const shardCode = shard.toString(16).padStart(2, '0');
   return `ffffffff-ffff-7fff-bf00-${kindCodes[account.kind]}${product}${modeCodes[mode]}${shardCode}0000`;

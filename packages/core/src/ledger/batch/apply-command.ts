@@ -1,13 +1,7 @@
 import { settleDebt } from './debt.ts';
 import { decideClose, decideHold, decidePayOut, decidePost, decideResize } from './holds.ts';
 import type { LedgerCommand, LedgerResult } from '../model/ledger.ts';
-import {
-  requireLoaded,
-  startBudgetPeriod,
-  commandWalletKey,
-  type WorkingSet,
-  type Wallet,
-} from './working-set.ts';
+import { startBudgetPeriod, walletFor, type WorkingSet, type Wallet } from './working-set.ts';
 import {
   decideCredit,
   decideDebit,
@@ -19,10 +13,7 @@ import {
 
 /** Decides one command on what the commands before it have left. A refusal leaves everything as it was. */
 export function applyCommand(slice: WorkingSet, command: LedgerCommand): LedgerResult {
-  const wallet = requireLoaded(
-    slice.wallets.get(commandWalletKey(command)),
-    `the accounts of ${command.orgId}`,
-  );
+  const wallet = walletFor(slice, command);
   for (const limit of wallet.limits) startBudgetPeriod(slice, wallet, limit);
   const result = decideCommand(slice, wallet, command);
   settleDebt(slice, wallet);

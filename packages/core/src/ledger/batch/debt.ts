@@ -3,7 +3,6 @@ import { minBigint } from './draw.ts';
 import {
   recordTransfer,
   findSystemAccount,
-  commandKeyOf,
   Legs,
   type WorkingSet,
   type UndoableTransfer,
@@ -66,8 +65,7 @@ function moveDebt(slice: WorkingSet, wallet: Wallet, amount: bigint, description
     wallet,
     kind: 'clawback',
     // Each entry of the account has its own number, so a later repayment cannot reuse this key.
-    key: commandKeyOf({ cause, step: `entry:${credit.entryCount + 1n}` }),
-    cause,
+    command: { cause, step: `entry:${credit.entryCount + 1n}` },
     amount,
     description,
   });

@@ -12,7 +12,6 @@ import {
   totalAvailable,
   type AccountPart,
 } from './draw.ts';
-import { toPublicId } from '../model/id-ranges.ts';
 import type {
   CloseCommand,
   WorkState,
@@ -61,13 +60,10 @@ function affordableIncrease(request: HoldIncrease): IncreaseResult {
   const money = request.payers === null ? request.more : totalAvailable(request.payers);
   const tight = tightestBudget(request.limits, request.demand);
   const affordable = minBigint(request.more, money);
-  if (affordable < request.atLeast) return ledgerRefused('INSUFFICIENT_BALANCE', { available: money });
+  if (affordable < request.atLeast) return ledgerRefused('INSUFFICIENT_BALANCE', money);
   const amount = tight === null ? affordable : minBigint(affordable, tight.left);
   if (tight !== null && amount < request.atLeast) {
-    return ledgerRefused('BUDGET_EXCEEDED', {
-      available: tight.left,
-      budgetId: toPublicId.budget(tight.limit.id),
-    });
+    return ledgerRefused('BUDGET_EXCEEDED', tight.left, tight.limit);
   }
   return { ok: true, amount };
 }
@@ -167,8 +163,7 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
   const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
   const named = command.onlyBudgets?.map((id) => wallet.limits.find((limit) => limit.id === toUuid(id)));
   if (named?.includes(undefined) === true) return ledgerRefused('BUDGET_NOT_FOUND');
-  const budgets =
-    named === undefined ? limitsFor(wallet, keyId) : named.filter((limit) => limit !== undefined);
+  const budgets = named?.filter((limit) => limit !== undefined) ?? limitsFor(wallet, keyId);
   // What is earned is not spent by being paid out, so no budget counts it.
   const limits = command.of === 'earnings' ? [] : budgets;
   const payers = payersOf(slice, wallet, command.of);
@@ -211,13 +206,8 @@ function isOfEarnings(slice: WorkingSet, hold: Hold): boolean {
 }
 
 /** The hold that a command names, if it is this organisation's and this mode's, and of what the command says it is. */
-function findOpenHold(
-  slice: WorkingSet,
-  wallet: Wallet,
-  holdId: string,
-  of?: 'earnings',
-): Hold | LedgerRefused {
-  const hold = slice.holds.get(holdId);
+function findOpenHold(slice: WorkingSet, wallet: Wallet, id: string, of?: 'earnings'): Hold | LedgerRefused {
+  const hold = slice.holds.get(id);
   const isTheirs = hold?.orgId === wallet.orgId && hold.mode === wallet.mode;
   if (hold === undefined || !isTheirs || isOfEarnings(slice, hold) !== (of === 'earnings')) {
     return ledgerRefused('HOLD_NOT_FOUND');
@@ -287,31 +277,24 @@ export function decideClose(slice: WorkingSet, wallet: Wallet, command: CloseCom
 }
 
 /** What can be had beyond the hold: of the balance, as far as no budget that stops everything forbids it. */
-function drawBeyondHold(
-  payers: readonly Account[],
-  limits: readonly Account[],
-  missing: bigint,
-): readonly AccountPart[] {
+function drawBeyondHold(payers: readonly Account[], limits: readonly Account[], missing: bigint) {
   const tight = tightestBudget(limits, 'running');
   const allowed = tight === null ? missing : minBigint(missing, tight.left);
   return planDraw(payers, allowed);
 }
 
 export function decidePost(slice: WorkingSet, wallet: Wallet, command: PostCommand): LedgerResult {
-  const key = commandKeyOf(command);
   const holdId = toUuid(command.holdId);
-  const replay = replayOf(slice, wallet, key, 'charge', slice.holds.get(holdId) ?? null);
+  const replay = replayOf(slice, wallet, command, 'charge', slice.holds.get(holdId) ?? null);
   if (replay !== null) return replay;
   const hold = findOpenHold(slice, wallet, holdId);
   if ('ok' in hold) {
     // A charge of nothing leaves no transfer to know it by; that the hold is closed is all there was to do.
-    const nothingLeft =
-      command.amount === 0n && command.afterwards === 'close' && hold.reason === 'HOLD_CLOSED';
-    return nothingLeft
-      ? ledgerSuccess(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true })
-      : hold;
+    const isClosed = hold.reason === 'HOLD_CLOSED';
+    if (command.amount !== 0n || command.afterwards !== 'close' || !isClosed) return hold;
+    return ledgerSuccess(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true });
   }
-  const transfer = command.amount === 0n ? null : chargeHold(slice, wallet, hold, command, key);
+  const transfer = command.amount === 0n ? null : chargeHold(slice, wallet, hold, command);
   if (command.afterwards === 'close') closeHold(slice, hold);
   else if (command.afterwards !== 'keep') {
     const { target } = command.afterwards;
@@ -320,7 +303,7 @@ export function decidePost(slice: WorkingSet, wallet: Wallet, command: PostComma
   return ledgerSuccess(wallet, { transfer, hold });
 }
 
-function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: PostCommand, key: string) {
+function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: PostCommand) {
   const keyId = command.keyId === undefined ? hold.keyId : toUuid(command.keyId);
   const limits = limitsFor(wallet, keyId);
   const legs = new Legs();
@@ -341,8 +324,7 @@ function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: Post
   const transfer = recordTransfer(slice, legs, {
     wallet,
     kind: 'charge',
-    key,
-    cause: command.cause,
+    command,
     amount: -paid,
     holdId: hold.id,
     keyId,
@@ -357,9 +339,8 @@ function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: Post
 
 /** Pays out what was set aside of a supplier's earnings when it asked: all of it, whatever was given back meanwhile. */
 export function decidePayOut(slice: WorkingSet, wallet: Wallet, command: PayOutCommand): LedgerResult {
-  const key = commandKeyOf(command);
   const holdId = toUuid(command.holdId);
-  const replay = replayOf(slice, wallet, key, 'payout', slice.holds.get(holdId) ?? null);
+  const replay = replayOf(slice, wallet, command, 'payout', slice.holds.get(holdId) ?? null);
   if (replay !== null) return replay;
   const hold = findOpenHold(slice, wallet, holdId, 'earnings');
   if ('ok' in hold) return hold;
@@ -372,8 +353,7 @@ export function decidePayOut(slice: WorkingSet, wallet: Wallet, command: PayOutC
   const transfer = recordTransfer(slice, legs, {
     wallet,
     kind: 'payout',
-    key,
-    cause: command.cause,
+    command,
     amount: -held,
     holdId: hold.id,
     description: command.description,

@@ -1,18 +1,11 @@
-import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
+import { defineStatement, runStatement, type Tables, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
-import { sql } from 'kysely';
-import {
-  shardOfOrganisation,
-  systemAccountId,
-  type Account,
-  type AccountKind,
-  type BudgetState,
-  type OnExceeded,
-} from './accounts.ts';
+import { sql, type Nullable, type Selectable } from 'kysely';
+import { shardOfOrganisation, systemAccountId, type Account } from './accounts.ts';
 import type { LedgerCommand, Share } from '../model/ledger.ts';
-import { commandKeyOf, walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './working-set.ts';
-import { texts, uuids } from './sql-arrays.ts';
+import { commandKeyOf, walletKeyOf, type WorkingSet, type Wallet } from './working-set.ts';
+import { plainArray, texts } from './sql-arrays.ts';
 import { fillHolds, fillTransfers } from './recorded.store.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
 
@@ -77,7 +70,7 @@ function needsOf(commands: readonly LedgerCommand[]): BatchNeeds {
   const shard = first === undefined ? 0 : shardOfOrganisation(toUuid(first.orgId));
   for (const command of commands) {
     const { mode } = command;
-    const ref = commandWalletKey(command);
+    const ref = walletKeyOf(command.orgId, mode);
     const known = wallets.get(ref);
     const orgId = known?.orgId ?? toUuid(command.orgId);
     if (known === undefined) wallets.set(ref, { orgId, mode });
@@ -117,32 +110,14 @@ function needsOf(commands: readonly LedgerCommand[]): BatchNeeds {
   };
 }
 
-interface AccountRow {
-  id: string;
-  kind: AccountKind;
-  org_id: string | null;
-  mode: Mode;
-  balance_nano_usd: bigint;
-  held_nano_usd: bigint;
-  floor_nano_usd: bigint | null;
-  entry_count: bigint;
-  priority: number;
-  expires_at: Date | null;
-  frozen_at: Date | null;
-  owed_nano_usd: bigint;
-  written_off_nano_usd: bigint;
-  has_companions: boolean;
-  // Of limit accounts only: nobody else has a budget behind them.
-  budget_name?: string | null;
-  key_ids?: string[] | null;
-  period?: BudgetState['period'] | null;
-  limit_nano_usd?: bigint | null;
-  period_start?: Date | null;
-  period_end?: Date | null;
-  thresholds_percent?: number[] | null;
-  notified_percent?: number | null;
-  on_exceeded?: OnExceeded | null;
-}
+type BudgetRow = Omit<
+  Selectable<Tables['budgets']>,
+  'id' | 'org_id' | 'mode' | 'name' | 'created_at' | 'deleted_at' | 'is_key_limit'
+> & { readonly budget_name: string };
+
+/** Limit accounts have a budget behind them, and nobody else has. */
+type AccountRow = Omit<Selectable<Tables['ledger_accounts']>, 'product' | 'shard' | 'created_at'> &
+  Partial<Nullable<BudgetRow>>;
 
 function accountFromRow(row: AccountRow): Account {
   return {
@@ -217,32 +192,25 @@ const ownersAndSuppliersStatement = defineStatement(
       for update`,
 );
 
-interface OwnerRow extends AccountRow {
-  /** The same in every row. */
-  known_transfers: string[];
-  known_holds: string[];
-}
+/** What is known is the same in every row. */
+type OwnerRow = AccountRow & { readonly known_transfers: string[]; readonly known_holds: string[] };
 
 /**
  * First the credit accounts of the organisations and the earnings of suppliers, in the order of their ids. Whoever holds
  * an organisation's credit account is alone with all its other accounts, holds and transfers, so these are read by later
  * statements: one that had to wait here would see the others as they were before the wait.
  */
-async function lockOwners(
-  tx: Tx,
-  needs: BatchNeeds,
-  undoAccounts: readonly string[],
-): Promise<readonly OwnerRow[]> {
+async function lockOwners(tx: Tx, needs: BatchNeeds, undoAccounts: string[]): Promise<readonly OwnerRow[]> {
   const values = [
-    uuids(Array.from(needs.wallets.values(), ({ orgId }) => orgId)),
-    uuids(needs.transferKeys.map((request) => request.orgId)),
+    plainArray(Array.from(needs.wallets.values(), ({ orgId }) => orgId)),
+    plainArray(needs.transferKeys.map((request) => request.orgId)),
     texts(needs.transferKeys.map((request) => request.key)),
-    uuids(needs.holdKeys.map((request) => request.orgId)),
+    plainArray(needs.holdKeys.map((request) => request.orgId)),
     texts(needs.holdKeys.map((request) => request.key)),
   ];
   if (needs.payables.size + undoAccounts.length === 0) return runStatement(tx, ownersStatement, values);
-  const suppliers = uuids(Array.from(needs.payables.values(), ({ orgId }) => orgId));
-  return runStatement(tx, ownersAndSuppliersStatement, [...values, suppliers, uuids(undoAccounts)]);
+  const suppliers = plainArray(Array.from(needs.payables.values(), ({ orgId }) => orgId));
+  return runStatement(tx, ownersAndSuppliersStatement, [...values, suppliers, plainArray(undoAccounts)]);
 }
 
 // The list is made first and the rows are locked by it: a join in a locking statement is judged again for a row that had
@@ -284,12 +252,12 @@ async function lockOtherAccounts(
   const wallets = owners.filter((owner) => owner.has_companions);
   if (wallets.length + otherIds.length === 0) return [];
   return runStatement(tx, otherAccountsStatement, [
-    uuids(wallets.map((owner) => owner.org_id)),
+    plainArray(wallets.map((owner) => owner.org_id)),
     wallets.map((owner) => owner.mode),
-    uuids(needs.keyIds),
-    uuids(needs.budgetIds),
-    uuids(otherIds),
-    uuids(wallets.length === 0 ? [] : needs.holdIds),
+    plainArray(needs.keyIds),
+    plainArray(needs.budgetIds),
+    plainArray(otherIds),
+    plainArray(wallets.length === 0 ? [] : needs.holdIds),
   ]);
 }
 
@@ -311,8 +279,8 @@ async function openMissingAccounts(tx: Tx, needs: BatchNeeds, rows: readonly Acc
   await sql`
     insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd)
     select id, kind, org_id, mode, 0
-      from unnest(${uuids(missing.map(() => tx.ids.nextUuid()))}::uuid[], ${missing.map((m) => m.kind)}::text[],
-                  ${uuids(missing.map((m) => m.orgId))}::uuid[], ${missing.map((m) => m.mode)}::text[])
+      from unnest(${plainArray(missing.map(() => tx.ids.nextUuid()))}::uuid[], ${missing.map((m) => m.kind)}::text[],
+                  ${plainArray(missing.map((m) => m.orgId))}::uuid[], ${missing.map((m) => m.mode)}::text[])
         as missing (id, kind, org_id, mode)
      order by org_id, mode, kind
     on conflict do nothing
@@ -341,11 +309,7 @@ export async function loadWorkingSet(tx: Tx, commands: readonly LedgerCommand[])
  * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
  * them by themselves still goes by the order of ids.
  */
-async function lockLimitContra(
-  tx: Tx,
-  needs: BatchNeeds,
-  rows: readonly AccountRow[],
-): Promise<readonly AccountRow[]> {
+async function lockLimitContra(tx: Tx, needs: BatchNeeds, rows: readonly AccountRow[]) {
   const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
   if (modes.size === 0) return [];
   const ids = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));

@@ -1,20 +1,12 @@
-import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
-import type { TransferKind } from '../model/ledger.ts';
-import type { Mode } from '@millrace/platform/envelope';
+import { defineStatement, runStatement, type Tables, type Tx } from '@millrace/platform/db';
+import type { Selectable } from 'kysely';
 import { scopedKey, type Hold, type WorkingSet } from './working-set.ts';
-import { texts, uuids } from './sql-arrays.ts';
+import { plainArray, texts } from './sql-arrays.ts';
 
-interface TransferRow {
-  id: string;
-  org_id: string;
-  mode: Mode;
-  idempotency_key: string;
-  kind: TransferKind;
-  amount_nano_usd: bigint;
-  balance_after_nano_usd: bigint;
-  hold_id: string | null;
-  shortfall: bigint;
-}
+type TransferRow = Omit<
+  Selectable<Tables['ledger_transfers']>,
+  'cause_kind' | 'cause_id' | 'reverses' | 'key_id' | 'description' | 'usage' | 'occurred_at'
+> & { readonly shortfall: bigint };
 
 // Only who pays can fall short. What the operator bears when money comes back is nothing that its owner is told.
 const transfersStatement = defineStatement(
@@ -33,7 +25,7 @@ const transfersStatement = defineStatement(
 /** Transfers never change: what was there when it was looked for is there now. */
 export async function fillTransfers(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  const rows = await runStatement<TransferRow>(tx, transfersStatement, [uuids(ids)]);
+  const rows = await runStatement<TransferRow>(tx, transfersStatement, [plainArray(ids)]);
   for (const row of rows) {
     slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {
       id: row.id,
@@ -63,23 +55,13 @@ export async function isAnyKeyRecorded(
 ): Promise<boolean> {
   if (keys.length === 0) return false;
   const [row] = await runStatement<{ is_known: boolean }>(tx, anyKnownStatement, [
-    uuids(keys.map(({ orgId }) => orgId)),
+    plainArray(keys.map(({ orgId }) => orgId)),
     texts(keys.map(({ key }) => key)),
   ]);
   return row?.is_known === true;
 }
 
-interface HoldRow {
-  id: string;
-  org_id: string;
-  mode: Mode;
-  idempotency_key: string;
-  cause_kind: string;
-  cause_id: string;
-  key_id: string | null;
-  held_nano_usd: bigint;
-  posted_nano_usd: bigint;
-  closed_at: Date | null;
+interface HoldRow extends Omit<Selectable<Tables['ledger_holds']>, 'created_at'> {
   part_accounts: string[];
   part_amounts: bigint[];
 }
@@ -100,7 +82,7 @@ const holdsStatement = defineStatement(
 /** Holds change, so they are read once their organisation's credit account is locked. */
 export async function fillHolds(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  const rows = await runStatement<HoldRow>(tx, holdsStatement, [uuids(ids)]);
+  const rows = await runStatement<HoldRow>(tx, holdsStatement, [plainArray(ids)]);
   for (const row of rows) {
     const hold: Hold = {
       id: row.id,

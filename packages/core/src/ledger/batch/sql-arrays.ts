@@ -3,20 +3,9 @@
  * hundreds costs more than the batch; ids and numbers need neither, and of texts few have anything to escape.
  */
 
-export function uuids(values: readonly (string | null)[]): string {
+/** Ids, numbers, and words of ours such as kinds and modes, which need no quotes. */
+export function plainArray(values: readonly (string | bigint | number | boolean | null)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
-}
-
-export function bigints(values: readonly (bigint | null)[]): string {
-  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
-}
-
-export function int8s(values: readonly number[]): string {
-  return `{${values.join(',')}}`;
-}
-
-export function booleans(values: readonly boolean[]): string {
-  return `{${values.join(',')}}`;
 }
 
 const special = /["\\]/;
@@ -38,9 +27,4 @@ export function instants(values: readonly number[]): string {
     return text;
   });
   return `{${texts.join(',')}}`;
-}
-
-/** Words of ours, such as kinds and modes, which need no quotes. */
-export function plainTexts(values: readonly string[]): string {
-  return `{${values.join(',')}}`;
 }

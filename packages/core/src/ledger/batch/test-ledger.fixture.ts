@@ -4,7 +4,7 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account, type BudgetState } from './accounts.ts';
 import { applyCommand } from './apply-command.ts';
 import type { LedgerCommand, LedgerResult, Product, Share } from '../model/ledger.ts';
-import { walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './working-set.ts';
+import { walletKeyOf, type WorkingSet, type Wallet } from './working-set.ts';
 
 /** Books in memory for the tests of decisions: what the store would have loaded, with nothing behind it. */
 
@@ -102,7 +102,7 @@ export function createTestLedger(options: TestLedgerOptions = {}): TestLedger {
     shard,
     nextUuid: () => ids.nextUuid(),
     accounts: new Map([credit, payable, ...systems].map((each) => [each.id, each])),
-    wallets: new Map([[commandWalletKey({ orgId, mode: 'live' }), wallet]]),
+    wallets: new Map([[walletKeyOf(orgId, 'live'), wallet]]),
     payables: new Map([[walletKeyOf(toUuid(supplierId), 'live'), payable]]),
     holds: new Map(),
     holdsByKey: new Map(),

@@ -14,11 +14,11 @@ import {
   tightestBudget,
   totalAvailable,
 } from './draw.ts';
-import { toPublicId } from '../model/id-ranges.ts';
 import type {
   CreditCommand,
   DebitCommand,
   ExpireCommand,
+  LedgerCommand,
   LedgerResult,
   LimitCommand,
   RefundCommand,
@@ -54,11 +54,11 @@ import {
 export function replayOf(
   slice: WorkingSet,
   wallet: Wallet,
-  key: string,
+  command: LedgerCommand,
   kind: TransferKind,
   hold: Hold | null = null,
 ): LedgerResult | null {
-  const known = slice.transfersByKey.get(scopedKey(wallet.orgId, key));
+  const known = slice.transfersByKey.get(scopedKey(wallet.orgId, commandKeyOf(command)));
   if (known === undefined) return null;
   if (known.kind !== kind || known.mode !== wallet.mode) return ledgerRefused('STEP_REUSED');
   return ledgerSuccess(wallet, { transfer: known, hold, replayed: true });
@@ -66,12 +66,6 @@ export function replayOf(
 
 function sumOfShares(shares: readonly Share[]): bigint {
   return shares.reduce((sum, share) => sum + share.amount, 0n);
-}
-
-function accountOf(slice: WorkingSet, share: Share, mode: Mode): Account {
-  const { account } = share;
-  const orgUuid = account.kind === 'supplier_payable' ? toUuid(account.orgId) : null;
-  return findDestination(slice, account, mode, orgUuid);
 }
 
 /** Pays everyone their share. Shares that do not add up are a mistake of the caller's code, not a refusal. */
@@ -85,7 +79,7 @@ export function addShares(
   if (sumOfShares(shares) !== total || shares.some((share) => share.amount < 0n)) {
     throw new RangeError(`The shares of a transfer must add up to its amount, ${total} nano-USD.`);
   }
-  for (const share of shares) legs.add(accountOf(slice, share, mode), share.amount);
+  for (const { account, amount } of shares) legs.add(findDestination(slice, account, mode), amount);
 }
 
 /** Takes money back from where it went. A supplier that was paid already owes it, and earns it back first. */
@@ -95,8 +89,7 @@ function takeBackFrom(legs: Legs, account: Account, amount: bigint): void {
 }
 
 export function decideCredit(slice: WorkingSet, wallet: Wallet, command: CreditCommand): LedgerResult {
-  const key = commandKeyOf(command);
-  const replay = replayOf(slice, wallet, key, command.kind);
+  const replay = replayOf(slice, wallet, command, command.kind);
   if (replay !== null) return replay;
   if (command.amount <= 0n) return ledgerSuccess(wallet, {});
   if (sumOfShares(command.from) !== command.amount) {
@@ -110,15 +103,14 @@ export function decideCredit(slice: WorkingSet, wallet: Wallet, command: CreditC
   const legs = new Legs();
   legs.add(command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo), own);
   if (absorbed > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), absorbed);
-  for (const share of command.from) {
-    takeBackFrom(legs, accountOf(slice, share, wallet.mode), share.amount);
+  for (const { account, amount } of command.from) {
+    takeBackFrom(legs, findDestination(slice, account, wallet.mode), amount);
   }
   // What the operator bore, and gives back to itself.
   if (legs.changeNothing()) return ledgerSuccess(wallet, {});
   const transfer = recordTransfer(slice, legs, {
     wallet,
-    key,
-    cause: command.cause,
+    command,
     kind: command.kind,
     amount: own,
     keyId: command.keyId === undefined ? null : toUuid(command.keyId),
@@ -156,8 +148,7 @@ function openPromo(slice: WorkingSet, wallet: Wallet, promo: NonNullable<CreditC
 }
 
 export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCommand): LedgerResult {
-  const key = commandKeyOf(command);
-  const replay = replayOf(slice, wallet, key, command.kind);
+  const replay = replayOf(slice, wallet, command, command.kind);
   if (replay !== null) return replay;
   if (command.amount <= 0n) return ledgerSuccess(wallet, {});
   const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
@@ -168,11 +159,8 @@ export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCom
   const affordable = tight === null ? money : minBigint(money, tight.left);
   if (command.whenShort === 'refuse' && affordable < command.amount) {
     return money < command.amount || tight === null
-      ? ledgerRefused('INSUFFICIENT_BALANCE', { available: money })
-      : ledgerRefused('BUDGET_EXCEEDED', {
-          available: tight.left,
-          budgetId: toPublicId.budget(tight.limit.id),
-        });
+      ? ledgerRefused('INSUFFICIENT_BALANCE', money)
+      : ledgerRefused('BUDGET_EXCEEDED', tight.left, tight.limit);
   }
   const amounts = planDraw(payers, minBigint(command.amount, affordable));
   const paid = sumOf(amounts);
@@ -184,8 +172,7 @@ export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCom
   countAgainstBudgets(slice, legs, wallet, limits, paid);
   const transfer = recordTransfer(slice, legs, {
     wallet,
-    key,
-    cause: command.cause,
+    command,
     kind: command.kind,
     amount: -paid,
     keyId,
@@ -203,9 +190,7 @@ export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCom
  * taken back was paid money, so that goes before what was a gift.
  */
 function payersOf(slice: WorkingSet, wallet: Wallet, command: DebitCommand): readonly Account[] {
-  if (command.kind === 'payout') {
-    return [payableOf(slice, wallet)];
-  }
+  if (command.kind === 'payout') return [payableOf(slice, wallet)];
   const payers = spendableAccounts(wallet.money, slice.nowMs);
   if (command.kind !== 'clawback') return payers;
   return [wallet.credit, ...payers.filter((account) => account !== wallet.credit)];
@@ -216,9 +201,8 @@ function moneyEntries(slice: WorkingSet, source: UndoableTransfer) {
   return source.entries.flatMap((entry) => {
     const account = requireLoaded(slice.accounts.get(entry.accountId), 'an account of the transfer');
     if (account.kind === 'limit' || account.kind === 'limit_contra') return [];
-    return [
-      { account, amount: entry.amount, left: entry.amount + (source.undone.get(entry.accountId) ?? 0n) },
-    ];
+    const undone = source.undone.get(entry.accountId) ?? 0n;
+    return [{ account, amount: entry.amount, left: entry.amount + undone }];
   });
 }
 
@@ -241,16 +225,15 @@ function compareRefundOrder(left: Account, right: Account): number {
 }
 
 export function decideRefund(slice: WorkingSet, wallet: Wallet, command: RefundCommand): LedgerResult {
-  const key = commandKeyOf(command);
-  const replay = replayOf(slice, wallet, key, 'refund');
+  const replay = replayOf(slice, wallet, command, 'refund');
   if (replay !== null) return replay;
   const source = findUndoable(slice, wallet, toUuid(command.transferId));
   if (source === null) return ledgerRefused('TRANSFER_NOT_FOUND');
   const entries = moneyEntries(slice, source);
-  const payers = entries.filter(({ account }) => account.kind === 'credit' || account.kind === 'promo');
+  const payers = entries.filter(({ account }) => isSpendable(account));
   const left = payers.reduce((sum, entry) => sum - entry.left, 0n);
   if (source.kind !== 'charge' || source.reversed || command.amount <= 0n || command.amount > left) {
-    return ledgerRefused('TRANSFER_NOT_REVERSIBLE', { available: source.kind === 'charge' ? left : 0n });
+    return ledgerRefused('TRANSFER_NOT_REVERSIBLE', source.kind === 'charge' ? left : 0n);
   }
   const legs = new Legs();
   let toGive: bigint = command.amount;
@@ -260,15 +243,12 @@ export function decideRefund(slice: WorkingSet, wallet: Wallet, command: RefundC
     toGive -= given;
   }
   const takers = entries.filter(({ left }) => left > 0n);
-  const shares = allocate(
-    command.amount,
-    takers.map(({ left }) => left),
-  );
+  const amounts = takers.map(({ left }) => left);
+  const shares = allocate(command.amount, amounts);
   takers.forEach(({ account }, index) => takeBackFrom(legs, account, shares[index] ?? 0n));
   const transfer = recordTransfer(slice, legs, {
     wallet,
-    key,
-    cause: command.cause,
+    command,
     kind: 'refund',
     amount: command.amount,
     reverses: source.id,
@@ -292,8 +272,7 @@ function shortfallReturned(legs: Legs): bigint {
 }
 
 export function decideReverse(slice: WorkingSet, wallet: Wallet, command: ReverseCommand): LedgerResult {
-  const key = commandKeyOf(command);
-  const replay = replayOf(slice, wallet, key, 'reversal');
+  const replay = replayOf(slice, wallet, command, 'reversal');
   if (replay !== null) return replay;
   const source = findUndoable(slice, wallet, toUuid(command.transferId));
   if (source === null) return ledgerRefused('TRANSFER_NOT_FOUND');
@@ -304,16 +283,15 @@ export function decideReverse(slice: WorkingSet, wallet: Wallet, command: Revers
   let amount = 0n;
   for (const entry of moneyEntries(slice, source)) {
     if (entry.amount > 0n && isSpendable(entry.account) && availableIn(entry.account) < entry.amount) {
-      return ledgerRefused('INSUFFICIENT_BALANCE', { available: availableIn(entry.account) });
+      return ledgerRefused('INSUFFICIENT_BALANCE', availableIn(entry.account));
     }
     if (entry.amount > 0n) takeBackFrom(legs, entry.account, entry.amount);
     else legs.add(entry.account, -entry.amount);
-    if (entry.account.kind === 'credit' || entry.account.kind === 'promo') amount -= entry.amount;
+    if (isSpendable(entry.account)) amount -= entry.amount;
   }
   const transfer = recordTransfer(slice, legs, {
     wallet,
-    key,
-    cause: command.cause,
+    command,
     kind: 'reversal',
     amount,
     reverses: source.id,
@@ -327,8 +305,7 @@ export function decideReverse(slice: WorkingSet, wallet: Wallet, command: Revers
 }
 
 export function decideExpire(slice: WorkingSet, wallet: Wallet, command: ExpireCommand): LedgerResult {
-  const key = commandKeyOf(command);
-  const replay = replayOf(slice, wallet, key, 'expiry');
+  const replay = replayOf(slice, wallet, command, 'expiry');
   if (replay !== null) return replay;
   const account = wallet.money.find(({ id }) => id === toUuid(command.accountId));
   if (account === undefined || !isExpired(account, slice.nowMs)) return ledgerSuccess(wallet, {});
@@ -339,8 +316,7 @@ export function decideExpire(slice: WorkingSet, wallet: Wallet, command: ExpireC
   legs.add(findSystemAccount(slice, { kind: 'grants' }, wallet.mode), amount);
   const transfer = recordTransfer(slice, legs, {
     wallet,
-    key,
-    cause: command.cause,
+    command,
     kind: 'expiry',
     amount: -amount,
     description: 'Promotional credit expired',
@@ -349,12 +325,10 @@ export function decideExpire(slice: WorkingSet, wallet: Wallet, command: ExpireC
 }
 
 export function decideLimit(slice: WorkingSet, wallet: Wallet, command: LimitCommand): LedgerResult {
-  const key = commandKeyOf(command);
-  const replay = replayOf(slice, wallet, key, 'budget');
+  const replay = replayOf(slice, wallet, command, 'budget');
   if (replay !== null) return replay;
   const limit = wallet.limits.find(({ id }) => id === toUuid(command.budgetId));
   if (limit === undefined) return ledgerRefused('BUDGET_NOT_FOUND');
   const by = command.by === 'rest' ? limit.held - limit.balance : command.by;
-  const transfer = moveLimit(slice, wallet, limit, by, key, command.cause);
-  return ledgerSuccess(wallet, { transfer });
+  return ledgerSuccess(wallet, { transfer: moveLimit(slice, wallet, limit, by, command) });
 }

@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { sql } from 'kysely';
 import type { TransferKind } from '../model/ledger.ts';
 import type { WorkingSet, UndoableTransfer } from './working-set.ts';
-import { uuids } from './sql-arrays.ts';
+import { plainArray } from './sql-arrays.ts';
 
 /**
  * Transfers never change, so the accounts of those to be undone may be read before anything is locked. What budgets
@@ -15,7 +15,7 @@ export async function readUndoAccounts(tx: Tx, undoIds: readonly string[]): Prom
     select distinct entry.account_id
       from ledger_entries entry
       join ledger_accounts account on account.id = entry.account_id
-     where entry.transfer_id = any(${uuids(undoIds)}::uuid[]) and account.kind not in ('limit', 'limit_contra')
+     where entry.transfer_id = any(${plainArray(undoIds)}::uuid[]) and account.kind not in ('limit', 'limit_contra')
   `.execute(tx.kysely);
   return rows.map((row) => row.account_id);
 }
@@ -48,7 +48,7 @@ export async function fillUndoable(tx: Tx, slice: WorkingSet, undoIds: readonly 
       from ledger_transfers source
       join ledger_entries entry on entry.transfer_id = source.id
       join ledger_accounts account on account.id = entry.account_id
-     where source.id = any(${uuids(undoIds)}::uuid[]) and account.kind not in ('limit', 'limit_contra')
+     where source.id = any(${plainArray(undoIds)}::uuid[]) and account.kind not in ('limit', 'limit_contra')
      order by source.id, entry.account_id
   `.execute(tx.kysely);
   const entries = new Map<string, { accountId: string; amount: bigint }[]>();

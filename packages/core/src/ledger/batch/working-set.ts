@@ -1,13 +1,12 @@
 import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { systemAccountId, type Account } from './accounts.ts';
+import { systemAccountId, type Account, type SystemAccountRef } from './accounts.ts';
 import { usedPercent, type AccountPart } from './draw.ts';
-import { toPublicId } from '../model/id-ranges.ts';
 import type {
   Destination,
   LedgerSuccess,
   LedgerCommand,
-  MoneyCause,
   LedgerRefused,
   RejectionReason,
   TransferKind,
@@ -74,17 +73,11 @@ export interface UndoableTransfer {
   readonly isWrittenOff: boolean;
 }
 
-export interface NewTransfer {
-  readonly id: string;
+export interface NewTransfer extends RecordedTransfer {
   readonly orgId: string;
-  readonly mode: Mode;
-  readonly kind: TransferKind;
   readonly key: string;
   readonly causeKind: string;
   readonly causeId: string;
-  readonly amount: bigint;
-  readonly balanceAfter: bigint;
-  readonly holdId: string | null;
   readonly reverses: string | null;
   readonly keyId: string | null;
   readonly description: string;
@@ -113,7 +106,7 @@ export interface WorkingSet {
   readonly shard: number;
   readonly nextUuid: () => string;
   readonly accounts: Map<string, Account>;
-  /** By the organisation's id as commands spell it, and the mode: see `commandWalletKey`. */
+  /** By the organisation's id as commands spell it, and the mode: see `walletKeyOf`. */
   readonly wallets: Map<string, Wallet>;
   readonly payables: Map<string, Account>;
   readonly holds: Map<string, Hold>;
@@ -126,13 +119,17 @@ export interface WorkingSet {
 }
 
 export const walletKeyOf = (orgId: string, mode: Mode): string => `${orgId}:${mode}`;
-export const commandWalletKey = (command: Pick<LedgerCommand, 'orgId' | 'mode'>): string =>
-  `${command.orgId}:${command.mode}`;
 export const scopedKey = (orgId: string, key: string): string => `${orgId}/${key}`;
 
+type CommandStep = Pick<LedgerCommand, 'cause' | 'step'>;
+
 /** Cause and step as one key, cause first: so the index on it also finds all that a cause was charged. */
-export function commandKeyOf(command: Pick<LedgerCommand, 'cause' | 'step'>): string {
-  return `${command.cause.kind}:${command.cause.id}:${command.step}`;
+export function commandKeyOf({ cause, step }: CommandStep): string {
+  return `${cause.kind}:${cause.id}:${step}`;
+}
+
+export function walletFor(slice: WorkingSet, { orgId, mode }: LedgerCommand): Wallet {
+  return requireLoaded(slice.wallets.get(walletKeyOf(orgId, mode)), `the accounts of ${orgId}`);
 }
 
 /** The keys of those commands under which nothing is in the books and nothing will be when this batch is. */
@@ -142,10 +139,7 @@ export function unrecordedKeysOf(
 ): readonly { readonly orgId: string; readonly key: string }[] {
   return commands.flatMap((command) => {
     if (command.do === 'resize' || command.do === 'close') return [];
-    const { orgId } = requireLoaded(
-      slice.wallets.get(commandWalletKey(command)),
-      `the accounts of ${command.orgId}`,
-    );
+    const { orgId } = walletFor(slice, command);
     const key = commandKeyOf(command);
     const recorded = command.do === 'hold' ? slice.holdsByKey : slice.transfersByKey;
     return recorded.has(scopedKey(orgId, key)) ? [] : [{ orgId, key }];
@@ -158,23 +152,14 @@ export function requireLoaded<T>(found: T | undefined, what: string): T {
   return found;
 }
 
-export function findSystemAccount(
-  slice: WorkingSet,
-  account: Parameters<typeof systemAccountId>[0],
-  mode: Mode,
-): Account {
+export function findSystemAccount(slice: WorkingSet, account: SystemAccountRef, mode: Mode): Account {
   const id = systemAccountId(account, mode, slice.shard);
   return requireLoaded(slice.accounts.get(id), `the ${account.kind} account`);
 }
 
-export function findDestination(
-  slice: WorkingSet,
-  account: Destination,
-  mode: Mode,
-  orgUuid: string | null,
-): Account {
+export function findDestination(slice: WorkingSet, account: Destination, mode: Mode): Account {
   if (account.kind !== 'supplier_payable') return findSystemAccount(slice, account, mode);
-  return requireLoaded(slice.payables.get(walletKeyOf(orgUuid ?? '', mode)), "the supplier's account");
+  return payableOf(slice, { orgId: toUuid(account.orgId), mode });
 }
 
 /** The budgets that count this work: those of the organisation, and those of the key. */
@@ -228,8 +213,7 @@ export class Legs {
 export interface TransferFields {
   readonly wallet: Wallet;
   readonly kind: TransferKind;
-  readonly key: string;
-  readonly cause: MoneyCause;
+  readonly command: CommandStep;
   readonly amount: bigint;
   readonly description: string;
   readonly holdId?: string | null;
@@ -241,8 +225,8 @@ export interface TransferFields {
 }
 
 /** What a supplier has earned, and what it owes when time was given back that it was paid for already. */
-export function payableOf(slice: WorkingSet, wallet: Wallet): Account {
-  return requireLoaded(slice.payables.get(walletKeyOf(wallet.orgId, wallet.mode)), "the supplier's account");
+export function payableOf(slice: WorkingSet, { orgId, mode }: Pick<Wallet, 'orgId' | 'mode'>): Account {
+  return requireLoaded(slice.payables.get(walletKeyOf(orgId, mode)), "the supplier's account");
 }
 
 const isPayable = (account: Account): account is Account & { floor: bigint } =>
@@ -267,7 +251,7 @@ export function raiseFloor(account: Account): void {
 
 /** Enters a transfer: moves the balances, numbers the entries, and remembers it under its key. */
 export function recordTransfer(slice: WorkingSet, legs: Legs, fields: TransferFields): RecordedTransfer {
-  const { wallet, kind, key, cause, amount, holdId = null } = fields;
+  const { wallet, command } = fields;
   const id = slice.nextUuid();
   legs.forEach((account, change) => {
     account.balance += change;
@@ -282,35 +266,27 @@ export function recordTransfer(slice: WorkingSet, legs: Legs, fields: TransferFi
       balanceAfter: account.balance,
     });
   });
-  const balanceAfter = totalBalanceOf(wallet);
-  slice.newTransfers.push({
+  const transfer: NewTransfer = {
     id,
     orgId: wallet.orgId,
     mode: wallet.mode,
-    kind,
-    key,
-    causeKind: cause.kind,
-    causeId: cause.id,
-    amount,
-    balanceAfter,
-    holdId,
+    kind: fields.kind,
+    key: commandKeyOf(command),
+    causeKind: command.cause.kind,
+    causeId: command.cause.id,
+    amount: fields.amount,
+    balanceAfter: totalBalanceOf(wallet),
+    shortfall: fields.shortfall ?? 0n,
+    holdId: fields.holdId ?? null,
     reverses: fields.reverses ?? null,
     keyId: fields.keyId ?? null,
     description: fields.description,
     usage: fields.usage ?? null,
     occurredAtMs: bookingTimeMs(fields.usedBy, slice.nowMs),
-  });
-  const known = {
-    id,
-    mode: wallet.mode,
-    kind,
-    amount,
-    balanceAfter,
-    holdId,
-    shortfall: fields.shortfall ?? 0n,
   };
-  slice.transfersByKey.set(scopedKey(wallet.orgId, key), known);
-  return known;
+  slice.newTransfers.push(transfer);
+  slice.transfersByKey.set(scopedKey(wallet.orgId, transfer.key), transfer);
+  return transfer;
 }
 
 /**
@@ -325,15 +301,8 @@ export function startBudgetPeriod(slice: WorkingSet, wallet: Wallet, limit: Acco
   budget.periodEndMs = endMs;
   budget.notifiedPercent = 0;
   budget.changed = true;
-  const cause = { kind: 'budget', id: toPublicId.budget(limit.id) };
-  moveLimit(
-    slice,
-    wallet,
-    limit,
-    budget.limit - limit.balance,
-    commandKeyOf({ cause, step: `period:${startMs}` }),
-    cause,
-  );
+  const cause = { kind: 'budget', id: fromUuid('bdg', limit.id) };
+  moveLimit(slice, wallet, limit, budget.limit - limit.balance, { cause, step: `period:${startMs}` });
 }
 
 /** Gives a budget more to spend, or less, against its counterpart: never money, only what may be spent. */
@@ -342,22 +311,14 @@ export function moveLimit(
   wallet: Wallet,
   limit: Account,
   by: bigint,
-  key: string,
-  cause: MoneyCause,
+  command: CommandStep,
 ): RecordedTransfer | null {
   lowerFloor(limit, by);
   if (by === 0n) return null;
   const legs = new Legs();
   legs.add(limit, by);
   legs.add(findSystemAccount(slice, { kind: 'limit_contra' }, wallet.mode), -by);
-  return recordTransfer(slice, legs, {
-    wallet,
-    kind: 'budget',
-    key,
-    cause,
-    amount: 0n,
-    description: 'Budget',
-  });
+  return recordTransfer(slice, legs, { wallet, kind: 'budget', command, amount: 0n, description: 'Budget' });
 }
 
 /** A limit lowered below what is spent or held already has its floor there, so that nothing more is taken. */
@@ -392,9 +353,8 @@ export function recordThresholds(slice: WorkingSet, wallet: Wallet, limits: read
     const { budget } = limit;
     if (budget === null) continue;
     const used = usedPercent(budget.limit, limit.balance);
-    const passed = [...budget.thresholdsPercent, 100].filter(
-      (at) => at <= used && at > budget.notifiedPercent,
-    );
+    const { thresholdsPercent, notifiedPercent } = budget;
+    const passed = [...thresholdsPercent, 100].filter((at) => at <= used && at > notifiedPercent);
     if (passed.length === 0) continue;
     budget.notifiedPercent = Math.max(...passed);
     budget.changed = true;
@@ -415,8 +375,8 @@ export function ledgerSuccess(wallet: Wallet, outcome: CommandOutcome): LedgerSu
   return {
     ok: true,
     replayed,
-    transferId: transfer === null ? null : toPublicId.transfer(transfer.id),
-    holdId: hold === null ? null : toPublicId.hold(hold.id),
+    transferId: transfer === null ? null : fromUuid('trf', transfer.id),
+    holdId: hold === null ? null : fromUuid('hld', hold.id),
     amount: nanoUsd(transfer?.amount ?? 0n),
     held: nanoUsd(hold?.held ?? 0n),
     shortfall: nanoUsd(transfer?.shortfall ?? 0n),
@@ -426,12 +386,13 @@ export function ledgerSuccess(wallet: Wallet, outcome: CommandOutcome): LedgerSu
 
 export function ledgerRefused(
   reason: RejectionReason,
-  details: { readonly available?: bigint; readonly budgetId?: LedgerRefused['budgetId'] } = {},
+  available: bigint | null = null,
+  limit: Account | null = null,
 ): LedgerRefused {
   return {
     ok: false,
     reason,
-    available: details.available === undefined ? null : nanoUsd(details.available),
-    budgetId: details.budgetId ?? null,
+    available: available === null ? null : nanoUsd(available),
+    budgetId: limit === null ? null : fromUuid('bdg', limit.id),
   };
 }

@@ -1,7 +1,7 @@
 import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
 import type { Account } from './accounts.ts';
 import type { Hold, NewEntry, NewTransfer, WorkingSet } from './working-set.ts';
-import { bigints, booleans, instants, int8s, texts, uuids, plainTexts } from './sql-arrays.ts';
+import { instants, plainArray, texts } from './sql-arrays.ts';
 
 /**
  * Writes what the decisions have left, in one statement: the database checks it as a whole, or has none of it. The
@@ -12,12 +12,10 @@ interface StatementPart {
   readonly name: string;
   /** `$n` is the n-th of this part's own values. */
   readonly text: string;
-  readonly columns: number;
 }
 
 const updateAccounts: StatementPart = {
   name: 'changed',
-  columns: 8,
   text: `
     update ledger_accounts account
        set balance_nano_usd = change.balance, held_nano_usd = change.held, floor_nano_usd = change.floor,
@@ -31,7 +29,6 @@ const updateAccounts: StatementPart = {
 
 const insertAccounts: StatementPart = {
   name: 'opened',
-  columns: 10,
   text: `
     insert into ledger_accounts (id, kind, org_id, mode, balance_nano_usd, floor_nano_usd, entry_count, held_nano_usd,
                                  priority, expires_at)
@@ -41,7 +38,6 @@ const insertAccounts: StatementPart = {
 
 const insertTransfers: StatementPart = {
   name: 'moved',
-  columns: 15,
   text: `
     insert into ledger_transfers (id, org_id, mode, kind, idempotency_key, cause_kind, cause_id, amount_nano_usd,
                                   balance_after_nano_usd, hold_id, reverses, key_id, description, usage, occurred_at)
@@ -52,7 +48,6 @@ const insertTransfers: StatementPart = {
 
 const insertEntries: StatementPart = {
   name: 'entered',
-  columns: 5,
   text: `
     insert into ledger_entries (transfer_id, account_id, amount_nano_usd, account_seq, balance_after_nano_usd)
     select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])`,
@@ -60,7 +55,6 @@ const insertEntries: StatementPart = {
 
 const insertHolds: StatementPart = {
   name: 'made',
-  columns: 11,
   text: `
     insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, key_id, held_nano_usd,
                               posted_nano_usd, closed_at, created_at)
@@ -71,7 +65,6 @@ const insertHolds: StatementPart = {
 
 const updateHolds: StatementPart = {
   name: 'kept',
-  columns: 4,
   text: `
     update ledger_holds hold
        set held_nano_usd = change.held, posted_nano_usd = change.posted, closed_at = change.closed_at
@@ -81,7 +74,6 @@ const updateHolds: StatementPart = {
 
 const upsertHoldAmounts: StatementPart = {
   name: 'parted',
-  columns: 3,
   text: `
     insert into ledger_hold_parts (hold_id, account_id, held_nano_usd)
     select * from unnest($1::uuid[], $2::uuid[], $3::bigint[])
@@ -90,7 +82,6 @@ const upsertHoldAmounts: StatementPart = {
 
 const updateBudgets: StatementPart = {
   name: 'counted',
-  columns: 4,
   text: `
     update budgets budget
        set period_start = change.period_start, period_end = change.period_end, notified_percent = change.notified
@@ -109,13 +100,16 @@ function statementOf(clauses: readonly StatementPart[]): PreparedStatement {
   let before = 0;
   const texts = clauses.map((part) => {
     const first = before;
-    before += part.columns;
+    before += Math.max(...Array.from(part.text.matchAll(/\$(\d+)/g), ([, n]) => Number(n)));
     return `${part.name} as (${part.text.replaceAll(/\$(\d+)/g, (_, n: string) => `$${first + Number(n)}`)})`;
   });
   const statement = defineStatement(name, `with ${texts.join(', ')} select 1`);
   statements.set(name, statement);
   return statement;
 }
+
+const isNew = (row: Account | Hold): boolean => row.isNew;
+const isStored = (row: Account | Hold): boolean => !row.isNew;
 
 export async function writeWorkingSet(tx: Tx, slice: WorkingSet): Promise<void> {
   const accounts = [...slice.accounts.values()].filter((account) => account.touched);
@@ -129,111 +123,89 @@ export async function writeWorkingSet(tx: Tx, slice: WorkingSet): Promise<void> 
   ): void => {
     if (rows.length > 0) clauses.push([part, values(rows)]);
   };
-  add(
-    updateAccounts,
-    accounts.filter((account) => !account.isNew),
-    updateAccountsValues,
-  );
-  add(
-    insertAccounts,
-    accounts.filter((account) => account.isNew),
-    insertAccountsValues,
-  );
+  add(updateAccounts, accounts.filter(isStored), updateAccountsValues);
+  add(insertAccounts, accounts.filter(isNew), insertAccountsValues);
   add(insertTransfers, slice.newTransfers, insertTransfersValues);
-  add(
-    insertHolds,
-    holds.filter((hold) => hold.isNew),
-    (rows) => [...insertHoldsValues(rows), now],
-  );
-  add(
-    updateHolds,
-    holds.filter((hold) => !hold.isNew),
-    updateHoldsValues,
-  );
+  add(insertHolds, holds.filter(isNew), (rows) => [...insertHoldsValues(rows), now]);
+  add(updateHolds, holds.filter(isStored), updateHoldsValues);
   add(upsertHoldAmounts, holds.flatMap(holdAmountsOf), upsertHoldAmountsValues);
-  add(
-    updateBudgets,
-    [...slice.accounts.values()].filter((account) => account.budget?.changed === true),
-    updateBudgetsValues,
-  );
+  const budgets = [...slice.accounts.values()].filter((account) => account.budget?.changed === true);
+  add(updateBudgets, budgets, updateBudgetsValues);
   add(insertEntries, slice.newEntries, insertEntriesValues);
   if (clauses.length === 0) return;
-  await runStatement(
-    tx,
-    statementOf(clauses.map(([part]) => part)),
-    clauses.flatMap(([, values]) => values),
-  );
+  const values = clauses.flatMap(([, some]) => some);
+  await runStatement(tx, statementOf(clauses.map(([part]) => part)), values);
 }
 
 const updateAccountsValues = (rows: readonly Account[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.id)),
-  bigints(rows.map((row) => row.balance)),
-  bigints(rows.map((row) => row.held)),
-  bigints(rows.map((row) => row.floor)),
-  bigints(rows.map((row) => row.entryCount)),
-  booleans(rows.map((row) => row.hasCompanions)),
-  bigints(rows.map((row) => row.owed)),
-  bigints(rows.map((row) => row.writtenOff)),
+  plainArray(rows.map((row) => row.id)),
+  plainArray(rows.map((row) => row.balance)),
+  plainArray(rows.map((row) => row.held)),
+  plainArray(rows.map((row) => row.floor)),
+  plainArray(rows.map((row) => row.entryCount)),
+  plainArray(rows.map((row) => row.hasCompanions)),
+  plainArray(rows.map((row) => row.owed)),
+  plainArray(rows.map((row) => row.writtenOff)),
 ];
 
 const dateOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
 const insertAccountsValues = (rows: readonly Account[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.id)),
-  plainTexts(rows.map((row) => row.kind)),
-  uuids(rows.map((row) => row.orgId)),
-  plainTexts(rows.map((row) => row.mode)),
-  bigints(rows.map((row) => row.balance)),
-  bigints(rows.map((row) => row.floor)),
-  bigints(rows.map((row) => row.entryCount)),
-  bigints(rows.map((row) => row.held)),
-  int8s(rows.map((row) => row.priority)),
+  plainArray(rows.map((row) => row.id)),
+  plainArray(rows.map((row) => row.kind)),
+  plainArray(rows.map((row) => row.orgId)),
+  plainArray(rows.map((row) => row.mode)),
+  plainArray(rows.map((row) => row.balance)),
+  plainArray(rows.map((row) => row.floor)),
+  plainArray(rows.map((row) => row.entryCount)),
+  plainArray(rows.map((row) => row.held)),
+  plainArray(rows.map((row) => row.priority)),
   rows.map((row) => dateOf(row.expiresAtMs)),
 ];
 
 const insertTransfersValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.id)),
-  uuids(rows.map((row) => row.orgId)),
-  plainTexts(rows.map((row) => row.mode)),
-  plainTexts(rows.map((row) => row.kind)),
+  plainArray(rows.map((row) => row.id)),
+  plainArray(rows.map((row) => row.orgId)),
+  plainArray(rows.map((row) => row.mode)),
+  plainArray(rows.map((row) => row.kind)),
   texts(rows.map((row) => row.key)),
   texts(rows.map((row) => row.causeKind)),
   texts(rows.map((row) => row.causeId)),
-  bigints(rows.map((row) => row.amount)),
-  bigints(rows.map((row) => row.balanceAfter)),
-  uuids(rows.map((row) => row.holdId)),
-  uuids(rows.map((row) => row.reverses)),
-  uuids(rows.map((row) => row.keyId)),
+  plainArray(rows.map((row) => row.amount)),
+  plainArray(rows.map((row) => row.balanceAfter)),
+  plainArray(rows.map((row) => row.holdId)),
+  plainArray(rows.map((row) => row.reverses)),
+  plainArray(rows.map((row) => row.keyId)),
   texts(rows.map((row) => row.description)),
   texts(rows.map((row) => (row.usage === null ? null : JSON.stringify(row.usage)))),
   instants(rows.map((row) => row.occurredAtMs)),
 ];
 
 const insertEntriesValues = (rows: readonly NewEntry[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.transferId)),
-  uuids(rows.map((row) => row.accountId)),
-  bigints(rows.map((row) => row.amount)),
-  bigints(rows.map((row) => row.seq)),
-  bigints(rows.map((row) => row.balanceAfter)),
+  plainArray(rows.map((row) => row.transferId)),
+  plainArray(rows.map((row) => row.accountId)),
+  plainArray(rows.map((row) => row.amount)),
+  plainArray(rows.map((row) => row.seq)),
+  plainArray(rows.map((row) => row.balanceAfter)),
 ];
 
 const insertHoldsValues = (rows: readonly Hold[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.id)),
-  uuids(rows.map((row) => row.orgId)),
-  plainTexts(rows.map((row) => row.mode)),
+  plainArray(rows.map((row) => row.id)),
+  plainArray(rows.map((row) => row.orgId)),
+  plainArray(rows.map((row) => row.mode)),
   texts(rows.map((row) => row.key)),
   texts(rows.map((row) => row.causeKind)),
   texts(rows.map((row) => row.causeId)),
-  uuids(rows.map((row) => row.keyId)),
-  bigints(rows.map((row) => row.held)),
-  bigints(rows.map((row) => row.posted)),
+  plainArray(rows.map((row) => row.keyId)),
+  plainArray(rows.map((row) => row.held)),
+  plainArray(rows.map((row) => row.posted)),
   rows.map((row) => dateOf(row.closedAtMs)),
 ];
 
 const updateHoldsValues = (rows: readonly Hold[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.id)),
-  bigints(rows.map((row) => row.held)),
-  bigints(rows.map((row) => row.posted)),
+  plainArray(rows.map((row) => row.id)),
+  plainArray(rows.map((row) => row.held)),
+  plainArray(rows.map((row) => row.posted)),
   rows.map((row) => dateOf(row.closedAtMs)),
 ];
 
@@ -247,14 +219,14 @@ const holdAmountsOf = (hold: Hold): readonly HoldPart[] =>
   Array.from(hold.amounts, ([accountId, held]) => ({ holdId: hold.id, accountId, held }));
 
 const upsertHoldAmountsValues = (rows: readonly HoldPart[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.holdId)),
-  uuids(rows.map((row) => row.accountId)),
-  bigints(rows.map((row) => row.held)),
+  plainArray(rows.map((row) => row.holdId)),
+  plainArray(rows.map((row) => row.accountId)),
+  plainArray(rows.map((row) => row.held)),
 ];
 
 const updateBudgetsValues = (rows: readonly Account[]): readonly unknown[] => [
-  uuids(rows.map((row) => row.id)),
+  plainArray(rows.map((row) => row.id)),
   rows.map((row) => dateOf(row.budget?.periodStartMs ?? null)),
   rows.map((row) => dateOf(row.budget?.periodEndMs ?? null)),
-  int8s(rows.map((row) => row.budget?.notifiedPercent ?? 0)),
+  plainArray(rows.map((row) => row.budget?.notifiedPercent ?? 0)),
 ];

@@ -1,12 +1,4 @@
-import { fromUuid, type BudgetId, type HoldId, type TransferId } from '@millrace/platform/ids';
 import { MONTH_STAYS_OPEN_MS } from './months.ts';
-
-/** How ids, which are UUIDs inside a slice, are spelled for callers. */
-export const toPublicId = {
-  transfer: (uuid: string): TransferId => fromUuid('trf', uuid),
-  hold: (uuid: string): HoldId => fromUuid('hld', uuid),
-  budget: (uuid: string): BudgetId => fromUuid('bdg', uuid),
-} as const;
 
 /**
  * Ids are in the order of time, but for the little by which clocks and transactions differ, and but for what is entered in

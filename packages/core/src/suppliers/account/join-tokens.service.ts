@@ -66,9 +66,9 @@ async function requireRegion(tx: Tx, providerId: string, region: string): Promis
 /** No machine joins with it any more; those that did stay. Doing it twice changes nothing the second time. */
 export async function revokeJoinToken(tx: Tx, call: CallContext, id: JoinTokenId): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
-  const outcome = await revokeToken(tx, call.orgId, id);
-  if (outcome === null) throw new Fault('JOIN_TOKEN_NOT_FOUND');
-  if (outcome === 'before') return;
+  const isRevoked = await revokeToken(tx, call.orgId, id);
+  if (isRevoked === null) throw new Fault('JOIN_TOKEN_NOT_FOUND');
+  if (!isRevoked) return;
   await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'join_token.revoked',
     resource: { kind: 'join-token', id },

@@ -87,12 +87,8 @@ export async function countUsableTokens(reader: Reader, orgId: OrgId, now: Date)
   return Number(tokens);
 }
 
-/** Marks a token revoked; false when the organisation has no such token. The first time stands. */
-export async function revokeToken(
-  tx: Tx,
-  orgId: OrgId,
-  id: JoinTokenId,
-): Promise<'revoked' | 'before' | null> {
+/** Marks a token revoked; false when it was before, null when the organisation has no such token. The first time stands. */
+export async function revokeToken(tx: Tx, orgId: OrgId, id: JoinTokenId): Promise<boolean | null> {
   const row = await tx.kysely
     .selectFrom('supplier_join_tokens')
     .select('revoked_at')
@@ -101,14 +97,14 @@ export async function revokeToken(
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (row === undefined) return null;
-  if (row.revoked_at !== null) return 'before';
+  if (row.revoked_at !== null) return false;
   await tx.kysely
     .updateTable('supplier_join_tokens')
     .set({ revoked_at: tx.clock.now() })
     .where('org_id', '=', toUuid(orgId))
     .where('id', '=', toUuid(id))
     .execute();
-  return 'revoked';
+  return true;
 }
 
 /**

@@ -66,16 +66,10 @@ function serveJoinTokens({ server, operations, db, providerId }: SupplierRoutes)
     transact({ name: 'create join token', isolation: readCommitted }, async (tx) => {
       const { ttlSeconds, ...fields } = body;
       const expiresAt = new Date(tx.clock.nowMs() + secondsToMs(ttlSeconds));
-      const { token, text } = await createJoinToken(
-        tx,
-        callContextOf(context),
-        { ...fields, expiresAt },
-        providerId,
-      );
-      return {
-        body: { ...toWireJoinToken(token), token: text },
-        resource: { kind: 'join-token', id: token.id },
-      };
+      const call = callContextOf(context);
+      const { token, text } = await createJoinToken(tx, call, { ...fields, expiresAt }, providerId);
+      const resource = { kind: 'join-token', id: token.id };
+      return { body: { ...toWireJoinToken(token), token: text }, resource };
     }),
   );
 
@@ -92,11 +86,8 @@ function serveJoinTokens({ server, operations, db, providerId }: SupplierRoutes)
 function serveSupplierReviews({ server, operations, db, announce }: SupplierRoutes): void {
   server.serve(operations.adminListSuppliers, async ({ query }) => {
     const { limit, status = null } = query;
-    const rows = await listSuppliers(
-      db,
-      { status },
-      { limit, after: positionFromCursor('sup', query.cursor) },
-    );
+    const page = { limit, after: positionFromCursor('sup', query.cursor) };
+    const rows = await listSuppliers(db, { status }, page);
     return pageById(rows, limit, toWireSupplier);
   });
 

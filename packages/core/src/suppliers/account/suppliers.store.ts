@@ -26,14 +26,15 @@ function toSupplier(row: Selectable<Tables['suppliers']>): Supplier {
   };
 }
 
+const found = (row: Selectable<Tables['suppliers']> | undefined): Supplier | null =>
+  row === undefined ? null : toSupplier(row);
+
+const supplierOf = (reader: Reader, orgId: OrgId) =>
+  reader.kysely.selectFrom('suppliers').selectAll().where('org_id', '=', toUuid(orgId));
+
 /** The supplier that an organisation is, whatever its status; null where it never applied. */
 export async function findSupplierOf(reader: Reader, orgId: OrgId): Promise<Supplier | null> {
-  const row = await reader.kysely
-    .selectFrom('suppliers')
-    .selectAll()
-    .where('org_id', '=', toUuid(orgId))
-    .executeTakeFirst();
-  return row === undefined ? null : toSupplier(row);
+  return found(await supplierOf(reader, orgId).executeTakeFirst());
 }
 
 /**
@@ -41,13 +42,7 @@ export async function findSupplierOf(reader: Reader, orgId: OrgId): Promise<Supp
  * it so at once.
  */
 export async function shareLockSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | null> {
-  const row = await tx.kysely
-    .selectFrom('suppliers')
-    .selectAll()
-    .where('org_id', '=', toUuid(orgId))
-    .forShare()
-    .executeTakeFirst();
-  return row === undefined ? null : toSupplier(row);
+  return found(await supplierOf(tx, orgId).forShare().executeTakeFirst());
 }
 
 /** Any supplier by its id. For operators. */
@@ -57,18 +52,12 @@ export async function findSupplier(reader: Reader, id: SupplierId): Promise<Supp
     .selectAll()
     .where('id', '=', toUuid(id))
     .executeTakeFirst();
-  return row === undefined ? null : toSupplier(row);
+  return found(row);
 }
 
 /** Locks the supplier that an organisation is. After the organisation's own lock, before any of its machines. */
 export async function lockSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | null> {
-  const row = await tx.kysely
-    .selectFrom('suppliers')
-    .selectAll()
-    .where('org_id', '=', toUuid(orgId))
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row === undefined ? null : toSupplier(row);
+  return found(await supplierOf(tx, orgId).forNoKeyUpdate().executeTakeFirst());
 }
 
 /** By id, so in the order of their first applications; one more than the limit, if there is one. For operators. */
@@ -93,19 +82,15 @@ export interface SupplierApplication {
 }
 
 /** The caller holds the lock of the organisation, so there is no other of it. */
-export async function insertSupplier(
-  tx: Tx,
-  orgId: OrgId,
-  application: SupplierApplication,
-): Promise<Supplier> {
+export async function insertSupplier(tx: Tx, orgId: OrgId, fields: SupplierApplication): Promise<Supplier> {
   const now = tx.clock.now();
   const row = await tx.kysely
     .insertInto('suppliers')
     .values({
       id: toUuid(tx.ids.next('sup')),
       org_id: toUuid(orgId),
-      name: application.name,
-      about: application.about,
+      name: fields.name,
+      about: fields.about,
       status: 'applied',
       applied_at: now,
       updated_at: now,
@@ -116,17 +101,13 @@ export async function insertSupplier(
 }
 
 /** An application that was rejected, made anew. */
-export async function renewApplication(
-  tx: Tx,
-  orgId: OrgId,
-  application: SupplierApplication,
-): Promise<Supplier> {
+export async function renewApplication(tx: Tx, orgId: OrgId, fields: SupplierApplication): Promise<Supplier> {
   const now = tx.clock.now();
   const row = await tx.kysely
     .updateTable('suppliers')
     .set({
-      name: application.name,
-      about: application.about,
+      name: fields.name,
+      about: fields.about,
       status: 'applied',
       status_reason: null,
       applied_at: now,

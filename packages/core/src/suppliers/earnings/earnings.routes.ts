@@ -11,9 +11,9 @@ import {
   positionFromCursor,
   readCommitted,
 } from '../../identity/index.ts';
-import { readEarned } from '../../ledger/index.ts';
+import { readEarned, type TransferPeriod } from '../../ledger/index.ts';
 import { sumSupplierAccrual } from '../../metering/index.ts';
-import { earningsPeriod, PERIOD_DAYS_MAX, type EarningsPeriod } from './earnings.ts';
+import { earningsPeriod, PERIOD_DAYS_MAX } from './earnings.ts';
 import { listDailyEarnings, sumMaturing } from './earnings.store.ts';
 import {
   toWireAdminPayout,
@@ -110,7 +110,7 @@ function servePayoutSettlement({ server, operations, db }: SupplierMoneyRoutes):
 function requirePeriod(
   query: { readonly from?: string | undefined; readonly until?: string | undefined },
   now: Date,
-): EarningsPeriod {
+): TransferPeriod {
   const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text));
   const period = earningsPeriod({ from: dateOf(query.from), until: dateOf(query.until) }, now);
   if (period === 'ends before it begins') throw invalidField(['until'], 'must not be before from');

@@ -2,15 +2,10 @@ import type { Reader } from '@millrace/platform/db';
 import { fromUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import { earningsByResource, sumMaturingEarnings } from '../../ledger/index.ts';
+import { earningsByResource, sumMaturingEarnings, type TransferPeriod } from '../../ledger/index.ts';
 import { suppliedResources } from '../../metering/index.ts';
 import { placedInstances } from '../../rental-lookup/index.ts';
-import {
-  earningsByMachine,
-  type DailyEarnings,
-  type MachineEarnings,
-  type EarningsPeriod,
-} from './earnings.ts';
+import { earningsByMachine, type DailyEarnings, type MachineEarnings } from './earnings.ts';
 
 /** What suppliers earned, read from meters and the ledger. Nothing is decided by it. */
 
@@ -26,7 +21,7 @@ interface EarningsRow {
 export async function sumEarnings(
   reader: Reader,
   orgId: OrgId,
-  period: EarningsPeriod,
+  period: TransferPeriod,
 ): Promise<readonly MachineEarnings[]> {
   return earningsByMachine(await listDailyEarnings(reader, orgId, period));
 }
@@ -35,7 +30,7 @@ export async function sumEarnings(
 export async function listDailyEarnings(
   reader: Reader,
   orgId: OrgId,
-  period: EarningsPeriod,
+  period: TransferPeriod,
 ): Promise<readonly DailyEarnings[]> {
   const { rows } = await sql<EarningsRow>`
     with by_thing as (${earningsByResource(orgId, period, suppliedResources(orgId, period))})

@@ -1,14 +1,8 @@
 import type { NodeId } from '@millrace/platform/ids';
 import { addUsd, divideRoundDown, zeroUsd, type NanoUsd } from '@millrace/platform/money';
-import { monthOf } from '../../ledger/index.ts';
+import { monthOf, type TransferPeriod } from '../../ledger/index.ts';
 
 /** What machines earned in a time. Pure. */
-
-export interface EarningsPeriod {
-  readonly from: Date;
-  /** Before this instant. */
-  readonly until: Date;
-}
 
 /** What the ledger posted for one machine, less what was given back. */
 export interface MachineEarnings {
@@ -54,13 +48,7 @@ export function earningsByDay(
     });
 }
 
-export interface EarningsTotals {
-  readonly gross: NanoUsd;
-  readonly fee: NanoUsd;
-  readonly earned: NanoUsd;
-}
-
-export function sumEarningTotals(machines: readonly MachineEarnings[]): EarningsTotals {
+export function sumEarningTotals(machines: readonly MachineEarnings[]) {
   return {
     gross: addUsd(zeroUsd, ...machines.map((machine) => machine.gross)),
     fee: addUsd(zeroUsd, ...machines.map((machine) => machine.fee)),
@@ -81,7 +69,7 @@ export const PERIOD_DAYS_MAX = 366;
 export function earningsPeriod(
   requested: { readonly from: Date | null; readonly until: Date | null },
   now: Date,
-): EarningsPeriod | 'ends before it begins' | 'too long' {
+): TransferPeriod | 'ends before it begins' | 'too long' {
   const until = requested.until ?? now;
   const from = requested.from ?? monthOf(until);
   if (from > until) return 'ends before it begins';

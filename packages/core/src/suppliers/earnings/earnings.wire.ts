@@ -1,12 +1,6 @@
-import type { EarnedBalance } from '../../ledger/index.ts';
+import type { EarnedBalance, TransferPeriod } from '../../ledger/index.ts';
 import type { NanoUsd } from '@millrace/platform/money';
-import {
-  earningsByDay,
-  earningsByMachine,
-  toGpuSeconds,
-  type DailyEarnings,
-  type EarningsPeriod,
-} from './earnings.ts';
+import { earningsByDay, earningsByMachine, toGpuSeconds, type DailyEarnings } from './earnings.ts';
 import { payableAmount, type Payout } from './payouts.ts';
 import type { Statement, StatementSummary } from './statements.ts';
 
@@ -17,7 +11,7 @@ export function toWireEarnings(found: {
   readonly accrued: NanoUsd;
   readonly maturing: NanoUsd;
   readonly paidOut: NanoUsd;
-  readonly period: EarningsPeriod;
+  readonly period: TransferPeriod;
   readonly daily: readonly DailyEarnings[];
 }) {
   const { account, period } = found;

@@ -1,27 +1,13 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type PayoutId, type TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Payout, PayoutOutcome, PayoutStatus } from './payouts.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
 /** All SQL about payouts. */
 
-interface PayoutRow {
-  id: string;
-  supplier_id: string;
-  supplier_name: string;
-  org_id: string;
-  amount_nano_usd: bigint;
-  status: PayoutStatus;
-  reference: string | null;
-  reason: string | null;
-  hold_id: string;
-  transfer_id: string | null;
-  requested_by: string;
-  requested_at: Date;
-  settled_at: Date | null;
-}
+type PayoutRow = Selectable<Tables['supplier_payouts']> & { readonly supplier_name: string };
 
 function toPayout(row: PayoutRow): Payout {
   return {
@@ -49,32 +35,25 @@ async function select(reader: Reader, tail: RawBuilder<unknown>): Promise<readon
   return rows.map(toPayout);
 }
 
-const afterOf = ({ after }: SupplierPageRequest<PayoutId>): RawBuilder<unknown> =>
-  after === null ? sql`true` : sql`payout.id < ${toUuid(after)}`;
+type PayoutPage = SupplierPageRequest<PayoutId>;
 
 /** Newest first; one more than the limit, if there is one. */
-export function listPayouts(
-  reader: Reader,
-  orgId: OrgId,
-  page: SupplierPageRequest<PayoutId>,
-): Promise<readonly Payout[]> {
-  return select(
-    reader,
-    sql`where payout.org_id = ${toUuid(orgId)} and ${afterOf(page)} order by payout.id desc limit ${page.limit + 1}`,
-  );
+function selectPage(reader: Reader, which: RawBuilder<unknown>, { limit, after }: PayoutPage) {
+  const older = after === null ? sql`true` : sql`payout.id < ${toUuid(after)}`;
+  return select(reader, sql`where ${which} and ${older} order by payout.id desc limit ${limit + 1}`);
+}
+
+export function listPayouts(reader: Reader, orgId: OrgId, page: PayoutPage): Promise<readonly Payout[]> {
+  return selectPage(reader, sql`payout.org_id = ${toUuid(orgId)}`, page);
 }
 
 /** Everybody's, for operators. */
 export function listAllPayouts(
   reader: Reader,
-  filter: { readonly status: PayoutStatus | null },
-  page: SupplierPageRequest<PayoutId>,
+  { status }: { readonly status: PayoutStatus | null },
+  page: PayoutPage,
 ): Promise<readonly Payout[]> {
-  const which = filter.status === null ? sql`true` : sql`payout.status = ${filter.status}`;
-  return select(
-    reader,
-    sql`where ${which} and ${afterOf(page)} order by payout.id desc limit ${page.limit + 1}`,
-  );
+  return selectPage(reader, status === null ? sql`true` : sql`payout.status = ${status}`, page);
 }
 
 /** Any payout by its id, locked. For operators. */

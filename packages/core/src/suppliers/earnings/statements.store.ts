@@ -1,8 +1,8 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, parseId, toUuid, type OrgId, type StatementId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
 import { supplierSince } from '../../identity/index.ts';
 import { statementsLoop } from '../loops.ts';
@@ -17,14 +17,10 @@ import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
 /** All SQL about statements. */
 
-interface SummaryRow {
-  id: string;
-  period_start: Date;
-  period_end: Date;
-  gross_nano_usd: bigint;
-  fee_nano_usd: bigint;
-  net_nano_usd: bigint;
-}
+const amounts = ['gross_nano_usd', 'fee_nano_usd', 'net_nano_usd'] as const;
+const summaryColumns = ['id', 'period_start', 'period_end', ...amounts] as const;
+
+type SummaryRow = Pick<Selectable<Tables['supplier_statements']>, (typeof summaryColumns)[number]>;
 
 function toSummary(row: SummaryRow): StatementSummary {
   return {
@@ -36,15 +32,6 @@ function toSummary(row: SummaryRow): StatementSummary {
     net: nanoUsd(row.net_nano_usd),
   };
 }
-
-const summaryColumns = [
-  'id',
-  'period_start',
-  'period_end',
-  'gross_nano_usd',
-  'fee_nano_usd',
-  'net_nano_usd',
-] as const;
 
 /** Newest first; one more than the limit, if there is one. */
 export async function listStatements(
@@ -73,12 +60,8 @@ const storedLines = z.array(
   }),
 );
 
-export async function findStatement(
-  reader: Reader,
-  orgId: OrgId,
-  id: StatementId,
-): Promise<Statement | null> {
-  const row = await reader.kysely
+export async function findStatement(db: Reader, orgId: OrgId, id: StatementId): Promise<Statement | null> {
+  const row = await db.kysely
     .selectFrom('supplier_statements')
     .select([...summaryColumns, 'lines'])
     .where('org_id', '=', toUuid(orgId))

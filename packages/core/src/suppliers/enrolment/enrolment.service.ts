@@ -186,7 +186,7 @@ export async function advanceEnrolment(deps: EnrolmentDeps, enrolment: Enrolment
 function runStage(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
   switch (enrolment.stage) {
     case 'trusting':
-      return establishTrust(deps, enrolment, signal);
+      return makeTrust(deps, enrolment, signal);
     case 'inspecting':
       return inspectNode(deps, enrolment);
     case 'testing':
@@ -215,11 +215,7 @@ function textOf(error: unknown): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, PROBLEM_LENGTH_MAX);
 }
 
-async function establishTrust(
-  deps: EnrolmentDeps,
-  enrolment: Enrolment,
-  signal: AbortSignal,
-): Promise<Outcome> {
+async function makeTrust(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
   const trust = await deps.trust(enrolment);
   try {
     const rejection = await redeemTrustToken(deps, trust, enrolment, signal);

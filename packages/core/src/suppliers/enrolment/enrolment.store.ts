@@ -49,13 +49,12 @@ function toEnrolment(row: Selectable<Tables['supplier_machines']>): Enrolment {
 }
 
 /** Whoever asks to join takes turns with others that mean the same daemon. */
-export async function lockDaemon(
-  tx: Tx,
-  { serverFingerprint }: Pick<Enrolment, 'serverFingerprint'>,
-): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`enrolment ${serverFingerprint}`}, 0))`.execute(
-    tx.kysely,
-  );
+export function lockDaemon(tx: Tx, daemon: Pick<Enrolment, 'serverFingerprint'>): Promise<void> {
+  return lockText(tx, `enrolment ${daemon.serverFingerprint}`);
+}
+
+async function lockText(tx: Tx, text: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`.execute(tx.kysely);
 }
 
 /**
@@ -81,11 +80,8 @@ export async function findEnrolmentOfDaemon(
 }
 
 /** How many machines a supplier has, and how many of them are joining. Nobody else counts them until this transaction ends. */
-export async function countMachines(
-  tx: Tx,
-  orgId: OrgId,
-): Promise<{ readonly all: number; readonly joining: number }> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`machines ${orgId}`}, 0))`.execute(tx.kysely);
+export async function countMachines(tx: Tx, orgId: OrgId) {
+  await lockText(tx, `machines ${orgId}`);
   const { rows } = await sql<{ all_of_them: bigint; joining: bigint }>`
     select count(*) as all_of_them, count(*) filter (where next_try_at is not null) as joining
       from supplier_machines
@@ -158,12 +154,8 @@ export async function restartTrusting(
     .execute();
 }
 
-export async function findEnrolment(
-  reader: Reader,
-  orgId: OrgId,
-  id: EnrolmentId,
-): Promise<Enrolment | null> {
-  const row = await reader.kysely
+export async function findEnrolment(db: Reader, orgId: OrgId, id: EnrolmentId): Promise<Enrolment | null> {
+  const row = await db.kysely
     .selectFrom('supplier_machines')
     .selectAll()
     .where('org_id', '=', toUuid(orgId))
@@ -272,12 +264,10 @@ function columnsOfChange(change: EnrolmentChange, { tries }: Enrolment, now: Dat
     deadline_at: new Date(now.getTime() + stageTimeoutMs[stage]),
   });
   switch (change.kind) {
-    case 'again':
-      return {
-        problem: change.problem,
-        tries: tries + 1,
-        next_try_at: new Date(now.getTime() + change.atMs),
-      };
+    case 'again': {
+      const { problem, atMs } = change;
+      return { problem, tries: tries + 1, next_try_at: new Date(now.getTime() + atMs) };
+    }
     case 'inspect':
       return { ...begin('inspecting'), cluster_id: toUuid(change.clusterId) };
     case 'test':

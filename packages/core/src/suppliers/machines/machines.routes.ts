@@ -47,11 +47,8 @@ export function serveSupplierMachines(routes: SupplierMachineRoutes): void {
 function serveMachines({ server, operations, db, priceRules }: SupplierMachineRoutes): void {
   server.serve(operations.supplierListMachines, async ({ query: { limit, cursor }, context }) => {
     const { orgId } = requirePrincipal(context);
-    return pageOfMachines(
-      db,
-      await listMachines(db, orgId, { limit, after: positionFromCursor('enr', cursor) }),
-      limit,
-    );
+    const page = { limit, after: positionFromCursor('enr', cursor) };
+    return pageOfMachines(db, await listMachines(db, orgId, page), limit);
   });
 
   server.serve(operations.supplierGetMachine, ({ params, context }) =>
@@ -81,23 +78,19 @@ function serveMachines({ server, operations, db, priceRules }: SupplierMachineRo
 }
 
 function serveMachineActions({ server, operations }: SupplierMachineRoutes): void {
-  server.serve(operations.supplierDrainMachine, ({ params, context, transact }) =>
-    transact({ name: 'drain machine', isolation: readCommitted }, async (tx) => {
-      const nodeId = requireNodeId(params.machineId);
-      const call = callContextOf(context);
-      await drainMachine(tx, call, nodeId);
-      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
-    }),
-  );
-
-  server.serve(operations.supplierResumeMachine, ({ params, context, transact }) =>
-    transact({ name: 'resume machine', isolation: readCommitted }, async (tx) => {
-      const nodeId = requireNodeId(params.machineId);
-      const call = callContextOf(context);
-      await resumeMachine(tx, call, nodeId);
-      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
-    }),
-  );
+  for (const [operation, name, act] of [
+    [operations.supplierDrainMachine, 'drain machine', drainMachine],
+    [operations.supplierResumeMachine, 'resume machine', resumeMachine],
+  ] as const) {
+    server.serve(operation, ({ params, context, transact }) =>
+      transact({ name, isolation: readCommitted }, async (tx) => {
+        const nodeId = requireNodeId(params.machineId);
+        const call = callContextOf(context);
+        await act(tx, call, nodeId);
+        return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
+      }),
+    );
+  }
 
   server.serve(operations.supplierWithdrawMachine, ({ params, context, transact }) =>
     transact({ name: 'withdraw machine', isolation: readCommitted }, async (tx) => {
@@ -111,12 +104,8 @@ function serveMachineReviews({ server, operations, db }: SupplierMachineRoutes):
   server.serve(operations.adminListMachines, async ({ query }) => {
     const { limit, approval = null } = query;
     const supplierId = query.supplierId === undefined ? null : parseId('sup', query.supplierId);
-    const rows = await listAllMachines(
-      db,
-      { supplierId, approval },
-      { limit, after: positionFromCursor('enr', query.cursor) },
-    );
-    return pageOfMachines(db, rows, limit);
+    const page = { limit, after: positionFromCursor('enr', query.cursor) };
+    return pageOfMachines(db, await listAllMachines(db, { supplierId, approval }, page), limit);
   });
 
   for (const [operation, approval] of [
@@ -148,16 +137,11 @@ async function withNode(reader: Reader, machine: SupplierMachine | null) {
 
 /** As many statements as for one machine: one each for the nodes, their GPUs and what was measured of them. */
 async function pageOfMachines(reader: Reader, machines: readonly SupplierMachine[], limit: number) {
-  const nodes = await findNodes(
-    reader,
-    machines.map((machine) => machine.nodeId),
-  );
+  const nodeIds = machines.map(({ nodeId }) => nodeId);
+  const nodes = await findNodes(reader, nodeIds);
+  const ids = machines.map(({ id }) => id);
   // Whose they are was asked when they were listed.
-  const trust = await readReliability(
-    reader,
-    null,
-    machines.map(({ id }) => id),
-  );
+  const trust = await readReliability(reader, null, ids);
   return pageById(machines, limit, (machine) => {
     const node = nodes.get(machine.nodeId);
     if (node === undefined) throw new Error(`Machine ${machine.id} has no node.`);

@@ -80,9 +80,7 @@ export async function updateMachine(
   });
 }
 
-function auditedListing(
-  offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>,
-): Readonly<Record<string, unknown>> {
+function auditedListing(offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>) {
   return { listed: offer.listed, pricePerGpuHourNanoUsd: offer.pricePerGpuHour?.toString() ?? null };
 }
 
@@ -90,18 +88,14 @@ function auditedListing(
 export async function drainMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
   const machine = await lockOwnMachine(tx, call, nodeId);
-  await transitionNode(tx, nodeId, 'node_draining', {
-    reason: 'Its supplier took it out of use.',
-    actor: call.cause.actor,
-  });
+  const { actor } = call.cause;
+  await transitionNode(tx, nodeId, 'node_draining', { reason: 'Its supplier took it out of use.', actor });
   const now = tx.clock.now();
   await releaseFromWindows(tx, nodeId, now);
   if (machine.drainedAt !== null) return;
   await setDrained(tx, machine, now);
-  await appendAuditEntry(tx, call.orgId, call.cause, {
-    action: 'machine.drained',
-    resource: { kind: 'machine', id: nodeId },
-  });
+  const resource = { kind: 'machine', id: nodeId };
+  await appendAuditEntry(tx, call.orgId, call.cause, { action: 'machine.drained', resource });
 }
 
 /** Puts a machine back that its supplier took out of use, and no other: what an operator or a check did stays done. */
@@ -113,25 +107,19 @@ export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): 
   if (node === null) throw machineNotFound();
   if (machine.drainedAt === null) {
     if (node.status === 'node_ready') return;
-    throw notTakenOutBySupplier(
-      `The machine is ${node.status}, and it was not its supplier who took it out of use.`,
-    );
+    throw notDrained(`The machine is ${node.status}, and it was not its supplier who took it out of use.`);
   }
   if (node.status === 'node_quarantined') {
-    throw notTakenOutBySupplier(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
+    throw notDrained(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
   }
-  await transitionNode(tx, nodeId, 'node_ready', {
-    reason: 'Its supplier put it back into use.',
-    actor: call.cause.actor,
-  });
+  const { actor } = call.cause;
+  await transitionNode(tx, nodeId, 'node_ready', { reason: 'Its supplier put it back into use.', actor });
   await setDrained(tx, machine, null);
-  await appendAuditEntry(tx, call.orgId, call.cause, {
-    action: 'machine.resumed',
-    resource: { kind: 'machine', id: nodeId },
-  });
+  const resource = { kind: 'machine', id: nodeId };
+  await appendAuditEntry(tx, call.orgId, call.cause, { action: 'machine.resumed', resource });
 }
 
-function notTakenOutBySupplier(message: string): Fault {
+function notDrained(message: string): Fault {
   return new Fault('INVALID_STATE_TRANSITION', {
     message,
     suggestion: 'It is ready again by itself, or the operator puts it back; statusReason says why it is not.',

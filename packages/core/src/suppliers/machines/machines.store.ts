@@ -8,7 +8,7 @@ import {
   type SupplierId,
 } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { sql, type Selectable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import { organisationStatus } from '../../identity/index.ts';
 import type { MachineApproval, RecentPrice, SupplierMachine } from './machines.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
@@ -77,12 +77,8 @@ export function toRecentPrice(price: bigint | null, until: Date | null): RecentP
 }
 
 /** A machine of the organisation, also one that was withdrawn. */
-export async function findMachine(
-  reader: Reader,
-  orgId: OrgId,
-  nodeId: NodeId,
-): Promise<SupplierMachine | null> {
-  const row = await machinesQuery(reader)
+export async function findMachine(db: Reader, orgId: OrgId, nodeId: NodeId): Promise<SupplierMachine | null> {
+  const row = await machinesQuery(db)
     .where('machine.org_id', '=', toUuid(orgId))
     .where('machine.node_id', '=', toUuid(nodeId))
     .executeTakeFirst();
@@ -154,20 +150,7 @@ export function listAllMachines(
   return readMachinePage(reader, { ...filter, orgId: null }, page);
 }
 
-type MachineUpdate = Partial<
-  Pick<
-    Selectable<Tables['supplier_machines']>,
-    | 'listed'
-    | 'drained_at'
-    | 'approval'
-    | 'approval_reason'
-    | 'stage'
-    | 'withdrawn_at'
-    | 'price_nano_usd_per_gpu_hour'
-    | 'recent_price_nano_usd_per_gpu_hour'
-    | 'recent_price_until'
-  >
->;
+type MachineUpdate = Updateable<Tables['supplier_machines']>;
 
 /** The caller holds its lock. Whoever decided about an older version of the row finds out by its number. */
 async function updateMachineRow(tx: Tx, machine: SupplierMachine, change: MachineUpdate): Promise<void> {

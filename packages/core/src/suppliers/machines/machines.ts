@@ -120,10 +120,7 @@ export interface PriceRules {
 }
 
 /** A cent, and a thousand dollars. Where the operator says nothing, a price is at least no slip of the hand. */
-export const defaultPriceRules: PriceRules = {
-  least: nanoUsd(10_000_000n),
-  most: nanoUsd(1_000_000_000_000n),
-};
+export const defaultPriceRules = { least: nanoUsd(10_000_000n), most: nanoUsd(1_000_000_000_000n) };
 
 /** What is wrong with a price, or null. */
 export function problemWithPrice(price: NanoUsd, { least, most }: PriceRules): string | null {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  defaultQuarantinePolicy,
+  quarantinePolicy,
   differenceFromTested,
   decideQuarantine,
   type QuarantineEvidence,
@@ -113,7 +113,7 @@ describe('a verdict', () => {
   });
 
   it('needs more than one thing that went wrong, so nobody is taken out for one bad start', () => {
-    const { failedStarts, losses, outages } = defaultQuarantinePolicy;
+    const { failedStarts, losses, outages } = quarantinePolicy;
     expect(Math.min(failedStarts, losses, outages)).toBeGreaterThan(1);
   });
 });

@@ -26,84 +26,62 @@ export interface QuarantineEvidence {
   readonly difference: string | null;
 }
 
-export interface QuarantinePolicy {
-  /** So many starts that fail in a row, */
-  readonly failedStarts: number;
-  /** within this time. */
-  readonly failedStartsMs: number;
-  readonly losses: number;
-  readonly lossesMs: number;
-  readonly outages: number;
-  readonly outagesMs: number;
-}
-
 const HOUR_MS = 3_600_000;
 
-export const defaultQuarantinePolicy: QuarantinePolicy = {
+export const quarantinePolicy = {
+  /** So many starts that fail in a row, */
   failedStarts: 3,
+  /** within this time. */
   failedStartsMs: 24 * HOUR_MS,
   losses: 2,
   lossesMs: 7 * 24 * HOUR_MS,
   outages: 6,
   outagesMs: 24 * HOUR_MS,
-};
-
-export const quarantineCauses = ['hardware', 'failed_starts', 'losses', 'outages'] as const;
-export type QuarantineCause = (typeof quarantineCauses)[number];
+} as const;
 
 export interface QuarantineDecision {
-  readonly cause: QuarantineCause;
+  readonly cause: 'hardware' | 'failed_starts' | 'losses' | 'outages';
   /** What the supplier reads. Names no tenant. */
   readonly reason: string;
 }
 
 /** Null: nothing speaks against selling it. */
-export function decideQuarantine(
-  evidence: QuarantineEvidence,
-  policy: QuarantinePolicy = defaultQuarantinePolicy,
-): QuarantineDecision | null {
+export function decideQuarantine(evidence: QuarantineEvidence): QuarantineDecision | null {
   const { difference } = evidence;
   if (difference !== null) {
     return { cause: 'hardware', reason: `Its hardware is not what was tested: ${difference}.` };
   }
-  return checkStarts(evidence, policy) ?? checkLosses(evidence, policy) ?? checkOutages(evidence, policy);
+  return checkStarts(evidence) ?? checkLosses(evidence) ?? checkOutages(evidence);
 }
 
-function checkStarts(evidence: QuarantineEvidence, policy: QuarantinePolicy): QuarantineDecision | null {
+function checkStarts(evidence: QuarantineEvidence): QuarantineDecision | null {
   const { lastStartAt } = evidence;
-  const failed = countedFaults(evidence, 'start', policy.failedStartsMs).filter(
-    ({ at }) => lastStartAt === null || at > lastStartAt,
-  );
+  const faults = countedFaults(evidence, 'start', quarantinePolicy.failedStartsMs);
+  const failed = faults.filter(({ at }) => lastStartAt === null || at > lastStartAt);
   const last = newestOf(failed);
-  if (last === null || failed.length < policy.failedStarts) return null;
+  if (last === null || failed.length < quarantinePolicy.failedStarts) return null;
   return {
     cause: 'failed_starts',
     reason: `${failed.length} machines in a row did not come up on it. The last: ${last.reason}`,
   };
 }
 
-function checkLosses(evidence: QuarantineEvidence, policy: QuarantinePolicy): QuarantineDecision | null {
-  const lost = countedFaults(evidence, 'loss', policy.lossesMs);
+function checkLosses(evidence: QuarantineEvidence): QuarantineDecision | null {
+  const lost = countedFaults(evidence, 'loss', quarantinePolicy.lossesMs);
   const last = newestOf(lost);
-  if (last === null || lost.length < policy.losses) return null;
-  return {
-    cause: 'losses',
-    reason: `${lost.length} machines that ran on it were lost. The last: ${last.reason}`,
-  };
+  if (last === null || lost.length < quarantinePolicy.losses) return null;
+  const reason = `${lost.length} machines that ran on it were lost. The last: ${last.reason}`;
+  return { cause: 'losses', reason };
 }
 
-function checkOutages(evidence: QuarantineEvidence, policy: QuarantinePolicy): QuarantineDecision | null {
-  const since = countedSince(evidence, policy.outagesMs);
+function checkOutages(evidence: QuarantineEvidence): QuarantineDecision | null {
+  const since = countedSince(evidence, quarantinePolicy.outagesMs);
   const outages = evidence.outages.filter((at) => at > since);
-  if (outages.length < policy.outages) return null;
+  if (outages.length < quarantinePolicy.outages) return null;
   return { cause: 'outages', reason: `It went offline ${outages.length} times within a day.` };
 }
 
-function countedFaults(
-  evidence: QuarantineEvidence,
-  kind: HostFaultKind,
-  withinMs: number,
-): readonly HostFault[] {
+function countedFaults(evidence: QuarantineEvidence, kind: HostFaultKind, withinMs: number) {
   const since = countedSince(evidence, withinMs);
   return evidence.faults.filter((fault) => fault.kind === kind && fault.at > since);
 }
@@ -137,11 +115,7 @@ const RAM_TOLERANCE_PERCENT = 5n;
  */
 export function differenceFromTested(
   tested: TestedHardware,
-  seen: {
-    readonly gpus: readonly { readonly pciAddress: string; readonly model: string }[];
-    readonly cpuCount: number | null;
-    readonly ramMb: number | null;
-  },
+  seen: Pick<TestedHardware, 'gpus'> & { readonly cpuCount: number | null; readonly ramMb: number | null },
 ): string | null {
   const models = new Map(tested.gpus.map(({ pciAddress, model }) => [pciAddress, model]));
   for (const { pciAddress, model } of seen.gpus) {

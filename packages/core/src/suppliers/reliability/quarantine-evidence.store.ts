@@ -14,12 +14,7 @@ import {
 import { placedInstances } from '../../rental-lookup/index.ts';
 import { zeroCounters, computeReliability } from './reliability.ts';
 import { minRentalIdAt } from './reliability.store.ts';
-import {
-  defaultQuarantinePolicy,
-  type QuarantineEvidence,
-  type HostFault,
-  type QuarantinePolicy,
-} from './quarantine-decision.ts';
+import { quarantinePolicy, type HostFault, type QuarantineEvidence } from './quarantine-decision.ts';
 
 /** All SQL about what speaks against machines, and about what became of them. */
 
@@ -31,27 +26,20 @@ export interface QuarantineCandidate {
   readonly tests: unknown;
 }
 
-interface QuarantineCandidateRow {
-  machine_id: string;
-  node_id: string;
-  enrolled_at: Date;
-  tests: unknown;
-}
-
 /** Machines in service, of these or of all, of which something could speak against. */
 export async function readQuarantineCandidates(
   reader: Reader,
   where: { readonly now: Date; readonly machineIds: readonly EnrolmentId[] } | { readonly faultsSince: Date },
-  policy: QuarantinePolicy = defaultQuarantinePolicy,
 ): Promise<readonly QuarantineCandidate[]> {
+  const { lossesMs, outages, outagesMs } = quarantinePolicy;
   const candidate =
     'faultsSince' in where
       ? sql`machine.node_id in ${nodesWithFaultsSince(where.faultsSince)}`
       : sql`machine.id = any (${where.machineIds.map(toUuid)}::uuid[])
             and (node.hardware_read_at > machine.tested_at
-                 or ${hadFaultSince('node.id', msBefore(where.now, policy.lossesMs))}
-                 or ${countOutages('node.id', msBefore(where.now, policy.outagesMs))} >= ${policy.outages})`;
-  const { rows } = await sql<QuarantineCandidateRow>`
+                 or ${hadFaultSince('node.id', msBefore(where.now, lossesMs))}
+                 or ${countOutages('node.id', msBefore(where.now, outagesMs))} >= ${outages})`;
+  const { rows } = await sql<{ machine_id: string; node_id: string; enrolled_at: Date; tests: unknown }>`
     select machine.id as machine_id, machine.node_id, machine.enrolled_at, machine.tests
       from supplier_machines as machine
       join ${nodesInService} as node on node.id = machine.node_id
@@ -76,17 +64,15 @@ function msBefore(at: Date, ms: number): Date {
 export async function readQuarantineEvidence(
   tx: Tx,
   { nodeId, enrolledAt }: Pick<QuarantineCandidate, 'nodeId' | 'enrolledAt'>,
-  policy: QuarantinePolicy = defaultQuarantinePolicy,
 ): Promise<Omit<QuarantineEvidence, 'difference'>> {
   const now = tx.clock.now();
-  const node = toUuid(nodeId);
-  const longest = msBefore(now, Math.max(policy.failedStartsMs, policy.lossesMs));
+  const longest = msBefore(now, Math.max(quarantinePolicy.failedStartsMs, quarantinePolicy.lossesMs));
   const faults: readonly HostFault[] = await listFaultsSince(tx, nodeId, longest);
   const changes = await listOutagesAndReturns(tx, nodeId);
   const { rows: starts } = await sql<{ at: Date | null }>`
     select max(instance.started_at) as at
       from ${placedInstances} as instance
-     where instance.node_id = ${node} and instance.rental_id >= ${minRentalIdAt(longest)}
+     where instance.node_id = ${toUuid(nodeId)} and instance.rental_id >= ${minRentalIdAt(longest)}
        and instance.started_at > ${longest}
   `.execute(tx.kysely);
   const putBack = changes.findLast(({ from }) => from === 'node_quarantined')?.at ?? enrolledAt;

@@ -1,7 +1,7 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
-import { toUuid, type EnrolmentId, type NodeId } from '@millrace/platform/ids';
+import { toUuid, type EnrolmentId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
@@ -49,6 +49,7 @@ const quarantined = counter(
   'Machines of suppliers that were taken out of sale for what they did, by cause',
 );
 
+const isolation = 'read committed';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -62,27 +63,23 @@ const RETENTION_DAYS = 90;
 /** Measures those that are due, and judges them. Answers how many there were. */
 export async function measureMachines(deps: ReliabilityDeps, limit: number): Promise<number> {
   const { db } = deps;
-  await db.transaction({ name: 'begin trust', isolation: 'read committed' }, (tx) =>
-    startMeasuring(tx, limit),
-  );
-  const due = await db.transaction({ name: 'list due machines', isolation: 'read committed' }, (tx) =>
+  await db.transaction({ name: 'begin trust', isolation }, (tx) => startMeasuring(tx, limit));
+  const due = await db.transaction({ name: 'list due machines', isolation }, (tx) =>
     listDueMachines(tx, { measuredBefore: measuredBefore(tx), now: tx.clock.now(), limit }),
   );
   const measured: EnrolmentId[] = [];
   await createItemRunner(reliabilityLoop, { db, log: deps.log }).runBatch(due, {
     key: (machineId) => toUuid(machineId),
     together: async (machineIds) => {
-      const done = await db.transaction({ name: 'measure machines', isolation: 'read committed' }, (tx) =>
+      const done = await db.transaction({ name: 'measure machines', isolation }, (tx) =>
         measureBatch(tx, machineIds),
       );
       measured.push(...done);
     },
   });
   if (measured.length > 0) {
-    await quarantineCandidates(
-      deps,
-      await readQuarantineCandidates(db, { now: deps.db.clock.now(), machineIds: measured }),
-    );
+    const where = { now: db.clock.now(), machineIds: measured };
+    await quarantineCandidates(deps, await readQuarantineCandidates(db, where));
   }
   return measured.length;
 }
@@ -96,11 +93,8 @@ export async function quarantineFaultyMachines(deps: ReliabilityDeps): Promise<n
 }
 
 /** Answers how many days of machines were forgotten. */
-export function deleteOldReliabilityDays(
-  { db }: Pick<ReliabilityDeps, 'db'>,
-  limit: number,
-): Promise<number> {
-  return db.transaction({ name: 'forget days of machines', isolation: 'read committed' }, (tx) =>
+export function deleteOldReliabilityDays({ db }: { readonly db: Db }, limit: number): Promise<number> {
+  return db.transaction({ name: 'forget days of machines', isolation }, (tx) =>
     deleteOldDays(tx, { before: new Date(tx.clock.nowMs() - RETENTION_DAYS * DAY_MS), limit }),
   );
 }
@@ -145,7 +139,7 @@ async function quarantineCandidates(
   await createItemRunner(quarantineLoop, { db, log }).run(suspects, {
     key: ({ machineId }) => toUuid(machineId),
     work: async (suspect) => {
-      const result = await db.transaction({ name: 'judge machine', isolation: 'read committed' }, (tx) =>
+      const result = await db.transaction({ name: 'judge machine', isolation }, (tx) =>
         quarantineIfFaulty(tx, suspect),
       );
       if (result === null) return;
@@ -167,7 +161,8 @@ async function quarantineIfFaulty(tx: Tx, suspect: QuarantineCandidate): Promise
   const difference = hardwareDifference(suspect, node, evidence.inServiceSince);
   const result = decideQuarantine({ ...evidence, difference });
   if (result === null) return null;
-  await quarantineMachine(tx, suspect.nodeId, result);
+  const { reason } = result;
+  await transitionNode(tx, suspect.nodeId, 'node_quarantined', { reason, actor: reliabilityActor });
   await incrementQuarantines(tx, suspect);
   return result;
 }
@@ -177,20 +172,12 @@ function isInService({ status }: NodeRecord): boolean {
 }
 
 /** Who puts a machine back has seen what it has. */
-function hardwareDifference(
-  suspect: QuarantineCandidate,
-  node: NodeRecord,
-  inServiceSince: Date,
-): string | null {
-  const tested = parseTestedHardware(suspect.tests);
-  if (tested === null || node.hardwareReadAt === null || node.hardwareReadAt <= inServiceSince) return null;
+function hardwareDifference({ tests }: QuarantineCandidate, node: NodeRecord, since: Date): string | null {
+  const tested = parseTestedHardware(tests);
+  if (tested === null || node.hardwareReadAt === null || node.hardwareReadAt <= since) return null;
   return differenceFromTested(tested, {
     gpus: node.gpus.filter(({ state }) => state === 'present'),
     cpuCount: node.cpuCount,
     ramMb: node.ramMb,
   });
-}
-
-async function quarantineMachine(tx: Tx, nodeId: NodeId, { reason }: QuarantineDecision): Promise<void> {
-  await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: reliabilityActor });
 }

@@ -1,9 +1,9 @@
 import type { MachineState } from '@millrace/contract';
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { ppm } from '@millrace/platform/money';
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { countFaults, observedNodes, readStateChangesSince } from '../../fleet/index.ts';
 import { placedInstances } from '../../rental-lookup/index.ts';
 import { reliabilityLoop } from '../loops.ts';
@@ -182,11 +182,8 @@ export async function addMeasurements(
            starts = known.starts + excluded.starts, failed_starts = known.failed_starts + excluded.failed_starts,
            losses = known.losses + excluded.losses
   `.execute(tx.kysely);
-  const found = await sumReliabilityDays(
-    tx,
-    measured.map(({ machineId }) => machineId),
-    to,
-  );
+  const machineIds = measured.map(({ machineId }) => machineId);
+  const found = await sumReliabilityDays(tx, machineIds, to);
   return measured.map(({ machineId }) => ({ machineId, figures: found.get(machineId) ?? zeroCounters }));
 }
 
@@ -256,15 +253,6 @@ export interface MachineReliability extends Reliability {
   readonly quarantines: number;
 }
 
-interface ReliabilityRow {
-  machine_id: string;
-  measured_until: Date;
-  score_ppm: number;
-  uptime_ppm: number;
-  starting_ppm: number;
-  quarantines: number;
-}
-
 /** Of machines of the organisation; null for it: of any, for operators. One that was never measured is not among them. */
 export async function readReliability(
   reader: Reader,
@@ -272,7 +260,7 @@ export async function readReliability(
   machineIds: readonly EnrolmentId[],
 ): Promise<ReadonlyMap<EnrolmentId, MachineReliability>> {
   const org = orgId === null ? null : toUuid(orgId);
-  const { rows } = await sql<ReliabilityRow>`
+  const { rows } = await sql<Selectable<Tables['supplier_machine_trust']>>`
     select trust.* from supplier_machine_trust as trust
       join supplier_machines as machine on machine.id = trust.machine_id
      where trust.machine_id = any (${machineIds.map(toUuid)}::uuid[])
@@ -281,22 +269,19 @@ export async function readReliability(
   const ids = rows.map((row) => fromUuid('enr', row.machine_id));
   const newest = rows.reduce((at, row) => (row.measured_until > at ? row.measured_until : at), new Date(0));
   const figures = await sumReliabilityDays(reader, ids, newest);
-  return new Map(
-    rows.map((row) => {
-      const id = fromUuid('enr', row.machine_id);
-      return [
-        id,
-        {
-          score: ppm(row.score_ppm),
-          uptime: ppm(row.uptime_ppm),
-          starting: ppm(row.starting_ppm),
-          figures: figures.get(id) ?? zeroCounters,
-          measuredUntil: row.measured_until,
-          quarantines: row.quarantines,
-        },
-      ] as const;
-    }),
-  );
+  const known = new Map<EnrolmentId, MachineReliability>();
+  for (const row of rows) {
+    const id = fromUuid('enr', row.machine_id);
+    known.set(id, {
+      score: ppm(row.score_ppm),
+      uptime: ppm(row.uptime_ppm),
+      starting: ppm(row.starting_ppm),
+      figures: figures.get(id) ?? zeroCounters,
+      measuredUntil: row.measured_until,
+      quarantines: row.quarantines,
+    });
+  }
+  return known;
 }
 
 /** Days that no longer count for anything. Answers how many there were. */

@@ -2,7 +2,7 @@ import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import { SupplierMetrics } from './supplier-metrics.ts';
+import { recordSupplierMetrics } from './supplier-metrics.ts';
 import {
   deleteOldReliabilityDays,
   quarantineFaultyMachines,
@@ -30,7 +30,6 @@ export function startReliabilityLoops(deps: ReliabilitySweepDeps): readonly Loop
     startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, async () =>
       (await once()) ? 'busy' : 'idle',
     );
-  const figures = new SupplierMetrics(deps.db);
   return [
     loop('measure machines of suppliers', MEASURE_EVERY_MS, async () => {
       const measured = await measureMachines(deps, BATCH);
@@ -41,7 +40,7 @@ export function startReliabilityLoops(deps: ReliabilitySweepDeps): readonly Loop
       return false;
     }),
     loop('tell figures of suppliers', METRICS_EVERY_MS, async () => {
-      await figures.record();
+      await recordSupplierMetrics(deps.db);
       return false;
     }),
     loop('forget days of machines', DAYS_DELETE_EVERY_MS, async () => {

@@ -2,7 +2,6 @@ import { machineStateNames, type MachineState } from '@millrace/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  addCounters,
   measureUptime,
   zeroCounters,
   computeReliability,
@@ -19,6 +18,14 @@ function watched(fields: Partial<ObservedNode> = {}): ObservedNode {
   const span = stretch(0, 1_000);
   return { span, watch: span, state: 'node_ready', changes: [], away: [], ...fields };
 }
+
+const addCounters = (one: ReliabilityCounters, other: ReliabilityCounters): ReliabilityCounters => ({
+  watchedMs: one.watchedMs + other.watchedMs,
+  upMs: one.upMs + other.upMs,
+  starts: one.starts + other.starts,
+  failedStarts: one.failedStarts + other.failedStarts,
+  losses: one.losses + other.losses,
+});
 
 describe('measured uptime', () => {
   it('counts a machine that sells or is drained as up, and one that is offline as down', () => {

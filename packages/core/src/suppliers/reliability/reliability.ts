@@ -103,23 +103,7 @@ export interface ReliabilityCounters extends Uptime {
   readonly losses: number;
 }
 
-export const zeroCounters: ReliabilityCounters = {
-  watchedMs: 0,
-  upMs: 0,
-  starts: 0,
-  failedStarts: 0,
-  losses: 0,
-};
-
-export function addCounters(one: ReliabilityCounters, other: ReliabilityCounters): ReliabilityCounters {
-  return {
-    watchedMs: one.watchedMs + other.watchedMs,
-    upMs: one.upMs + other.upMs,
-    starts: one.starts + other.starts,
-    failedStarts: one.failedStarts + other.failedStarts,
-    losses: one.losses + other.losses,
-  };
-}
+export const zeroCounters = { watchedMs: 0, upMs: 0, starts: 0, failedStarts: 0, losses: 0 };
 
 export interface Reliability {
   /** Both of the others together. */

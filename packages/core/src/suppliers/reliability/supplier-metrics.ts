@@ -1,6 +1,5 @@
 import type { Db } from '@millrace/platform/db';
 import { gauge } from '@millrace/platform/telemetry';
-import type { EnrolmentStage } from '../account/suppliers.ts';
 import { countByScore, countByStage, scoreBands } from './supplier-metrics.store.ts';
 
 const machinesGauge = gauge('millrace_suppliers_machines', 'Machines of suppliers by stage');
@@ -9,32 +8,17 @@ const scoreGauge = gauge(
   'Enrolled machines by their score: those below each bound and not below the one before',
 );
 
-const stages: readonly EnrolmentStage[] = [
-  'trusting',
-  'inspecting',
-  'testing',
-  'enrolled',
-  'refused',
-  'withdrawn',
-];
+const stages = ['trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn'] as const;
 
 /**
  * Tells figures of all suppliers. Nothing that a supplier wrote is in them: who names a thousand machines makes no figure
  * more. Every worker tells the same, so alerts take the largest.
  */
-export class SupplierMetrics {
-  readonly #db: Db;
-
-  constructor(db: Db) {
-    this.#db = db;
-  }
-
-  async record(): Promise<void> {
-    const byStage = await countByStage(this.#db);
-    for (const stage of stages) machinesGauge.record(byStage.get(stage) ?? 0, { stage });
-    const byScore = await countByScore(this.#db);
-    for (const [index, below] of scoreBands.entries()) {
-      scoreGauge.record(byScore[index] ?? 0, { below_ppm: String(below) });
-    }
+export async function recordSupplierMetrics(db: Db): Promise<void> {
+  const byStage = await countByStage(db);
+  for (const stage of stages) machinesGauge.record(byStage.get(stage) ?? 0, { stage });
+  const byScore = await countByScore(db);
+  for (const [index, below] of scoreBands.entries()) {
+    scoreGauge.record(byScore[index] ?? 0, { below_ppm: String(below) });
   }
 }
