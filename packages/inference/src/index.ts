@@ -11,15 +11,8 @@ export {
 } from './routing/index.ts';
 export { createEngineSlots, type EngineSlots } from './gateway/upstream/engine-slots.ts';
 export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/index.ts';
-export {
-  mayUseModel,
-  openKeyFeed,
-  priceOf,
-  toWireModelList,
-  toWireModelPrice,
-  type KeyFeed,
-  type KeyFeedOptions,
-} from './key-feed/index.ts';
+export { mayUseModel, openKeyFeed, priceOf, toWireModelList, toWireModelPrice } from './key-feed/index.ts';
+export type { KeyFeed, KeyFeedOptions } from './key-feed/index.ts';
 export {
   MediaEngineError,
   type MediaAdapter,

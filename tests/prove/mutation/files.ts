@@ -22,7 +22,7 @@ export const decisionFiles: readonly string[] = [
   'packages/core/src/prices/quote.ts',
   'packages/core/src/prices/resolve-price.ts',
   'packages/credit-leases/src/client/rejection-reasons.ts',
-  'packages/credit-leases/src/protocol/lease-model.ts',
+  'packages/credit-leases/src/protocol/lease-model.fixture.ts',
   'packages/platform/src/money/allocate.ts',
   'packages/platform/src/money/exact.ts',
   'packages/platform/src/money/nano-usd.ts',

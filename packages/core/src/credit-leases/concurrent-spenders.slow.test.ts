@@ -18,7 +18,9 @@ import { serveCreditLeases } from './index.ts';
 import { createLeaseHarness, limitOf, type LeaseHarness } from './leases.fixture.ts';
 import type { SpenderResult, SpenderConfig } from './spender-process.fixture.ts';
 import type { UsageItem } from './lender/usage-charges.ts';
-import { recordEpochEnd, advanceUsageWatermark, postUsage } from './lender/usage-charges.service.ts';
+import { recordEpochEnd } from './lender/lease-holders.store.ts';
+import { postUsage } from './lender/usage-charges.service.ts';
+import { advanceUsageWatermark } from './lender/usage-charges.store.ts';
 
 const names = testNames();
 const prefix = names.natsPrefix;

@@ -30,12 +30,9 @@ import type { LeaseRules } from './lender/lease-ledger.ts';
 import { createCreditLeaseService, type CreditLeaseService } from './lender/leases.service.ts';
 import { createCreditLeaseSweeps, type CreditLeaseSweeps } from './lender/leases.sweeps.ts';
 import type { UsageItem } from './lender/usage-charges.ts';
-import {
-  recordEpochEnd,
-  advanceUsageWatermark,
-  postUsage,
-  type PostedUsage,
-} from './lender/usage-charges.service.ts';
+import { recordEpochEnd } from './lender/lease-holders.store.ts';
+import { postUsage, type PostedUsage } from './lender/usage-charges.service.ts';
+import { advanceUsageWatermark } from './lender/usage-charges.store.ts';
 
 /** A book, a Valkey, a stream kept in memory, and as many workers and gateways as a test wants. */
 

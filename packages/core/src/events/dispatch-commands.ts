@@ -4,13 +4,8 @@ import type { EventId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { RestateIngressError, type RestateIngress, type RestateSend } from '@millrace/platform/restate';
 import { counter } from '@millrace/platform/telemetry';
-import {
-  listReadyCommands,
-  recordFailure,
-  removeDelivered,
-  type LeaseProof,
-  type WaitingCommand,
-} from './outbox.store.ts';
+import { listReadyCommands, recordFailure, removeDelivered } from './outbox.store.ts';
+import type { LeaseProof, WaitingCommand } from './outbox.store.ts';
 
 const delivered = counter('millrace_relay_commands_delivered_total', 'Commands durably accepted by Restate');
 const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');

@@ -49,7 +49,7 @@ function fromRow(row: EventRow): FeedEvent {
  * holds the organisation's head until it commits: whoever sees a number has every smaller one before them.
  */
 export async function listEventsAfter(
-  reader: Reader,
+  db: Reader,
   orgId: OrgId,
   page: { readonly after: number; readonly limit: number; readonly mode: Mode },
 ): Promise<FeedEvent[]> {
@@ -58,13 +58,13 @@ export async function listEventsAfter(
     select ${columns} from events
      where org_id = ${toUuid(orgId)} and seq > ${page.after} ${visible}
      order by seq limit ${page.limit}
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return rows.map(fromRow);
 }
 
 /** Those of the named events that are still kept. */
 export async function findEventsBySeq(
-  reader: Reader,
+  db: Reader,
   orgId: OrgId,
   seqs: readonly number[],
 ): Promise<FeedEvent[]> {
@@ -72,13 +72,13 @@ export async function findEventsBySeq(
     select ${columns} from events
      where org_id = ${toUuid(orgId)} and seq = any(${seqs}::bigint[])
      order by seq
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return rows.map(fromRow);
 }
 
 /** The same of some things only, whatever else happened to the organisation meanwhile. */
 export async function listEventsOfResources(
-  reader: Reader,
+  db: Reader,
   orgId: OrgId,
   page: { readonly about: readonly ResourceRef[]; readonly after: number; readonly limit: number },
 ): Promise<FeedEvent[]> {
@@ -92,7 +92,7 @@ export async function listEventsOfResources(
               and seq > ${after}
             order by seq limit ${limit}) as event
      order by event.seq limit ${limit}
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return rows.map(fromRow);
 }
 
@@ -103,16 +103,16 @@ export interface FeedHead {
   readonly lastSeq: number;
 }
 
-export async function getFeedHead(reader: Reader, orgId: OrgId): Promise<FeedHead> {
-  const heads = await getFeedHeads(reader, [orgId]);
+export async function getFeedHead(db: Reader, orgId: OrgId): Promise<FeedHead> {
+  const heads = await getFeedHeads(db, [orgId]);
   return heads.get(orgId) ?? { firstSeq: 1, lastSeq: 0 };
 }
 
 /** The heads of several organisations at once: one query for all feeds that a process is following. */
-export async function getFeedHeads(reader: Reader, orgIds: readonly OrgId[]): Promise<Map<OrgId, FeedHead>> {
+export async function getFeedHeads(db: Reader, orgIds: readonly OrgId[]): Promise<Map<OrgId, FeedHead>> {
   const { rows } = await sql<{ org_id: string; first_seq: bigint; last_seq: bigint }>`
     select org_id, first_seq, last_seq from event_heads where org_id = any(${orgIds.map(toUuid)}::uuid[])
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return new Map(
     rows.map((row) => [
       fromUuid('org', row.org_id),
@@ -125,11 +125,7 @@ export async function getFeedHeads(reader: Reader, orgIds: readonly OrgId[]): Pr
  * What these shards still have to publish, about `limit` in all: as many of each shard that has any, the oldest first,
  * so that nobody waits behind the flood of another. Each organisation's are in order.
  */
-export async function listUnpublished(
-  db: Db,
-  shards: readonly number[],
-  limit: number,
-): Promise<FeedEvent[]> {
+export async function listUnpublished(db: Db, shards: readonly number[], max: number): Promise<FeedEvent[]> {
   const { rows } = await sql<EventRow>`
     with waiting as (
       select mine.shard from unnest(${shards}::smallint[]) as mine (shard)
@@ -140,7 +136,7 @@ export async function listUnpublished(
         select * from events
          where events.shard = waiting.shard and published_at is null
          order by recorded_at, seq
-         limit (select ceil(${limit}::numeric / count(*)) from waiting)::int
+         limit (select ceil(${max}::numeric / count(*)) from waiting)::int
       ) as oldest
      order by org_id, seq
   `.execute(db.kysely);

@@ -37,11 +37,8 @@ export function isVisibleIn(mode: Mode, event: Pick<FeedEvent, 'mode'>): boolean
   return mode === 'live' || event.mode === 'test';
 }
 
-export function concernsResource(
-  { resource }: Pick<FeedEvent, 'resource'>,
-  { kind, id }: ResourceRef,
-): boolean {
-  return resource.kind === kind && resource.id === id;
+export function concernsResource({ resource }: Pick<FeedEvent, 'resource'>, other: ResourceRef): boolean {
+  return resource.kind === other.kind && resource.id === other.id;
 }
 
 /** The event as readers of the feed and of JetStream see it. */

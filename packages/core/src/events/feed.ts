@@ -7,13 +7,8 @@ import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
-import {
-  concernsResource,
-  isVisibleIn,
-  type EventChannels,
-  type FeedEvent,
-  type ResourceRef,
-} from './events.ts';
+import { concernsResource, isVisibleIn } from './events.ts';
+import type { EventChannels, FeedEvent, ResourceRef } from './events.ts';
 import { getFeedHead, getFeedHeads, listEventsOfResources, listEventsAfter } from './events.store.ts';
 import { createFollower, type Follower, type ReadEvents } from './follower.ts';
 
@@ -63,20 +58,21 @@ export interface Feed {
     query: { after: number; limit: number; mode: Mode },
   ): Promise<FeedPage & { readonly lastSeq: number }>;
   /** The same of some things only: what else happened to the organisation costs nothing. */
-  pageAbout(
-    orgId: OrgId,
-    query: { after: number; limit: number; about: readonly ResourceRef[] },
-  ): Promise<FeedPage>;
+  pageAbout(orgId: OrgId, query: { after: number; limit: number; about: ResourceRef[] }): Promise<FeedPage>;
   /**
    * Every event after `after`, in order, then those to come, until the signal aborts. With `about`, those of these things
    * only. Refuses, before the first event, a place that retention has passed and an organisation that follows too often
    * already.
    */
-  follow(
-    orgId: OrgId,
-    query: { after: number; mode: Mode; about?: readonly ResourceRef[]; signal: AbortSignal },
-  ): Promise<AsyncGenerator<FeedEvent, void, undefined>>;
+  follow(orgId: OrgId, query: FollowQuery): Promise<AsyncGenerator<FeedEvent, void, undefined>>;
   close(): Promise<void>;
+}
+
+interface FollowQuery {
+  readonly after: number;
+  readonly mode: Mode;
+  readonly about?: readonly ResourceRef[];
+  readonly signal: AbortSignal;
 }
 
 interface Channel {
@@ -88,19 +84,12 @@ interface Channel {
 const streamRetrySeconds = 5;
 
 function tooManyStreams(limit: number): Fault {
+  const resetSeconds = streamRetrySeconds;
   return new Fault('RATE_LIMITED', {
     message: `This organisation already keeps ${limit} event streams open here.`,
     suggestion: 'Close streams that are no longer read, or share one stream between readers.',
     retryAfterSeconds: streamRetrySeconds,
-    extra: {
-      limit: {
-        name: 'event-streams',
-        scope: 'organisation',
-        limit,
-        remaining: 0,
-        resetSeconds: streamRetrySeconds,
-      },
-    },
+    extra: { limit: { name: 'event-streams', scope: 'organisation', limit, remaining: 0, resetSeconds } },
   });
 }
 
@@ -137,17 +126,11 @@ async function requireReadablePosition(
   });
 }
 
-interface ReadRange {
-  /** Undefined: everything. */
-  readonly about: readonly ResourceRef[] | undefined;
-  readonly after: number;
-  readonly limit: number;
-}
-
+/** Of everything, unless `about` says of what. */
 async function readNext(
   reader: Reader,
   orgId: OrgId,
-  { about, after, limit }: ReadRange,
+  { about, after, limit }: { about: readonly ResourceRef[] | undefined; after: number; limit: number },
 ): Promise<ReadEvents> {
   if (about === undefined) {
     const events = await listEventsAfter(reader, orgId, { after, limit, mode: 'live' });
@@ -161,89 +144,102 @@ async function readNext(
   return { events, upTo: more ? last : Math.max(last, lastSeq), more };
 }
 
-const closeChannel = ({ subscription }: Channel, log: FeedOptions['log']): Promise<void> =>
-  subscription
-    .close()
-    .catch((error: unknown) => log.debug({ err: error }, 'a subscription was already gone'));
+/** The organisations that are followed, each with one subscription for all its followers. */
+class FollowedOrganisations {
+  readonly #options: FeedOptions;
+  readonly #channels = new Map<OrgId, Channel>();
+  #followers = 0;
 
-export function createFeed(options: FeedOptions): Feed {
-  const { db, clock, log, channels, nats } = options;
-  const tuning: FeedTuning = { ...defaultFeedTuning, ...options.tuning };
-  const channelsByOrg = new Map<OrgId, Channel>();
-  const closing = new AbortController();
-  let followerCount = 0;
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
 
-  /** One query for all followed organisations: whoever is behind what PostgreSQL has is told to read. */
-  const checkHeads = async (): Promise<void> => {
-    const heads = await getFeedHeads(db, [...channelsByOrg.keys()]);
-    for (const [orgId, head] of heads) {
-      for (const follower of channelsByOrg.get(orgId)?.followers ?? []) follower.noticeHead(head.lastSeq);
-    }
-  };
-  let lastCheckMs = clock.monotonicMs();
-  const checker = startLoop(
-    { name: 'check feed heads', clock, log, idleMs: tuning.checkWhileAwayMs },
-    async () => {
-      const dueMs = nats.connected() ? tuning.checkMs : tuning.checkWhileAwayMs;
-      if (channelsByOrg.size > 0 && clock.monotonicMs() - lastCheckMs >= dueMs) {
-        lastCheckMs = clock.monotonicMs();
-        await checkHeads();
-      }
-      return 'idle';
-    },
-  );
+  get followers(): number {
+    return this.#followers;
+  }
 
-  const open = (orgId: OrgId): Channel => {
+  get ids(): OrgId[] {
+    return [...this.#channels.keys()];
+  }
+
+  followersOf(orgId: OrgId): ReadonlySet<Follower> {
+    return this.#channels.get(orgId)?.followers ?? new Set();
+  }
+
+  join(orgId: OrgId, follower: Follower): void {
+    const channel = this.#channels.get(orgId) ?? this.#open(orgId);
+    channel.followers.add(follower);
+    this.#count(1);
+  }
+
+  leave(orgId: OrgId, follower: Follower): void {
+    const channel = this.#channels.get(orgId);
+    if (channel === undefined || !channel.followers.delete(follower)) return;
+    this.#count(-1);
+    if (channel.followers.size > 0) return;
+    this.#channels.delete(orgId);
+    void this.#close(channel);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#channels.values()].map((channel) => this.#close(channel)));
+    this.#channels.clear();
+  }
+
+  #open(orgId: OrgId): Channel {
+    const { nats, channels } = this.#options;
     const followers = new Set<Follower>();
     const subscription = nats.subscribe(channels.subjectOfOrganisation(orgId), {}, async (message) => {
       const body = message.json();
       for (const follower of followers) follower.offer(body);
     });
     const channel = { followers, subscription };
-    channelsByOrg.set(orgId, channel);
+    this.#channels.set(orgId, channel);
     return channel;
-  };
-  const join = (orgId: OrgId, follower: Follower): void => {
-    const channel = channelsByOrg.get(orgId) ?? open(orgId);
-    channel.followers.add(follower);
-    followerCount += 1;
-    followersGauge.record(followerCount);
-  };
-  const leave = (orgId: OrgId, follower: Follower): void => {
-    const channel = channelsByOrg.get(orgId);
-    if (channel === undefined || !channel.followers.delete(follower)) return;
-    followerCount -= 1;
-    followersGauge.record(followerCount);
-    if (channel.followers.size > 0) return;
-    channelsByOrg.delete(orgId);
-    void closeChannel(channel, log);
-  };
+  }
+
+  async #close({ subscription }: Channel): Promise<void> {
+    const { log } = this.#options;
+    await subscription.close().catch((error: unknown) => {
+      log.debug({ err: error }, 'a subscription was already gone');
+    });
+  }
+
+  #count(change: 1 | -1): void {
+    this.#followers += change;
+    followersGauge.record(this.#followers);
+  }
+}
+
+export function createFeed(options: FeedOptions): Feed {
+  const { db, clock, log, nats } = options;
+  const tuning: FeedTuning = { ...defaultFeedTuning, ...options.tuning };
+  const followed = new FollowedOrganisations(options);
+  const closing = new AbortController();
+  let lastCheckMs = clock.monotonicMs();
+  const idleMs = tuning.checkWhileAwayMs;
+  const checker = startLoop({ name: 'check feed heads', clock, log, idleMs }, async () => {
+    const dueMs = nats.connected() ? tuning.checkMs : tuning.checkWhileAwayMs;
+    const orgIds = followed.ids;
+    if (orgIds.length === 0 || clock.monotonicMs() - lastCheckMs < dueMs) return 'idle';
+    lastCheckMs = clock.monotonicMs();
+    // One query for all followed organisations: whoever is behind what PostgreSQL has is told to read.
+    for (const [orgId, head] of await getFeedHeads(db, orgIds)) {
+      for (const follower of followed.followersOf(orgId)) follower.noticeHead(head.lastSeq);
+    }
+    return 'idle';
+  });
+
   const refuseTooMany = (orgId: OrgId): void => {
-    const own = channelsByOrg.get(orgId)?.followers.size ?? 0;
+    const own = followed.followersOf(orgId).size;
     if (own >= tuning.maxFollowersPerOrganisation) throw tooManyStreams(own);
-    if (closing.signal.aborted || followerCount >= tuning.maxFollowers) {
+    if (closing.signal.aborted || followed.followers >= tuning.maxFollowers) {
       throw new Fault('SERVICE_UNAVAILABLE', {
         message: 'No further event stream can be opened here right now.',
         retryAfterSeconds: 2,
       });
     }
   };
-
-  async function* run(
-    orgId: OrgId,
-    follower: Follower,
-    query: { wanted: (event: FeedEvent) => boolean; signal: AbortSignal },
-  ): AsyncGenerator<FeedEvent, void, undefined> {
-    try {
-      for (;;) {
-        const batch = await follower.next(query.signal);
-        if (batch === null) return;
-        for (const event of batch) if (query.wanted(event)) yield event;
-      }
-    } finally {
-      leave(orgId, follower);
-    }
-  }
 
   return {
     latest: async (orgId) => (await getFeedHead(db, orgId)).lastSeq,
@@ -261,33 +257,48 @@ export function createFeed(options: FeedOptions): Feed {
     },
     follow: async (orgId, query) => {
       refuseTooMany(orgId);
-      const { about, mode } = query;
+      const { about } = query;
       const follower = createFollower({
         after: query.after,
         maxBuffered: tuning.maxBuffered,
         readAfter: (after) => readNext(db, orgId, { about, after, limit: tuning.pageSize }),
       });
+      const leave = (): void => followed.leave(orgId, follower);
       // Counted before the first wait, so that a burst of connections cannot all pass the limit.
-      join(orgId, follower);
+      followed.join(orgId, follower);
       try {
         await requireReadablePosition(db, orgId, query.after, about === undefined ? 'after' : 'cursor');
       } catch (error) {
-        leave(orgId, follower);
+        leave();
         throw error;
       }
       const signal = AbortSignal.any([query.signal, closing.signal]);
       // A generator that nobody starts never reaches its `finally`; the signal always comes.
-      signal.addEventListener('abort', () => leave(orgId, follower), { once: true });
-      const wanted = (event: FeedEvent): boolean =>
-        isVisibleIn(mode, event) &&
-        (about === undefined || about.some((resource) => concernsResource(event, resource)));
-      return run(orgId, follower, { wanted, signal });
+      signal.addEventListener('abort', leave, { once: true });
+      return readEvents(follower, { ...query, signal }, leave);
     },
     close: async () => {
       closing.abort();
       await checker.stop();
-      await Promise.all([...channelsByOrg.values()].map((channel) => closeChannel(channel, log)));
-      channelsByOrg.clear();
+      await followed.close();
     },
   };
+}
+
+async function* readEvents(
+  follower: Follower,
+  { mode, about, signal }: FollowQuery,
+  leave: () => void,
+): AsyncGenerator<FeedEvent, void, undefined> {
+  const isWanted = (event: FeedEvent): boolean =>
+    about === undefined || about.some((resource) => concernsResource(event, resource));
+  try {
+    for (;;) {
+      const batch = await follower.next(signal);
+      if (batch === null) return;
+      for (const event of batch) if (isVisibleIn(mode, event) && isWanted(event)) yield event;
+    }
+  } finally {
+    leave();
+  }
 }

@@ -4,10 +4,5 @@ export { findLostEvents, storeLostEvents, type LostEvents } from './lost-events.
 export { serveEvents, streamEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
 export { ensureEventStream, type EventStreamOptions } from './event-stream.ts';
-export {
-  defaultRelayTuning,
-  startRelay,
-  type Relay,
-  type RelayOptions,
-  type RelayTuning,
-} from './outbox.relay.ts';
+export { defaultRelayTuning, startRelay } from './outbox.relay.ts';
+export type { Relay, RelayOptions, RelayTuning } from './outbox.relay.ts';

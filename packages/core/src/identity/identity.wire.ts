@@ -68,20 +68,11 @@ export function toWireMember(member: Member): WireMember {
   };
 }
 
-export function toWireMe(
-  principal: Principal,
-  key: ApiKey,
-  organisation: Organisation,
-  member: Member,
-): WireMe {
+export function toWireMe(principal: Principal, key: ApiKey, org: Organisation, member: Member): WireMe {
+  const { user } = member;
   return {
-    user: {
-      id: member.user.id,
-      email: member.user.email,
-      name: member.user.name,
-      picture: member.user.image,
-    },
-    organisation: toWireOrganisation(organisation),
+    user: { id: user.id, email: user.email, name: user.name, picture: user.image },
+    organisation: toWireOrganisation(org),
     role: member.role,
     platformRoles: [...principal.platformRoles],
     mode: principal.mode,

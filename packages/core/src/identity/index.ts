@@ -1,12 +1,6 @@
 export { serveIdentity, type IdentityRoutes } from './identity.routes.ts';
-export {
-  createApiKeyService,
-  sweepDueKeys,
-  UNREVOKED_KEYS_MAX,
-  type ApiKeyService,
-  type ApiKeyServiceDeps,
-  type IssuedKey,
-} from './keys/api-keys.service.ts';
+export { createApiKeyService, sweepDueKeys, UNREVOKED_KEYS_MAX } from './keys/api-keys.service.ts';
+export type { ApiKeyService, ApiKeyServiceDeps, IssuedKey } from './keys/api-keys.service.ts';
 export { createMemberService, type MemberService } from './organisations/members.service.ts';
 export { createApiKeyLifecycle } from './keys/api-key.workflow.ts';
 export {
@@ -18,35 +12,19 @@ export {
   type NewPerson,
   type RunningWorkloads,
 } from './organisations/admin.service.ts';
-export {
-  createKeyAuthenticator,
-  KEY_MAX_AGE_MS,
-  type KeyAuthenticator,
-  type KeyAuthenticatorOptions,
-} from './keys/key-authenticator.ts';
-export {
-  createSessionAuthenticator,
-  type SessionAuthenticator,
-  type SessionAuthenticatorOptions,
-} from './sessions/session-authenticator.ts';
+export { createKeyAuthenticator, KEY_MAX_AGE_MS } from './keys/key-authenticator.ts';
+export type { KeyAuthenticator, KeyAuthenticatorOptions } from './keys/key-authenticator.ts';
+export { createSessionAuthenticator } from './sessions/session-authenticator.ts';
+export type { SessionAuthenticator, SessionAuthenticatorOptions } from './sessions/session-authenticator.ts';
 export { serveSessions } from './sessions/sessions.routes.ts';
 export { erasePersonalData, type ErasureOutcome } from './organisations/erase-personal-data.store.ts';
 export { KeyUsage } from './keys/key-usage.ts';
 export { appendAuditEntry, findAuditReasons, type AuditedChange } from './model/audit.store.ts';
-export {
-  authorizeCaller,
-  authorizeTermination,
-  type AuthorizedCaller,
-  type CallContext,
-} from './authorize-caller.service.ts';
+export { authorizeCaller, authorizeTermination } from './authorize-caller.service.ts';
+export type { AuthorizedCaller, CallContext } from './authorize-caller.service.ts';
 export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './model/api-keys.store.ts';
-export {
-  hasActiveKey,
-  keyRecords,
-  listRecentPublicIds,
-  rotationChain,
-  type KeyRecordRow,
-} from './keys/key-fragments.store.ts';
+export { hasActiveKey, keyRecords, listRecentPublicIds, rotationChain } from './keys/key-fragments.store.ts';
+export type { KeyRecordRow } from './keys/key-fragments.store.ts';
 export {
   auditContextOf,
   callContextOf,
@@ -66,14 +44,8 @@ export {
   type PublishKeyChange,
   type KeyChange,
 } from './keys/key-changes.ts';
-export {
-  systemAuditContext,
-  type ApiKey,
-  type AuditContext,
-  type Organisation,
-  type TenantRef,
-  type User,
-} from './model/identity.ts';
+export { systemAuditContext } from './model/identity.ts';
+export type { ApiKey, AuditContext, Organisation, TenantRef, User } from './model/identity.ts';
 export {
   ensureUser,
   findMembership,
@@ -105,12 +77,8 @@ export {
   listOrganisationIds,
   readOrganisationStates,
 } from './organisations/organisation-lists.store.ts';
-export {
-  isMemberByEmail,
-  listOwnedOrganisations,
-  lockPerson,
-  type PersonRecord,
-} from './organisations/person.store.ts';
+export { isMemberByEmail, listOwnedOrganisations, lockPerson } from './organisations/person.store.ts';
+export type { PersonRecord } from './organisations/person.store.ts';
 export { findSshKeys } from './ssh/ssh-keys.store.ts';
 export { mintKey, parseKey, secretMatches, type KeyMode, type RandomBytes } from './model/api-key.ts';
 export { effectiveScopes, mayChangeRole, platformRolesIn } from './model/key-rights.ts';

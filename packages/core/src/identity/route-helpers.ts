@@ -2,16 +2,8 @@ import { isIP } from 'node:net';
 import type { Contract, Reason } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import {
-  actorOf,
-  decodeCursor,
-  requireSessionUser,
-  requirePrincipal,
-  toPage,
-  type HttpServer,
-  type Page,
-  type RequestContext,
-} from '@millrace/platform/http';
+import { actorOf, decodeCursor, requireSessionUser, requirePrincipal, toPage } from '@millrace/platform/http';
+import type { HttpServer, Page, RequestContext } from '@millrace/platform/http';
 import { idKinds, parseId, type IdKind, type IdOf, type OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import type { CallContext } from './authorize-caller.service.ts';

@@ -16,25 +16,16 @@ export {
   type ModelEntry,
   type OrganisationEntry,
 } from './key-feed.ts';
-export {
-  usageBatch,
-  usageEvent,
-  usageSubjects,
-  type UsageAttempt,
-  type UsageEvent,
-} from './usage/usage-event.ts';
+export { usageBatch, usageEvent, usageSubjects } from './usage/usage-event.ts';
+export type { UsageAttempt, UsageEvent } from './usage/usage-event.ts';
 export { serveRequestUsage, type RequestRoutes } from './usage/requests.routes.ts';
 export { createDeferredUsageCharger } from './usage/deferred-usage.service.ts';
 export { maintainUsageTables } from './usage/usage-table-maintenance.ts';
 export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './usage/sink.ts';
 export { ensureUsageStream, type UsageStreamOptions } from './usage/usage-stream.ts';
 export { chargeCheckpoints } from './usage/usage.service.ts';
-export {
-  createKeyFeedSync,
-  maintainKeyFeed,
-  type KeyFeedMaintenanceOptions,
-  type KeyFeedSync,
-} from './key-feed/key-feed-sync.ts';
+export { createKeyFeedSync, maintainKeyFeed } from './key-feed/key-feed-sync.ts';
+export type { KeyFeedMaintenanceOptions, KeyFeedSync } from './key-feed/key-feed-sync.ts';
 export { serveCatalog, type CatalogRoutes } from './catalog/catalog.routes.ts';
 export { readPublicModels, type PublicModel } from './catalog/public-models.ts';
 export { monitorDeployments, type ProbedEngine, type ProbeEngine } from './catalog/deployment-health.ts';

@@ -12,15 +12,8 @@ import { deletionAt, digestDueAt, digestIdOf, digestMessage } from './digest.ts'
 import { claimDigest, releaseDigest, recordDigestOutcome } from './digest.store.ts';
 import { emailOutcomeOf, type EmailOutcome } from './retry-schedule.ts';
 import { recipientsLoop, emailLoop } from './loops.ts';
-import {
-  categoryOf,
-  isNoticeType,
-  mayReadCategory,
-  parseNoticeData,
-  recipientsOf,
-  type NoticeData,
-  type NoticeType,
-} from './notices.ts';
+import { categoryOf, isNoticeType, mayReadCategory, parseNoticeData, recipientsOf } from './notices.ts';
+import type { NoticeData, NoticeType } from './notices.ts';
 import {
   claimEmails,
   markAddressed,

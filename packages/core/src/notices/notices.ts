@@ -1,11 +1,5 @@
-import {
-  eventTypes,
-  noticeCategoryNames,
-  roles,
-  type NoticeCategory,
-  type Role,
-  type Scope,
-} from '@millrace/contract';
+import { eventTypes, noticeCategoryNames, roles } from '@millrace/contract';
+import type { NoticeCategory, Role, Scope } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
 import type { UserId } from '@millrace/platform/ids';
 import { z } from 'zod';
@@ -91,15 +85,10 @@ export interface Preference {
 }
 
 /** Test mode is for trying things out: of it nothing is sent unless somebody asks for it. */
-function preferenceOf(
-  role: Role,
-  mode: Mode,
-  category: NoticeCategory,
-  choices: CategoryChoices,
-): Preference {
-  const chosen = choices[category] ?? null;
-  const available = mayReadCategory(role, category);
-  const byRole = mode === 'live' && categories[category].roles.includes(role);
+function preferenceOf(role: Role, mode: Mode, name: NoticeCategory, choices: CategoryChoices): Preference {
+  const chosen = choices[name] ?? null;
+  const available = mayReadCategory(role, name);
+  const byRole = mode === 'live' && categories[name].roles.includes(role);
   return { enabled: available && (chosen ?? byRole), chosen, available };
 }
 

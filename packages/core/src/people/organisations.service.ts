@@ -68,14 +68,10 @@ export async function listMemberships(
   return found.map((each) => membershipOf(each, own));
 }
 
-export async function readMembership(
-  reader: Db | Tx,
-  orgId: OrgId,
-  userId: UserId,
-): Promise<Membership | null> {
-  const found = await findMembership(reader, orgId, userId);
+export async function readMembership(db: Db | Tx, orgId: OrgId, userId: UserId): Promise<Membership | null> {
+  const found = await findMembership(db, orgId, userId);
   if (found === null) return null;
-  return membershipOf(found, await listPlatformRoles(reader, userId));
+  return membershipOf(found, await listPlatformRoles(db, userId));
 }
 
 function membershipOf(
@@ -83,11 +79,8 @@ function membershipOf(
   own: readonly PlatformRole[],
 ): Membership {
   const supplies = organisation.supplierSince !== null;
-  return {
-    organisation,
-    role: member.role,
-    platformRoles: platformRolesIn(own, { role: member.role, supplies }),
-  };
+  const { role } = member;
+  return { organisation, role, platformRoles: platformRolesIn(own, { role, supplies }) };
 }
 
 export async function requireMembership(tx: Tx, orgId: OrgId, userId: UserId): Promise<Membership> {

@@ -61,10 +61,7 @@ function serveOwnOrganisations({ server, operations, db, homeCell, signUpLinkOf 
       const { userId } = requireSessionUser(context);
       const request = { name, homeCell, mustVerifyEmail: signUpLinkOf === null };
       const made = await createOwnOrganisation(tx, personAuditContext(context), userId, request);
-      return {
-        body: toWireMembership(made),
-        resource: { kind: 'organisation', id: made.organisation.id },
-      };
+      return { body: toWireMembership(made), resource: { kind: 'organisation', id: made.organisation.id } };
     }),
   );
 }

@@ -1,13 +1,7 @@
 import type { Role } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
-import {
-  fromUuid,
-  toUuid,
-  type InvitationId,
-  type NoticeId,
-  type OrgId,
-  type UserId,
-} from '@millrace/platform/ids';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import type { InvitationId, NoticeId, OrgId, UserId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { organisationName, organisationStatus, userEmail, userName } from '../identity/index.ts';
 import type { Invitation, InvitationStatus } from './people.ts';

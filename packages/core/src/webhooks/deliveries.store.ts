@@ -40,10 +40,8 @@ export async function listDeliveries(
     .where('org_id', '=', toUuid(orgId));
   if (page.before !== null) query = query.where('seq', '<', BigInt(page.before));
   if (page.status !== null) query = query.where('status', '=', page.status);
-  const rows = await query
-    .orderBy('seq', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+  const newest = query.orderBy('seq', 'desc').limit(page.limit + 1);
+  const rows = await newest.execute();
   return rows.map(deliveryFromRow);
 }
 

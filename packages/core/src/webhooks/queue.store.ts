@@ -3,13 +3,8 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type WebhookId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import { deliveryFromRow, type DeliveryRow } from './deliveries.store.ts';
-import {
-  ATTEMPTS_STORED_MAX,
-  type Attempt,
-  type Delivery,
-  type DeliveryStatus,
-  type SealedSecrets,
-} from './webhook.ts';
+import { ATTEMPTS_STORED_MAX } from './webhook.ts';
+import type { Attempt, Delivery, DeliveryStatus, SealedSecrets } from './webhook.ts';
 
 /**
  * All SQL about who sends what. A worker holds a webhook for a time, by the database's clock, under a fence that grows at
@@ -270,13 +265,9 @@ export async function releaseUntilDue(db: Db, held: ClaimedWebhook, wakes: bigin
   return releaseClaim(db, held, { wakes, next });
 }
 
-async function findNextDue(
-  db: Db,
-  held: ClaimedWebhook,
-  withHeads: RawBuilder<unknown>,
-): Promise<Date | null> {
+async function findNextDue(db: Db, held: ClaimedWebhook, heads: RawBuilder<unknown>): Promise<Date | null> {
   const { rows } = await sql<{ next: Date | null }>`
-    ${withHeads}
+    ${heads}
     select min(heads.next_attempt_at) as next
       from heads join webhooks webhook on webhook.id = heads.webhook_id
      where webhook.org_id = ${toUuid(held.orgId)} and webhook.status = 'enabled'

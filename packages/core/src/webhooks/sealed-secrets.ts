@@ -10,13 +10,8 @@ function sealContextOf(id: WebhookId, which: keyof typeof columns): SealContext 
   return { table: 'webhooks', column: columns[which], rowId: id };
 }
 
-export function sealSecret(
-  sealer: Sealer,
-  id: WebhookId,
-  which: keyof typeof columns,
-  secret: string,
-): string {
-  return sealer.seal(secret, sealContextOf(id, which));
+export function sealSecret(sealer: Sealer, id: WebhookId, which: keyof typeof columns, text: string): string {
+  return sealer.seal(text, sealContextOf(id, which));
 }
 
 /**
@@ -45,12 +40,8 @@ export function openSecrets(
 }
 
 /** Under the key that is active now; null when they are. */
-export function resealIfOutdated(
-  sealer: Sealer,
-  id: WebhookId,
-  secrets: SealedSecrets,
-): SealedSecrets | null {
-  const { current, previous } = secrets;
+export function resealIfOutdated(sealer: Sealer, id: WebhookId, old: SealedSecrets): SealedSecrets | null {
+  const { current, previous } = old;
   const sealed = previous === null ? [current] : [current, previous.sealed];
   if (!sealed.some((text) => sealer.needsRotation(text))) return null;
   return {

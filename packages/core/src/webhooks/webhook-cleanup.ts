@@ -57,16 +57,13 @@ export async function resealWebhooks(
 }
 
 /** Null when there is nothing to do, or nothing that can be done. */
-function tryReseal(
-  sealer: Sealer,
-  { id, secrets }: Webhook,
-  log: Pick<Logger, 'error'>,
-): SealedSecrets | null {
+function tryReseal(sealer: Sealer, webhook: Webhook, log: Pick<Logger, 'error'>): SealedSecrets | null {
+  const { id: webhookId, secrets } = webhook;
   try {
-    return resealIfOutdated(sealer, id, secrets);
+    return resealIfOutdated(sealer, webhookId, secrets);
   } catch (error) {
     log.error(
-      { err: error, webhookId: id },
+      { err: error, webhookId },
       'the secret of a webhook cannot be opened; its owner must rotate it',
     );
     return null;

@@ -113,10 +113,7 @@ function serveDeliveries({ server, operations, db }: WebhookRoutes): void {
       const { webhook, replayed } = await requestRangeReplay(tx, call, webhookIdOf(params), { after, until });
       const { count: eventCount, lastSeq } = replayed;
       const nextAfter = eventCount < REPLAY_MAX ? null : lastSeq;
-      return {
-        body: { webhookId: webhook.id, eventCount, nextAfter },
-        resource: resourceOf(webhook.id),
-      };
+      return { body: { webhookId: webhook.id, eventCount, nextAfter }, resource: resourceOf(webhook.id) };
     }),
   );
 }

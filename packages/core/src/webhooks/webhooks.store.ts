@@ -92,10 +92,8 @@ export async function listWebhooks(
     .where('mode', '=', mode)
     .where('deleted_at', 'is', null);
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+  const newest = query.orderBy('id', 'desc').limit(page.limit + 1);
+  const rows = await newest.execute();
   return rows.map(fromRow);
 }
 
@@ -176,15 +174,12 @@ function statusColumns(
     : { status: 'disabled', disabled_by: by, disabled_reason: status.disabledReason, disabled_at: now };
 }
 
-export async function recordWebhookSuccess(
-  tx: Tx,
-  { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
-): Promise<void> {
+export async function recordWebhookSuccess(tx: Tx, webhook: Pick<Webhook, 'orgId' | 'id'>): Promise<void> {
   await tx.kysely
     .updateTable('webhooks')
     .set({ last_succeeded_at: tx.clock.now(), failing_since: null, last_error: null })
-    .where('org_id', '=', toUuid(orgId))
-    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(webhook.orgId))
+    .where('id', '=', toUuid(webhook.id))
     .execute();
 }
 

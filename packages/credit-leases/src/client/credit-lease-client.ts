@@ -1,7 +1,7 @@
 import type { Timer } from '@millrace/platform/clock';
 import { createLimiter, uncountedDecision } from '@millrace/platform/limiter';
 import { createItemRunner } from '@millrace/platform/loops';
-import { createHeldLease, type HeldLease, type HeldLeaseOptions } from './held-lease.ts';
+import { HeldLease, type HeldLeaseOptions } from './held-lease.ts';
 import { maintainLeases } from './loops.ts';
 import { toAdmissionErrorReason } from './rejection-reasons.ts';
 import { maxPerLease } from '../protocol/lease-scripts.ts';
@@ -37,7 +37,8 @@ interface OwnerLease {
 function createLossCheck(
   name: LeaseOwner,
   held: HeldLease,
-  { clock, warn: warnRarely }: { readonly clock: Timer; readonly warn: (error: unknown) => void },
+  clock: Timer,
+  warnRarely: (error: unknown) => void,
 ): OwnerLease['endLost'] {
   let checkAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -64,7 +65,7 @@ export function createCreditLeaseClient(options: CreditLeaseClientOptions): Cred
   const { log, clock } = options;
   const ownerLeases = new Map<string, OwnerLease>();
   const limiter = createLimiter({ valkey: options.valkey, log, clock });
-  const testReserver = createTestModeReserver({ limiter, clock, gatewayId: options.gatewayId });
+  const testReserver = createTestModeReserver(limiter, clock, options.gatewayId);
   const runner = createItemRunner(maintainLeases, { clock, log });
   let holderCount = 0;
 
@@ -73,9 +74,9 @@ export function createCreditLeaseClient(options: CreditLeaseClientOptions): Cred
     const found = ownerLeases.get(key);
     if (found !== undefined) return found;
     const name = { orgId, mode };
-    const held = createHeldLease(options, name, () => `${options.gatewayId}.${(holderCount += 1)}`);
+    const held = new HeldLease(options, name, () => `${options.gatewayId}.${(holderCount += 1)}`);
     const settling = createSettlementBatcher(name, held, options);
-    const made = { held, settling, endLost: createLossCheck(name, held, { clock, warn: warnRarely }) };
+    const made = { held, settling, endLost: createLossCheck(name, held, clock, warnRarely) };
     ownerLeases.set(key, made);
     return made;
   }

@@ -1,13 +1,13 @@
 import type { RequestId } from '@millrace/platform/ids';
 import { describe, expect, it } from 'vitest';
-import { createEpochTracker } from './epoch-tracker.ts';
+import { EpochTracker } from './epoch-tracker.ts';
 
 const request = (nth: number): RequestId => `req_${nth}` as RequestId;
 
 function setUp(publish?: () => Promise<void>) {
   const published: string[] = [];
   let holderCount = 0;
-  const epochs = createEpochTracker({
+  const epochs = new EpochTracker({
     nextId: () => `g.${(holderCount += 1)}`,
     publish: async (id, through) => {
       await publish?.();
@@ -97,9 +97,9 @@ describe('a new life', () => {
     epochs.begin(1n);
     epochs.enter(1n, request(1));
     epochs.renewHolderId();
-    expect(epochs.gatewayId()).toBe('g.2');
+    expect(epochs.gatewayId).toBe('g.2');
     expect(epochs.begin(1n)).toBe(true);
-    expect(epochs.inFlight()).toBe(1);
+    expect(epochs.inFlight).toBe(1);
     const idle = epochs.idle();
     epochs.leave(1n, request(1));
     await idle;

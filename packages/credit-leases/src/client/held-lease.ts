@@ -2,10 +2,10 @@ import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { createEpochTracker, type EpochTracker } from './epoch-tracker.ts';
+import { EpochTracker } from './epoch-tracker.ts';
 import type { EpochEnd, LeaseReply, LeaseRequest } from '../protocol/lease-messages.ts';
-import { createValkeyLeases, type LeaseOwner, type ValkeyLeases } from '../protocol/valkey-leases.ts';
-import { createWaitingTotals, type WaitingRequest } from './waiting-requests.ts';
+import { ValkeyLeases, type LeaseOwner } from '../protocol/valkey-leases.ts';
+import { WaitingTotals, type WaitingRequest } from './waiting-requests.ts';
 
 export interface HeldLeaseOptions {
   readonly valkey: Pick<ValkeyClient, 'run' | 'runLoaded' | 'command'>;
@@ -18,14 +18,14 @@ export interface HeldLeaseOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-type LeaseGranted = Extract<LeaseReply, { outcome: 'leased' }>;
-
 export interface ActiveLease {
-  readonly lease: LeaseGranted;
+  readonly lease: Extract<LeaseReply, { outcome: 'leased' }>;
   readonly leases: ValkeyLeases;
 }
 
 export type LeaseNeed = Pick<LeaseRequest, 'shortage' | 'budgets'>;
+
+const nothingMore: LeaseNeed = { shortage: 0n, budgets: [] };
 
 export interface LeaseRequestResult {
   /** Null: there was none. */
@@ -36,33 +36,6 @@ export interface LeaseRequestResult {
   readonly own: boolean;
 }
 
-/** The lease of one pot, as one gateway holds it. */
-export interface HeldLease {
-  readonly epochs: EpochTracker;
-  /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
-  current(): ActiveLease | null;
-  /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
-  requestMore(need: LeaseNeed): Promise<LeaseRequestResult>;
-  /** A request got less than it would have liked although the ledger was asked, for want of money or of a budget. */
-  notePoor(missing: BudgetId | 'money'): void;
-  /** That was a moment ago, so asking again would help nobody. */
-  isPoor(budgets: readonly BudgetId[]): boolean;
-  /** Asks for more in the background when little is left. */
-  refillAhead(): void;
-  /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
-  drop(): void;
-  /** What Valkey said of the pot. */
-  recordState(seen: NonNullable<LeaseRequest['seen']>): void;
-  /** Counts a request among those that wait for money and budgets, until it stops waiting. */
-  wait(request: WaitingRequest): void;
-  stopWaiting(request: WaitingRequest): void;
-  /** Prolongs the lease if it is used, gives it back when it was idle for a minute, and reports ends. */
-  maintain(): Promise<void>;
-  /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
-  isDone(): boolean;
-  close(): Promise<void>;
-}
-
 /** A pot that cannot be filled above its low-water mark, or to all that a request would like, is not asked for each time. */
 const requestIntervalMs = 1_000;
 /** A lease without requests for so long is given back: until then its hold keeps the money from everything else. */
@@ -70,175 +43,183 @@ const idleReturnMs = 60_000;
 /** Budgets that are remembered as dry; more of them are simply asked for again. */
 const maxShortages = 100;
 
-function createShortageMemory(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease, 'notePoor' | 'isPoor'> {
-  const untilMs = new Map<BudgetId | 'money', number>();
-  return {
-    notePoor(missing) {
-      if (untilMs.size >= maxShortages) untilMs.clear();
-      untilMs.set(missing, clock.monotonicMs() + requestIntervalMs);
-    },
-    isPoor(budgets) {
-      if (untilMs.size === 0) return false;
-      const nowMs = clock.monotonicMs();
-      const isNow = (missing: BudgetId | 'money'): boolean => nowMs < (untilMs.get(missing) ?? nowMs);
-      return isNow('money') || budgets.some(isNow);
-    },
-  };
-}
+/** The lease of one pot, as one gateway holds it. */
+export class HeldLease {
+  readonly epochs: EpochTracker;
+  readonly #options: HeldLeaseOptions;
+  readonly #owner: LeaseOwner;
+  readonly #clock: Timer;
+  readonly #waiting = new WaitingTotals();
+  readonly #poorUntilMs = new Map<BudgetId | 'money', number>();
+  #held: ActiveLease | null = null;
+  #seen: LeaseRequest['seen'] = null;
+  #pending: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
+  #admitUntilMs = 0;
+  #prolongAtMs = 0;
+  #aheadAtMs = 0;
+  #idleSinceMs: number;
+  #used = false;
+  #closed = false;
 
-/** How long a lease has had no request. */
-interface IdleTimer {
-  end(): void;
-  /** Whether to give the lease back now. Asks the ledger first: while it does not answer, the lease could not be borrowed again. */
-  mayReturn(requestMore: HeldLease['requestMore']): Promise<boolean>;
-}
-
-function createIdleTimer(clock: Pick<Timer, 'monotonicMs'>): IdleTimer {
-  let sinceMs = clock.monotonicMs();
-  const isOver = (): boolean => clock.monotonicMs() - sinceMs >= idleReturnMs;
-  const end = (): void => void (sinceMs = clock.monotonicMs());
-  return {
-    end,
-    async mayReturn(requestMore) {
-      if (!isOver()) return false;
-      const { reply } = await requestMore({ shortage: 0n, budgets: [] });
-      const isAway = reply === null || (reply.outcome === 'refused' && reply.reason === 'busy');
-      if (isAway) end();
-      // A request may have come while the ledger was asked.
-      return isOver();
-    },
-  };
-}
-
-export function createHeldLease(
-  options: HeldLeaseOptions,
-  name: LeaseOwner,
-  nextId: () => string,
-): HeldLease {
-  const { clock, log, cell } = options;
-  let held: ActiveLease | null = null;
-  let seen: LeaseRequest['seen'] = null;
-  let pending: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
-  const waiting = createWaitingTotals();
-  let admitUntilMs = 0;
-  let prolongAtMs = 0;
-  const idleness = createIdleTimer(clock);
-  let aheadAtMs = 0;
-  let used = false;
-  let closed = false;
-  const epochs = createEpochTracker({
-    nextId,
-    publish: (gatewayId, throughEpoch) => options.publishEnd({ ...name, cell, gatewayId, throughEpoch }),
-    log,
-  });
-
-  function drop(): void {
-    if (held !== null) epochs.end(held.lease.epoch);
-    held = null;
-    seen = null;
+  constructor(options: HeldLeaseOptions, owner: LeaseOwner, nextId: () => string) {
+    const { clock, log, cell, publishEnd } = options;
+    this.#options = options;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#idleSinceMs = clock.monotonicMs();
+    this.epochs = new EpochTracker({
+      nextId,
+      publish: (gatewayId, throughEpoch) => publishEnd({ ...owner, cell, gatewayId, throughEpoch }),
+      log,
+    });
   }
 
-  function accept(reply: LeaseReply, sentMs: number): LeaseReply {
-    if (held !== null && held.lease.epoch <= reply.endThrough) drop();
-    epochs.end(reply.endThrough);
+  /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
+  current(): ActiveLease | null {
+    if (this.#held !== null && this.#clock.monotonicMs() >= this.#admitUntilMs) this.drop();
+    return this.#held;
+  }
+
+  /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
+  async requestMore(need: LeaseNeed): Promise<LeaseRequestResult> {
+    if (this.#closed && this.#pending === null) return { reply: null, requestedMore: false, own: true };
+    const own = this.#pending === null;
+    this.#pending ??= {
+      shortage: need.shortage,
+      reply: this.#requestOnce(need).finally(() => (this.#pending = null)),
+    };
+    const requestedMore = this.#pending.shortage > need.shortage;
+    return { reply: await this.#pending.reply, requestedMore, own };
+  }
+
+  /** A request got less than it would have liked although the ledger was asked, for want of money or of a budget. */
+  notePoor(missing: BudgetId | 'money'): void {
+    if (this.#poorUntilMs.size >= maxShortages) this.#poorUntilMs.clear();
+    this.#poorUntilMs.set(missing, this.#clock.monotonicMs() + requestIntervalMs);
+  }
+
+  /** That was a moment ago, so asking again would help nobody. */
+  isPoor(budgets: readonly BudgetId[]): boolean {
+    if (this.#poorUntilMs.size === 0) return false;
+    const nowMs = this.#clock.monotonicMs();
+    const isNow = (missing: BudgetId | 'money'): boolean => nowMs < (this.#poorUntilMs.get(missing) ?? nowMs);
+    return isNow('money') || budgets.some(isNow);
+  }
+
+  /** Asks for more in the background when little is left. */
+  refillAhead(): void {
+    this.#used = true;
+    const nowMs = this.#clock.monotonicMs();
+    const isLow =
+      this.#held !== null && this.#seen !== null && this.#seen.remaining < this.#held.lease.lowWater;
+    if (!isLow || nowMs < this.#aheadAtMs) return;
+    this.#aheadAtMs = nowMs + requestIntervalMs;
+    void this.requestMore(nothingMore);
+  }
+
+  /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
+  drop(): void {
+    if (this.#held !== null) this.epochs.end(this.#held.lease.epoch);
+    this.#held = null;
+    this.#seen = null;
+  }
+
+  /** What Valkey said of the pot. */
+  recordState(state: NonNullable<LeaseRequest['seen']>): void {
+    if (this.#held?.lease.epoch === state.epoch) this.#seen = state;
+  }
+
+  /** Counts a request among those that wait for money and budgets, until it stops waiting. */
+  wait(request: WaitingRequest): void {
+    this.#restartIdleTime();
+    this.#waiting.add(request);
+  }
+
+  stopWaiting(request: WaitingRequest): void {
+    this.#waiting.remove(request);
+  }
+
+  /** Prolongs the lease if it is used, gives it back when it was idle for a minute, and reports ends. */
+  async maintain(): Promise<void> {
+    // A request that waits has not entered an epoch yet, and may still spend from the lease.
+    if (this.#pending !== null || this.#waiting.count > 0 || this.epochs.inFlight > 0)
+      this.#restartIdleTime();
+    if (this.#held !== null && (await this.#mayReturn())) this.drop();
+    // Also after the lease was lost: who still has requests under way must not be taken for dead.
+    const isBusy = this.#used || this.epochs.inFlight > 0;
+    if (isBusy && this.#clock.monotonicMs() >= this.#prolongAtMs) await this.requestMore(nothingMore);
+    this.current();
+    await this.epochs.report();
+  }
+
+  /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
+  isDone(): boolean {
+    const isUnused = this.#held === null && this.#pending === null && this.#waiting.count === 0;
+    return isUnused && this.epochs.isDone();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    // An answer under way may bring a lease, whose end must be reported too.
+    await this.#pending?.reply;
+    this.drop();
+    await this.epochs.idle();
+    await this.epochs.report();
+  }
+
+  #accept(reply: LeaseReply, sentMs: number): LeaseReply {
+    if (this.#held !== null && this.#held.lease.epoch <= reply.endThrough) this.drop();
+    this.epochs.end(reply.endThrough);
     // What it speaks of has ended here, and can be used again only by someone else.
-    const ended = reply.outcome === 'leased' && !epochs.begin(reply.epoch);
+    const ended = reply.outcome === 'leased' && !this.epochs.begin(reply.epoch);
     if (ended || (reply.outcome === 'refused' && reply.reason === 'dead')) {
-      drop();
-      epochs.renewHolderId();
+      this.drop();
+      this.epochs.renewHolderId();
       return { outcome: 'refused', reason: 'dead', endThrough: 0n };
     }
     if (reply.outcome === 'refused') return reply;
-    if (held?.lease.epoch === reply.epoch) held = { ...held, lease: reply };
+    if (this.#held?.lease.epoch === reply.epoch) this.#held = { ...this.#held, lease: reply };
     else {
-      held = { lease: reply, leases: createValkeyLeases({ valkey: options.valkey, server: reply.server }) };
-      seen = { epoch: reply.epoch, granted: 0n, remaining: 0n };
+      this.#held = { lease: reply, leases: new ValkeyLeases(this.#options.valkey, reply.server) };
+      this.#seen = { epoch: reply.epoch, granted: 0n, remaining: 0n };
     }
     // From when the question was sent: the lease was prolonged later than that.
-    admitUntilMs = sentMs + reply.admitForMs;
-    prolongAtMs = sentMs + Math.trunc(reply.admitForMs * 0.5);
-    used = false;
+    this.#admitUntilMs = sentMs + reply.admitForMs;
+    this.#prolongAtMs = sentMs + Math.trunc(reply.admitForMs * 0.5);
+    this.#used = false;
     return reply;
   }
 
-  async function requestOnce(need: LeaseNeed): Promise<LeaseReply | null> {
-    const sentMs = clock.monotonicMs();
-    const gatewayId = epochs.gatewayId();
+  async #requestOnce(need: LeaseNeed): Promise<LeaseReply | null> {
+    const { cell, log, requestLease } = this.#options;
+    const sentMs = this.#clock.monotonicMs();
+    const { gatewayId } = this.epochs;
     try {
       // For all that wait: one question after the other for each of them would have most give up.
       const budgets = need.budgets.map((budget) => {
-        const ofAll = waiting.wantedOf(budget.id);
+        const ofAll = this.#waiting.wantedOf(budget.id);
         return ofAll > budget.wanted ? { ...budget, wanted: ofAll } : budget;
       });
-      const reply = await options.requestLease({
-        ...name,
-        ...need,
-        budgets,
-        cell,
-        gatewayId,
-        seen,
-        wanted: waiting.wanted(),
-      });
-      return accept(reply, sentMs);
+      const { wanted } = this.#waiting;
+      const sent = { ...this.#owner, ...need, budgets, cell, gatewayId, seen: this.#seen, wanted };
+      return this.#accept(await requestLease(sent), sentMs);
     } catch (error) {
-      log.warn({ err: error, orgId: name.orgId }, 'no lease could be had');
+      log.warn({ err: error, orgId: this.#owner.orgId }, 'no lease could be had');
       return null;
     }
   }
 
-  async function requestMore(need: LeaseNeed): Promise<LeaseRequestResult> {
-    if (closed && pending === null) return { reply: null, requestedMore: false, own: true };
-    const own = pending === null;
-    pending ??= { shortage: need.shortage, reply: requestOnce(need).finally(() => (pending = null)) };
-    const requestedMore = pending.shortage > need.shortage;
-    return { reply: await pending.reply, requestedMore, own };
+  #restartIdleTime(): void {
+    this.#idleSinceMs = this.#clock.monotonicMs();
   }
 
-  function current(): ActiveLease | null {
-    if (held !== null && clock.monotonicMs() >= admitUntilMs) drop();
-    return held;
+  /** Whether to give the lease back now. Asks the ledger first: while it does not answer, the lease could not be borrowed again. */
+  async #mayReturn(): Promise<boolean> {
+    const isOver = (): boolean => this.#clock.monotonicMs() - this.#idleSinceMs >= idleReturnMs;
+    if (!isOver()) return false;
+    const { reply } = await this.requestMore(nothingMore);
+    if (reply === null || (reply.outcome === 'refused' && reply.reason === 'busy')) this.#restartIdleTime();
+    // A request may have come while the ledger was asked.
+    return isOver();
   }
-
-  return {
-    epochs,
-    current,
-    requestMore,
-    ...createShortageMemory(clock),
-    refillAhead() {
-      used = true;
-      const nowMs = clock.monotonicMs();
-      const low = held !== null && seen !== null && seen.remaining < held.lease.lowWater;
-      if (!low || nowMs < aheadAtMs) return;
-      aheadAtMs = nowMs + requestIntervalMs;
-      void requestMore({ shortage: 0n, budgets: [] });
-    },
-    drop,
-    recordState(state) {
-      if (held?.lease.epoch === state.epoch) seen = state;
-    },
-    wait(request) {
-      idleness.end();
-      waiting.add(request);
-    },
-    stopWaiting: waiting.remove,
-    async maintain() {
-      // A request that waits has not entered an epoch yet, and may still spend from the lease.
-      if (pending !== null || waiting.count() > 0 || epochs.inFlight() > 0) idleness.end();
-      if (held !== null && (await idleness.mayReturn(requestMore))) drop();
-      // Also after the lease was lost: who still has requests under way must not be taken for dead.
-      const busy = used || epochs.inFlight() > 0;
-      if (busy && clock.monotonicMs() >= prolongAtMs) await requestMore({ shortage: 0n, budgets: [] });
-      current();
-      await epochs.report();
-    },
-    isDone: () => held === null && pending === null && waiting.count() === 0 && epochs.isDone(),
-    async close() {
-      closed = true;
-      // An answer under way may bring a lease, whose end must be reported too.
-      await pending?.reply;
-      drop();
-      await epochs.idle();
-      await epochs.report();
-    },
-  };
 }

@@ -21,22 +21,17 @@ export interface CheckedReserveRequest extends ReserveRequest {
 }
 
 /** What to ask the ledger for, given what Valkey said. */
-function leaseNeedOf(
-  { amount, least, budgets }: CheckedReserveRequest,
-  result: ReserveResult | null,
-): LeaseNeed {
-  const short = (request: bigint, remaining: bigint): bigint =>
-    request > remaining ? request - remaining : 0n;
+function leaseNeedOf(request: CheckedReserveRequest, result: ReserveResult | null): LeaseNeed {
+  const { amount, least, budgets } = request;
+  const short = (needed: bigint, remaining: bigint): bigint => (needed > remaining ? needed - remaining : 0n);
   if (result?.outcome === 'dry') return { shortage: short(least, result.remaining), budgets: [] };
   if (result?.outcome === 'budget dry') {
     const { budget: id, granted, remaining } = result;
     const shortage = short(least, remaining);
     return { shortage: 0n, budgets: [{ id, granted, shortage, wanted: short(amount, remaining) }] };
   }
-  return {
-    shortage: least,
-    budgets: budgets.map((id) => ({ id, granted: 0n, shortage: least, wanted: amount })),
-  };
+  const shares = budgets.map((id) => ({ id, granted: 0n, shortage: least, wanted: amount }));
+  return { shortage: least, budgets: shares };
 }
 
 /** A negative amount would make a pot larger, and one that Valkey cannot count would end a script half way. */
@@ -82,15 +77,14 @@ async function reserveInValkey(
 ): Promise<ReserveResult | Reservation> {
   const { epoch, leaseId } = lease;
   const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = request;
-  const gatewayId = held.epochs.gatewayId();
+  const gatewayId = held.epochs.gatewayId;
   const reservedAtMs = clock.monotonicMs();
   // Counted before Valkey is asked: an end must not be reported while an admission may be under way.
   held.epochs.enter(epoch, requestId);
   let isAdmitted = false;
   try {
-    const result = await leases.reserve(request, {
-      ...{ epoch, gatewayId, requestId, amount, least, budgets, limits: set, costs },
-    });
+    const sent = { epoch, gatewayId, requestId, amount, least, budgets, limits: set, costs };
+    const result = await leases.reserve(request, sent);
     if (result.outcome === 'admitted' || result.outcome === 'dry') {
       held.recordState({ epoch, granted: result.granted, remaining: result.remaining });
     }
@@ -131,12 +125,12 @@ function errorReasonIn(
 function insufficientFundsOf(
   request: CheckedReserveRequest,
   refused: ReserveRejection['refused'],
-  { valkeyResult, ledgerResult }: LastAnswers,
+  valkeyResult: ReserveResult | null,
+  { reply }: LeaseRequestResult,
 ): InsufficientFunds | null {
   if (refused !== 'INSUFFICIENT_BALANCE' && refused !== 'BUDGET_EXCEEDED') return null;
-  const reply = ledgerResult.reply;
-  const exceeded =
-    reply?.outcome === 'leased' ? reply.left?.find(({ id }) => request.budgets.includes(id)) : undefined;
+  const remainders = reply?.outcome === 'leased' ? reply.left : undefined;
+  const exceeded = remainders?.find(({ id }) => request.budgets.includes(id));
   const had = reply?.outcome === 'refused' ? reply.available : exceeded?.amount;
   const dry = valkeyResult?.outcome === 'dry' || valkeyResult?.outcome === 'budget dry' ? valkeyResult : null;
   const remaining = dry !== null && dry.remaining > 0n ? dry.remaining : 0n;
@@ -149,12 +143,6 @@ function insufficientFundsOf(
     // The next period does not help a request that a whole one does not cover.
     resetsInMs: exceeded !== undefined && exceeded.limit >= request.least ? exceeded.resetsInMs : null,
   };
-}
-
-/** The last words of Valkey and of the ledger. */
-interface LastAnswers {
-  readonly valkeyResult: ReserveResult | null;
-  readonly ledgerResult: LeaseRequestResult;
 }
 
 /** How often a request waits for others that are over to give back what they did not use. */
@@ -215,10 +203,9 @@ export async function reserveFromLease(
     }
     const ledgerResult = await held.requestMore(leaseNeedOf(request, valkeyResult));
     const refused = errorReasonIn(ledgerResult, request);
-    const mayBeSmaller =
-      refused !== 'ACCOUNT_FROZEN' && isEnough(valkeyResult, request.least) && least > request.least;
-    if (refused !== null && !mayBeSmaller) {
-      const funds = insufficientFundsOf(request, refused, { valkeyResult, ledgerResult });
+    const isSmallerEnough = least > request.least && isEnough(valkeyResult, request.least);
+    if (refused !== null && (refused === 'ACCOUNT_FROZEN' || !isSmallerEnough)) {
+      const funds = insufficientFundsOf(request, refused, valkeyResult, ledgerResult);
       const late = funds?.isReserved === true ? await reserveAfterSettlements(held, request, clock) : null;
       return late ?? refuseReservation(request, refused, { counter, rate, funds });
     }
@@ -239,11 +226,7 @@ async function refuseReservation(
     counter,
     rate,
     funds,
-  }: {
-    readonly counter: LimitCounter;
-    readonly rate: RateDecision | null;
-    readonly funds: InsufficientFunds | null;
-  },
+  }: { counter: LimitCounter; rate: RateDecision | null; funds: InsufficientFunds | null },
 ): Promise<ReserveRejection> {
   const why = funds === null ? {} : { funds };
   if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(request) };

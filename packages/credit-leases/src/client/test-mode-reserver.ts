@@ -7,19 +7,10 @@ import { costsFor, limitSetOf, unusedTokens, withCosts } from '../protocol/reque
  * What test keys spend from: nothing. Their rate limits count like any other, and like any other limiter that has lost
  * its Valkey this one lets them through: what they do is free and is done by the mock engine.
  */
-export interface TestModeReserver {
-  reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection>;
-  settle(reservation: Reservation, tokens: number): Promise<void>;
-}
-
-export function createTestModeReserver(options: {
-  readonly limiter: RefundingLimiter;
-  readonly clock: Timer;
-  readonly gatewayId: string;
-}): TestModeReserver {
-  const { limiter, clock, gatewayId } = options;
+export function createTestModeReserver(limiter: RefundingLimiter, clock: Timer, gatewayId: string) {
   return {
-    async reserve({ orgId, mode, requestId, budgets, limits, tokens }) {
+    async reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection> {
+      const { orgId, mode, requestId, budgets, limits, tokens } = request;
       const set = limitSetOf(orgId, limits);
       const reservedAtMs = clock.monotonicMs();
       const rate = await limiter.consume({ tag: orgId, policies: withCosts(set, costsFor(set, tokens)) });
@@ -29,14 +20,12 @@ export function createTestModeReserver(options: {
         ...{ leaseId: null, epoch: 0n, gatewayId, reservedAtMs, rate },
       };
     },
-    async settle({ orgId, limits, tokens: counted, reservedAtMs }, used) {
+    async settle({ orgId, limits, tokens: counted, reservedAtMs }: Reservation, used: number): Promise<void> {
       const sinceMs = clock.monotonicMs() - reservedAtMs;
       const back = limits.filter(({ counts }) => counts === 'tokens');
-      const costs = back.map((limit) => unusedTokens(limit, { counted, used, sinceMs }));
-      const policies = back
-        .map((limit, index) => ({ ...limit, cost: costs[index] ?? 0 }))
-        .filter(({ cost }) => cost > 0);
-      await limiter.giveBack({ tag: orgId, policies });
+      const unused = { counted, used, sinceMs };
+      const policies = back.map((limit) => ({ ...limit, cost: unusedTokens(limit, unused) }));
+      await limiter.giveBack({ tag: orgId, policies: policies.filter(({ cost }) => cost > 0) });
     },
   };
 }

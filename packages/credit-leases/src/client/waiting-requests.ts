@@ -7,35 +7,28 @@ export interface WaitingRequest {
 }
 
 /** What all requests that wait for a lease would like together. */
-export interface WaitingTotals {
-  add(request: WaitingRequest): void;
-  remove(request: WaitingRequest): void;
-  readonly count: () => number;
-  readonly wanted: () => bigint;
-  readonly wantedOf: (budget: BudgetId) => bigint;
-}
+export class WaitingTotals {
+  count = 0;
+  wanted = 0n;
+  readonly #ofBudgets = new Map<BudgetId, bigint>();
 
-export function createWaitingTotals(): WaitingTotals {
-  let count = 0;
-  let wanted = 0n;
-  const ofBudgets = new Map<BudgetId, bigint>();
-  return {
-    add({ amount, budgets }) {
-      count += 1;
-      wanted += amount;
-      for (const id of budgets) ofBudgets.set(id, (ofBudgets.get(id) ?? 0n) + amount);
-    },
-    remove({ amount, budgets }) {
-      count -= 1;
-      wanted -= amount;
-      for (const id of budgets) {
-        const left = (ofBudgets.get(id) ?? 0n) - amount;
-        if (left > 0n) ofBudgets.set(id, left);
-        else ofBudgets.delete(id);
-      }
-    },
-    count: () => count,
-    wanted: () => wanted,
-    wantedOf: (budget) => ofBudgets.get(budget) ?? 0n,
-  };
+  add({ amount, budgets }: WaitingRequest): void {
+    this.count += 1;
+    this.wanted += amount;
+    for (const id of budgets) this.#ofBudgets.set(id, this.wantedOf(id) + amount);
+  }
+
+  remove({ amount, budgets }: WaitingRequest): void {
+    this.count -= 1;
+    this.wanted -= amount;
+    for (const id of budgets) {
+      const left = this.wantedOf(id) - amount;
+      if (left > 0n) this.#ofBudgets.set(id, left);
+      else this.#ofBudgets.delete(id);
+    }
+  }
+
+  wantedOf(budget: BudgetId): bigint {
+    return this.#ofBudgets.get(budget) ?? 0n;
+  }
 }

@@ -14,14 +14,14 @@ export {
 } from './lease-messages.ts';
 export { maxPerLease, type LeaseServer } from './lease-scripts.ts';
 export {
-  createValkeyLeases,
+  ValkeyLeases,
   deleteOldLeases,
   isServerReady,
   prepareServer,
   readIncarnation,
+  scanLeaseKeys,
   valkeyLeaseKey,
   type EnlargeResult,
   type LeaseGrant,
   type OpenResult,
-  type ValkeyLeases,
 } from './valkey-leases.ts';

@@ -1,25 +1,13 @@
 import type { Mode } from '@millrace/platform/envelope';
-import {
-  parseId,
-  type BudgetId,
-  type IdKind,
-  type IdOf,
-  type LeaseId,
-  type OrgId,
-} from '@millrace/platform/ids';
+import { parseId, type BudgetId, type IdKind, type IdOf, type OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import type { LeaseServer } from './lease-scripts.ts';
 
 /** What gateways, and other cells on their behalf, say to the keeper of the ledger. Amounts travel as decimal text. */
 
-const wholeAmount = z
-  .string()
-  .regex(/^(0|[1-9][0-9]{0,18})$/)
-  .transform(BigInt);
-const signedAmount = z
-  .string()
-  .regex(/^(0|-?[1-9][0-9]{0,18})$/)
-  .transform(BigInt);
+const amountText = (pattern: RegExp) => z.string().regex(pattern).transform(BigInt);
+const wholeAmount = amountText(/^(0|[1-9][0-9]{0,18})$/);
+const signedAmount = amountText(/^(0|-?[1-9][0-9]{0,18})$/);
 const id = <K extends IdKind>(kind: K) =>
   z.string().transform((text, context): IdOf<K> => {
     const parsed = parseId(kind, text);
@@ -80,7 +68,7 @@ export type LeaseReply =
   | {
       readonly outcome: 'leased';
       readonly server: LeaseServer;
-      readonly leaseId: LeaseId;
+      readonly leaseId: IdOf<'lse'>;
       readonly epoch: bigint;
       readonly granted: bigint;
       /** Below this the gateway asks for more. */
@@ -105,6 +93,13 @@ export type LeaseReply =
       readonly endThrough: bigint;
     };
 
+const remainderSchema = z.object({
+  id: id('bdg'),
+  amount: wholeAmount,
+  limit: wholeAmount,
+  resetsInMs: z.number().nullable(),
+});
+
 export const leaseReplySchema = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('leased'),
@@ -119,17 +114,7 @@ export const leaseReplySchema = z.discriminatedUnion('outcome', [
     lowWater: wholeAmount,
     admitForMs: z.number(),
     exceeded: z.array(id('bdg')),
-    left: z
-      .array(
-        z.object({
-          id: id('bdg'),
-          amount: wholeAmount,
-          limit: wholeAmount,
-          resetsInMs: z.number().nullable(),
-        }),
-      )
-      .max(maxBudgets)
-      .optional(),
+    left: z.array(remainderSchema).max(maxBudgets).optional(),
     returning: z.array(id('bdg')),
     endThrough: wholeAmount,
   }),
@@ -178,22 +163,15 @@ export const epochEndSchema = z.object({
 /** JSON knows no bigint. */
 export function toJsonMessage(value: object): unknown {
   return JSON.parse(
-    JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? part.toString() : part)),
+    JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one)),
   );
 }
 
 const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
-export interface LeaseSubjects {
-  readonly lease: string;
-  readonly recall: string;
-}
-
-export function leaseSubjects(prefix: string, cell: number): LeaseSubjects {
-  return {
-    lease: `${subjectPrefix(prefix)}pots.${cell}.lease`,
-    recall: `${subjectPrefix(prefix)}pots.${cell}.recall`,
-  };
+export function leaseSubjects(prefix: string, cell: number) {
+  const base = `${subjectPrefix(prefix)}pots.${cell}`;
+  return { lease: `${base}.lease`, recall: `${base}.recall` };
 }
 
 /** Among the usage of the organisation, so that it stands in the same stream behind it. */

@@ -8,7 +8,7 @@ import {
   remainingOf,
   settleInModel,
   type ModelLease,
-} from './lease-model.ts';
+} from './lease-model.fixture.ts';
 
 const grant = (
   granted: bigint,

@@ -35,17 +35,15 @@ export function createLeaseRequester(
     readonly time?: { readonly clock: Timer; readonly take: (reading: ClockReading) => void };
   },
 ): (request: LeaseRequest) => Promise<LeaseReply> {
+  const { time, timeoutMs } = options;
   const { lease } = leaseSubjects(options.prefix, options.homeCell);
   return async (request) => {
     const envelope = { ...options.envelope, mode: request.mode };
-    const sentMs = options.time?.clock.monotonicMs() ?? 0;
-    const response = await nats.request(lease, toJsonMessage(request), {
-      envelope,
-      timeoutMs: options.timeoutMs,
-    });
-    const receivedMs = options.time?.clock.monotonicMs() ?? 0;
+    const sentMs = time?.clock.monotonicMs() ?? 0;
+    const response = await nats.request(lease, toJsonMessage(request), { envelope, timeoutMs });
+    const receivedMs = time?.clock.monotonicMs() ?? 0;
     const { databaseMs: remoteMs } = leaseTimeSchema.parse(response.json());
-    if (remoteMs !== undefined) options.time?.take({ remoteMs, sentMs, receivedMs });
+    if (remoteMs !== undefined) time?.take({ remoteMs, sentMs, receivedMs });
     return leaseReplySchema.parse(response.json());
   };
 }
@@ -55,13 +53,11 @@ export function createRecallRequester(
   nats: Pick<NatsClient, 'request'>,
   options: LeaseRequestOptions,
 ): (request: RecallRequest) => Promise<bigint> {
+  const { timeoutMs } = options;
   const { recall } = leaseSubjects(options.prefix, options.homeCell);
   return async (request) => {
     const envelope = { ...options.envelope, mode: request.mode };
-    const response = await nats.request(recall, toJsonMessage(request), {
-      envelope,
-      timeoutMs: options.timeoutMs,
-    });
+    const response = await nats.request(recall, toJsonMessage(request), { envelope, timeoutMs });
     return recallReplySchema.parse(response.json()).freed;
   };
 }

@@ -12,12 +12,12 @@ import {
   recallFromModel,
   settleInModel,
   type ModelLease,
-} from './lease-model.ts';
+} from './lease-model.fixture.ts';
 import {
   deleteOldLeases,
   isServerReady,
   valkeyLeaseKey,
-  createValkeyLeases,
+  ValkeyLeases,
   prepareServer,
   readIncarnation,
   type LeaseOwner,
@@ -131,7 +131,7 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
 function createPair() {
   let nowMs = 1_000_000;
   let model: ModelLease | null = null;
-  const real = createValkeyLeases({ valkey: server.client, server: present, nowMs: () => nowMs });
+  const real = new ValkeyLeases(server.client, present, () => nowMs);
   const name = newOwner();
   const limiter = createReferenceLimiter({ nowMs: () => nowMs });
   const limits = limitSetOf(name.orgId, [
@@ -270,7 +270,7 @@ describe('the scripts', () => {
   });
 
   it('never admit more than was lent, whatever many gateways ask for at once', async () => {
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
     const responses = await Promise.all(
@@ -287,7 +287,7 @@ describe('the scripts', () => {
   });
 
   it('go by the time of the server', async () => {
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 3_000 });
     const request = { epoch: 1n, gatewayId: 'g', ...requestOf(1n) };
@@ -309,7 +309,7 @@ describe('the scripts', () => {
 describe('the check whether Valkey has lost a pot', () => {
   it('reports a pot that does not exist as lost, and takes nothing from one that exists', async () => {
     const name = newOwner();
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     expect(await leases.isLost(name, 1n)).toBe(true);
     const grant = { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 };
     await leases.open(name, grant);
@@ -342,7 +342,7 @@ describe('a server that is not the one that was lent to', () => {
   }
 
   it('is known by its missing scripts when it was killed and read its data from disk again', async () => {
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, grant);
     await server.client.command(['SAVE']);
     await server.restart();
@@ -357,7 +357,7 @@ describe('a server that is not the one that was lent to', () => {
   it('is known by its missing scripts when it was a replica and is promoted', async () => {
     await using replica = await startValkeyServer();
     await follow(replica);
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, { ...grant, epoch: 5n });
     await eventually({ what: 'the copy of the pot' }, async () => {
       const granted = await replica.client.command(['HGET', valkeyLeaseKey(present, name), 'granted']);
@@ -365,7 +365,7 @@ describe('a server that is not the one that was lent to', () => {
     });
     await expect(readIncarnation(replica.client)).rejects.toThrow('not a master');
     await replica.client.command(['REPLICAOF', 'NO', 'ONE']);
-    const promoted = createValkeyLeases({ valkey: replica.client, server: present });
+    const promoted = new ValkeyLeases(replica.client, present);
     expect(await promoted.reserve(name, { ...request, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
     // The other one, still alive, spends its own lease and nothing else.
     expect(await leases.reserve(name, { ...request, epoch: 5n })).toMatchObject({
@@ -377,7 +377,7 @@ describe('a server that is not the one that was lent to', () => {
   it('is known by its changed history when it was given the data of another and kept its scripts', async () => {
     await using stale = await startValkeyServer();
     await follow(stale);
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, { ...grant, epoch: 9n });
     await eventually({ what: 'the copy of the pot' }, async () => {
       return (await stale.client.command(['HGET', valkeyLeaseKey(present, name), 'epoch'])) === '9';
@@ -398,7 +398,7 @@ describe('a server that is not the one that was lent to', () => {
   });
 
   it('that was wiped has no pot, and none comes back by itself', async () => {
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, { ...grant, epoch: 12n });
     await server.client.command(['FLUSHALL']);
     expect(await leases.reserve(name, { ...request, epoch: 12n })).toMatchObject({ outcome: 'gone' });
@@ -409,7 +409,7 @@ describe('a server that is not the one that was lent to', () => {
 
 describe('making a server ready', () => {
   it('removes every pot of before and leaves other keys alone', async () => {
-    const leases = createValkeyLeases({ valkey: server.client, server: present });
+    const leases = new ValkeyLeases(server.client, present);
     const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
     await server.client.command(['SET', 'limit:other', '1']);

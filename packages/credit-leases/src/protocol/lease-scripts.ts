@@ -10,15 +10,9 @@ export interface LeaseServer {
   readonly incarnation: string;
 }
 
-export interface LeaseScripts {
-  readonly open: ValkeyScript;
-  readonly enlarge: ValkeyScript;
-  readonly reserve: ValkeyScript;
-  readonly settle: ValkeyScript;
-  readonly recall: ValkeyScript;
-  readonly close: ValkeyScript;
-  readonly remove: ValkeyScript;
-}
+export type LeaseScripts = Readonly<
+  Record<'open' | 'enlarge' | 'reserve' | 'settle' | 'recall' | 'close' | 'remove', ValkeyScript>
+>;
 
 /**
  * Lua counts in doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is
@@ -220,10 +214,8 @@ end`;
   );
 }
 
-const incarnationShape = /^[0-9a-f]{40}$/;
-
 export function leaseScripts(server: LeaseServer): LeaseScripts {
-  if (!incarnationShape.test(server.incarnation)) {
+  if (!/^[0-9a-f]{40}$/.test(server.incarnation)) {
     throw new TypeError(`Not a replication id: ${JSON.stringify(server.incarnation)}.`);
   }
   return {

@@ -1,10 +1,10 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
-import { isScriptUnknown, type ValkeyClient, type ValkeyScript } from '@millrace/platform/valkey';
+import { isScriptUnknown, type ValkeyClient } from '@millrace/platform/valkey';
 import { appendLimitArguments, type LimitSet } from './request-limits.ts';
 import { leaseScripts, type LeaseScripts, type LeaseServer } from './lease-scripts.ts';
 
-/** The pots on one Valkey. Nothing here decides: the scripts do, as `lease-model.ts` says. */
+/** The pots on one Valkey. Nothing here decides: the scripts do, as `lease-model.fixture.ts` says. */
 
 export interface LeaseOwner {
   readonly orgId: OrgId;
@@ -47,12 +47,7 @@ interface InsufficientAmounts {
 
 /** With what is used of each limit, in its own measure; null when the server did not look. */
 export type ReserveResult = { readonly used: readonly number[] | null } & (
-  | {
-      readonly outcome: 'admitted';
-      readonly amount: bigint;
-      readonly remaining: bigint;
-      readonly granted: bigint;
-    }
+  | { readonly outcome: 'admitted'; readonly amount: bigint; remaining: bigint; granted: bigint }
   | ({ readonly outcome: 'dry' } & InsufficientAmounts)
   | ({ readonly outcome: 'budget dry'; readonly budget: BudgetId } & InsufficientAmounts)
   | { readonly outcome: 'limited' | 'closed' | 'expired' }
@@ -96,48 +91,18 @@ export type SettleResult =
     }
   | LeaseMissing;
 
+export type CloseResult =
+  | { readonly outcome: 'closed'; readonly recalled: bigint; readonly budgets: ReadonlyMap<BudgetId, bigint> }
+  | LeaseMissing;
+
 export interface StoredReservation {
   readonly requestId: RequestId;
   readonly amount: bigint;
 }
 
-export interface ValkeyLeases {
-  open(lease: LeaseOwner, grant: LeaseGrant): Promise<OpenResult>;
-  enlarge(lease: LeaseOwner, grant: LeaseGrant): Promise<EnlargeResult>;
-  reserve(lease: LeaseOwner, request: ValkeyReserveRequest): Promise<ReserveResult>;
-  /** Any number of requests of one gateway: what they did not spend can be spent again. */
-  settle(lease: LeaseOwner, end: ValkeySettlement): Promise<SettleResult>;
-  recall(
-    lease: LeaseOwner,
-    request: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
-  ): Promise<{ readonly outcome: 'recalled'; readonly recalled: bigint } | LeaseMissing>;
-  close(
-    lease: LeaseOwner,
-    epoch: bigint,
-    budgets: readonly BudgetId[],
-  ): Promise<
-    | {
-        readonly outcome: 'closed';
-        readonly recalled: bigint;
-        readonly budgets: ReadonlyMap<BudgetId, bigint>;
-      }
-    | LeaseMissing
-  >;
-  /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
-  isLost(lease: LeaseOwner, epoch: bigint): Promise<boolean>;
-  /** What a gateway had reserved and not settled. */
-  reservationsOf(lease: LeaseOwner, epoch: bigint, gatewayId: string): Promise<readonly StoredReservation[]>;
-  /** Removes what a closed lease left behind. */
-  remove(lease: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
-}
-
 /** All keys of an organisation share the hash tag, so that one call may use several of them. */
 export function valkeyLeaseKey(server: LeaseServer, { orgId, mode }: LeaseOwner): string {
   return `pot:${server.namespace}:{${orgId}}:${mode}`;
-}
-
-function flat(pairs: ReadonlyMap<string, bigint>): string[] {
-  return [...pairs].flatMap(([id, amount]) => [id, amount.toString()]);
 }
 
 /** Reads an answer of a script: a word, then whole numbers and ids. */
@@ -176,116 +141,132 @@ function readMissingScript(error: unknown): ReserveResult {
   throw error;
 }
 
-export interface ValkeyLeasesOptions {
-  readonly valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>;
-  readonly server: LeaseServer;
-  /** Tests may say what time it is; the server's own time otherwise. */
-  readonly nowMs?: () => number;
-}
+type MissingOutcome = LeaseMissing['outcome'];
 
 /** The pots of the server of one generation. On any other server every call finds itself in the wrong place. */
-export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
-  const { valkey, server } = options;
-  const scripts: LeaseScripts = leaseScripts(server);
-  const keyOf = (lease: LeaseOwner): string => valkeyLeaseKey(server, lease);
-  const reservationsKey = (lease: LeaseOwner, epoch: bigint, gatewayId: string): string =>
-    `${keyOf(lease)}:${epoch}:${gatewayId}`;
-  const now = (): string => (options.nowMs === undefined ? '' : String(options.nowMs()));
+export class ValkeyLeases {
+  readonly #valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>;
+  readonly #server: LeaseServer;
+  readonly #scripts: LeaseScripts;
+  readonly #now: () => string;
 
-  async function run(script: ValkeyScript, keys: readonly string[], args: readonly string[]) {
+  /** Tests may say what time it is; the server's own time otherwise. */
+  constructor(
+    valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>,
+    server: LeaseServer,
+    nowMs: () => number | '' = () => '',
+  ) {
+    this.#valkey = valkey;
+    this.#server = server;
+    this.#scripts = leaseScripts(server);
+    this.#now = () => String(nowMs());
+  }
+
+  async open(lease: LeaseOwner, grant: LeaseGrant): Promise<OpenResult> {
+    const { outcome, rest } = await this.#runGrant('open', lease, grant);
+    if (outcome === 'stale') return { outcome, epoch: amountAt(rest, 0) };
+    return { outcome: outcome as 'opened' | 'foreign' };
+  }
+
+  async enlarge(lease: LeaseOwner, grant: LeaseGrant): Promise<EnlargeResult> {
+    const { outcome, rest } = await this.#runGrant('enlarge', lease, grant);
+    if (outcome !== 'granted') return { outcome: outcome as MissingOutcome | 'closed' };
+    const [remaining, recalled, granted] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
+    return { outcome, remaining, recalled, granted };
+  }
+
+  /** Not async: it stands before every request, and a promise more is noticed there. */
+  reserve(lease: LeaseOwner, request: ValkeyReserveRequest): Promise<ReserveResult> {
+    const { epoch, requestId, amount, least, limits, costs, budgets } = request;
+    const args = [epoch.toString(), this.#now(), requestId, amount.toString(), least.toString()];
+    args.push(String(budgets.length), ...budgets);
+    appendLimitArguments(args, limits, costs);
+    const reservations = this.#reservationsKey(lease, epoch, request.gatewayId);
+    const keys = [this.#keyOf(lease), reservations, ...limits.keys];
+    return this.#valkey
+      .runLoaded(this.#scripts.reserve, { keys, args })
+      .then((response) => readReserveResult(response, budgets), readMissingScript);
+  }
+
+  /** Any number of requests of one gateway: what they did not spend can be spent again. */
+  async settle(lease: LeaseOwner, settlement: ValkeySettlement): Promise<SettleResult> {
+    const { epoch, gatewayId, requests, back } = settlement;
+    const args = [epoch.toString(), this.#now(), String(requests.length)];
+    for (const { requestId, actual } of requests) args.push(requestId, actual.toString());
+    for (const { size, window, units } of back) args.push(size, window, String(-units));
+    const reservations = this.#reservationsKey(lease, epoch, gatewayId);
+    const keys = [this.#keyOf(lease), reservations, ...back.map(({ key }) => key)];
+    const { outcome, rest } = await this.#run('settle', keys, args);
+    if (outcome !== 'settled') return { outcome: outcome as MissingOutcome };
+    const [remaining, granted, found] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
+    return { outcome, remaining, granted, found: Number(found) };
+  }
+
+  async recall(
+    lease: LeaseOwner,
+    { epoch, known, wanted }: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
+  ): Promise<{ readonly outcome: 'recalled'; readonly recalled: bigint } | LeaseMissing> {
+    const args = [epoch.toString(), known.toString(), wanted.toString()];
+    const { outcome, rest } = await this.#run('recall', [this.#keyOf(lease)], args);
+    if (outcome === 'recalled') return { outcome, recalled: amountAt(rest, 0) };
+    return { outcome: outcome as MissingOutcome };
+  }
+
+  async close(lease: LeaseOwner, epoch: bigint, budgets: readonly BudgetId[]): Promise<CloseResult> {
+    const args = [epoch.toString(), ...budgets];
+    const { outcome, rest } = await this.#run('close', [this.#keyOf(lease)], args);
+    if (outcome !== 'closed') return { outcome: outcome as MissingOutcome };
+    const recalled = new Map(budgets.map((id, index) => [id, amountAt(rest, index + 1)]));
+    return { outcome, recalled: amountAt(rest, 0), budgets: recalled };
+  }
+
+  /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
+  async isLost(lease: LeaseOwner, epoch: bigint): Promise<boolean> {
+    // This recalls nothing. A separate script would change the set of scripts that makes a server ready, and so begin a new
+    // generation.
+    const { outcome } = await this.recall(lease, { epoch, known: 0n, wanted: 0n });
+    return outcome !== 'recalled';
+  }
+
+  /** What a gateway had reserved and not settled. */
+  async reservationsOf(lease: LeaseOwner, epoch: bigint, gatewayId: string): Promise<StoredReservation[]> {
+    const key = this.#reservationsKey(lease, epoch, gatewayId);
+    return readReservations(await this.#valkey.command(['HGETALL', key]));
+  }
+
+  /** Removes what a closed lease left behind. */
+  async remove(lease: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void> {
+    const keys = gatewayIds.map((gatewayId) => this.#reservationsKey(lease, epoch, gatewayId));
+    await this.#run('remove', [this.#keyOf(lease), ...keys], [epoch.toString()]);
+  }
+
+  #keyOf(lease: LeaseOwner): string {
+    return valkeyLeaseKey(this.#server, lease);
+  }
+
+  #reservationsKey(lease: LeaseOwner, epoch: bigint, gatewayId: string): string {
+    return `${this.#keyOf(lease)}:${epoch}:${gatewayId}`;
+  }
+
+  async #run(script: keyof LeaseScripts, keys: readonly string[], args: readonly string[]) {
     try {
-      return readReply(await valkey.runLoaded(script, { keys, args }));
+      return readReply(await this.#valkey.runLoaded(this.#scripts[script], { keys, args }));
     } catch (error) {
       if (isScriptUnknown(error)) return { outcome: 'foreign', rest: [] };
       throw error;
     }
   }
 
-  const runGrant = (script: ValkeyScript, lease: LeaseOwner, grant: LeaseGrant) =>
-    run(
-      script,
-      [keyOf(lease)],
-      [
-        grant.epoch.toString(),
-        now(),
-        grant.granted.toString(),
-        String(Math.max(0, Math.trunc(grant.admitForMs))),
-        grant.leaseId,
-        ...flat(grant.budgets),
-      ],
-    );
-
-  return {
-    async open(lease, grant) {
-      const { outcome, rest } = await runGrant(scripts.open, lease, grant);
-      if (outcome === 'stale') return { outcome, epoch: amountAt(rest, 0) };
-      return { outcome: outcome as 'opened' | 'foreign' };
-    },
-    async enlarge(lease, grant) {
-      const { outcome, rest } = await runGrant(scripts.enlarge, lease, grant);
-      if (outcome === 'granted') {
-        const [remaining, recalled, granted] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
-        return { outcome, remaining, recalled, granted };
-      }
-      return { outcome: outcome as 'closed' | 'foreign' | 'gone' };
-    },
-    // Not async: it stands before every request, and a promise more is noticed there.
-    reserve(lease, request) {
-      const { limits, costs, budgets } = request;
-      const args = [
-        request.epoch.toString(),
-        now(),
-        request.requestId,
-        request.amount.toString(),
-        request.least.toString(),
-      ];
-      args.push(String(budgets.length), ...budgets);
-      appendLimitArguments(args, limits, costs);
-      const keys = [keyOf(lease), reservationsKey(lease, request.epoch, request.gatewayId), ...limits.keys];
-      return valkey
-        .runLoaded(scripts.reserve, { keys, args })
-        .then((response) => readReserveResult(response, budgets), readMissingScript);
-    },
-    async settle(lease, { epoch, gatewayId, requests, back }) {
-      const args = [epoch.toString(), now(), String(requests.length)];
-      for (const { requestId, actual } of requests) args.push(requestId, actual.toString());
-      for (const { size, window, units } of back) args.push(size, window, String(-units));
-      const keys = [keyOf(lease), reservationsKey(lease, epoch, gatewayId), ...back.map(({ key }) => key)];
-      const { outcome, rest } = await run(scripts.settle, keys, args);
-      if (outcome !== 'settled') return { outcome: outcome as 'foreign' | 'gone' };
-      const [remaining, granted, found] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
-      return { outcome, remaining, granted, found: Number(found) };
-    },
-    async recall(lease, request) {
-      const args = [request.epoch.toString(), request.known.toString(), request.wanted.toString()];
-      const { outcome, rest } = await run(scripts.recall, [keyOf(lease)], args);
-      if (outcome === 'recalled') return { outcome, recalled: amountAt(rest, 0) };
-      return { outcome: outcome as 'foreign' | 'gone' };
-    },
-    async close(lease, epoch, budgets) {
-      const { outcome, rest } = await run(scripts.close, [keyOf(lease)], [epoch.toString(), ...budgets]);
-      if (outcome !== 'closed') return { outcome: outcome as 'foreign' | 'gone' };
-      const recalled = new Map(budgets.map((id, index) => [id, amountAt(rest, index + 1)]));
-      return { outcome, recalled: amountAt(rest, 0), budgets: recalled };
-    },
-    async isLost(lease, epoch) {
-      // This recalls nothing. A separate script would change the set of scripts that makes a server ready, and so begin a new
-      // generation.
-      const { outcome } = await run(scripts.recall, [keyOf(lease)], [epoch.toString(), '0', '0']);
-      return outcome === 'gone' || outcome === 'foreign';
-    },
-    async reservationsOf(lease, epoch, gatewayId) {
-      const stored = await valkey.command(['HGETALL', reservationsKey(lease, epoch, gatewayId)]);
-      return readReservations(stored);
-    },
-    async remove(lease, epoch, gatewayIds) {
-      const keys = gatewayIds.map((gatewayId) => reservationsKey(lease, epoch, gatewayId));
-      await run(scripts.remove, [keyOf(lease), ...keys], [epoch.toString()]);
-    },
-  };
+  #runGrant(script: 'open' | 'enlarge', lease: LeaseOwner, grant: LeaseGrant) {
+    const { epoch, granted, leaseId } = grant;
+    const admitForMs = String(Math.max(0, Math.trunc(grant.admitForMs)));
+    const budgets = [...grant.budgets].flatMap(([id, amount]) => [id, amount.toString()]);
+    const args = [epoch.toString(), this.#now(), granted.toString(), admitForMs, leaseId, ...budgets];
+    return this.#run(script, [this.#keyOf(lease)], args);
+  }
 }
 
-function readReservations(stored: unknown): readonly StoredReservation[] {
+function readReservations(stored: unknown): StoredReservation[] {
   const words: readonly unknown[] = Array.isArray(stored) ? stored : Object.entries(stored ?? {}).flat();
   const found: StoredReservation[] = [];
   for (let index = 0; index < words.length; index += 2) {
@@ -295,18 +276,17 @@ function readReservations(stored: unknown): readonly StoredReservation[] {
   return found;
 }
 
+type Commands = Pick<ValkeyClient, 'command'>;
+
 /** Whether this is the server of the generation: it has the scripts and its own history. */
-export async function isServerReady(
-  valkey: Pick<ValkeyClient, 'command'>,
-  server: LeaseServer,
-): Promise<boolean> {
-  const digests = Object.values(leaseScripts(server)).map(({ sha1 }: ValkeyScript) => sha1);
+export async function isServerReady(valkey: Commands, server: LeaseServer): Promise<boolean> {
+  const digests = Object.values(leaseScripts(server)).map(({ sha1 }) => sha1);
   const known = await valkey.command(['SCRIPT', 'EXISTS', ...digests]);
   const all = Array.isArray(known) && known.every((one) => one === 1);
   return all && (await readIncarnation(valkey)) === server.incarnation;
 }
 
-export async function readIncarnation(valkey: Pick<ValkeyClient, 'command'>): Promise<string> {
+export async function readIncarnation(valkey: Commands): Promise<string> {
   const info = String(await valkey.command(['INFO', 'replication']));
   const [, role] = /^role:(\w+)/m.exec(info) ?? [];
   const [, incarnation] = /^master_replid:([0-9a-f]{40})/m.exec(info) ?? [];
@@ -316,36 +296,37 @@ export async function readIncarnation(valkey: Pick<ValkeyClient, 'command'>): Pr
   return incarnation;
 }
 
-const scanCount = '1000';
+/** The keys of all pots of an installation, and of their reservations, page by page. */
+export async function* scanLeaseKeys(valkey: Commands, namespace: string): AsyncGenerator<readonly string[]> {
+  let cursor = '0';
+  do {
+    const page = await valkey.command(['SCAN', cursor, 'MATCH', `pot:${namespace}:{*`, 'COUNT', '1000']);
+    if (!Array.isArray(page)) throw new TypeError('SCAN answered with something else than a list.');
+    const [next, keys] = page as [unknown, readonly string[]];
+    yield keys;
+    cursor = String(next);
+  } while (cursor !== '0');
+}
 
 /**
  * Removes the pots that an earlier run left behind, as long as nobody has made the server ready meanwhile. Only tidiness:
  * no script of a later generation names an epoch of an earlier one.
  */
 export async function deleteOldLeases(
-  valkey: Pick<ValkeyClient, 'command'>,
+  valkey: Commands,
   namespace: string,
   mayGoOn: () => Promise<boolean>,
 ): Promise<void> {
-  let cursor = '0';
-  do {
-    const page = await valkey.command(['SCAN', cursor, 'MATCH', `pot:${namespace}:{*`, 'COUNT', scanCount]);
-    if (!Array.isArray(page)) throw new TypeError('SCAN answered with something else than a list.');
-    const [next, keys] = page as [unknown, readonly string[]];
-    if (keys.length > 0) {
-      if (!(await mayGoOn())) return;
-      await valkey.command(['UNLINK', ...keys]);
-    }
-    cursor = String(next);
-  } while (cursor !== '0');
+  for await (const keys of scanLeaseKeys(valkey, namespace)) {
+    if (keys.length === 0) continue;
+    if (!(await mayGoOn())) return;
+    await valkey.command(['UNLINK', ...keys]);
+  }
 }
 
 /** Gives the server the scripts of its generation. */
-export async function prepareServer(
-  valkey: Pick<ValkeyClient, 'command'>,
-  server: LeaseServer,
-): Promise<void> {
-  for (const script of Object.values(leaseScripts(server)) as ValkeyScript[]) {
-    await valkey.command(['SCRIPT', 'LOAD', script.source]);
+export async function prepareServer(valkey: Commands, server: LeaseServer): Promise<void> {
+  for (const { source } of Object.values(leaseScripts(server))) {
+    await valkey.command(['SCRIPT', 'LOAD', source]);
   }
 }

@@ -14,29 +14,18 @@ export function gatewayRoutes(
   schemas: Pick<ContractSchemas, 'chatRequest'>,
 ): readonly GatewayRoute[] {
   const chat = chatOperation(schemas);
-  const media = createMediaOperations({ clock: deps.clock, randomSeed: () => randomInt(2 ** 31) });
+  const seeds = { clock: deps.clock, randomSeed: () => randomInt(2 ** 31) };
+  const { generateImage, createImages, generateAudio, createSpeech } = createMediaOperations(seeds);
   const write = { method: 'POST', scope: 'inference:write' } as const;
   const read = { method: 'GET', scope: 'inference:read' } as const;
   const price = { ...read, serve: (request: GatewayRequest) => serveModelPrice(deps, request) };
   return [
     { ...write, path: '/v1/chat/completions', serve: (request) => serveText(deps, chat, request) },
     { ...write, path: '/v1/completions', serve: (request) => serveText(deps, completionOperation, request) },
-    {
-      ...write,
-      path: '/v1/image/generation',
-      serve: (request) => serveMedia(deps, media.generateImage, request),
-    },
-    {
-      ...write,
-      path: '/v1/images/generations',
-      serve: (request) => serveMedia(deps, media.createImages, request),
-    },
-    {
-      ...write,
-      path: '/v1/audio/generation',
-      serve: (request) => serveMedia(deps, media.generateAudio, request),
-    },
-    { ...write, path: '/v1/audio/speech', serve: (request) => serveMedia(deps, media.createSpeech, request) },
+    { ...write, path: '/v1/image/generation', serve: (inbound) => serveMedia(deps, generateImage, inbound) },
+    { ...write, path: '/v1/images/generations', serve: (inbound) => serveMedia(deps, createImages, inbound) },
+    { ...write, path: '/v1/audio/generation', serve: (inbound) => serveMedia(deps, generateAudio, inbound) },
+    { ...write, path: '/v1/audio/speech', serve: (inbound) => serveMedia(deps, createSpeech, inbound) },
     { ...read, path: '/v1/models', serve: (request) => serveModels(deps, request) },
     { ...price, path: /^\/models\/([^/]+)\/price$/ },
     { ...price, path: /^\/v1\/models\/([^/]+)\/price$/ },

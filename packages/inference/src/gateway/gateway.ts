@@ -14,7 +14,7 @@ import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import { createRequestCounter } from './http/request-counter.ts';
 import { createCors } from './http/cors.ts';
-import { createAuthenticator } from './http/authenticator.ts';
+import { Authenticator } from './http/authenticator.ts';
 import type { EngineSlots } from './upstream/engine-slots.ts';
 import type { MeteredRequest } from './requests/metered-request.ts';
 import { createFundingStatus } from './http/funding-status.ts';
@@ -81,56 +81,39 @@ class ShuttingDown extends Error {
   }
 }
 
-export function createGateway(options: GatewayOptions): Gateway {
-  const { clock, log, leaseClient, keyFeed, router, reporter } = options;
+function createDeps(options: GatewayOptions, running: InFlightSet<MeteredRequest>): GatewayDeps {
+  const { clock, ids, log, leaseClient, keyFeed, router, reporter, limiter, failedAuthRpm } = options;
   const limits = { ...defaultGatewayLimits, ...options.limits };
-  const running = new InFlightSet<MeteredRequest>();
   const trusted = createCidrSet(options.trustedProxies);
-  const upstreams = createUpstreams({
-    connectMs: 2_000,
-    responseMs: limits.longestRequestMs,
-    silenceMs: 60_000,
-    connectionsPerEngine: 1_024,
-    // Shorter than the five seconds after which common Python servers close an idle connection: a request sent into that
-    // closing would fail.
-    keepAliveMs: 4_000,
-    clock,
-    ...options.upstreams,
-  });
   const settlements = createPendingSettlements(clock);
-  const deps: GatewayDeps = {
-    clock,
-    settlements,
+  const lookups = createFailedLookupLimiter({ clock, failedPerMinute: failedAuthRpm });
+  return {
+    ...{ clock, ids, log, keyFeed, leaseClient, router, reporter, settlements, limits },
     templates: createTemplateOverheads(),
-    ids: options.ids,
-    log,
-    keyFeed,
-    authenticator: createAuthenticator({
-      keyFeed,
-      clock,
-      trusted,
-      lookups: createFailedLookupLimiter({ clock, failedPerMinute: options.failedAuthRpm }),
-    }),
-    counting: createRequestCounter({
-      limiter: options.limiter,
-      trusted,
-      failedAuthRpm: options.failedAuthRpm,
-    }),
+    authenticator: new Authenticator({ keyFeed, clock, trusted, lookups }),
+    counting: createRequestCounter({ limiter, trusted, failedAuthRpm }),
     funds: createFundingStatus(clock),
-    leaseClient,
-    router,
-    reporter,
-    upstreams,
-    slots: options.slots ?? null,
-    limits,
-    exchanges: {
+    upstreams: createUpstreams({
+      connectMs: 2_000,
+      responseMs: limits.longestRequestMs,
+      silenceMs: 60_000,
+      connectionsPerEngine: 1_024,
+      // Shorter than the five seconds after which common Python servers close an idle connection: a request sent into that
+      // closing would fail.
+      keepAliveMs: 4_000,
       clock,
-      reporter,
-      running,
-      settler: leaseClient,
-      settlements,
-    },
+      ...options.upstreams,
+    }),
+    slots: options.slots ?? null,
+    exchanges: { clock, reporter, running, settler: leaseClient, settlements },
   };
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { clock, log, leaseClient } = options;
+  const running = new InFlightSet<MeteredRequest>();
+  const deps = createDeps(options, running);
+  const { limits, upstreams } = deps;
   const open = new InFlightSet<ServerResponse>();
   let draining = false;
   const server = createGatewayServer({
@@ -174,10 +157,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         NetServer.prototype.close.call(server, () => resolve());
       });
       if (!(await waitUntilEmpty(forMs))) {
-        log.warn(
-          { left: running.size, open: open.size },
-          'requests are cut: the drain took as long as it may',
-        );
+        const left = { left: running.size, open: open.size };
+        log.warn(left, 'requests are cut: the drain took as long as it may');
         for (const exchange of running.list()) exchange.abort(new ShuttingDown());
         await waitUntilEmpty(afterDrainMs);
       }
@@ -194,10 +175,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** Ends requests that took too long or whose key was revoked, and reports how far the long ones have come. */
-function checkInFlight(
-  running: InFlightSet<MeteredRequest>,
-  { clock, authenticator, limits }: GatewayDeps,
-): void {
+function checkInFlight(running: InFlightSet<MeteredRequest>, deps: GatewayDeps): void {
+  const { clock, authenticator, limits } = deps;
   const nowMs = clock.monotonicMs();
   for (const exchange of running.list()) {
     if (exchange.isOver) continue;

@@ -8,12 +8,10 @@ import type { GatewayRequest } from './http/server.ts';
 
 /** What can be called, and what it costs: read from the book alone. */
 
-export function serveModels(
-  { keyFeed }: GatewayDeps,
-  { caller, response, requestId, rate }: GatewayRequest,
-): void {
-  const { key } = caller;
-  const models = keyFeed.models(key.orgId, key.mode);
+export function serveModels(deps: GatewayDeps, inbound: GatewayRequest): void {
+  const { response, requestId, rate } = inbound;
+  const { key } = inbound.caller;
+  const models = deps.keyFeed.models(key.orgId, key.mode);
   // A model is offered once a deployment serves it, or a model that stands in for it.
   const running = new Set(models.filter(hasActiveDeployment).map(({ name }) => name));
   const offered = models.filter(
@@ -23,10 +21,8 @@ export function serveModels(
   sendJson(response, 200, responseHeaders(requestId, rate()), JSON.stringify(list));
 }
 
-export function serveModelPrice(
-  deps: GatewayDeps,
-  { caller, params, response, requestId, rate }: GatewayRequest,
-): void {
+export function serveModelPrice(deps: GatewayDeps, inbound: GatewayRequest): void {
+  const { caller, params, response, requestId, rate } = inbound;
   const [name] = params;
   if (name === undefined) throw new Fault('ROUTE_NOT_FOUND');
   const model = requireModel(deps, caller, name);

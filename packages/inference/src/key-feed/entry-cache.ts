@@ -115,11 +115,8 @@ function requireReadable<Value>(value: Value | null | 'unreadable'): Value | nul
 
 /** Not knowing is no reason to refuse for good: the caller may try again. */
 function unavailableFault(internal: string, cause?: unknown): Fault {
-  return new Fault('SERVICE_UNAVAILABLE', {
-    internal,
-    retryAfterSeconds: 1,
-    ...(cause === undefined ? {} : { cause }),
-  });
+  const why = cause === undefined ? { internal } : { internal, cause };
+  return new Fault('SERVICE_UNAVAILABLE', { ...why, retryAfterSeconds: 1 });
 }
 
 /** Maps and sets remember the order of insertion, so the first is the one known longest. */

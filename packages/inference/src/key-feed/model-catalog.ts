@@ -1,10 +1,5 @@
-import {
-  keyFeedKeys,
-  type ContractPartEntry,
-  type DeploymentEntry,
-  type KeyEntry,
-  type ModelEntry,
-} from '@millrace/core/inference';
+import { keyFeedKeys } from '@millrace/core/inference';
+import type { ContractPartEntry, DeploymentEntry, KeyEntry, ModelEntry } from '@millrace/core/inference';
 import type { FrozenModelPrice } from '@millrace/core/prices';
 import { Fault } from '@millrace/platform/fault';
 

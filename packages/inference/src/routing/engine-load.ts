@@ -6,12 +6,7 @@ export interface LoadReading {
   readonly waiting: number;
 }
 
-interface Gauges {
-  readonly running: string;
-  readonly waiting: string;
-}
-
-const gauges: Readonly<Partial<Record<EngineKind, Gauges>>> = {
+const gauges: Partial<Record<EngineKind, Readonly<Record<keyof LoadReading, string>>>> = {
   'llama.cpp': { running: 'llamacpp:requests_processing', waiting: 'llamacpp:requests_deferred' },
   vllm: { running: 'vllm:num_requests_running', waiting: 'vllm:num_requests_waiting' },
   sglang: { running: 'sglang:num_running_reqs', waiting: 'sglang:num_queue_reqs' },
@@ -50,9 +45,7 @@ function valueAt(text: string, from: number): number {
   const lineEnd = text.indexOf('\n', from);
   const line = text.slice(from, lineEnd === -1 ? text.length : lineEnd);
   // A label's value may hold a brace or a blank in quotes, but nothing after the last brace is quoted.
-  const [value] = line
-    .slice(line.lastIndexOf('}') + 1)
-    .trim()
-    .split(' ');
+  const afterLabels = line.slice(line.lastIndexOf('}') + 1);
+  const [value] = afterLabels.trim().split(' ');
   return value === undefined || value === '' ? Number.NaN : Number(value);
 }

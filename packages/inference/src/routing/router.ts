@@ -5,12 +5,8 @@ import { candidateOf, chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT } from './cho
 import { DeploymentState } from './deployment-state.ts';
 import { hashText, mix32 } from './hash.ts';
 import { clampRetryAfterMs, routerLimits, type RouterLimits } from './limits.ts';
-import {
-  ModelState,
-  type ModelSnapshot,
-  type MonitoredDeployment,
-  type QueuedRequest,
-} from './model-state.ts';
+import { ModelState } from './model-state.ts';
+import type { ModelSnapshot, MonitoredDeployment, QueuedRequest } from './model-state.ts';
 import { createProber, type Prober } from './prober.ts';
 import type {
   DeploymentView,
@@ -48,10 +44,7 @@ class DefaultRouter implements Router {
   readonly #host: UpstreamCallHost;
   readonly #placements = new WeakMap<ModelEntry, ModelSnapshot>();
   readonly #models = new Map<string, ModelState>();
-  readonly #deployments = new Map<
-    string,
-    { readonly state: DeploymentState; readonly watch: DeploymentMonitor }
-  >();
+  readonly #deployments = new Map<string, Pick<MonitoredDeployment, 'state' | 'watch'>>();
   readonly #withLine = new Set<ModelState>();
   #spread: number;
   #isClosed = false;
@@ -238,7 +231,7 @@ class DefaultRouter implements Router {
     this.#models.set(name, model);
     model.lastUsedMs = nowMs;
     const deployments = entry.deployments.map((deployment) => this.#entryOf(deployment, nowMs));
-    const placement = { entry, model, deployments: deployments };
+    const placement = { entry, model, deployments };
     model.latest = placement;
     this.#placements.set(entry, placement);
     return placement;
@@ -290,8 +283,6 @@ function noDeploymentRoute(deployments: readonly MonitoredDeployment[], nowMs: n
   for (const { state } of deployments) {
     if (state.reopensAtMs !== null) soonestMs = Math.min(soonestMs, state.reopensAtMs - nowMs);
   }
-  return {
-    outcome: 'none',
-    retryAfterMs: clampRetryAfterMs(soonestMs === Number.POSITIVE_INFINITY ? 0 : soonestMs),
-  };
+  const retryAfterMs = clampRetryAfterMs(soonestMs === Number.POSITIVE_INFINITY ? 0 : soonestMs);
+  return { outcome: 'none', retryAfterMs };
 }

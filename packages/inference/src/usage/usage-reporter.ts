@@ -57,121 +57,133 @@ interface Queued {
 }
 
 export function createUsageReporter(options: UsageReporterOptions): UsageReporter {
-  const { nats, clock, log, prefix, cell } = options;
-  const { maxUnacknowledged = defaultMaxUnacknowledged, gatherMs = defaultLingerMs } = options;
-  const { batch: subject } = usageSubjects(prefix, cell);
-  // Never the same in another run: the stream takes a second message under one id for a repetition.
-  const run = randomBytes(9).toString('base64url');
-  const envelope: Envelope = {
-    cell,
-    mode: 'live',
-    actor: { kind: 'system', id: 'gateway' },
-    schemaVersion: payloadSchemaVersion,
-    traceparent: null,
-  };
-  const givenUp = new AbortController();
-  const idle = new Set<() => void>();
-  const queued: Queued[] = [];
-  // By request: a newer one takes the place of an older one, and the final event makes it needless.
-  const checkpoints = new Map<string, UsageEvent>();
-  let unacknowledged = 0;
-  let messages = 0;
-  let underWay = 0;
-  let gathering: (() => void) | null = null;
-  let isDue = false;
-  let isFailing = false;
+  return new BatchingUsageReporter(options);
+}
 
-  function takeMessage(): { readonly finals: readonly Queued[]; readonly events: UsageEvent[] } {
-    const finals = queued.splice(0, eventsPerMessage);
-    const taken = finals.map(({ event }) => event);
-    for (const [requestId, event] of checkpoints) {
-      if (taken.length >= eventsPerMessage) break;
-      taken.push(event);
-      checkpoints.delete(requestId);
-    }
-    return { finals, events: taken };
+class BatchingUsageReporter implements UsageReporter {
+  readonly #options: UsageReporterOptions;
+  readonly #subject: string;
+  readonly #envelope: Envelope;
+  /** Never the same in another run: the stream takes a second message under one id for a repetition. */
+  readonly #run = randomBytes(9).toString('base64url');
+  readonly #givenUp = new AbortController();
+  readonly #idle: (() => void)[] = [];
+  readonly #queued: Queued[] = [];
+  /** By request: a newer one takes the place of an older one, and the final event makes it needless. */
+  readonly #checkpoints = new Map<string, UsageEvent>();
+  #unacknowledged = 0;
+  #messages = 0;
+  #underWay = 0;
+  #gathering: (() => void) | null = null;
+  #isDue = false;
+  #isFailing = false;
+
+  constructor(options: UsageReporterOptions) {
+    const { prefix, cell } = options;
+    const actor = { kind: 'system', id: 'gateway' } as const;
+    this.#options = options;
+    this.#subject = usageSubjects(prefix, cell).batch;
+    this.#envelope = { cell, mode: 'live', actor, schemaVersion: payloadSchemaVersion, traceparent: null };
   }
 
-  /** Resolves when the stream has it; rejects only when everything is given up. */
-  async function store(payload: unknown, messageId: string): Promise<void> {
-    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
-      givenUp.signal.throwIfAborted();
-      try {
-        await nats.publish(subject, payload, { messageId, envelope, timeoutMs: publishTimeoutMs });
-        isFailing = false;
-        return;
-      } catch (error) {
-        failures.add(1);
-        // Once for an outage, not for each message and try of it.
-        if (!isFailing) log.warn({ err: error, unacknowledged }, 'usage will be published again and again');
-        isFailing = true;
-      }
-      await clock.sleep(retryMs, givenUp.signal);
-    }
+  isFull(): boolean {
+    return this.#unacknowledged >= (this.#options.maxUnacknowledged ?? defaultMaxUnacknowledged);
   }
 
-  async function send(): Promise<void> {
-    const message = takeMessage();
-    messages += 1;
-    underWay += 1;
-    try {
-      await store({ events: message.events }, `usage:${run}:${messages}`);
-      for (const { stored } of message.finals) settle(stored);
-      events.add(message.finals.length, { outcome: 'stored' });
-    } catch {
-      events.add(message.finals.length, { outcome: 'given up' });
-      const requestIds = message.finals.map(({ event }) => event.requestId);
-      log.error({ requestIds }, 'usage was given up: these requests are not charged');
-    } finally {
-      underWay -= 1;
-      unacknowledged -= message.finals.length;
-      waiting.record(unacknowledged);
-      if (isDue || queued.length >= eventsPerMessage) sendAll();
-      if (underWay === 0 && queued.length === 0) for (const wake of idle) wake();
-    }
+  report(event: UsageEvent, stored: () => void): void {
+    this.#checkpoints.delete(event.requestId);
+    this.#queued.push({ event, stored });
+    this.#unacknowledged += 1;
+    this.#gather();
   }
 
-  function settle(stored: () => void): void {
-    try {
-      stored();
-    } catch (error) {
-      log.error({ err: error }, 'what was to follow a stored usage event failed');
-    }
+  checkpoint(event: UsageEvent): void {
+    // While the stream is away the newest of each request waits, and nothing else.
+    this.#checkpoints.set(event.requestId, event);
+    this.#gather();
+  }
+
+  async close(): Promise<void> {
+    const { clock, closeMs = defaultCloseTimeoutMs } = this.#options;
+    this.#sendAll();
+    if (this.#underWay === 0) return;
+    const isIdle = new Promise<void>((resolve) => void this.#idle.push(resolve));
+    const cancel = clock.after(closeMs, () => this.#givenUp.abort());
+    await isIdle;
+    cancel();
+  }
+
+  #gather(): void {
+    const { clock, gatherMs = defaultLingerMs } = this.#options;
+    if (this.#queued.length >= eventsPerMessage) this.#sendAll();
+    else this.#gathering ??= clock.after(gatherMs, () => this.#sendAll());
+  }
+
+  get #hasMore(): boolean {
+    return this.#queued.length > 0 || this.#checkpoints.size > 0;
   }
 
   /** As much as may be under way. The rest goes as soon as something of that has arrived. */
-  function sendAll(): void {
-    gathering?.();
-    gathering = null;
-    while ((queued.length > 0 || checkpoints.size > 0) && underWay < maxMessagesInFlight) void send();
-    isDue = queued.length > 0 || checkpoints.size > 0;
+  #sendAll(): void {
+    this.#gathering?.();
+    this.#gathering = null;
+    while (this.#hasMore && this.#underWay < maxMessagesInFlight) void this.#send();
+    this.#isDue = this.#hasMore;
   }
 
-  function gather(): void {
-    if (queued.length >= eventsPerMessage) sendAll();
-    else gathering ??= clock.after(gatherMs, sendAll);
+  async #send(): Promise<void> {
+    const finals = this.#queued.splice(0, eventsPerMessage);
+    const taken = finals.map(({ event }) => event);
+    for (const [requestId, event] of this.#checkpoints) {
+      if (taken.length >= eventsPerMessage) break;
+      taken.push(event);
+      this.#checkpoints.delete(requestId);
+    }
+    this.#messages += 1;
+    this.#underWay += 1;
+    try {
+      await this.#store({ events: taken }, `usage:${this.#run}:${this.#messages}`);
+      for (const { stored } of finals) this.#settle(stored);
+      events.add(finals.length, { outcome: 'stored' });
+    } catch {
+      events.add(finals.length, { outcome: 'given up' });
+      const requestIds = finals.map(({ event }) => event.requestId);
+      this.#options.log.error({ requestIds }, 'usage was given up: these requests are not charged');
+    } finally {
+      this.#underWay -= 1;
+      this.#unacknowledged -= finals.length;
+      waiting.record(this.#unacknowledged);
+      if (this.#isDue || this.#queued.length >= eventsPerMessage) this.#sendAll();
+      if (this.#underWay === 0 && this.#queued.length === 0) for (const wake of this.#idle) wake();
+    }
   }
 
-  return {
-    isFull: () => unacknowledged >= maxUnacknowledged,
-    report(event, stored) {
-      checkpoints.delete(event.requestId);
-      queued.push({ event, stored });
-      unacknowledged += 1;
-      gather();
-    },
-    checkpoint(event) {
-      // While the stream is away the newest of each request waits, and nothing else.
-      checkpoints.set(event.requestId, event);
-      gather();
-    },
-    async close() {
-      sendAll();
-      if (underWay === 0) return;
-      const isIdle = new Promise<void>((resolve) => idle.add(resolve));
-      const cancel = clock.after(options.closeMs ?? defaultCloseTimeoutMs, () => givenUp.abort());
-      await isIdle;
-      cancel();
-    },
-  };
+  /** Resolves when the stream has it; rejects only when everything is given up. */
+  async #store(payload: unknown, messageId: string): Promise<void> {
+    const { nats, clock, log } = this.#options;
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
+      this.#givenUp.signal.throwIfAborted();
+      try {
+        const publishOptions = { messageId, envelope: this.#envelope, timeoutMs: publishTimeoutMs };
+        await nats.publish(this.#subject, payload, publishOptions);
+        this.#isFailing = false;
+        return;
+      } catch (error) {
+        failures.add(1);
+        const details = { err: error, unacknowledged: this.#unacknowledged };
+        // Once for an outage, not for each message and try of it.
+        if (!this.#isFailing) log.warn(details, 'usage will be published again and again');
+        this.#isFailing = true;
+      }
+      await clock.sleep(retryMs, this.#givenUp.signal);
+    }
+  }
+
+  #settle(stored: () => void): void {
+    try {
+      stored();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'what was to follow a stored usage event failed');
+    }
+  }
 }

@@ -7,8 +7,6 @@ import { listBudgetGrants, type CreditLease } from './leases.store.ts';
 export async function exceedsBudgets(reader: Reader, lease: CreditLease): Promise<boolean> {
   if (heldAmount(lease) === 0n) return false;
   const granted = await listBudgetGrants(reader, lease.orgId, lease.id);
-  return holdsExceedBudgets(reader, lease.orgId, lease.mode, [
-    lease.holdId,
-    ...granted.map(({ holdId }) => holdId),
-  ]);
+  const ofBudgets = granted.map(({ holdId }) => holdId);
+  return holdsExceedBudgets(reader, lease.orgId, lease.mode, [lease.holdId, ...ofBudgets]);
 }

@@ -41,10 +41,7 @@ export interface GrantSizeRules {
 const minUsagePeriodMs = 1_000;
 
 /** What will be used in `overMs` at the rate of the recent past. */
-export function expectedUsage(
-  past: { readonly used: bigint; readonly inMs: number },
-  overMs: number,
-): bigint {
+export function expectedUsage(past: GrantSizeInput['past'], overMs: number): bigint {
   const inMs = Math.max(minUsagePeriodMs, Math.trunc(past.inMs));
   return divideRoundDown(maxOf(0n, past.used) * BigInt(Math.trunc(overMs)), BigInt(inMs));
 }

@@ -6,7 +6,7 @@ import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
 import type { HolderEnd } from './lease-decisions.ts';
 import { endDeadHolders, releaseEndedHolders } from './loops.ts';
-import type { LeaseSeriesRef } from './leases.store.ts';
+import type { CreditLease, LeaseSeriesRef } from './leases.store.ts';
 import { hasNoDeferredUsage } from './deferred-usage.store.ts';
 
 /** Which gateways were told of which lease, and what became of them. */
@@ -19,20 +19,16 @@ export async function touchGateway(tx: Tx, gatewayId: string, cell: number): Pro
 }
 
 /** Notes that a gateway will be told. False when it was given up on this lease and must not use it again. */
-export async function recordLeaseHolder(
-  tx: Tx,
-  orgId: OrgId,
-  holder: { readonly leaseId: LeaseId; readonly mode: Mode; readonly gatewayId: string },
-): Promise<boolean> {
-  const { leaseId, mode, gatewayId } = holder;
+export async function recordLeaseHolder(tx: Tx, lease: CreditLease, gatewayId: string): Promise<boolean> {
+  const { id, orgId, mode } = lease;
   await sql`
     insert into pot_lease_gateways (lease_id, gateway_id, org_id, mode, told_at)
-    values (${toUuid(leaseId)}, ${gatewayId}, ${toUuid(orgId)}, ${mode}, ${tx.clock.now()})
+    values (${toUuid(id)}, ${gatewayId}, ${toUuid(orgId)}, ${mode}, ${tx.clock.now()})
     on conflict do nothing
   `.execute(tx.kysely);
   const { rows } = await sql<{ usable: boolean }>`
     select declared_dead_at is null and ended_at_seq is null as usable from pot_lease_gateways
-     where lease_id = ${toUuid(leaseId)} and gateway_id = ${gatewayId} and org_id = ${toUuid(orgId)}
+     where lease_id = ${toUuid(id)} and gateway_id = ${gatewayId} and org_id = ${toUuid(orgId)}
   `.execute(tx.kysely);
   return rows[0]?.usable ?? false;
 }
@@ -41,47 +37,31 @@ export interface LeaseHolder extends HolderEnd {
   readonly gatewayId: string;
 }
 
-export async function listLeaseHolders(
-  reader: Reader,
-  orgId: OrgId,
-  leaseId: LeaseId,
-): Promise<LeaseHolder[]> {
-  const { rows } = await sql<{
-    gateway_id: string;
-    ended_stream: string | null;
-    ended_at_seq: bigint | null;
-  }>`
-    select gateway_id, ended_stream, ended_at_seq from pot_lease_gateways
+export async function listLeaseHolders(db: Reader, orgId: OrgId, leaseId: LeaseId): Promise<LeaseHolder[]> {
+  const { rows } = await sql<{ gateway_id: string; stream: string | null; seq: bigint | null }>`
+    select gateway_id, ended_stream as stream, ended_at_seq as seq from pot_lease_gateways
      where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)}
-  `.execute(reader.kysely);
-  return rows.map((row) => ({
-    gatewayId: row.gateway_id,
-    ended:
-      row.ended_stream === null || row.ended_at_seq === null
-        ? null
-        : { stream: row.ended_stream, seq: row.ended_at_seq },
+  `.execute(db.kysely);
+  return rows.map(({ gateway_id: gatewayId, stream, seq }) => ({
+    gatewayId,
+    ended: stream === null || seq === null ? null : { stream, seq },
   }));
 }
 
 /** The newest epoch that is over and whose end this gateway has not reported; 0 when there is none. */
-export async function findEpochToEnd(
-  reader: Reader,
-  lease: LeaseSeriesRef,
-  gatewayId: string,
-): Promise<bigint> {
+export async function findEpochToEnd(db: Reader, lease: LeaseSeriesRef, gatewayId: string): Promise<bigint> {
   const { rows } = await sql<{ epoch: bigint | null }>`
     select max(lease.epoch) as epoch
       from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
      where told.gateway_id = ${gatewayId} and told.ended_at_seq is null and lease.state = 'closing'
        and lease.org_id = ${toUuid(lease.orgId)} and lease.mode = ${lease.mode} and lease.cell = ${lease.cell}
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return rows[0]?.epoch ?? 0n;
 }
 
 /** Notes where in the stream the end of these epochs stands. The first marker counts; a repetition changes nothing. */
-export async function recordHolderEnd(
+export async function recordEpochEnd(
   tx: Tx,
-  orgId: OrgId,
   end: EpochEnd,
   at: { readonly stream: string; readonly seq: bigint },
 ): Promise<void> {
@@ -90,7 +70,7 @@ export async function recordHolderEnd(
        set ended_stream = ${at.stream}, ended_at_seq = ${at.seq}
       from pot_leases lease
      where lease.id = told.lease_id and told.gateway_id = ${end.gatewayId} and told.ended_at_seq is null
-       and lease.org_id = ${toUuid(orgId)} and lease.mode = ${end.mode} and lease.cell = ${end.cell}
+       and lease.org_id = ${toUuid(end.orgId)} and lease.mode = ${end.mode} and lease.cell = ${end.cell}
        and lease.epoch <= ${end.throughEpoch}
   `.execute(tx.kysely);
 }
@@ -109,20 +89,23 @@ export async function declareHoldersDead(tx: Tx, cell: number, before: Date): Pr
 }
 
 interface HolderRow {
-  gateway_id: string;
-  org_id: string;
-  mode: Mode;
-  cell: number;
-  epoch: bigint;
+  readonly gateway_id: string;
+  readonly org_id: string;
+  readonly mode: Mode;
+  readonly cell: number;
+  readonly epoch: bigint;
 }
 
+const toHolder = (row: HolderRow) => ({
+  gatewayId: row.gateway_id,
+  orgId: fromUuid('org', row.org_id),
+  mode: row.mode,
+  cell: row.cell,
+});
+
 /** The ends to be published on behalf of gateways that will not do it any more. */
-export async function listDeadHoldersToEnd(
-  reader: Reader,
-  cell: number,
-  now: Date,
-  limit: number,
-): Promise<EpochEnd[]> {
+export async function listDeadHoldersToEnd(db: Reader, cell: number, limit: number): Promise<EpochEnd[]> {
+  const now = db.clock.now();
   const item = sql<string>`told.gateway_id || ' ' || lease.org_id::text || ' ' || lease.mode`;
   const { rows } = await sql<HolderRow>`
     select told.gateway_id, lease.org_id, lease.mode, lease.cell, max(lease.epoch) as epoch
@@ -131,14 +114,8 @@ export async function listDeadHoldersToEnd(
        and lease.cell = ${cell} and ${isItemAvailable(endDeadHolders, item, now)}
      group by told.gateway_id, lease.org_id, lease.mode, lease.cell
      limit ${limit}
-  `.execute(reader.kysely);
-  return rows.map((row) => ({
-    gatewayId: row.gateway_id,
-    orgId: fromUuid('org', row.org_id),
-    mode: row.mode,
-    cell: row.cell,
-    throughEpoch: row.epoch,
-  }));
+  `.execute(db.kysely);
+  return rows.map((row) => ({ ...toHolder(row), throughEpoch: row.epoch }));
 }
 
 export interface EndedHolder extends LeaseSeriesRef {
@@ -152,12 +129,8 @@ export interface EndedHolder extends LeaseSeriesRef {
  * Gateways that have ended, or were declared dead, and whose last usage has been worked through, on leases that live on:
  * what they left reserved can be given back.
  */
-export async function listProcessedHolders(
-  reader: Reader,
-  cell: number,
-  now: Date,
-  limit: number,
-): Promise<EndedHolder[]> {
+export async function listProcessedHolders(db: Reader, cell: number, limit: number): Promise<EndedHolder[]> {
+  const now = db.clock.now();
   const item = sql<string>`told.lease_id::text || ' ' || told.gateway_id`;
   const { rows } = await sql<HolderRow & { lease_id: string; generation: bigint }>`
     select told.lease_id, told.gateway_id, lease.org_id, lease.mode, lease.cell, lease.epoch, lease.generation
@@ -168,16 +141,11 @@ export async function listProcessedHolders(
        and lease.cell = ${cell} and lease.state = 'open' and ${hasNoDeferredUsage}
        and ${isItemAvailable(releaseEndedHolders, item, now)}
      limit ${limit}
-  `.execute(reader.kysely);
-  return rows.map((row) => ({
-    leaseId: fromUuid('lse', row.lease_id),
-    gatewayId: row.gateway_id,
-    orgId: fromUuid('org', row.org_id),
-    mode: row.mode,
-    cell: row.cell,
-    epoch: row.epoch,
-    generation: row.generation,
-  }));
+  `.execute(db.kysely);
+  return rows.map((row) => {
+    const { epoch, generation } = row;
+    return { ...toHolder(row), leaseId: fromUuid('lse', row.lease_id), epoch, generation };
+  });
 }
 
 /** From now on its usage of this lease is recorded and not charged. The lease's row is locked. */
@@ -207,7 +175,7 @@ export async function markAllHoldersReleased(tx: Tx, orgId: OrgId, leaseId: Leas
 
 /** Of these gateways, those whose usage of these leases is no longer charged, as `lease gateway`. */
 export async function listSettledHolders(
-  reader: Reader,
+  db: Reader,
   leaseIds: readonly LeaseId[],
   gatewayIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -216,7 +184,7 @@ export async function listSettledHolders(
     select lease_id, gateway_id from pot_lease_gateways
      where lease_id = any(${leaseIds.map(toUuid)}::uuid[]) and gateway_id = any(${[...gatewayIds]}::text[])
        and settled_at is not null
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return new Set(rows.map((row) => `${fromUuid('lse', row.lease_id)} ${row.gateway_id}`));
 }
 

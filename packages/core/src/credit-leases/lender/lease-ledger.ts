@@ -1,10 +1,5 @@
-import {
-  applyLedger,
-  findBudget,
-  readBalance,
-  type LedgerCommand,
-  type LedgerResult,
-} from '../../ledger/index.ts';
+import { applyLedger, findBudget, readBalance } from '../../ledger/index.ts';
+import type { LedgerCommand, LedgerResult } from '../../ledger/index.ts';
 import {
   maxPerLease,
   type BudgetRemainder,
@@ -16,16 +11,8 @@ import type { Tx } from '@millrace/platform/db';
 import type { BudgetId, HoldId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { exceedsBudgets } from './budget-check.ts';
-import {
-  clampRecalled,
-  fitsInLease,
-  heldAmount,
-  planLease,
-  sizeGrant,
-  type LedgerAmounts,
-  type LeaseTimes,
-  type GrantSizeRules,
-} from './lease-decisions.ts';
+import { clampRecalled, fitsInLease, heldAmount, planLease, sizeGrant } from './lease-decisions.ts';
+import type { LedgerAmounts, LeaseTimes, GrantSizeRules } from './lease-decisions.ts';
 import { findEpochToEnd, listLeaseHolders, touchGateway } from './lease-holders.store.ts';
 import {
   insertLease,
@@ -73,6 +60,8 @@ export type GrantResult =
   | { readonly outcome: 'full'; readonly lease: CreditLease }
   /** The server is no longer the present one. */
   | { readonly outcome: 'outdated' };
+
+export type Granted = Extract<GrantResult, { endThrough: bigint; lease: CreditLease }>;
 
 /** Names a change of a lease's hold in the ledger. */
 function ledgerCommandBase(lease: Pick<CreditLease, 'orgId' | 'mode' | 'id'>, step: string) {
@@ -135,10 +124,7 @@ function planBudgetGrants(
 
 const zeroAmounts: LedgerAmounts = { granted: 0n, recalled: 0n, settled: 0n };
 
-type BudgetShortages = Pick<
-  Extract<GrantResult, { lease: CreditLease; endThrough: bigint }>,
-  'exceeded' | 'left' | 'returning'
->;
+type BudgetShortages = Pick<Granted, 'exceeded' | 'left' | 'returning'>;
 
 /** Records what of each budget was lent. Answers the others: those of which enough is on its way back are not exceeded. */
 async function recordBudgetGrants(
@@ -217,18 +203,13 @@ export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantCo
   // Gateways refuse such a request themselves: no lease could be counted exactly that held it.
   if (request.shortage > maxPerLease) return refuseGrant(tx, request, 'no money', 0n);
   const plan = planLease(lease, { generation: server.generation, seen: request.seen });
-  if (lease === null || plan === 'open')
-    return openLeaseInLedger(tx, request, context, { series, old: null, available });
-  if (plan === 'replace') return openLeaseInLedger(tx, request, context, { series, old: lease, available });
+  if (lease === null || plan === 'open' || plan === 'replace')
+    return openLeaseInLedger(tx, request, context, { series, old: lease, available });
   if (await exceedsBudgets(tx, lease)) return { outcome: 'full', lease };
   const now = tx.clock.now();
   const prolonged = { ...lease, expiresAt: new Date(now.getTime() + rules.leaseMs) };
-  return enlargeLeaseInLedger(tx, request, context, {
-    series,
-    lease: prolonged,
-    available,
-    more: plan === 'enlarge',
-  });
+  const more = plan === 'enlarge';
+  return enlargeLeaseInLedger(tx, request, context, { series, lease: prolonged, available, more });
 }
 
 function isGrowthPaused(tx: Tx, lease: LeaseSeries): boolean {
@@ -239,11 +220,7 @@ async function openLeaseInLedger(
   tx: Tx,
   request: LeaseRequest,
   { server, rules }: GrantContext,
-  {
-    series,
-    old,
-    available,
-  }: { readonly series: LeaseSeries; readonly old: CreditLease | null; readonly available: bigint },
+  { series, old, available }: { series: LeaseSeries; old: CreditLease | null; available: bigint },
 ): Promise<GrantResult> {
   const { orgId, mode, cell, shortage } = request;
   const now = tx.clock.now();
@@ -281,7 +258,7 @@ async function openLeaseInLedger(
   const result = results[ending.length];
   if (result === undefined) throw new Error('The ledger answered nothing to a hold.');
   if (!result.ok) {
-    await rollBackBudgetHolds(results.slice(ending.length + 1));
+    rollBackBudgetHolds(results.slice(ending.length + 1));
     return refuseGrant(tx, request, errorReasonOf(result), result.available ?? 0n);
   }
   if (result.holdId === null) throw new Error('The ledger made a hold without an id.');
@@ -298,7 +275,7 @@ async function openLeaseInLedger(
 }
 
 /** Budget holds without their lease would stay for ever: the whole transaction must go. */
-async function rollBackBudgetHolds(results: readonly LedgerResult[]): Promise<void> {
+function rollBackBudgetHolds(results: readonly LedgerResult[]): void {
   if (results.some((result) => result.ok)) throw new RetryWithoutBudgets();
 }
 
@@ -314,21 +291,15 @@ async function enlargeLeaseInLedger(
     lease,
     available,
     more,
-  }: {
-    readonly series: LeaseSeries;
-    readonly lease: CreditLease;
-    readonly available: bigint;
-    readonly more: boolean;
-  },
+  }: { series: LeaseSeries; lease: CreditLease; available: bigint; more: boolean },
 ): Promise<GrantResult> {
   const { orgId, seen, shortage, wanted } = request;
   const now = tx.clock.now();
   const remaining = seen?.remaining ?? 0n;
   const used = lease.granted - lease.recalled - remaining;
   const past = { used: used - lease.used, inMs: now.getTime() - lease.usedAt.getTime() };
-  const size = more
-    ? sizeGrant({ shortage, wanted, remaining, past, available, paused: isGrowthPaused(tx, series) }, rules)
-    : 0n;
+  const question = { shortage, wanted, remaining, past, available, paused: isGrowthPaused(tx, series) };
+  const size = more ? sizeGrant(question, rules) : 0n;
   const amount = size ?? 0n;
   if (!fitsInLease(lease, amount)) return { outcome: 'full', lease };
   const granted = await listBudgetGrants(tx, orgId, lease.id);
@@ -385,11 +356,9 @@ async function startClosingInLedger(tx: Tx, lease: CreditLease): Promise<LedgerC
 export function closeCommands(lease: CreditLease, budgets: readonly BudgetGrant[]): LedgerCommand[] {
   return [
     { ...ledgerCommandBase(lease, 'close'), do: 'close', holdId: lease.holdId },
-    ...budgets.map(({ id, holdId }): LedgerCommand => ({
-      ...ledgerCommandBase(lease, `close:${id}`),
-      do: 'close',
-      holdId,
-    })),
+    ...budgets.map(
+      ({ id, holdId }) => ({ ...ledgerCommandBase(lease, `close:${id}`), do: 'close', holdId }) as const,
+    ),
   ];
 }
 

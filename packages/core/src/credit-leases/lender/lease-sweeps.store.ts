@@ -1,7 +1,7 @@
 import type { Reader } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { startClosingLeases, finishClosingLeases } from './loops.ts';
 import { hasNoDeferredUsage } from './deferred-usage.store.ts';
 
@@ -10,34 +10,30 @@ export interface LeaseRef {
   readonly id: LeaseId;
 }
 
-const toRef = (row: { org_id: string; id: string }): LeaseRef => ({
-  orgId: fromUuid('org', row.org_id),
-  id: fromUuid('lse', row.id),
-});
+async function listRefs(db: Reader, query: RawBuilder<{ org_id: string; id: string }>): Promise<LeaseRef[]> {
+  const { rows } = await query.execute(db.kysely);
+  return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('lse', row.id) }));
+}
 
 /** Open leases that nobody has prolonged. */
-export async function listExpiredLeases(
-  reader: Reader,
-  cell: number,
-  now: Date,
-  limit: number,
-): Promise<LeaseRef[]> {
-  const { rows } = await sql<{ org_id: string; id: string }>`
+export async function listExpiredLeases(db: Reader, cell: number, limit: number): Promise<LeaseRef[]> {
+  const now = db.clock.now();
+  return listRefs(
+    db,
+    sql`
     select org_id, id from pot_leases
      where cell = ${cell} and state = 'open' and expires_at <= ${now}
        and ${isItemAvailable(startClosingLeases, sql<string>`pot_leases.id::text`, now)} order by expires_at limit ${limit}
-  `.execute(reader.kysely);
-  return rows.map(toRef);
+  `,
+  );
 }
 
 /** Open leases that every gateway told of them has given back: nothing can be spent from them. */
-export async function listReturnedLeases(
-  reader: Reader,
-  cell: number,
-  now: Date,
-  limit: number,
-): Promise<LeaseRef[]> {
-  const { rows } = await sql<{ org_id: string; id: string }>`
+export async function listReturnedLeases(db: Reader, cell: number, limit: number): Promise<LeaseRef[]> {
+  const now = db.clock.now();
+  return listRefs(
+    db,
+    sql`
     select lease.org_id, lease.id from pot_leases lease
      where lease.cell = ${cell} and lease.state = 'open' and lease.expires_at > ${now}
        and not exists (
@@ -45,39 +41,39 @@ export async function listReturnedLeases(
        and exists (select from pot_lease_gateways told where told.lease_id = lease.id)
        and ${isItemAvailable(startClosingLeases, sql<string>`lease.id::text`, now)}
      order by lease.expires_at limit ${limit}
-  `.execute(reader.kysely);
-  return rows.map(toRef);
+  `,
+  );
 }
 
-export async function listOpenLeases(reader: Reader, cell: number): Promise<LeaseRef[]> {
-  const { rows } = await sql<{ org_id: string; id: string }>`
+export async function listOpenLeases(db: Reader, cell: number): Promise<LeaseRef[]> {
+  return listRefs(
+    db,
+    sql`
     select org_id, id from pot_leases where cell = ${cell} and state = 'open' order by id
-  `.execute(reader.kysely);
-  return rows.map(toRef);
+  `,
+  );
 }
 
 /** What the ledger has granted in each epoch of a pot. */
 export async function listGrantsByEpoch(
-  reader: Reader,
+  db: Reader,
   series: { readonly orgId: OrgId; readonly mode: string; readonly cell: number },
 ): Promise<ReadonlyMap<string, { readonly id: LeaseId; readonly granted: bigint }>> {
   const { rows } = await sql<{ id: string; epoch: bigint; granted_nano_usd: bigint }>`
     select id, epoch, granted_nano_usd from pot_leases
      where org_id = ${toUuid(series.orgId)} and mode = ${series.mode} and cell = ${series.cell}
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return new Map(
     rows.map((row) => [row.epoch.toString(), { id: fromUuid('lse', row.id), granted: row.granted_nano_usd }]),
   );
 }
 
 /** Closing leases whose gateways have all ended and been passed by the sink, and whose usage is all charged. */
-export async function listClosableLeases(
-  reader: Reader,
-  cell: number,
-  now: Date,
-  limit: number,
-): Promise<LeaseRef[]> {
-  const { rows } = await sql<{ org_id: string; id: string }>`
+export async function listClosableLeases(db: Reader, cell: number, limit: number): Promise<LeaseRef[]> {
+  const now = db.clock.now();
+  return listRefs(
+    db,
+    sql`
     select lease.org_id, lease.id from pot_leases lease
      where lease.cell = ${cell} and lease.state = 'closing'
        and not exists (
@@ -87,6 +83,6 @@ export async function listClosableLeases(
        and ${hasNoDeferredUsage}
        and ${isItemAvailable(finishClosingLeases, sql<string>`lease.id::text`, now)}
      order by lease.closing_at limit ${limit}
-  `.execute(reader.kysely);
-  return rows.map(toRef);
+  `,
+  );
 }

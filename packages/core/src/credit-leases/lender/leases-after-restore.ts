@@ -1,3 +1,4 @@
+import { scanLeaseKeys } from '@millrace/credit-leases/protocol';
 import type { Db } from '@millrace/platform/db';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import type { ValkeyClient } from '@millrace/platform/valkey';
@@ -19,34 +20,21 @@ export interface UnrecordedLease {
   readonly ledgerGrantedNanoUsd: string | null;
 }
 
-type Commands = Pick<ValkeyClient, 'command'>;
+type Valkey = Pick<ValkeyClient, 'command'>;
 
-interface FoundLease {
-  readonly key: string;
-  readonly orgId: OrgId;
-  readonly mode: 'live' | 'test';
-}
-
-const scanCount = '1000';
-
-async function* scanLeases(valkey: Commands, namespace: string): AsyncGenerator<FoundLease> {
+async function* scanLeases(valkey: Valkey, namespace: string) {
   const shape = /^pot:[0-9a-f]{12}:\{([^}]{1,100})\}:(live|test)$/;
-  let cursor = '0';
-  do {
-    const page = await valkey.command(['SCAN', cursor, 'MATCH', `pot:${namespace}:{*`, 'COUNT', scanCount]);
-    if (!Array.isArray(page)) throw new TypeError('SCAN answered with something else than a list.');
-    const [next, keys] = page as [unknown, readonly string[]];
+  for await (const keys of scanLeaseKeys(valkey, namespace)) {
     for (const key of keys) {
       const [, org, mode] = shape.exec(key) ?? [];
       const orgId = org === undefined ? null : parseId('org', org);
-      if (orgId !== null) yield { key, orgId, mode: mode === 'test' ? 'test' : 'live' };
+      if (orgId !== null) yield { key, orgId, mode: mode === 'test' ? ('test' as const) : ('live' as const) };
     }
-    cursor = String(next);
-  } while (cursor !== '0');
+  }
 }
 
 /** Ends admission in every pot of the cell. Requests under way settle as before. Returns how many pots there are. */
-export async function stopAdmission(db: Db, valkey: Commands, cell: number): Promise<number> {
+export async function stopAdmission(db: Db, valkey: Valkey, cell: number): Promise<number> {
   const server = await readServer(db, cell);
   if (server === null) return 0;
   let count = 0;
@@ -57,11 +45,7 @@ export async function stopAdmission(db: Db, valkey: Commands, cell: number): Pro
   return count;
 }
 
-export async function listUnrecordedLeases(
-  db: Db,
-  valkey: Commands,
-  cell: number,
-): Promise<readonly UnrecordedLease[]> {
+export async function listUnrecordedLeases(db: Db, valkey: Valkey, cell: number): Promise<UnrecordedLease[]> {
   const server = await readServer(db, cell);
   if (server === null) return [];
   const lost: UnrecordedLease[] = [];

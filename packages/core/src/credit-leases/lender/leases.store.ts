@@ -1,14 +1,8 @@
 import type { LeaseServer } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import {
-  fromUuid,
-  toUuid,
-  type BudgetId,
-  type HoldId,
-  type LeaseId,
-  type OrgId,
-} from '@millrace/platform/ids';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import type { BudgetId, HoldId, LeaseId, OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { organisationById } from '../../identity/index.ts';
 import type { LedgerAmounts, LeaseView } from './lease-decisions.ts';
@@ -38,7 +32,7 @@ export interface CreditLease extends LeaseView, LeaseSeriesRef {
   readonly expiresAt: Date;
 }
 
-interface LeaseRow {
+export interface LeaseRow {
   id: string;
   org_id: string;
   mode: Mode;
@@ -56,7 +50,7 @@ interface LeaseRow {
   expires_at: Date;
 }
 
-function toLease(row: LeaseRow): CreditLease {
+export function toLease(row: LeaseRow): CreditLease {
   return {
     id: fromUuid('lse', row.id),
     orgId: fromUuid('org', row.org_id),
@@ -138,9 +132,8 @@ export async function raiseEpochFloor(tx: Tx, cell: number, floor: bigint): Prom
   await sql`
     update pot_servers set epoch_floor = greatest(epoch_floor, ${floor}) where cell = ${cell}
   `.execute(tx.kysely);
-  await sql`update pots set last_epoch = ${floor} where cell = ${cell} and last_epoch < ${floor}`.execute(
-    tx.kysely,
-  );
+  const above = sql`update pots set last_epoch = ${floor} where cell = ${cell} and last_epoch < ${floor}`;
+  await above.execute(tx.kysely);
 }
 
 /** The next lease of the pot gets an epoch above this one. */
@@ -152,17 +145,17 @@ export async function raiseLastEpoch(tx: Tx, lease: LeaseSeriesRef, above: bigin
 }
 
 export async function lockOpenLease(tx: Tx, lease: LeaseSeriesRef): Promise<CreditLease | null> {
-  const { rows } = await sql<LeaseRow>`
-    select * from pot_leases
-     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell} and state = 'open' for update
-  `.execute(tx.kysely);
-  return rows[0] === undefined ? null : toLease(rows[0]);
+  return findOpenLease(tx, lease, sql`for update`);
 }
 
-export async function findOpenLease(reader: Reader, lease: LeaseSeriesRef): Promise<CreditLease | null> {
+export async function findOpenLease(
+  reader: Reader,
+  lease: LeaseSeriesRef,
+  lock = sql``,
+): Promise<CreditLease | null> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases
-     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell} and state = 'open'
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell} and state = 'open' ${lock}
   `.execute(reader.kysely);
   return rows[0] === undefined ? null : toLease(rows[0]);
 }
@@ -229,30 +222,31 @@ export async function updateLease(tx: Tx, orgId: OrgId, lease: CreditLease): Pro
   `.execute(tx.kysely);
 }
 
-export async function listBudgetGrants(
-  reader: Reader,
-  orgId: OrgId,
-  leaseId: LeaseId,
-): Promise<BudgetGrant[]> {
-  const { rows } = await sql<{
-    budget_id: string;
-    hold_id: string;
-    granted_nano_usd: bigint;
-    recalled_nano_usd: bigint;
-    settled_nano_usd: bigint;
-    changes: bigint;
-  }>`
-    select budget_id, hold_id, granted_nano_usd, recalled_nano_usd, settled_nano_usd, changes
-      from pot_lease_budgets where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)} order by budget_id
-  `.execute(reader.kysely);
-  return rows.map((row) => ({
-    id: fromUuid('bdg', row.budget_id),
-    holdId: fromUuid('hld', row.hold_id),
-    granted: row.granted_nano_usd,
-    recalled: row.recalled_nano_usd,
-    settled: row.settled_nano_usd,
-    changes: row.changes,
-  }));
+export interface BudgetGrantRow {
+  lease_id: string;
+  budget_id: string;
+  hold_id: string;
+  granted_nano_usd: bigint;
+  recalled_nano_usd: bigint;
+  settled_nano_usd: bigint;
+  changes: bigint;
+}
+
+export const toBudgetGrant = (row: BudgetGrantRow): BudgetGrant => ({
+  id: fromUuid('bdg', row.budget_id),
+  holdId: fromUuid('hld', row.hold_id),
+  granted: row.granted_nano_usd,
+  recalled: row.recalled_nano_usd,
+  settled: row.settled_nano_usd,
+  changes: row.changes,
+});
+
+export async function listBudgetGrants(db: Reader, orgId: OrgId, leaseId: LeaseId): Promise<BudgetGrant[]> {
+  const { rows } = await sql<BudgetGrantRow>`
+    select * from pot_lease_budgets
+     where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)} order by budget_id
+  `.execute(db.kysely);
+  return rows.map(toBudgetGrant);
 }
 
 /** Writes a budget's part of a lease, new or changed. The lease's row is locked. */

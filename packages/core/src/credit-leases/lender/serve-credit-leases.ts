@@ -46,23 +46,11 @@ const minFill = 100_000_000n;
  * A gateway prolongs its leases at half of their admission time, so twice the outage is admitted for; and who was not
  * heard of for as long again as a lease lasts is not there any more.
  */
-export function leaseRules({
-  outageMs,
-  longestRequestMs,
-}: {
-  outageMs: number;
-  longestRequestMs: number;
-}): LeaseRules {
+export function leaseRules(times: { outageMs: number; longestRequestMs: number }): LeaseRules {
+  const { outageMs, longestRequestMs } = times;
   const leaseMs = 2 * outageMs + longestRequestMs;
-  return {
-    outageMs,
-    longestRequestMs,
-    leaseMs,
-    deadAfterMs: 2 * leaseMs,
-    growthPauseMs: growthPauseMs,
-    sharePercent: maxSharePercent,
-    least: minFill,
-  };
+  const sizes = { growthPauseMs, sharePercent: maxSharePercent, least: minFill };
+  return { outageMs, longestRequestMs, leaseMs, deadAfterMs: 2 * leaseMs, ...sizes };
 }
 
 /** Answers gateways over NATS and looks after leases. Any number of workers may do this at once. */
@@ -79,25 +67,16 @@ export function serveCreditLeases(options: ServeCreditLeasesOptions): { stop(): 
   };
   const subjects = leaseSubjects(prefix, cell);
   const listeners = Array.from({ length: subscriptionsPerSubject }, () => [
-    nats.subscribe(subjects.lease, { queue }, async (message) =>
-      toJsonMessage({
-        ...(await service.lease(leaseRequestSchema.parse(message.json()))),
-        databaseMs: db.clock.nowMs(),
-      }),
-    ),
+    nats.subscribe(subjects.lease, { queue }, async (message) => {
+      const reply = await service.lease(leaseRequestSchema.parse(message.json()));
+      return toJsonMessage({ ...reply, databaseMs: db.clock.nowMs() });
+    }),
     nats.subscribe(subjects.recall, { queue }, async (message) =>
       toJsonMessage({ freed: await service.recallFor(recallRequestSchema.parse(message.json())) }),
     ),
   ]).flat();
-  const sweeps = createCreditLeaseSweeps({
-    db,
-    log,
-    cell,
-    service,
-    rules,
-    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
-    ...(options.chargeUnfinished === undefined ? {} : { chargeUnfinished: options.chargeUnfinished }),
-  });
+  const publishEnd = createEpochEndPublisher(nats, { prefix, envelope });
+  const sweeps = createCreditLeaseSweeps({ ...options, service, rules, publishEnd });
   const loop = (name: string, once: () => Promise<'busy' | 'idle'>): Loop =>
     startLoop({ name, clock, log, idleMs: sweepIntervalMs, maxBackoffMs: sweepIntervalMs }, once);
   const whileFull = (once: () => Promise<number>) => async (): Promise<'busy' | 'idle'> =>

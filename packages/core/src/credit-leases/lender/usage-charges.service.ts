@@ -1,10 +1,9 @@
-import type { EpochEnd } from '@millrace/credit-leases/protocol';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../../ledger/index.ts';
 import { heldAmount } from './lease-decisions.ts';
-import { listSettledHolders, recordHolderEnd } from './lease-holders.store.ts';
+import { listSettledHolders } from './lease-holders.store.ts';
 import {
   absorbedAmount,
   capAtHeld,
@@ -17,17 +16,15 @@ import {
   type UsageItem,
   type UsagePostOutcome,
 } from './usage-charges.ts';
+import type { CreditLease } from './leases.store.ts';
 import {
   addSettled,
-  advanceWatermark,
   findCharges,
   insertCharges,
   listBudgetsOfLeases,
   lockLeases,
-  lockWatermark,
   readWatermarks,
   type ChargedBudget,
-  type ChargedLease,
   type UsageCharge,
 } from './usage-charges.store.ts';
 
@@ -39,7 +36,7 @@ export interface PostedUsage {
   readonly transferId: TransferId | null;
 }
 
-function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
+function chargeCommand(group: UsageGroup, lease: CreditLease): LedgerCommand {
   const { first } = group;
   const amount = nanoUsd(group.amount + group.absorbed);
   return {
@@ -85,7 +82,7 @@ function budgetSharesOf(items: readonly UsageItem[], granted: readonly ChargedBu
 }
 
 /** The part of a budget that was lent shrinks by what is charged; the charge itself then counts against the budget. */
-function budgetCommand({ grant, amount }: BudgetShare, lease: ChargedLease): LedgerCommand {
+function budgetCommand({ grant, amount }: BudgetShare, lease: CreditLease): LedgerCommand {
   return {
     do: 'resize',
     orgId: lease.orgId,
@@ -112,7 +109,7 @@ interface DecidedUsage {
 /** Each item with its verdict; the amounts of charged items are what the hold of their lease can pay. */
 function decideOutcomes(
   items: readonly UsageItem[],
-  leases: ReadonlyMap<LeaseId, ChargedLease>,
+  leases: ReadonlyMap<LeaseId, CreditLease>,
   settled: ReadonlySet<string>,
 ): readonly DecidedUsage[] {
   const decided = items.map((item): DecidedUsage => {
@@ -146,19 +143,12 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
   const decided = decideOutcomes(fresh, leases, settled);
   const payable = decided.filter(({ outcome }) => outcome === 'charged').map(({ item }) => item);
   const transfers = await charge(tx, payable, leases);
-  await insertCharges(
-    tx,
-    decided.map(({ item, outcome }): UsageCharge => {
-      const transferId = transfers.get(item.requestId) ?? null;
-      return {
-        ...item,
-        leaseId: leases.has(item.leaseId) ? item.leaseId : null,
-        absorbed: outcome === 'charged' ? absorbedAmount(item) : 0n,
-        transferId,
-        outcome: outcome,
-      };
-    }),
-  );
+  const recorded = decided.map(({ item, outcome }): UsageCharge => {
+    const leaseId = leases.has(item.leaseId) ? item.leaseId : null;
+    const absorbed = outcome === 'charged' ? absorbedAmount(item) : 0n;
+    return { ...item, leaseId, absorbed, transferId: transfers.get(item.requestId) ?? null, outcome };
+  });
+  await insertCharges(tx, recorded);
   const outcomes = new Map(decided.map(({ item, outcome }) => [item.requestId, outcome]));
   const amounts = new Map(decided.map(({ item }) => [item.requestId, item.amount]));
   return items.map(({ requestId, amount }) => {
@@ -166,17 +156,17 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
     // The first of its kind in the batch has it; the others are duplicates of that one.
     outcomes.delete(requestId);
     const transferId = transfers.get(requestId) ?? known.get(requestId)?.transferId ?? null;
-    return { requestId, outcome: outcome, amount: amounts.get(requestId) ?? amount, transferId };
+    return { requestId, outcome, amount: amounts.get(requestId) ?? amount, transferId };
   });
 }
 
 async function charge(
   tx: Tx,
   items: readonly UsageItem[],
-  leases: ReadonlyMap<LeaseId, ChargedLease>,
+  leases: ReadonlyMap<LeaseId, CreditLease>,
 ): Promise<ReadonlyMap<RequestId, TransferId | null>> {
   if (items.length === 0) return new Map();
-  const leaseOf = (id: LeaseId): ChargedLease => requireFound(leases.get(id), 'its lease');
+  const leaseOf = (id: LeaseId): CreditLease => requireFound(leases.get(id), 'its lease');
   const groups = groupUsage(items);
   const granted = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
   const shares = budgetSharesOf(items, granted);
@@ -190,43 +180,18 @@ async function charge(
   }
   const totals = new Map<LeaseId, bigint>();
   for (const { leaseId, amount } of items) totals.set(leaseId, (totals.get(leaseId) ?? 0n) + amount);
-  await addSettled(
-    tx,
-    totals,
-    shares.map(({ grant: { leaseId, id }, amount }) => ({ leaseId, id, amount })),
-  );
+  const settled = shares.map(({ grant: { leaseId, id }, amount }) => ({ leaseId, id, amount }));
+  await addSettled(tx, totals, settled);
   return transfers;
 }
 
-/** The sink has read a gateway's end-of-epoch marker at this place of the stream. */
-export async function recordEpochEnd(
-  tx: Tx,
-  end: EpochEnd,
-  at: { readonly stream: string; readonly seq: bigint },
-): Promise<void> {
-  await recordHolderEnd(tx, end.orgId, end, at);
-}
-
-/** The sink has charged or recorded everything up to this place, in the same transaction or before. */
-export async function advanceUsageWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
-  await advanceWatermark(tx, stream, seq);
-}
-
-/** What the sink has passed of a stream, with the stream locked: what is up to there must not be worked in again. */
-export async function lockUsageWatermark(tx: Tx, stream: string): Promise<bigint> {
-  return lockWatermark(tx, stream);
-}
-
 /** What the sink has passed of each stream whose name begins so. */
-export async function readUsageWatermarks(
-  reader: Reader,
-  beginning: string,
-): Promise<ReadonlyMap<string, bigint>> {
-  return new Map([...(await readWatermarks(reader))].filter(([stream]) => stream.startsWith(beginning)));
+export async function readUsageWatermarks(db: Reader, prefix: string): Promise<ReadonlyMap<string, bigint>> {
+  return new Map([...(await readWatermarks(db))].filter(([stream]) => stream.startsWith(prefix)));
 }
 
 /** The furthest that was passed of all streams whose names begin so. */
-export async function readHighestWatermark(reader: Reader, beginning: string): Promise<bigint> {
-  const places = await readUsageWatermarks(reader, beginning);
+export async function readHighestWatermark(db: Reader, beginning: string): Promise<bigint> {
+  const places = await readUsageWatermarks(db, beginning);
   return [...places.values()].reduce((most, passed) => (passed > most ? passed : most), 0n);
 }

@@ -1,18 +1,10 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import {
-  fromUuid,
-  toUuid,
-  type BudgetId,
-  type HoldId,
-  type KeyId,
-  type LeaseId,
-  type OrgId,
-  type RequestId,
-  type TransferId,
-} from '@millrace/platform/ids';
+import { fromUuid, toUuid, type BudgetId, type KeyId, type LeaseId } from '@millrace/platform/ids';
+import type { OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LedgerAmounts } from './lease-decisions.ts';
+import { toBudgetGrant, toLease } from './leases.store.ts';
+import type { BudgetGrant, BudgetGrantRow, CreditLease, LeaseRow } from './leases.store.ts';
 
 export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
 
@@ -30,75 +22,24 @@ export interface UsageCharge {
   readonly outcome: UsageOutcome;
 }
 
-export interface ChargedLease extends LedgerAmounts {
-  readonly id: LeaseId;
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-  readonly holdId: HoldId;
-  readonly closed: boolean;
-}
-
-export interface ChargedBudget extends LedgerAmounts {
+export interface ChargedBudget extends BudgetGrant {
   readonly leaseId: LeaseId;
-  readonly id: BudgetId;
-  readonly holdId: HoldId;
-  readonly changes: bigint;
 }
 
 /** The leases that usage names, locked in the order of their ids: everything done to a lease takes this lock. */
-export async function lockLeases(
-  tx: Tx,
-  ids: readonly LeaseId[],
-): Promise<ReadonlyMap<LeaseId, ChargedLease>> {
-  const { rows } = await sql<{
-    id: string;
-    org_id: string;
-    mode: Mode;
-    hold_id: string;
-    granted_nano_usd: bigint;
-    recalled_nano_usd: bigint;
-    settled_nano_usd: bigint;
-    state: string;
-  }>`
-    select id, org_id, mode, hold_id, granted_nano_usd, recalled_nano_usd, settled_nano_usd, state
-      from pot_leases where id = any(${ids.map(toUuid)}::uuid[]) order by id for update
+export async function lockLeases(tx: Tx, ids: LeaseId[]): Promise<ReadonlyMap<LeaseId, CreditLease>> {
+  const { rows } = await sql<LeaseRow>`
+    select * from pot_leases where id = any(${ids.map(toUuid)}::uuid[]) order by id for update
   `.execute(tx.kysely);
-  const leases = rows.map((row) => ({
-    id: fromUuid('lse', row.id),
-    orgId: fromUuid('org', row.org_id),
-    mode: row.mode,
-    holdId: fromUuid('hld', row.hold_id),
-    granted: row.granted_nano_usd,
-    recalled: row.recalled_nano_usd,
-    settled: row.settled_nano_usd,
-    closed: row.state === 'closed',
-  }));
-  return new Map(leases.map((lease) => [lease.id, lease]));
+  return new Map(rows.map(toLease).map((lease) => [lease.id, lease]));
 }
 
 export async function listBudgetsOfLeases(reader: Reader, ids: readonly LeaseId[]): Promise<ChargedBudget[]> {
   if (ids.length === 0) return [];
-  const { rows } = await sql<{
-    lease_id: string;
-    budget_id: string;
-    hold_id: string;
-    granted_nano_usd: bigint;
-    recalled_nano_usd: bigint;
-    settled_nano_usd: bigint;
-    changes: bigint;
-  }>`
-    select lease_id, budget_id, hold_id, granted_nano_usd, recalled_nano_usd, settled_nano_usd, changes
-      from pot_lease_budgets where lease_id = any(${ids.map(toUuid)}::uuid[]) order by lease_id, budget_id
+  const { rows } = await sql<BudgetGrantRow>`
+    select * from pot_lease_budgets where lease_id = any(${ids.map(toUuid)}::uuid[]) order by lease_id, budget_id
   `.execute(reader.kysely);
-  return rows.map((row) => ({
-    leaseId: fromUuid('lse', row.lease_id),
-    id: fromUuid('bdg', row.budget_id),
-    holdId: fromUuid('hld', row.hold_id),
-    granted: row.granted_nano_usd,
-    recalled: row.recalled_nano_usd,
-    settled: row.settled_nano_usd,
-    changes: row.changes,
-  }));
+  return rows.map((row) => ({ ...toBudgetGrant(row), leaseId: fromUuid('lse', row.lease_id) }));
 }
 
 export interface RecordedCharge {
@@ -113,24 +54,16 @@ export async function findCharges(
   requestIds: readonly RequestId[],
 ): Promise<ReadonlyMap<RequestId, RecordedCharge>> {
   if (requestIds.length === 0) return new Map();
-  const { rows } = await sql<{
-    request_id: string;
-    amount_nano_usd: bigint;
-    outcome: UsageOutcome;
-    transfer_id: string | null;
-  }>`
-    select request_id, amount_nano_usd, outcome, transfer_id from usage_charges
+  type Row = { request_id: string; amount: bigint; outcome: UsageOutcome; transfer_id: string | null };
+  const { rows } = await sql<Row>`
+    select request_id, amount_nano_usd as amount, outcome, transfer_id from usage_charges
      where request_id = any(${requestIds.map(toUuid)}::uuid[])
   `.execute(reader.kysely);
   return new Map(
-    rows.map((row) => [
-      fromUuid('req', row.request_id),
-      {
-        amount: row.amount_nano_usd,
-        outcome: row.outcome,
-        transferId: row.transfer_id === null ? null : fromUuid('trf', row.transfer_id),
-      },
-    ]),
+    rows.map(({ request_id: requestId, amount, outcome, transfer_id: transfer }) => {
+      const transferId = transfer === null ? null : fromUuid('trf', transfer);
+      return [fromUuid('req', requestId), { amount, outcome, transferId }];
+    }),
   );
 }
 
@@ -179,8 +112,8 @@ export async function addSettled(
   `.execute(tx.kysely);
 }
 
-/** Everything in the stream up to here is charged or recorded. Never goes back. */
-export async function advanceWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
+/** The sink has charged or recorded everything up to here, in the same transaction or before. Never goes back. */
+export async function advanceUsageWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
   await sql`
     insert into usage_watermarks as mark (stream, passed_seq) values (${stream}, ${seq})
     on conflict (stream) do update set passed_seq = greatest(mark.passed_seq, excluded.passed_seq)
@@ -188,7 +121,7 @@ export async function advanceWatermark(tx: Tx, stream: string, seq: bigint): Pro
 }
 
 /** How far the stream is worked through. Locked until the transaction ends, so that sinks take turns. */
-export async function lockWatermark(tx: Tx, stream: string): Promise<bigint> {
+export async function lockUsageWatermark(tx: Tx, stream: string): Promise<bigint> {
   await sql`
     insert into usage_watermarks (stream, passed_seq) values (${stream}, 0) on conflict (stream) do nothing
   `.execute(tx.kysely);

@@ -32,10 +32,10 @@ const item = (more: Partial<UsageItem> = {}): UsageItem => ({
 });
 
 describe('usage', () => {
-  const lease = { orgId, mode: 'live', closed: false } as const;
+  const lease = { orgId, mode: 'live', state: 'open' } as const;
   it.each([
     ['charged', item(), lease, []],
-    ['late', item(), { ...lease, closed: true }, []],
+    ['late', item(), { ...lease, state: 'closed' as const }, []],
     ['late', item(), lease, [`${leaseId} g1`]],
     ['charged', item(), lease, [`${leaseId} g2`]],
     ['unknown_lease', item(), undefined, []],
@@ -44,7 +44,7 @@ describe('usage', () => {
     ['charged', item({ mostCost: 5n }), lease, []],
     ['overpriced', item({ mostCost: 4n }), lease, []],
     ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
-    ['late', item({ mostCost: 4n }), { ...lease, closed: true }, []],
+    ['late', item({ mostCost: 4n }), { ...lease, state: 'closed' as const }, []],
   ] as const)('is %s', (result, one, known, settled) => {
     expect(usageOutcomeOf(one, known, new Set(settled))).toBe(result);
   });

@@ -1,6 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, KeyId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import { monthOf } from '../../ledger/index.ts';
+import type { CreditLease } from './leases.store.ts';
 
 /** Which of a batch of usage is charged, and with what. No I/O. */
 
@@ -32,23 +33,17 @@ export interface UsageItem {
 
 export type UsagePostOutcome = 'charged' | 'late' | 'duplicate' | 'unknown_lease' | 'overpriced';
 
-interface ChargeableLease {
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-  readonly closed: boolean;
-}
-
 /**
  * A lease pays for its own organisation and mode, while it is not closed, and for gateways not given up. Neither the organisation nor
  * the operator pays for a request that costs more than the highest possible cost of its product.
  */
 export function usageOutcomeOf(
   item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId' | 'amount' | 'mostCost'>,
-  lease: ChargeableLease | undefined,
+  lease: Pick<CreditLease, 'orgId' | 'mode' | 'state'> | undefined,
   settled: ReadonlySet<string>,
 ): Exclude<UsagePostOutcome, 'duplicate'> {
   if (lease === undefined || lease.orgId !== item.orgId || lease.mode !== item.mode) return 'unknown_lease';
-  if (lease.closed || settled.has(`${item.leaseId} ${item.gatewayId}`)) return 'late';
+  if (lease.state === 'closed' || settled.has(`${item.leaseId} ${item.gatewayId}`)) return 'late';
   return item.mostCost !== undefined && item.amount > item.mostCost ? 'overpriced' : 'charged';
 }
 
@@ -82,10 +77,7 @@ export function capAtLease(item: UsageItem, { granted }: { readonly granted: big
  * The same items, together charged no more than their leases still hold. The transfer of a group then equals the sum of its requests:
  * the ledger takes nothing beyond the hold, and the operator bears the rest.
  */
-export function capAtHeld(
-  items: readonly UsageItem[],
-  heldOf: (leaseId: LeaseId) => bigint,
-): readonly UsageItem[] {
+export function capAtHeld(items: readonly UsageItem[], heldOf: (leaseId: LeaseId) => bigint): UsageItem[] {
   const left = new Map<LeaseId, bigint>();
   return items.map((item) => {
     const held = left.get(item.leaseId) ?? heldOf(item.leaseId);

@@ -5,13 +5,8 @@ import { toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutbox } from '@millrace/platform/outbox';
-import {
-  resolveKeyRights,
-  effectiveScopes,
-  mayManageAllKeys,
-  delegableScopes,
-  type KeyRights,
-} from '../model/key-rights.ts';
+import { resolveKeyRights, effectiveScopes, mayManageAllKeys, delegableScopes } from '../model/key-rights.ts';
+import type { KeyRights } from '../model/key-rights.ts';
 import { keyPrefix, mintKey, type KeyMode } from '../model/api-key.ts';
 import {
   findKey,
@@ -24,12 +19,8 @@ import {
 } from '../model/api-keys.store.ts';
 import { appendAuditEntry } from '../model/audit.store.ts';
 import { authorizeCaller, type AuthorizedCaller, type CallContext } from '../authorize-caller.service.ts';
-import {
-  systemAuditContext,
-  type ApiKey,
-  type AuditContext,
-  type RevocationReason,
-} from '../model/identity.ts';
+import { systemAuditContext } from '../model/identity.ts';
+import type { ApiKey, AuditContext, RevocationReason } from '../model/identity.ts';
 import type { PublishKeyChange } from './key-changes.ts';
 import { keyExpiryLoop } from '../model/loops.ts';
 
@@ -147,9 +138,8 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
           suggestion: 'Ask the person who made the key, or an admin or owner of the organisation.',
         });
       }
-      return key.revokedAt === null
-        ? end(tx, call.cause, key, { at: tx.clock.now(), reason: 'revoked' })
-        : key;
+      if (key.revokedAt !== null) return key;
+      return end(tx, call.cause, key, { at: tx.clock.now(), reason: 'revoked' });
     },
 
     close,
@@ -161,11 +151,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
 /** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
 export async function sweepDueKeys(
   db: Db,
-  options: {
-    readonly keys: Pick<ApiKeyService, 'close'>;
-    readonly limit: number;
-    readonly log: Pick<Logger, 'warn'>;
-  },
+  options: { readonly keys: Pick<ApiKeyService, 'close'>; limit: number; log: Pick<Logger, 'warn'> },
 ): Promise<number> {
   let closed = 0;
   const due = await listDueKeys(db, { at: db.clock.now(), limit: options.limit });
@@ -197,11 +183,8 @@ export async function issueKey(
   },
 ): Promise<IssuedKey> {
   const minted = mintKey(fields.rights.mode);
-  const { key, unrevokedBefore } = await insertKey(tx, fields.orgId, {
-    ...fields,
-    minted,
-    rotatedFrom: fields.rotatedFrom ?? null,
-  });
+  const { rotatedFrom = null } = fields;
+  const { key, unrevokedBefore } = await insertKey(tx, fields.orgId, { ...fields, minted, rotatedFrom });
   if (fields.needsRoom === true && unrevokedBefore >= UNREVOKED_KEYS_MAX) {
     throw new Fault('API_KEY_LIMIT_REACHED');
   }
@@ -227,9 +210,8 @@ function requireGrantableRights(caller: AuthorizedCaller, request: KeyRights, no
   const scopes = delegableScopes(key, role, platformRoles);
   const decision = resolveKeyRights({ ...key, scopes }, request, nowMs);
   if (decision.ok) return decision.rights;
-  throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
-    issues: decision.issues,
-  });
+  const { kind, issues } = decision;
+  throw new Fault(kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', { issues });
 }
 
 /** A replacement has exactly the rights of what it replaces, as far as its user still holds them. */
@@ -292,11 +274,7 @@ async function recordRevocation(tx: Tx, cause: AuditContext, key: ApiKey): Promi
     before: { revokedAt: null },
     after: { revokedAt: revokedAt.toISOString(), cause: revokedReason },
   });
-  const data: EventData<'key.revoked'> = {
-    ...eventBase(key),
-    revokedAt: revokedAt.toISOString(),
-    cause: revokedReason,
-  };
+  const data = { ...eventBase(key), revokedAt: revokedAt.toISOString(), cause: revokedReason };
   await appendKeyEvent(tx, cause, key, 'key.revoked', data, tx.clock.now());
 }
 
@@ -309,17 +287,9 @@ async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
   occurredAt: Date,
 ): Promise<void> {
   const { orgId, mode } = key;
+  const { actor } = cause;
   const resource = { kind: 'api-key', id: key.id };
-  await appendOutbox(tx, {
-    kind: 'event',
-    orgId,
-    mode,
-    actor: cause.actor,
-    type,
-    resource,
-    data,
-    occurredAt,
-  });
+  await appendOutbox(tx, { kind: 'event', orgId, mode, actor, type, resource, data, occurredAt });
 }
 
 /** Beyond this an expiry is left to the sweep alone: a call that sleeps for years is state that nobody backs up. */

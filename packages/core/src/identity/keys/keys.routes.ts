@@ -1,21 +1,12 @@
 import { Fault } from '@millrace/platform/fault';
-import {
-  findOperationById,
-  findOperationByKey,
-  requirePrincipal,
-  type StoredOperation,
-} from '@millrace/platform/http';
+import { findOperationById, findOperationByKey, requirePrincipal } from '@millrace/platform/http';
+import type { StoredOperation } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import { isVisible, readKey, type ApiKeyService } from './api-keys.service.ts';
 import { listKeys } from '../model/api-keys.store.ts';
 import { toWireKey, toWireOperation, type WireOperation } from '../identity.wire.ts';
-import {
-  callContextOf,
-  pageById,
-  positionFromCursor,
-  readCommitted,
-  type RouteDeps,
-} from '../route-helpers.ts';
+import { callContextOf, pageById, positionFromCursor, readCommitted } from '../route-helpers.ts';
+import type { RouteDeps } from '../route-helpers.ts';
 
 const MS_PER_SECOND = 1_000;
 

@@ -188,10 +188,8 @@ export async function listKeys(
     .where('kind', '=', 'key');
   if (page.mode !== null) query = query.where('mode', '=', page.mode);
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+  const newest = query.orderBy('id', 'desc').limit(page.limit + 1);
+  const rows = await newest.execute();
   return rows.map(toKey);
 }
 

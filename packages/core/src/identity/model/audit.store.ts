@@ -98,10 +98,8 @@ async function readPage(
   if (filter.actorId !== null) filtered = filtered.where('actor_id', '=', filter.actorId);
   if (filter.resourceId !== null) filtered = filtered.where('resource_id', '=', filter.resourceId);
   if (page.after !== null) filtered = filtered.where('id', '<', toUuid(page.after));
-  const rows = await filtered
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+  const newest = filtered.orderBy('id', 'desc').limit(page.limit + 1);
+  const rows = await newest.execute();
   return rows.map(toEntry);
 }
 

@@ -1,13 +1,5 @@
-import {
-  platformRoleScopes,
-  roles,
-  scopeNames,
-  scopesOf,
-  type ApiKeyLimits,
-  type PlatformRole,
-  type Role,
-  type Scope,
-} from '@millrace/contract';
+import { platformRoleScopes, roles, scopeNames, scopesOf } from '@millrace/contract';
+import type { ApiKeyLimits, PlatformRole, Role, Scope } from '@millrace/contract';
 import type { FaultIssue } from '@millrace/platform/fault';
 import type { KeyMode } from './api-key.ts';
 import { coversNetwork, formatNetwork, parseNetwork, type Network } from './networks.ts';
@@ -61,11 +53,7 @@ export function platformRolesIn(
 }
 
 /** What a person may put on a key of that mode. */
-export function grantableScopes(
-  role: Role,
-  platformRoles: readonly PlatformRole[],
-  mode: KeyMode,
-): readonly Scope[] {
+export function grantableScopes(role: Role, platformRoles: readonly PlatformRole[], mode: KeyMode): Scope[] {
   return scopesOf(role, platformRoles).filter((scope) => mode === 'live' || !liveOnlyScopes.has(scope));
 }
 

@@ -96,8 +96,8 @@ export async function ensureUser(tx: Tx, person: { email: string; name?: string 
   return toUser(row);
 }
 
-export async function listPlatformRoles(reader: Reader, userId: UserId): Promise<readonly PlatformRole[]> {
-  const rows = await reader.kysely
+export async function listPlatformRoles(db: Reader, userId: UserId): Promise<readonly PlatformRole[]> {
+  const rows = await db.kysely
     .selectFrom('platform_roles')
     .select('role')
     .where('user_id', '=', toUuid(userId))
@@ -115,8 +115,8 @@ export async function grantPlatformRole(tx: Tx, userId: UserId, role: PlatformRo
 }
 
 /** True when anyone holds the operator role: the installation has been set up. */
-export async function hasOperator(reader: Reader): Promise<boolean> {
-  const row = await reader.kysely
+export async function hasOperator(db: Reader): Promise<boolean> {
+  const row = await db.kysely
     .selectFrom('platform_roles')
     .select('user_id')
     .where('role', '=', 'operator')
@@ -125,32 +125,21 @@ export async function hasOperator(reader: Reader): Promise<boolean> {
   return row !== undefined;
 }
 
-export async function findOrganisation(reader: Reader, id: OrgId): Promise<Organisation | null> {
-  const row = await reader.kysely
-    .selectFrom('organisations')
-    .selectAll()
-    .where('id', '=', toUuid(id))
-    .executeTakeFirst();
+const organisations = (db: Reader) => db.kysely.selectFrom('organisations').selectAll();
+
+export async function findOrganisation(db: Reader, id: OrgId): Promise<Organisation | null> {
+  const row = await organisations(db).where('id', '=', toUuid(id)).executeTakeFirst();
   return row === undefined ? null : toOrganisation(row);
 }
 
-export async function findOrganisationBySlug(reader: Reader, slug: string): Promise<Organisation | null> {
-  const row = await reader.kysely
-    .selectFrom('organisations')
-    .selectAll()
-    .where('slug', '=', slug)
-    .executeTakeFirst();
+export async function findOrganisationBySlug(db: Reader, slug: string): Promise<Organisation | null> {
+  const row = await organisations(db).where('slug', '=', slug).executeTakeFirst();
   return row === undefined ? null : toOrganisation(row);
 }
 
 /** Locks the organisation, so that changes to its owners, keys and status take turns. */
 export async function lockOrganisation(tx: Tx, id: OrgId): Promise<Organisation | null> {
-  const row = await tx.kysely
-    .selectFrom('organisations')
-    .selectAll()
-    .where('id', '=', toUuid(id))
-    .forNoKeyUpdate()
-    .executeTakeFirst();
+  const row = await organisations(tx).where('id', '=', toUuid(id)).forNoKeyUpdate().executeTakeFirst();
   return row === undefined ? null : toOrganisation(row);
 }
 
@@ -215,99 +204,80 @@ export async function markSupplier(tx: Tx, id: OrgId): Promise<void> {
 
 /** Every organisation of the installation, oldest first. For operators. */
 export async function listAllOrganisations(
-  reader: Reader,
+  db: Reader,
   page: PageRequest<OrgId> & {
     readonly status: Organisation['status'] | null;
     /** A part of the name or the slug. */
     readonly search: string | null;
   },
 ): Promise<readonly Organisation[]> {
-  let query = reader.kysely.selectFrom('organisations').selectAll();
+  let query = organisations(db);
   if (page.search !== null) {
     const like = `%${page.search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
     query = query.where((of) => of.or([of('name', 'ilike', like), of('slug', 'ilike', like)]));
   }
   if (page.status !== null) query = query.where('status', '=', page.status);
   if (page.after !== null) query = query.where('id', '>', toUuid(page.after));
-  const rows = await query
-    .orderBy('id')
-    .limit(page.limit + 1)
-    .execute();
-  return rows.map(toOrganisation);
+  query = query.orderBy('id').limit(page.limit + 1);
+  return (await query.execute()).map(toOrganisation);
 }
 
-export async function findMember(reader: Reader, orgId: OrgId, userId: UserId): Promise<Member | null> {
-  const row = await reader.kysely
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .select(memberColumns)
+const members = (db: Reader) =>
+  db.kysely.selectFrom('members').innerJoin('users', 'users.id', 'members.user_id').select(memberColumns);
+
+export async function findMember(db: Reader, orgId: OrgId, userId: UserId): Promise<Member | null> {
+  const row = await members(db)
     .where('members.org_id', '=', toUuid(orgId))
     .where('members.user_id', '=', toUuid(userId))
     .executeTakeFirst();
   return row === undefined ? null : toMember(row);
 }
 
-/** A member together with their organisation, in one statement. */
+/** The memberships of a person with their organisations, each in one row. */
+const memberships = (db: Reader, userId: UserId) =>
+  members(db)
+    .innerJoin('organisations', 'organisations.id', 'members.org_id')
+    .select(organisationColumns)
+    .where('members.user_id', '=', toUuid(userId));
+
+type MembershipRow = MemberRow & Parameters<typeof toOrganisation>[0] & { readonly org_name: string };
+
+const toMembership = (row: MembershipRow): { member: Member; organisation: Organisation } => ({
+  member: toMember(row),
+  organisation: toOrganisation({ ...row, id: row.org_id, name: row.org_name }),
+});
+
 export async function findMembership(
-  reader: Reader,
+  db: Reader,
   orgId: OrgId,
   userId: UserId,
 ): Promise<{ readonly member: Member; readonly organisation: Organisation } | null> {
-  const row = await reader.kysely
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .innerJoin('organisations', 'organisations.id', 'members.org_id')
-    .select(memberColumns)
-    .select(organisationColumns)
-    .where('members.org_id', '=', toUuid(orgId))
-    .where('members.user_id', '=', toUuid(userId))
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  const organisation = { ...row, id: row.org_id, name: row.org_name };
-  return { member: toMember(row), organisation: toOrganisation(organisation) };
+  const row = await memberships(db, userId).where('members.org_id', '=', toUuid(orgId)).executeTakeFirst();
+  return row === undefined ? null : toMembership(row);
 }
 
 /** A person's memberships with their organisations, by the id of the organisation; one more than the limit, if there is one. */
 export async function listMembershipsOf(
-  reader: Reader,
+  db: Reader,
   userId: UserId,
   page: PageRequest<OrgId>,
 ): Promise<readonly { readonly member: Member; readonly organisation: Organisation }[]> {
-  let query = reader.kysely
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .innerJoin('organisations', 'organisations.id', 'members.org_id')
-    .select(memberColumns)
-    .select(organisationColumns)
-    .where('members.user_id', '=', toUuid(userId));
+  let query = memberships(db, userId);
   if (page.after !== null) query = query.where('members.org_id', '>', toUuid(page.after));
-  const rows = await query
-    .orderBy('members.org_id')
-    .limit(page.limit + 1)
-    .execute();
-  return rows.map((row) => ({
-    member: toMember(row),
-    organisation: toOrganisation({ ...row, id: row.org_id, name: row.org_name }),
-  }));
+  query = query.orderBy('members.org_id').limit(page.limit + 1);
+  return (await query.execute()).map(toMembership);
 }
 
 /** Members, longest-standing first. */
 export async function listMembers(
-  reader: Reader,
+  db: Reader,
   orgId: OrgId,
   page: PageRequest<Member['id']>,
 ): Promise<readonly Member[]> {
-  let query = reader.kysely
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .select(memberColumns)
-    .where('members.org_id', '=', toUuid(orgId));
+  let query = members(db).where('members.org_id', '=', toUuid(orgId));
   if (page.after !== null) query = query.where('members.id', '>', toUuid(page.after));
-  const rows = await query
-    .orderBy('members.id')
-    .limit(page.limit + 1)
-    .execute();
-  return rows.map(toMember);
+  query = query.orderBy('members.id').limit(page.limit + 1);
+  return (await query.execute()).map(toMember);
 }
 
 /** Null when the person belongs to the organisation already. */
@@ -350,11 +320,8 @@ export async function deleteMember(tx: Tx, orgId: OrgId, userId: UserId): Promis
 }
 
 /** The owner who has been it for longest; null: nobody owns the organisation. */
-export async function findOldestOwner(reader: Reader, orgId: OrgId): Promise<User | null> {
-  const row = await reader.kysely
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .select(memberColumns)
+export async function findOldestOwner(db: Reader, orgId: OrgId): Promise<User | null> {
+  const row = await members(db)
     .where('members.org_id', '=', toUuid(orgId))
     .where('members.role', '=', 'owner')
     .orderBy('members.id')

@@ -2,22 +2,13 @@ import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import type { PublishKeyChange } from '../keys/key-changes.ts';
-import {
-  addMember,
-  createOrganisation,
-  setOrganisationStatus,
-  type RunningWorkloads,
-} from './admin.service.ts';
+import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
+import type { RunningWorkloads } from './admin.service.ts';
 import { listInstallationAuditLog } from '../model/audit.store.ts';
 import { toWireAdminOrganisation, toWireAudit, toWireMember } from '../identity.wire.ts';
 import { findOrganisation, listAllOrganisations, listMembers } from '../model/organisations.store.ts';
-import {
-  operatorAuditContext,
-  pageById,
-  positionFromCursor,
-  readCommitted,
-  type RouteDeps,
-} from '../route-helpers.ts';
+import { operatorAuditContext, pageById, positionFromCursor, readCommitted } from '../route-helpers.ts';
+import type { RouteDeps } from '../route-helpers.ts';
 
 export interface AdminRoutes extends RouteDeps {
   readonly announce: PublishKeyChange;
@@ -27,7 +18,14 @@ export interface AdminRoutes extends RouteDeps {
 }
 
 /** Operators: every organisation of the installation. */
-export function serveAdmin({ server, operations, db, announce, work, homeCell }: AdminRoutes): void {
+export function serveAdmin(routes: AdminRoutes): void {
+  serveOrganisations(routes);
+  serveMembers(routes);
+  serveSuspensions(routes);
+  serveInstallationAuditLog(routes);
+}
+
+function serveOrganisations({ server, operations, db, homeCell }: AdminRoutes): void {
   server.serve(operations.adminListOrganisations, async ({ query }) => {
     const { limit, status = null, search = null } = query;
     const after = positionFromCursor('org', query.cursor);
@@ -51,7 +49,9 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
     if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
     return toWireAdminOrganisation(organisation);
   });
+}
 
+function serveMembers({ server, operations, db }: AdminRoutes): void {
   server.serve(operations.adminListMembers, async ({ params, query }) => {
     const orgId = requireOrgId(params.organisationId);
     if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
@@ -68,7 +68,9 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
       return { body: toWireMember(member), resource: { kind: 'member', id: member.id } };
     }),
   );
+}
 
+function serveSuspensions({ server, operations, announce, work }: AdminRoutes): void {
   server.serve(operations.adminSuspendOrganisation, ({ params, body, context, transact }) => {
     const orgId = requireOrgId(params.organisationId);
     if (orgId === requirePrincipal(context).orgId) {
@@ -79,13 +81,8 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
     }
     return transact({ name: 'suspend organisation', isolation: readCommitted }, async (tx) => {
       const request = { status: 'suspended', ...body } as const;
-      const organisation = await setOrganisationStatus(
-        tx,
-        { announce, work },
-        operatorAuditContext(context),
-        orgId,
-        request,
-      );
+      const cause = operatorAuditContext(context);
+      const organisation = await setOrganisationStatus(tx, { announce, work }, cause, orgId, request);
       return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
     });
   });
@@ -94,25 +91,20 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
     transact({ name: 'resume organisation', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
       const request = { status: 'active', ...body } as const;
-      const organisation = await setOrganisationStatus(
-        tx,
-        { announce, work },
-        operatorAuditContext(context),
-        orgId,
-        request,
-      );
+      const cause = operatorAuditContext(context);
+      const organisation = await setOrganisationStatus(tx, { announce, work }, cause, orgId, request);
       return { body: toWireAdminOrganisation(organisation), resource: { kind: 'organisation', id: orgId } };
     }),
   );
+}
 
+function serveInstallationAuditLog({ server, operations, db }: AdminRoutes): void {
   server.serve(operations.adminListAuditLog, async ({ query }) => {
     const { limit, action = null, actorId = null, resourceId = null } = query;
     const orgId = query.organisationId === undefined ? null : requireOrgId(query.organisationId);
     const filter = { action, actorId, resourceId, orgId };
-    const rows = await listInstallationAuditLog(db, filter, {
-      limit,
-      after: positionFromCursor('aud', query.cursor),
-    });
+    const after = positionFromCursor('aud', query.cursor);
+    const rows = await listInstallationAuditLog(db, filter, { limit, after });
     return pageById(rows, limit, (entry) => toWireAudit(entry, false));
   });
 }

@@ -81,12 +81,7 @@ export function createMemberService(deps: {
  * Takes its turn in the organisation: two people who demote each other at the same instant come here one after the
  * other, and the second finds what the first has done.
  */
-async function lockMemberToChange(
-  tx: Tx,
-  call: CallContext,
-  userId: UserId,
-  to: Role | null,
-): Promise<Member> {
+async function lockMemberToChange(tx: Tx, call: CallContext, userId: UserId, to: Role | null) {
   const caller = await authorizeCaller(tx, call, 'members:write');
   const member = await findMember(tx, call.orgId, userId);
   if (member === null) throw new Fault('MEMBER_NOT_FOUND');

@@ -4,10 +4,7 @@ import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 /** Reads over many organisations, for features that project or check all of them. */
 
 /** Those of the ids that are no organisation's. */
-export async function findUnknownOrganisations(
-  reader: Reader,
-  ids: readonly OrgId[],
-): Promise<readonly OrgId[]> {
+export async function findUnknownOrganisations(reader: Reader, ids: readonly OrgId[]): Promise<OrgId[]> {
   if (ids.length === 0) return [];
   const rows = await reader.kysely
     .selectFrom('organisations')

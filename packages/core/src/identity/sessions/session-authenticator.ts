@@ -4,7 +4,7 @@ import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { SessionUser, Principal, Sessions } from '@millrace/platform/http';
-import { parseId, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { parseId, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { counter } from '@millrace/platform/telemetry';
 import { effectiveScopes } from '../model/key-rights.ts';
 import type { KeyMode } from '../model/api-key.ts';
@@ -12,13 +12,8 @@ import { KEY_MAX_AGE_MS } from '../keys/key-authenticator.ts';
 import { KeyCache } from '../keys/key-cache.ts';
 import type { KeyChange } from '../keys/key-changes.ts';
 import { lockOrganisation } from '../model/organisations.store.ts';
-import {
-  findSession,
-  findSessionCredentials,
-  ensureMemberKey,
-  type LiveSession,
-  type SessionCredentials,
-} from './sessions.store.ts';
+import { findSession, findSessionCredentials, ensureMemberKey } from './sessions.store.ts';
+import type { LiveSession, SessionCredentials } from './sessions.store.ts';
 
 export interface SessionAuthenticatorOptions {
   readonly db: Db;
@@ -150,7 +145,7 @@ async function withPrincipal(
   const { membership, person } = credentials;
   const known = { ...credentials, orgId, principal: null };
   if (membership === null || membership.orgStatus === 'suspended') return known;
-  const keyId = membership.memberKeyId ?? (await createMemberKey(options.db, orgId, person, mode));
+  const keyId = membership.memberKeyId ?? (await createMemberKey(options.db, orgId, person.userId, mode));
   // The person was removed in between.
   if (keyId === null) return { ...known, membership: null };
   const { role, platformRoles, orgStatus, orgFunded } = membership;
@@ -162,22 +157,14 @@ async function withPrincipal(
     mode,
     scopes: effectiveScopes({ scopes: scopeNames, mode }, role, platformRoles),
     platformRoles: new Set(platformRoles),
-    limits: {
-      organisationRpm: orgFunded ? options.fundedRpm : options.organisationRpm,
-      keyRpm: null,
-    },
+    limits: { organisationRpm: orgFunded ? options.fundedRpm : options.organisationRpm, keyRpm: null },
     orgStatus,
     orgFunded,
   };
   return { ...known, principal };
 }
 
-function createMemberKey(
-  db: Db,
-  orgId: OrgId,
-  { userId }: SessionUser,
-  mode: KeyMode,
-): Promise<KeyId | null> {
+function createMemberKey(db: Db, orgId: OrgId, userId: UserId, mode: KeyMode): Promise<KeyId | null> {
   return db.transaction({ name: 'take seat', isolation: 'read committed' }, async (tx) => {
     // Members come and go under this lock, and two requests of one member take turns.
     if ((await lockOrganisation(tx, orgId)) === null) return null;

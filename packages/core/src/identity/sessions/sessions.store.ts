@@ -1,14 +1,8 @@
 import type { PlatformRole, Role } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { SessionUser } from '@millrace/platform/http';
-import {
-  fromUuid,
-  toUuid,
-  type KeyId,
-  type OrgId,
-  type SessionId,
-  type UserId,
-} from '@millrace/platform/ids';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import type { KeyId, OrgId, SessionId, UserId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { platformRolesIn } from '../model/key-rights.ts';
 import { mintKey, type KeyMode } from '../model/api-key.ts';
@@ -170,11 +164,7 @@ export async function ensureMemberKey(
 }
 
 /** Where a person is signed in, the latest first. */
-export async function listSessions(
-  reader: Reader,
-  userId: UserId,
-  at: Date,
-): Promise<readonly SessionRecord[]> {
+export async function listSessions(reader: Reader, userId: UserId, at: Date): Promise<SessionRecord[]> {
   const rows = await reader.kysely
     .selectFrom('sessions')
     .select(['id', 'ip_address', 'user_agent', 'created_at', 'updated_at', 'expires_at'])

@@ -3,13 +3,8 @@ import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import type { SshKeyRecord } from '../model/identity.ts';
-import {
-  callContextOf,
-  pageById,
-  positionFromCursor,
-  readCommitted,
-  type RouteDeps,
-} from '../route-helpers.ts';
+import { callContextOf, pageById, positionFromCursor, readCommitted } from '../route-helpers.ts';
+import type { RouteDeps } from '../route-helpers.ts';
 import { addSshKey, removeSshKey, requireSshPublicKey } from './ssh-keys.service.ts';
 import { listSshKeys } from './ssh-keys.store.ts';
 import type { SshAlgorithm } from './ssh-public-key.ts';

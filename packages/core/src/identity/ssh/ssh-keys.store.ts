@@ -74,10 +74,8 @@ export async function listSshKeys(
     .where('user_id', '=', toUuid(owner.userId))
     .where('mode', '=', owner.mode);
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+  const newest = query.orderBy('id', 'desc').limit(page.limit + 1);
+  const rows = await newest.execute();
   return rows.map(toRecord);
 }
 

@@ -4,14 +4,8 @@ import type { DeploymentId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
 import { appendAuditEntry, findUnknownOrganisations, type AuditContext } from '../../identity/index.ts';
-import {
-  baseAddress,
-  sealContextOf,
-  type Deployment,
-  type DeploymentSettings,
-  type Model,
-  type ModelSettings,
-} from './catalog.ts';
+import { baseAddress, sealContextOf } from './catalog.ts';
+import type { Deployment, DeploymentSettings, Model, ModelSettings } from './catalog.ts';
 import {
   deleteDeploymentRow,
   findModel,
@@ -202,14 +196,9 @@ export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger
 }
 
 /** Null when there is nothing to do, or nothing that can be done. */
-function resealKey(
-  sealer: Sealer,
-  id: DeploymentId,
-  sealed: string,
-  log: Pick<Logger, 'error'>,
-): string | null {
+function resealKey(sealer: Sealer, id: DeploymentId, old: string, log: Pick<Logger, 'error'>): string | null {
   try {
-    return sealer.needsRotation(sealed) ? sealer.reseal(sealed, sealContextOf(id)) : null;
+    return sealer.needsRotation(old) ? sealer.reseal(old, sealContextOf(id)) : null;
   } catch (error) {
     log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; enter it again');
     return null;

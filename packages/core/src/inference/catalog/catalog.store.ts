@@ -125,11 +125,7 @@ export async function updateModelRow(tx: Tx, name: string, settings: ModelSettin
 }
 
 /** The model's own name and its aliases, from now on. Answers those that mean another model already. */
-export async function setModelNames(
-  tx: Tx,
-  model: string,
-  aliases: readonly string[],
-): Promise<readonly string[]> {
+export async function setModelNames(tx: Tx, model: string, aliases: readonly string[]): Promise<string[]> {
   const wanted = [model, ...aliases];
   await tx.kysely
     .deleteFrom('inference_model_names')

@@ -17,13 +17,8 @@ import {
   type KeyFeedFillState,
 } from '../key-feed.ts';
 import type { RateSettings } from './key-feed-entries.ts';
-import {
-  deleteKeyFeedChanges,
-  listRefs,
-  listKeyFeedChanges,
-  type KeyFeedChange,
-  type KeyFeedEntryKind,
-} from './key-feed.store.ts';
+import { deleteKeyFeedChanges, listRefs, listKeyFeedChanges } from './key-feed.store.ts';
+import type { KeyFeedChange, KeyFeedEntryKind } from './key-feed.store.ts';
 import { createKeyFeedWriter, type KeyFeedWriter } from './key-feed-writer.ts';
 import { resealDeployments } from '../catalog/catalog.service.ts';
 import { findModels } from '../catalog/catalog.store.ts';

@@ -6,13 +6,8 @@ import type { Bucket, BucketEntry } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import { modelTimelines, readPricesOfModels } from '../../prices/index.ts';
 import { keyFeedKeys } from '../key-feed.ts';
-import {
-  keyEntryOf,
-  modelEntryOf,
-  organisationEntryOf,
-  type ModelRecord,
-  type RateSettings,
-} from './key-feed-entries.ts';
+import { keyEntryOf, modelEntryOf, organisationEntryOf } from './key-feed-entries.ts';
+import type { ModelRecord, RateSettings } from './key-feed-entries.ts';
 import { modelPayloads, singlePayload, type EntryPayloads } from './split-contract-prices.ts';
 import { readKeyRecords, readOrganisationRecords, type KeyFeedEntryKind } from './key-feed.store.ts';
 import { sealContextOf, type Deployment } from '../catalog/catalog.ts';
@@ -219,10 +214,7 @@ function unsealApiKey(
 }
 
 /** Some at a time; no more are begun once one has failed. */
-async function forEachConcurrently(
-  refs: readonly string[],
-  run: (ref: string) => Promise<void>,
-): Promise<void> {
+async function forEachConcurrently(refs: readonly string[], run: (ref: string) => Promise<void>) {
   const rest = [...refs];
   const work = async (): Promise<void> => {
     for (let ref = rest.pop(); ref !== undefined; ref = rest.pop()) {

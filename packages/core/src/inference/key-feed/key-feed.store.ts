@@ -57,10 +57,7 @@ type KeyRow = KeyRecordRow & { budget_ids: string[] };
  * A budget that only tells is none of a gateway's business: it counts when the charge is posted. Nor is one of the whole
  * organisation: what is lent to its pot is held against that already, so counting it again would halve it.
  */
-export async function readKeyRecords(
-  reader: Reader,
-  publicIds: readonly string[],
-): Promise<readonly KeyRecord[]> {
+export async function readKeyRecords(reader: Reader, publicIds: readonly string[]): Promise<KeyRecord[]> {
   const { rows } = await sql<KeyRow>`
     select key.*, ${enforcedBudgetIds('key')} as budget_ids from ${keyRecords(publicIds)} as key
   `.execute(reader.kysely);

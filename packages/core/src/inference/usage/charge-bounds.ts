@@ -27,12 +27,7 @@ const toleranceFactor = 2n;
 
 type ModelSizeLimits = Pick<Model, 'modality' | 'contextLength' | 'maxOutputTokens'>;
 
-const emptyRequest: RequestSize = {
-  promptTokens: 0n,
-  completionTokens: 0n,
-  imagePixelSteps: 0n,
-  characters: 0n,
-};
+const emptyRequest = { promptTokens: 0n, completionTokens: 0n, imagePixelSteps: 0n, characters: 0n };
 
 /** The largest request that the interface and the model admit. */
 export function maxRequestSize({ modality, contextLength, maxOutputTokens }: ModelSizeLimits): RequestSize {

@@ -1,13 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import {
-  fromUuid,
-  timeOf,
-  toUuid,
-  type OrgId,
-  type RequestId,
-  type TransferId,
-} from '@millrace/platform/ids';
+import { fromUuid, timeOf, toUuid } from '@millrace/platform/ids';
+import type { OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { firstIdAfter, firstIdFrom, hasCause, monthAfter, monthOf } from '../../ledger/index.ts';
 import { costOf, type NewRequestRecord, type RequestRecord } from './requests.ts';

@@ -13,14 +13,8 @@ import {
 import { upsertCheckpoints } from './checkpoints.store.ts';
 import { quarantineUsage } from './sink.store.ts';
 import { recordUsage, type UsageSummary } from './usage.service.ts';
-import {
-  parseMessage,
-  rejectedUsage,
-  unreadableMessage,
-  type PositionedUsage,
-  type ParsedMessage,
-  type ParsedUsage,
-} from './parse-usage.ts';
+import { parseMessage, rejectedUsage, unreadableMessage } from './parse-usage.ts';
+import type { PositionedUsage, ParsedMessage, ParsedUsage } from './parse-usage.ts';
 
 export interface SinkMessage {
   readonly sequence: number;
@@ -206,11 +200,7 @@ function usageOfOrganisation({ usage, ends, seq }: PositionedMessage, orgId: Org
  * Something in these messages is refused. One that is refused by itself is put aside: what a single gateway writes must not
  * stop the charging of all others.
  */
-async function processSeparately(
-  to: SinkBatch,
-  messages: readonly SinkMessage[],
-  cause: unknown,
-): Promise<SinkResult> {
+async function processSeparately(to: SinkBatch, messages: readonly SinkMessage[], cause: unknown) {
   const [only] = messages;
   if (only !== undefined && messages.length === 1) return processOneByOne(to, only, cause);
   let sum: SinkResult | null = null;
@@ -277,10 +267,8 @@ async function write(
     const last = fresh.at(-1);
     if (last === undefined) return { ...emptySummary, unreadable: 0, deferred: 0, passed };
     const { now, later } = await splitDeferred(tx, fresh, held);
-    const recorded = await writeUsage(
-      tx,
-      now.flatMap(({ usage }) => usage),
-    );
+    const usageNow = now.flatMap(({ usage }) => usage);
+    const recorded = await writeUsage(tx, usageNow);
     for (const { ends, seq } of now) {
       for (const end of ends) await recordEpochEnd(tx, end, { stream, seq });
     }

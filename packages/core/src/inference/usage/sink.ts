@@ -6,11 +6,8 @@ import type { NatsClient } from '@millrace/platform/nats';
 import { KeyUsage } from '../../identity/index.ts';
 import { processMessages, SharedTimeout, type SinkMessage, type SinkResult } from './sink.service.ts';
 import { claimStream, releaseStream } from './sink.store.ts';
-import {
-  openUsageStream,
-  type UsageStreamReader,
-  type UsageStreamReaderOptions,
-} from './usage-stream-reader.ts';
+import { openUsageStream } from './usage-stream-reader.ts';
+import type { UsageStreamReader, UsageStreamReaderOptions } from './usage-stream-reader.ts';
 import { countCharged, countDeferred, countUnreadable } from './usage-metrics.ts';
 
 export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream'> {

@@ -1,10 +1,6 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
-import {
-  toImageResult,
-  findUnsupportedFields,
-  type ImageAdapter,
-  type ImageRequest,
-} from './image-adapter.ts';
+import { toImageResult, findUnsupportedFields } from './image-adapter.ts';
+import type { ImageAdapter, ImageRequest } from './image-adapter.ts';
 import { invalidMediaResponse, MediaEngineError } from './media-adapter.ts';
 import { bearerHeaders, isRecord, requireJson, parseJsonBody, jsonHeaders } from './media-responses.ts';
 

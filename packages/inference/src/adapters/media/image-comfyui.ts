@@ -3,13 +3,8 @@ import type { Clock } from '@millrace/platform/clock';
 import { comfyGraph, IMAGE_NODE } from './image-comfyui-graph.ts';
 import { toImageResult, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
 import type { EngineFailure } from '../text/text-adapter.ts';
-import {
-  invalidMediaResponse,
-  MediaEngineError,
-  type MediaRequest,
-  type MediaResponse,
-  type SendUpstream,
-} from './media-adapter.ts';
+import { invalidMediaResponse, MediaEngineError } from './media-adapter.ts';
+import type { MediaRequest, MediaResponse, SendUpstream } from './media-adapter.ts';
 import {
   bearerHeaders,
   isRecord,

@@ -1,9 +1,5 @@
-import {
-  toImageResult,
-  findUnsupportedFields,
-  type ImageAdapter,
-  type ImageRequest,
-} from './image-adapter.ts';
+import { toImageResult, findUnsupportedFields } from './image-adapter.ts';
+import type { ImageAdapter, ImageRequest } from './image-adapter.ts';
 import { invalidMediaResponse } from './media-adapter.ts';
 import { bearerHeaders, isRecord, requireJson, jsonHeaders } from './media-responses.ts';
 

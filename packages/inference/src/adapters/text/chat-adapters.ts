@@ -63,9 +63,5 @@ function createChatAdapter(dialect: TextDialect): TextAdapter<ChatRequest> {
 
 function streamSettingsOf(request: ChatRequest): StreamSettings {
   const choices = chatChoices(request);
-  return {
-    choices,
-    choicesPerPrompt: choices,
-    includeUsage: request.stream_options?.include_usage === true,
-  };
+  return { choices, choicesPerPrompt: choices, includeUsage: request.stream_options?.include_usage === true };
 }

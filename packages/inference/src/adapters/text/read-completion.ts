@@ -1,9 +1,5 @@
-import {
-  TextEngineError,
-  type CompletionContext,
-  type TokenCounts,
-  type FullCompletion,
-} from './text-adapter.ts';
+import { TextEngineError } from './text-adapter.ts';
+import type { CompletionContext, TokenCounts, FullCompletion } from './text-adapter.ts';
 import { collectStream } from './collect-stream.ts';
 import { countsOf, reportableCounts, usageJson, usageOf } from './token-counts.ts';
 import type { TextDialect } from './text-dialect.ts';

@@ -59,12 +59,8 @@ export function endOfText({ tail }: StreamFastPath, bytes: Buffer, from: number)
 }
 
 /** The event as the client gets it. */
-export function spliceText(
-  { before, after }: StreamFastPath,
-  bytes: Buffer,
-  from: number,
-  to: number,
-): Buffer {
+export function spliceText(path: StreamFastPath, bytes: Buffer, from: number, to: number): Buffer {
+  const { before, after } = path;
   const textAt = before.length;
   const afterAt = textAt + to - from;
   const event = Buffer.allocUnsafe(afterAt + after.length);

@@ -1,21 +1,12 @@
-import {
-  TextEngineError,
-  type CompletionContext,
-  type TextStream,
-  type TokenCounts,
-} from './text-adapter.ts';
+import { TextEngineError } from './text-adapter.ts';
+import type { CompletionContext, TextStream, TokenCounts } from './text-adapter.ts';
 import { countsOf, zeroCounts, sumChoices, reportableCounts, usageJson, usageOf } from './token-counts.ts';
 import type { TextDialect } from './text-dialect.ts';
 import { textEngineError, failureInEvent } from './text-failures.ts';
 import type { CompletionFormat } from './chat-format.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
-import {
-  spliceText,
-  endOfText,
-  learnFastPath,
-  startOfText,
-  type StreamFastPath,
-} from './stream-fast-path.ts';
+import { spliceText, endOfText, learnFastPath, startOfText } from './stream-fast-path.ts';
+import type { StreamFastPath } from './stream-fast-path.ts';
 
 /** What the request decides about its stream. */
 export interface StreamSettings {

@@ -18,24 +18,6 @@ export interface Caller {
   readonly organisation: OrganisationEntry;
 }
 
-export interface AuthenticatorOptions {
-  readonly keyFeed: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
-  readonly clock: Clock;
-  readonly trusted: CidrSet;
-  /** Of keys that this gateway does not know yet. */
-  readonly lookups: FailedLookupLimiter;
-}
-
-export interface Authenticator {
-  /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
-  admit(request: IncomingMessage, scope: string): Caller | Promise<Caller>;
-  /**
-   * Why a caller that was admitted before would be refused now, or null. If its key is not in memory, as after a new
-   * connection to the broker, the key is looked up, and a later call knows.
-   */
-  recheck(caller: Caller): Fault | null;
-}
-
 /** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
 interface ParsedAuthorization {
   readonly publicId: string;
@@ -48,17 +30,53 @@ interface ParsedAuthorization {
 const maxCached = 20_000;
 const maxCachedLength = 128;
 
-export function createAuthenticator({
-  keyFeed,
-  clock,
-  trusted,
-  lookups,
-}: AuthenticatorOptions): Authenticator {
-  const known = new Map<string, ParsedAuthorization>();
-  const networks = new WeakMap<KeyEntry, CidrSet>();
+export interface AuthenticatorOptions {
+  readonly keyFeed: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
+  readonly clock: Clock;
+  readonly trusted: CidrSet;
+  /** Of keys that this gateway does not know yet. */
+  readonly lookups: FailedLookupLimiter;
+}
 
-  function parseAuthorization(header: string): ParsedAuthorization {
-    const found = known.get(header);
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #known = new Map<string, ParsedAuthorization>();
+  readonly #networks = new WeakMap<KeyEntry, CidrSet>();
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
+  admit(request: IncomingMessage, scope: string): Caller | Promise<Caller> {
+    const { keyFeed } = this.#options;
+    if (keyFeed.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
+    const presented = this.#parse(request.headers.authorization ?? '');
+    if (!keyFeed.knowsKey(presented.publicId)) return this.#lookUp(presented, request, scope);
+    const key = keyFeed.findKey(presented.publicId);
+    if (key instanceof Promise) return this.#lookUp(presented, request, scope);
+    const organisation = key === null ? null : keyFeed.organisation(key.orgId);
+    if (organisation instanceof Promise) return this.#lookUp(presented, request, scope);
+    return this.#authorize(presented, key, organisation, request, scope);
+  }
+
+  /**
+   * Why a caller that was admitted before would be refused now, or null. If its key is not in memory, as after a new
+   * connection to the broker, the key is looked up, and a later call knows.
+   */
+  recheck({ publicId, key: before }: Caller): Fault | null {
+    const { keyFeed, clock } = this.#options;
+    const key = ifInMemory(() => keyFeed.findKey(publicId));
+    if (key === undefined) return null;
+    // The bucket is whole and has no such key: it was deleted.
+    if (key === null) return new Fault('API_KEY_REVOKED');
+    const organisation = ifInMemory(() => keyFeed.organisation(before.orgId));
+    if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
+    return faultOfKey(key, clock.nowMs());
+  }
+
+  #parse(header: string): ParsedAuthorization {
+    const found = this.#known.get(header);
     if (found !== undefined) return found;
     const parsed = parseKey(readBearer(header));
     if (parsed === null) throw new Fault('MALFORMED_API_KEY');
@@ -66,16 +84,17 @@ export function createAuthenticator({
     // Blanks before a key are allowed, but nobody's blanks are kept in memory.
     if (header.length > maxCachedLength) return made;
     // Cleared as a whole: who floods us with keys makes every key be read anew, and nothing worse.
-    if (known.size >= maxCached) known.clear();
-    known.set(header, made);
+    if (this.#known.size >= maxCached) this.#known.clear();
+    this.#known.set(header, made);
     return made;
   }
 
-  function authorize(
+  #authorize(
     presented: ParsedAuthorization,
     key: KeyEntry | null,
     organisation: OrganisationEntry | null,
-    from: { readonly request: IncomingMessage; readonly scope: string },
+    request: IncomingMessage,
+    scope: string,
   ): Caller {
     if (key === null || presented.mode !== key.mode) throw new Fault('INVALID_API_KEY');
     if (presented.matched !== key) {
@@ -84,63 +103,37 @@ export function createAuthenticator({
         throw new Fault('INVALID_API_KEY');
       presented.matched = key;
     }
-    const fault = faultOfKey(key);
+    const fault = faultOfKey(key, this.#options.clock.nowMs());
     if (fault !== null) throw fault;
     // An organisation that the book does not know cannot be judged, and a key without one should not be.
     if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
     if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
-    if (key.allowedIps.length > 0 && !isAddressAllowed(key, from.request)) throw new Fault('IP_NOT_ALLOWED');
-    if (!key.scopes.includes(from.scope)) throw missingScopeFault(from.scope);
+    if (key.allowedIps.length > 0 && !this.#isAddressAllowed(key, request)) throw new Fault('IP_NOT_ALLOWED');
+    if (!key.scopes.includes(scope)) throw missingScopeFault(scope);
     return { publicId: presented.publicId, key, organisation };
   }
 
-  function faultOfKey(key: KeyEntry): Fault | null {
-    if (key.refusedFor !== null) return new Fault(key.refusedFor);
-    const isExpired = key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs();
-    return isExpired ? new Fault('API_KEY_EXPIRED') : null;
+  #isAddressAllowed(key: KeyEntry, request: IncomingMessage): boolean {
+    let rules = this.#networks.get(key);
+    if (rules === undefined) this.#networks.set(key, (rules = createCidrSet(key.allowedIps)));
+    return rules.includes(clientAddress(request, this.#options.trusted));
   }
 
-  function isAddressAllowed(key: KeyEntry, request: IncomingMessage): boolean {
-    const address = clientAddress(request, trusted);
-    let rules = networks.get(key);
-    if (rules === undefined) networks.set(key, (rules = createCidrSet(key.allowedIps)));
-    return rules.includes(address);
-  }
-
-  async function lookUp(
-    presented: ParsedAuthorization,
-    from: { readonly request: IncomingMessage; readonly scope: string },
-  ): Promise<Caller> {
+  async #lookUp(presented: ParsedAuthorization, request: IncomingMessage, scope: string): Promise<Caller> {
+    const { keyFeed, lookups, trusted } = this.#options;
     const { publicId } = presented;
     const find = async (): Promise<KeyEntry | null> => keyFeed.findKey(publicId);
     const key = keyFeed.knowsKey(publicId)
       ? await find()
-      : await lookups.run(addressBlock(clientAddress(from.request, trusted)), find);
+      : await lookups.run(addressBlock(clientAddress(request, trusted)), find);
     const organisation = key === null ? null : await keyFeed.organisation(key.orgId);
-    return authorize(presented, key, organisation, from);
+    return this.#authorize(presented, key, organisation, request, scope);
   }
+}
 
-  return {
-    admit(request, scope) {
-      if (keyFeed.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
-      const presented = parseAuthorization(request.headers.authorization ?? '');
-      if (!keyFeed.knowsKey(presented.publicId)) return lookUp(presented, { request, scope });
-      const key = keyFeed.findKey(presented.publicId);
-      if (key instanceof Promise) return lookUp(presented, { request, scope });
-      const organisation = key === null ? null : keyFeed.organisation(key.orgId);
-      if (organisation instanceof Promise) return lookUp(presented, { request, scope });
-      return authorize(presented, key, organisation, { request, scope });
-    },
-    recheck({ publicId, key: before }) {
-      const key = ifInMemory(() => keyFeed.findKey(publicId));
-      if (key === undefined) return null;
-      // The bucket is whole and has no such key: it was deleted.
-      if (key === null) return new Fault('API_KEY_REVOKED');
-      const organisation = ifInMemory(() => keyFeed.organisation(before.orgId));
-      if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
-      return faultOfKey(key);
-    },
-  };
+function faultOfKey(key: KeyEntry, nowMs: number): Fault | null {
+  if (key.refusedFor !== null) return new Fault(key.refusedFor);
+  return key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? new Fault('API_KEY_EXPIRED') : null;
 }
 
 /** Undefined while it is looked up, or when it cannot be. */

@@ -12,12 +12,8 @@ export function handleBrokenConnections(
   { clock, ids }: { readonly clock: Pick<Timer, 'after'>; readonly ids: Pick<IdSource, 'next'> },
   open: Pick<InFlightSet<ServerResponse>, 'list'>,
 ): void {
-  const options = {
-    clock,
-    ids,
-    target: inferenceFaultTarget,
-    headers: (id: string) => responseHeaders(id, null),
-  };
+  const headers = (id: string) => responseHeaders(id, null);
+  const options = { clock, ids, target: inferenceFaultTarget, headers };
   server.on('clientError', (error: Error & { readonly code?: string }, duplex) => {
     const socket = duplex as Socket;
     // Bytes after a whole request: an answer to them would be taken for the answer to that request, or for a part of it.

@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { keyOf } from '../../key-feed/key-feed.fixture.ts';
 import { EntryCache } from '../../key-feed/entry-cache.ts';
-import { createAuthenticator } from './authenticator.ts';
+import { Authenticator } from './authenticator.ts';
 import { createFailedLookupLimiter } from './failed-lookup-limiter.ts';
 
 const newKey = () => mintKey('live', (count) => randomBytes(count));
@@ -33,7 +33,7 @@ function setUp() {
     keyOf: keyFeedKeys.key,
     parse: (text) => keyEntry.parse(JSON.parse(text)),
   });
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     keyFeed: {
       findKey: (publicId) => keys.find(publicId),
       knowsKey: (publicId) => keys.knows(publicId),

@@ -31,10 +31,8 @@ const maxBlocks = 20_000;
 /** Of one block: real keys that come at once, as after a restart, wait for each other. */
 const maxWaiting = 1_000;
 
-export function createFailedLookupLimiter({
-  clock,
-  failedPerMinute,
-}: FailedLookupLimiterOptions): FailedLookupLimiter {
+export function createFailedLookupLimiter(options: FailedLookupLimiterOptions): FailedLookupLimiter {
+  const { clock, failedPerMinute } = options;
   const blocks = new Map<string, BlockState>();
 
   function blockOf(name: string): BlockState {
@@ -67,19 +65,15 @@ export function createFailedLookupLimiter({
 
   function refuse(name: string, { left }: BlockState): never {
     const retryAfterMs = Math.ceil((1 - Math.min(1, left)) * ratio(minuteMs, failedPerMinute));
-    throw rateLimitFault({
-      policy: {
-        name: 'failed-authentication',
-        scope: 'ip',
-        subject: name,
-        limit: failedPerMinute,
-        windowMs: minuteMs,
-      },
-      limit: failedPerMinute,
-      remaining: 0,
-      resetMs: minuteMs,
-      retryAfterMs,
-    });
+    const limit = failedPerMinute;
+    const policy = {
+      name: 'failed-authentication',
+      scope: 'ip',
+      subject: name,
+      limit,
+      windowMs: minuteMs,
+    } as const;
+    throw rateLimitFault({ policy, limit, remaining: 0, resetMs: minuteMs, retryAfterMs });
   }
 
   return {

@@ -33,40 +33,27 @@ export interface RequestCounterOptions {
   readonly failedAuthRpm: number;
 }
 
-export function createRequestCounter({
-  limiter,
-  trusted,
-  failedAuthRpm,
-}: RequestCounterOptions): RequestCounter {
+export function createRequestCounter(options: RequestCounterOptions): RequestCounter {
+  const { limiter, trusted, failedAuthRpm } = options;
   return {
     ofCaller: (caller) => limiter.consume({ tag: caller.key.orgId, policies: policiesOf(caller) }),
     peekAtCaller: (caller) => limiter.peek({ tag: caller.key.orgId, policies: policiesOf(caller) }),
 
     async countFailedAuth(request, error) {
-      if (!isFault(error) || !isKeyError(error)) return { error: error, rate: null };
+      if (!isFault(error) || !isKeyError(error)) return { error, rate: null };
       const block = addressBlock(clientAddress(request, trusted));
-      const policy: RatePolicy = {
-        name: 'failed-authentication',
-        scope: 'ip',
-        subject: block,
-        limit: failedAuthRpm,
-        windowMs: minuteMs,
-      };
-      const rate = await limiter.consume({ tag: block, policies: [policy] });
+      const limit = { limit: failedAuthRpm, windowMs: minuteMs };
+      const policies = [{ name: 'failed-authentication', scope: 'ip', subject: block, ...limit }] as const;
+      const rate = await limiter.consume({ tag: block, policies });
       return { error: rate.refusedBy === null ? error : rateLimitFault(rate.refusedBy), rate };
     },
   };
 }
 
 function policiesOf({ key, organisation }: Caller): RatePolicy[] {
+  const ofOrganisation = { limit: organisation.requestsPerMinute, windowMs: minuteMs };
   const policies: RatePolicy[] = [
-    {
-      name: 'organisation',
-      scope: 'organisation',
-      subject: key.orgId,
-      limit: organisation.requestsPerMinute,
-      windowMs: minuteMs,
-    },
+    { name: 'organisation', scope: 'organisation', subject: key.orgId, ...ofOrganisation },
   ];
   const limit = key.requestsPerMinute;
   if (limit !== null)

@@ -25,19 +25,11 @@ export function responseHeaders(
   return headers;
 }
 
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  headers: ResponseHeaders,
-  body: string,
-): void {
-  if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, {
-    ...headers,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  });
-  response.end(body);
+export function sendJson(to: ServerResponse, status: number, headers: ResponseHeaders, body: string): void {
+  if (to.headersSent || to.destroyed) return;
+  const length = Buffer.byteLength(body);
+  to.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': length });
+  to.end(body);
 }
 
 /**
@@ -59,18 +51,14 @@ export function sendFault(
   return status;
 }
 
-export interface PartlyReadRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly drain: BodyDrain;
-}
-
 /**
  * A refusal while the body is still arriving. Closing a connection with unread bytes resets it, and the client may lose the
  * answer. Therefore the answer goes out whole, further bytes are read and dropped while the client sends, and then the connection ends.
  */
 export function sendFaultAndDrain(
-  { request, response, drain }: PartlyReadRequest,
+  request: IncomingMessage,
+  response: ServerResponse,
+  drain: BodyDrain,
   error: unknown,
   requestId: string,
   headers: ResponseHeaders,
@@ -78,13 +66,8 @@ export function sendFaultAndDrain(
   const { status, headers: own, body } = renderFault(error, inferenceFaultTarget, requestId);
   if (response.headersSent || response.destroyed) return;
   const text = JSON.stringify(body);
-  response.writeHead(status, {
-    ...headers,
-    ...own,
-    connection: 'close',
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-  });
+  const content = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  response.writeHead(status, { ...headers, ...own, connection: 'close', ...content });
   response.write(text);
   drain.drain(request, () => response.end());
 }

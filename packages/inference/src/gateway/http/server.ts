@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import type { BodyBudget } from '@millrace/platform/http/body-budget';
-import { createBodyDrain } from '@millrace/platform/http/body-drain';
+import { createBodyDrain, type BodyDrain } from '@millrace/platform/http/body-drain';
 import type { IdSource, RequestId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
@@ -73,108 +73,9 @@ interface RouteMatch {
 
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { deps, routes, open } = options;
-  const drain = createBodyDrain(deps.clock);
-  const exact = new Map<string, GatewayRoute[]>();
-  const varying = routes.filter(({ path }) => path instanceof RegExp);
-  for (const route of routes) {
-    if (typeof route.path !== 'string') continue;
-    exact.set(route.path, [...(exact.get(route.path) ?? []), route]);
-  }
-
-  function find(method: string, path: string): RouteMatch {
-    const found =
-      exact.get(path)?.map((route) => ({ route, params: noParams })) ?? matchPatternRoutes(varying, path);
-    if (found.length === 0) throw new Fault('ROUTE_NOT_FOUND');
-    const fitting = found.find(({ route }) => route.method === method);
-    if (fitting === undefined) throw new Fault('METHOD_NOT_ALLOWED');
-    return fitting;
-  }
-
-  function handle(request: IncomingMessage, response: ServerResponse): void {
-    const requestId = deps.ids.next('req');
-    let rate: RateDecision | null = null;
-    let known: Caller | null = null;
-    const respond = (error: unknown): void => {
-      if (!(error instanceof Fault))
-        deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
-      const headers = responseHeaders(requestId, rate);
-      if (request.complete) sendFault(response, error, requestId, headers);
-      else sendFaultAndDrain({ request, response, drain }, error, requestId, headers);
-    };
-    const onRate = (decision: RateDecision): void => {
-      rate = decision;
-    };
-    /** Who was refused before it was paid for has made a request all the same. */
-    const fail = (error: unknown): void => {
-      // The rest of the body is dropped from here on: unread bytes of refused requests would take memory while they wait.
-      if (!request.complete) request.resume();
-      if (rate !== null) respond(error);
-      else
-        countRejection(deps.counting, { request, caller: known, error, onRate }).then(respond, () =>
-          respond(error),
-        );
-    };
-    const entry = open.add(response);
-    response.on('close', () => open.leave(entry));
-    if (options.isDraining()) response.shouldKeepAlive = false;
-    if (options.crossOrigin.apply(request, response)) {
-      response.writeHead(204, responseHeaders(requestId, null)).end();
-      return;
-    }
-    try {
-      const url = request.url ?? '';
-      const queryAt = url.indexOf('?');
-      const { route, params } = find(request.method ?? '', queryAt < 0 ? url : url.slice(0, queryAt));
-      const admit = (take: (caller: Caller) => void): void => {
-        try {
-          const caller = deps.authenticator.admit(request, route.scope);
-          if (caller instanceof Promise) caller.then(take).catch(fail);
-          else take(caller);
-        } catch (error) {
-          fail(error);
-        }
-      };
-      const serve = (caller: Caller, body: unknown): void => {
-        try {
-          route
-            .serve({ request, response, requestId, caller, params, body, onRate, rate: () => rate })
-            ?.catch(fail);
-        } catch (error) {
-          fail(error);
-        }
-      };
-      admit((caller) => {
-        known = caller;
-        if (route.method === 'GET') {
-          const counted = countRead(deps.counting, caller, onRate);
-          counted.then(() => serve(caller, undefined)).catch(respond);
-          return;
-        }
-        // Opened before anything is waited for: bytes that arrive meanwhile already take memory.
-        const share = options.bodies.open({
-          subject: caller.key.orgId,
-          isFunded: deps.funds.isFunded(caller),
-        });
-        const read = (): void =>
-          readJson(request, {
-            limits: deps.limits,
-            share,
-            // A body may take a minute to arrive, and its key may be revoked meanwhile: the caller is judged again.
-            done: (body) => admit((current) => serve(current, body)),
-            fail,
-          });
-        const refuse = (error: unknown): void => {
-          share.release();
-          fail(error);
-        };
-        if (isShortBody(request)) read();
-        else rejectIfRateLimited(deps.counting, caller, onRate).then(read, refuse);
-      });
-    } catch (error) {
-      fail(error);
-    }
-  }
-
+  const context = { ...options, drain: createBodyDrain(deps.clock), findRoute: createRouteFinder(routes) };
+  const handle = (request: IncomingMessage, response: ServerResponse): void =>
+    new InboundRequest(context, request, response).begin();
   const timeouts = { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 72_000 };
   const server =
     options.tls === null
@@ -184,57 +85,170 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
-/** Reading costs no money, so its limits are a call of their own. */
-async function countRead(
-  counting: RequestCounter,
-  caller: Caller,
-  onRate: (rate: RateDecision) => void,
-): Promise<undefined> {
-  const rate = await counting.ofCaller(caller);
-  onRate(rate);
-  if (rate.refusedBy !== null) throw rateLimitFault(rate.refusedBy);
-  return undefined;
+type RouteFinder = (method: string, path: string) => RouteMatch;
+
+function createRouteFinder(routes: readonly GatewayRoute[]): RouteFinder {
+  const exact = Map.groupBy(routes, ({ path }) => path);
+  const varying = routes.filter(({ path }) => path instanceof RegExp);
+  return (method, path) => {
+    const ofPath = exact.get(path)?.map((route) => ({ route, params: noParams }));
+    const found = ofPath ?? matchPatternRoutes(varying, path);
+    if (found.length === 0) throw new Fault('ROUTE_NOT_FOUND');
+    const fitting = found.find(({ route }) => route.method === method);
+    if (fitting === undefined) throw new Fault('METHOD_NOT_ALLOWED');
+    return fitting;
+  };
 }
 
 /** Bodies up to this size usually arrive with their headers: their limits are counted with their money, in one call. */
 const shortBodyBytes = 64 * 1024;
 
-function isShortBody(request: IncomingMessage): boolean {
-  const announced = request.headers['content-length'];
-  return announced !== undefined && Number(announced) <= shortBodyBytes;
+interface InboundContext extends GatewayServerOptions {
+  readonly drain: BodyDrain;
+  readonly findRoute: RouteFinder;
 }
 
-/** Refuses a caller whose limits are used up before the body is read. Counts nothing: that is done once the body is known. */
-async function rejectIfRateLimited(
-  counting: RequestCounter,
-  caller: Caller,
-  onRate: (rate: RateDecision) => void,
-): Promise<undefined> {
-  const rate = await counting.peekAtCaller(caller);
-  if (rate.refusedBy === null) return undefined;
-  onRate(rate);
-  throw rateLimitFault(rate.refusedBy);
-}
+/** A request on its way to its operation: its caller, its limits and its body. */
+class InboundRequest {
+  readonly #context: InboundContext;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #requestId: RequestId;
+  #rate: RateDecision | null = null;
+  #caller: Caller | null = null;
 
-/** What the client is told: its refusal, or that it was refused too often. */
-async function countRejection(
-  counting: RequestCounter,
-  refused: {
-    readonly request: IncomingMessage;
-    readonly caller: Caller | null;
-    readonly error: unknown;
-    readonly onRate: (rate: RateDecision) => void;
-  },
-): Promise<unknown> {
-  const { request, caller, error, onRate } = refused;
-  if (caller === null) {
-    const counted = await counting.countFailedAuth(request, error);
-    if (counted.rate !== null) onRate(counted.rate);
-    return counted.error;
+  constructor(context: InboundContext, request: IncomingMessage, response: ServerResponse) {
+    this.#context = context;
+    this.#request = request;
+    this.#response = response;
+    this.#requestId = context.deps.ids.next('req');
   }
-  const rate = await counting.ofCaller(caller);
-  onRate(rate);
-  return rate.refusedBy === null ? error : rateLimitFault(rate.refusedBy);
+
+  begin(): void {
+    const { open, isDraining, crossOrigin, findRoute } = this.#context;
+    const response = this.#response;
+    const entry = open.add(response);
+    response.on('close', () => open.leave(entry));
+    if (isDraining()) response.shouldKeepAlive = false;
+    if (crossOrigin.apply(this.#request, response)) {
+      response.writeHead(204, responseHeaders(this.#requestId, null)).end();
+      return;
+    }
+    try {
+      const { url = '', method = '' } = this.#request;
+      const queryAt = url.indexOf('?');
+      const match = findRoute(method, queryAt < 0 ? url : url.slice(0, queryAt));
+      this.#admit(match, (caller) => this.#receive(match, caller));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #admit({ route }: RouteMatch, take: (caller: Caller) => void): void {
+    try {
+      const caller = this.#context.deps.authenticator.admit(this.#request, route.scope);
+      if (caller instanceof Promise) caller.then(take).catch((error: unknown) => this.#fail(error));
+      else take(caller);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #receive(match: RouteMatch, caller: Caller): void {
+    const request = this.#request;
+    const { deps, bodies } = this.#context;
+    this.#caller = caller;
+    if (match.route.method === 'GET') {
+      const counted = this.#countRead(caller);
+      counted
+        .then(() => this.#serve(match, caller, undefined))
+        .catch((error: unknown) => this.#respond(error));
+      return;
+    }
+    // Opened before anything is waited for: bytes that arrive meanwhile already take memory.
+    const share = bodies.open({ subject: caller.key.orgId, isFunded: deps.funds.isFunded(caller) });
+    const read = (): void =>
+      readJson(request, {
+        limits: deps.limits,
+        share,
+        // A body may take a minute to arrive, and its key may be revoked meanwhile: the caller is judged again.
+        done: (body) => this.#admit(match, (current) => this.#serve(match, current, body)),
+        fail: (error) => this.#fail(error),
+      });
+    const length = request.headers['content-length'];
+    if (length !== undefined && Number(length) <= shortBodyBytes) read();
+    else
+      this.#rejectIfRateLimited(caller).then(read, (error: unknown) => {
+        share.release();
+        this.#fail(error);
+      });
+  }
+
+  #serve({ route, params }: RouteMatch, caller: Caller, body: unknown): void {
+    try {
+      const served = route.serve({
+        request: this.#request,
+        response: this.#response,
+        requestId: this.#requestId,
+        caller,
+        params,
+        body,
+        onRate: (rate) => void (this.#rate = rate),
+        rate: () => this.#rate,
+      });
+      served?.catch((error: unknown) => this.#fail(error));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Refused requests also count against the caller's rate limit. */
+  #fail(error: unknown): void {
+    // The rest of the body is dropped from here on: unread bytes of refused requests would take memory while they wait.
+    if (!this.#request.complete) this.#request.resume();
+    if (this.#rate !== null) this.#respond(error);
+    else void this.#respondCounted(error);
+  }
+
+  #respond(error: unknown): void {
+    const requestId = this.#requestId;
+    const { deps, drain } = this.#context;
+    if (!(error instanceof Fault))
+      deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+    const headers = responseHeaders(requestId, this.#rate);
+    if (this.#request.complete) sendFault(this.#response, error, requestId, headers);
+    else sendFaultAndDrain(this.#request, this.#response, drain, error, requestId, headers);
+  }
+
+  /** Reading costs no money, so its limits are a call of their own. */
+  async #countRead(caller: Caller): Promise<void> {
+    this.#rate = await this.#context.deps.counting.ofCaller(caller);
+    if (this.#rate.refusedBy !== null) throw rateLimitFault(this.#rate.refusedBy);
+  }
+
+  /** Refuses a caller whose limits are used up before the body is read. Counts nothing: that is done once the body is known. */
+  async #rejectIfRateLimited(caller: Caller): Promise<void> {
+    const rate = await this.#context.deps.counting.peekAtCaller(caller);
+    if (rate.refusedBy === null) return;
+    this.#rate = rate;
+    throw rateLimitFault(rate.refusedBy);
+  }
+
+  async #respondCounted(error: unknown): Promise<void> {
+    this.#respond(await this.#countRejection(error).catch(() => error));
+  }
+
+  /** What the client is told: its refusal, or that it was refused too often. */
+  async #countRejection(error: unknown): Promise<unknown> {
+    const { counting } = this.#context.deps;
+    if (this.#caller === null) {
+      const counted = await counting.countFailedAuth(this.#request, error);
+      if (counted.rate !== null) this.#rate = counted.rate;
+      return counted.error;
+    }
+    this.#rate = await counting.ofCaller(this.#caller);
+    return this.#rate.refusedBy === null ? error : rateLimitFault(this.#rate.refusedBy);
+  }
 }
 
 function matchPatternRoutes(routes: readonly GatewayRoute[], path: string): RouteMatch[] {

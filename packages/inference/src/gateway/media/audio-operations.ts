@@ -1,11 +1,8 @@
 import { contract } from '@millrace/contract';
 import { msToSeconds } from '@millrace/platform/money';
 import type { z } from 'zod';
-import {
-  speechAdapterOf,
-  type SpeechResult,
-  type SpeechRequest,
-} from '../../adapters/media/speech-adapters.ts';
+import { speechAdapterOf } from '../../adapters/media/speech-adapters.ts';
+import type { SpeechResult, SpeechRequest } from '../../adapters/media/speech-adapters.ts';
 import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { createBodyReader, fieldNamesOf } from '../../wire/body-reader.ts';
 
@@ -28,10 +25,7 @@ const common = {
   adapterOf: speechAdapterOf,
 } as const;
 
-export const audioOperations: {
-  readonly generateAudio: SpeechOperation;
-  readonly createSpeech: SpeechOperation;
-} = {
+export const audioOperations: Readonly<Record<'generateAudio' | 'createSpeech', SpeechOperation>> = {
   generateAudio: {
     ...common,
     id: 'generateAudio',
@@ -92,12 +86,6 @@ function fromInterface(body: InterfaceBody): SpeechRequest {
 }
 
 function fromOpenAi(body: OpenAiBody): SpeechRequest {
-  return {
-    model: body.model,
-    text: body.input,
-    voice: body.voice,
-    speed: body.speed,
-    language: null,
-    tuning: {},
-  };
+  const { model, input: text, voice, speed } = body;
+  return { model, text, voice, speed, language: null, tuning: {} };
 }

@@ -4,12 +4,8 @@ import { msToSeconds } from '@millrace/platform/money';
 import type { z } from 'zod';
 import { imageAdapterOf, type ImageAdapterOptions } from '../../adapters/media/image-adapters.ts';
 import { readImageHeader } from '../../adapters/media/image-header.ts';
-import {
-  imageDefaults,
-  type ImageAdapter,
-  type ImageResult,
-  type ImageRequest,
-} from '../../adapters/media/image-adapter.ts';
+import { imageDefaults } from '../../adapters/media/image-adapter.ts';
+import type { ImageAdapter, ImageResult, ImageRequest } from '../../adapters/media/image-adapter.ts';
 import { stripEngineOptions } from '../../wire/strip-engine-options.ts';
 import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { createBodyReader, fieldNamesOf } from '../../wire/body-reader.ts';
@@ -33,10 +29,10 @@ const readOpenAi = createBodyReader(createImages.body, fieldNamesOf(createImages
 /** What OpenAI's `auto`, or no size at all, means here. */
 const defaultSide = 1024;
 
-export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
-  readonly generateImage: ImageOperation;
-  readonly createImages: ImageOperation;
-} {
+export function imageOperations({
+  clock,
+  randomSeed,
+}: ImageOperationOptions): Readonly<Record<'generateImage' | 'createImages', ImageOperation>> {
   const adapters = new Map<string, ImageAdapter | null>();
   const common = {
     modality: 'image',
@@ -64,11 +60,7 @@ export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
       render: (_request, { images }, { elapsedMs }) => ({
         contentType: 'application/json',
         body: JSON.stringify({
-          images: images.map(({ base64, seed }, index) => ({
-            index,
-            image: base64,
-            random_seed: seed ?? -1,
-          })),
+          images: images.map(({ base64: image, seed }, index) => ({ index, image, random_seed: seed ?? -1 })),
           inference_time: msToSeconds(Math.round(elapsedMs)),
         }),
       }),
@@ -85,17 +77,14 @@ export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
         contentType: 'application/json',
         body: JSON.stringify({
           created: createdSeconds,
-          data: images.map(({ base64 }) => ({ b64_json: base64 })),
+          data: images.map((one) => ({ b64_json: one.base64 })),
         }),
       }),
     },
   };
 }
 
-const openAiNames: Readonly<Record<string, string>> = {
-  steps: 'num_inference_steps',
-  cfg_scale: 'guidance_scale',
-};
+const openAiNames: Record<string, string> = { steps: 'num_inference_steps', cfg_scale: 'guidance_scale' };
 
 function units(imagePixelSteps: number): MediaUnits {
   return { imagePixelSteps, characters: 0 };

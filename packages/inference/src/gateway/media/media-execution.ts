@@ -6,20 +6,15 @@ import { msToSecondsRoundDown } from '@millrace/platform/money';
 import { MediaEngineError, type SendUpstream } from '../../adapters/media/media-adapter.ts';
 import type { EngineFailure } from '../../adapters/text/text-adapter.ts';
 import type { UpstreamCall } from '../../routing/index.ts';
-import {
-  capableDeployments,
-  canServe,
-  defaultModel,
-  mediaCost,
-  type MediaOperation,
-  type MediaUnits,
-} from './media-operation.ts';
+import { capableDeployments, canServe, defaultModel, mediaCost } from './media-operation.ts';
+import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { requireModel, reserveCredit, modelOrFallback } from '../requests/admission.ts';
 import { responseHeaders, startUnreadTimeout, sendFault, type ResponseHeaders } from '../http/responses.ts';
 import { MeteredRequest, type MeasuredUsage, type RequestExecution } from '../requests/metered-request.ts';
 import type { GatewayDeps } from '../gateway-deps.ts';
 import { requirePrice } from '../requests/pricing.ts';
 import { noRouteFault, upstreamOutcomeOf } from '../upstream/upstream-outcomes.ts';
+import type { Caller } from '../http/authenticator.ts';
 import type { GatewayRequest } from '../http/server.ts';
 import { toFault, responseTooLargeFailure } from '../text/text-relay.ts';
 import { ResponseTooLarge } from '../upstream/upstreams.ts';
@@ -38,7 +33,7 @@ export async function serveMedia<Spec, Output>(
   const { caller, requestId } = inbound;
   const name = operation.modelOf(spec);
   const named =
-    name === null ? requireDefaultModel(deps, inbound, operation.modality) : requireModel(deps, caller, name);
+    name === null ? requireDefaultModel(deps, caller, operation.modality) : requireModel(deps, caller, name);
   if (named.modality !== operation.modality) {
     throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
   }
@@ -46,32 +41,17 @@ export async function serveMedia<Spec, Output>(
   const able = capableDeployments(operation, spec, model.deployments);
   const price = requirePrice(model, caller.key.orgId, deps.clock.nowMs());
   const worst = mediaCost(price, operation.worstCase(spec));
-  const reservation = await reserveCredit(deps, inbound, model, {
-    requestId,
-    mostNanoUsd: worst,
-    leastNanoUsd: worst,
-    tokens: 0,
-  });
+  const amounts = { requestId, mostNanoUsd: worst, leastNanoUsd: worst, tokens: 0 };
+  const reservation = await reserveCredit(deps, inbound, model, amounts);
   const headers = responseHeaders(requestId, reservation.rate, ignored);
-  const session = new MediaExecution(deps, {
-    operation,
-    spec,
-    inbound,
-    model,
-    price,
-    reservation,
-    able,
-    headers,
-  });
+  const work = { operation, spec, inbound, model, price, reservation, able, headers };
+  const execution = new MediaExecution(deps, work);
   try {
-    const { contentType, body } = await session.run();
+    const { contentType, body } = await execution.run();
     // The client left, or was shut out.
     if (inbound.response.destroyed || inbound.response.headersSent) return;
-    inbound.response.writeHead(200, {
-      ...headers,
-      'content-type': contentType,
-      'content-length': Buffer.byteLength(body),
-    });
+    const length = Buffer.byteLength(body);
+    inbound.response.writeHead(200, { ...headers, 'content-type': contentType, 'content-length': length });
     inbound.response.end(body);
     startUnreadTimeout(inbound.response, deps.limits.unreadMs);
   } catch (error) {
@@ -81,11 +61,7 @@ export async function serveMedia<Spec, Output>(
   }
 }
 
-function requireDefaultModel(
-  deps: GatewayDeps,
-  { caller }: GatewayRequest,
-  modality: 'image' | 'audio',
-): ModelEntry {
+function requireDefaultModel(deps: GatewayDeps, caller: Caller, modality: 'image' | 'audio'): ModelEntry {
   const model = defaultModel(deps.keyFeed.models(caller.key.orgId, caller.key.mode), modality);
   if (model === null) throw new Fault('MODEL_NOT_FOUND');
   return requireModel(deps, caller, model.name);
@@ -176,12 +152,8 @@ class MediaExecution<Spec, Output> implements RequestExecution {
     const { router } = this.#deps;
     const signal = AbortSignal.any([this.#leaving.signal, this.#ending.signal]);
     if (signal.aborted) throw abortFault(signal.reason);
-    const request = {
-      orgId: inbound.caller.key.orgId,
-      prefix: '',
-      by: 'affinity',
-      except: this.#except,
-    } as const;
+    const { orgId } = inbound.caller.key;
+    const request = { orgId, prefix: '', by: 'affinity', except: this.#except } as const;
     const first = router.route(model, request);
     const found =
       first.outcome === 'full'
@@ -208,10 +180,8 @@ class MediaExecution<Spec, Output> implements RequestExecution {
     call.end('ok');
     this.#note(call, startedMs, 200, null);
     const elapsedMs = clock.monotonicMs() - this.#exchange.startedMs;
-    return operation.render(spec, response, {
-      createdSeconds: msToSecondsRoundDown(clock.nowMs()),
-      elapsedMs,
-    });
+    const createdSeconds = msToSecondsRoundDown(clock.nowMs());
+    return operation.render(spec, response, { createdSeconds, elapsedMs });
   }
 
   #callOf(deployment: DeploymentEntry): SendUpstream {

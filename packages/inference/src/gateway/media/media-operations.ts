@@ -1,14 +1,9 @@
-import { audioOperations, type SpeechOperation } from './audio-operations.ts';
-import { imageOperations, type ImageOperation, type ImageOperationOptions } from './image-operations.ts';
+import { audioOperations } from './audio-operations.ts';
+import { imageOperations, type ImageOperationOptions } from './image-operations.ts';
 
-export interface MediaOperations {
-  readonly generateImage: ImageOperation;
-  readonly createImages: ImageOperation;
-  readonly generateAudio: SpeechOperation;
-  readonly createSpeech: SpeechOperation;
-}
+export type MediaOperations = ReturnType<typeof createMediaOperations>;
 
 /** All four, made once for a process. */
-export function createMediaOperations(options: ImageOperationOptions): MediaOperations {
+export function createMediaOperations(options: ImageOperationOptions) {
   return { ...imageOperations(options), ...audioOperations };
 }

@@ -70,25 +70,16 @@ export function limitsFor({ key, organisation }: Caller, model: ModelEntry): rea
   if (ofKey === undefined) limitCache.set(key, (ofKey = new WeakMap()));
   const found = ofKey.get(model);
   if (found?.organisation === organisation) return found.list;
-  const list = listLimits({ key, organisation }, model);
+  const list = listLimits(key, organisation, model);
   ofKey.set(model, { organisation, list });
   return list;
 }
 
-function listLimits(
-  { key, organisation }: Pick<Caller, 'key' | 'organisation'>,
-  model: ModelEntry,
-): RequestLimit[] {
+function listLimits(key: KeyEntry, organisation: OrganisationEntry, model: ModelEntry): RequestLimit[] {
   const windowMs = minuteMs;
+  const ofOrganisation = { limit: organisation.requestsPerMinute, windowMs, counts: 'requests' } as const;
   const limits: RequestLimit[] = [
-    {
-      name: 'organisation',
-      scope: 'organisation',
-      subject: key.orgId,
-      limit: organisation.requestsPerMinute,
-      windowMs,
-      counts: 'requests',
-    },
+    { name: 'organisation', scope: 'organisation', subject: key.orgId, ...ofOrganisation },
   ];
   const ofKey = { scope: 'key', subject: key.keyId, windowMs } as const;
   if (key.requestsPerMinute !== null) {

@@ -17,8 +17,8 @@ export function insufficientFundsOptions(funds: InsufficientFunds): FaultOptions
     suggestion,
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     extra: {
-      needed_nano_usd: needed.toString(),
-      ...(left === null ? {} : { available_nano_usd: left.toString() }),
+      needed_nano_usd: String(needed),
+      ...(left === null ? {} : { available_nano_usd: String(left) }),
     },
   };
 }

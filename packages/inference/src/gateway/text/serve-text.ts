@@ -44,15 +44,9 @@ function routePreferenceOf(request: GatewayRequest): RouteRequest['by'] {
   const header = request.request.headers['x-millrace-route'];
   if (header === undefined) return 'affinity';
   if (typeof header === 'string' && routePreferences.has(header)) return header as RouteRequest['by'];
+  const issue = { message: 'must be price, latency or throughput', code: 'invalid_value' };
   throw new Fault('VALIDATION_FAILED', {
-    issues: [
-      {
-        path: ['x-millrace-route'],
-        message: 'must be price, latency or throughput',
-        code: 'invalid_value',
-        location: 'header',
-      },
-    ],
+    issues: [{ path: ['x-millrace-route'], ...issue, location: 'header' }],
   });
 }
 
@@ -82,7 +76,7 @@ export async function serveText<Request>(
   const choices = operation.choicesOf(request);
   const plain = operation.plainConversation?.(request) ?? null;
   const bounds = boundTokens(model, price, {
-    promptBound: maxPromptTokensOf(deps, operation, { request, model, plain }),
+    promptBound: maxPromptTokensOf(deps, operation, request, model, plain),
     prompts: operation.promptsOf(request),
     maxTokens,
     choices,
@@ -122,15 +116,9 @@ export async function serveText<Request>(
 function maxPromptTokensOf<Request>(
   { templates }: Pick<GatewayDeps, 'templates'>,
   operation: TextOperation<Request>,
-  {
-    request,
-    model,
-    plain,
-  }: {
-    readonly request: Request;
-    readonly model: ModelEntry;
-    readonly plain: TextConversation | null;
-  },
+  request: Request,
+  model: ModelEntry,
+  plain: TextConversation | null,
 ): number {
   const largest = operation.promptBound(request);
   const added = plain === null ? null : templates.boundFor(model, plain.roles);

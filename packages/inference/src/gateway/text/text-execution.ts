@@ -14,13 +14,8 @@ import {
   type FullCompletion,
 } from '../../adapters/text/text-adapter.ts';
 import { hashText, type NoRoute, type RouteRequest, type UpstreamCall } from '../../routing/index.ts';
-import {
-  startUnreadTimeout,
-  sendFault,
-  sendJson,
-  sendStreamFault,
-  type ResponseHeaders,
-} from '../http/responses.ts';
+import { startUnreadTimeout, sendFault, sendJson, sendStreamFault } from '../http/responses.ts';
+import type { ResponseHeaders } from '../http/responses.ts';
 import type { EngineSlots, SlotClaim } from '../upstream/engine-slots.ts';
 import { MeteredRequest, type MeasuredUsage, type RequestExecution } from '../requests/metered-request.ts';
 import type { GatewayDeps } from '../gateway-deps.ts';

@@ -41,7 +41,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #status: number | null = null;
   #stream: TextStream | null = null;
-  #deps: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #bytes = 0;
   #counts = zeroTokens;
   #isRequested = false;
@@ -150,7 +150,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   #collect(chunk: Buffer): void {
     const most = this.#status === 200 ? this.#options.maxResponseBytes : maxFailureBytes;
     this.#bytes += chunk.length;
-    if (this.#bytes <= most) this.#deps.push(chunk);
+    if (this.#bytes <= most) this.#chunks.push(chunk);
     else
       this.#break(
         this.#status === 200
@@ -162,10 +162,10 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   /** Some engines are asked for a stream although the client gets one piece: the part that arrived shows what was produced. */
   #collectedCounts(): TokenCounts {
     const { adapter, request, facts } = this.#options;
-    if (this.#deps.length === 0 || this.#isWhole) return this.#counts;
+    if (this.#chunks.length === 0 || this.#isWhole) return this.#counts;
     try {
       const stream = adapter.openStream(request, facts);
-      for (const part of this.#deps) stream.push(part);
+      for (const part of this.#chunks) stream.push(part);
       return stream.counts();
     } catch {
       return this.#counts;
@@ -174,8 +174,8 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
 
   #readWhole(): void {
     const { adapter, request, facts, listener } = this.#options;
-    const [only] = this.#deps;
-    const all = this.#deps.length === 1 && only !== undefined ? only : Buffer.concat(this.#deps);
+    const [only] = this.#chunks;
+    const all = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
     const text = all.toString('utf8');
     if (this.#status !== 200) {
       this.#fail(adapter.readFailure(this.#status ?? 0, text));
@@ -226,12 +226,8 @@ function connectionFailure(error: Error, status: number | null): EngineFailure {
     error instanceof errors.HeadersTimeoutError ||
     error instanceof errors.BodyTimeoutError ||
     error instanceof errors.ConnectTimeoutError;
-  return {
-    status,
-    reason: isLate ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR',
-    message: error.message,
-    retryable: true,
-  };
+  const reason = isLate ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR';
+  return { status, reason, message: error.message, retryable: true };
 }
 
 /** The failure in the words that its client gets. Only what the engine says of the request itself is passed on. */

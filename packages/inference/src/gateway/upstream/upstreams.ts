@@ -102,10 +102,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       }
       const { path, headers, body } = request;
       const { pool, basePath } = poolFor(deployment.address);
-      pool.dispatch(
-        { method: 'POST', path: basePath + path, headers: headersFor(deployment, headers), body },
-        handler,
-      );
+      const ownHeaders = headersFor(deployment, headers);
+      pool.dispatch({ method: 'POST', path: basePath + path, headers: ownHeaders, body }, handler);
     },
 
     async call(deployment, { method, path, headers, body }, { maxBytes, signal }) {
