@@ -206,33 +206,23 @@ export const bench = defineBench({
       ]);
 
       note(`batches of ${BATCH} from ${WRITERS} writers`);
-      const batches = await measure(
-        {
-          'bare rows': () =>
-            writeBaseline(
-              pool,
-              times(BATCH, () => pickFrom(accounts)),
-            ),
-          'ledger, 1000 accounts': () =>
-            partitions.with((own) =>
-              apply(
-                database,
-                times(BATCH, () => charge(pickFrom(own))),
-              ),
-            ),
-          'the same, each writer on all': () =>
-            apply(
-              database,
-              times(BATCH, () => charge(pickFrom(orgIds))),
-            ),
-          'ledger, one hot account': () =>
-            apply(
-              database,
-              times(BATCH, () => charge(hot)),
-            ),
-        },
-        { concurrency: WRITERS },
-      );
+      const batch = <T>(make: () => T): T[] => times(BATCH, make);
+      const post = (from: readonly OrgId[]) =>
+        apply(
+          database,
+          batch(() => charge(pickFrom(from))),
+        );
+      const writers = {
+        'bare rows': () =>
+          writeBaseline(
+            pool,
+            batch(() => pickFrom(accounts)),
+          ),
+        'ledger, 1000 accounts': () => partitions.with(post),
+        'the same, each writer on all': () => post(orgIds),
+        'ledger, one hot account': () => post([hot]),
+      };
+      const batches = await measure(writers, { concurrency: WRITERS });
       const half = ACCOUNTS >> 1;
       const sides = {
         'bare update': () =>

@@ -157,6 +157,12 @@ async function counts(): Promise<BenchReport> {
   }
 }
 
+const env = {
+  MILLRACE_LOG_LEVEL: 'info',
+  MILLRACE_HTTP_VALIDATE_RESPONSES: 'false',
+  MILLRACE_RATE_LIMIT_ANONYMOUS_RPM: '1000000',
+};
+
 export const bench = defineBench({
   name: 'listing',
   about:
@@ -167,12 +173,7 @@ export const bench = defineBench({
     const sales = await measureSales(run);
     await using database = await createTestDatabase({ isSynced: true, statementTimeoutMs: 300_000 });
     const names = testNames();
-    const env = {
-      MILLRACE_LOG_LEVEL: 'info',
-      MILLRACE_HTTP_VALIDATE_RESPONSES: 'false',
-      MILLRACE_RATE_LIMIT_ANONYMOUS_RPM: '1000000',
-    };
-    const emptyMib = await memoryOfEmpty(database, env);
+    const emptyMib = await memoryOfEmpty(database);
     const market = await setUp(run, database);
     await using api = await startApiProcess({ database, names, env });
     const own = createListingCaller(api.url, CLIENTS);
@@ -183,13 +184,7 @@ export const bench = defineBench({
     const file = join(folder, 'list.gz');
     await writeFile(file, whole.body);
     const port = await freePort();
-    await using bareServer = await startProcess({
-      name: 'bare',
-      entry: 'bench/listing/baseline-server.ts',
-      args: [String(port), file],
-      env: {},
-      readyUrl: `http://127.0.0.1:${port}/`,
-    });
+    await using bareServer = await startBareServer(port, file);
     const bare = createListingCaller(`http://127.0.0.1:${port}`, CLIENTS);
     run.pinServer(bareServer.pid);
     run.pinServer(api.pid);
@@ -237,15 +232,11 @@ export const bench = defineBench({
         },
         bars: [
           atLeast('whole list, in the rate of bare node:http', 0.5, Math.round(share * 100) / 100),
-          atMost(
-            'filtered, slowest p99, times the slowest p50',
-            7,
-            Number((slowest / slowestP50).toFixed(2)),
-          ),
+          atMost('filtered, slowest p99, times the slowest p50', 7, rounded(slowest / slowestP50)),
           atMost(
             'update of 1 % visible, slowest, in the time of filling the list',
             UPDATE_SHARE_OF_FILLING,
-            Number((Math.max(...updatesMs) / filledMs).toFixed(2)),
+            rounded(Math.max(...updatesMs) / filledMs),
           ),
           ...sales.bars,
         ],
@@ -258,12 +249,26 @@ export const bench = defineBench({
   },
 });
 
-async function memoryOfEmpty(database: TestDatabase, env: Record<string, string>): Promise<number> {
+function startBareServer(port: number, file: string) {
+  return startProcess({
+    name: 'bare',
+    entry: 'bench/listing/baseline-server.ts',
+    args: [String(port), file],
+    env: {},
+    readyUrl: `http://127.0.0.1:${port}/`,
+  });
+}
+
+async function memoryOfEmpty(database: TestDatabase): Promise<number> {
   await using api = await startApiProcess({ database, names: testNames(), env });
   const caller = createListingCaller(api.url, 1);
   await waitUntilListed(caller);
   caller.close();
   return residentMib(api.pid);
+}
+
+function rounded(value: number): number {
+  return Number(value.toFixed(2));
 }
 
 function mib(bytes: number): number {

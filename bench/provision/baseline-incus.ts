@@ -34,47 +34,8 @@ export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIn
     checkServerIdentity: () => undefined,
   });
 
-  function send(
-    method: string,
-    path: string,
-    body: string | null,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<{ readonly operation: string }> {
-    return new Promise((resolve, reject) => {
-      const call = request(
-        `${entry?.url}${path}`,
-        {
-          method,
-          agent,
-          headers: {
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body ?? ''),
-            ...headers,
-          },
-          timeout: CALL_TIMEOUT_MS,
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (part: Buffer) => chunks.push(part));
-          response.on('end', () => {
-            const text = Buffer.concat(chunks).toString('utf8');
-            const json = JSON.parse(text) as {
-              operation?: string;
-              error?: string;
-              metadata?: { err?: string };
-            };
-            const problem = json.error !== undefined && json.error !== '' ? json.error : json.metadata?.err;
-            if (problem !== undefined && problem !== '') reject(new Error(`${method} ${path}: ${problem}`));
-            else resolve({ operation: json.operation ?? '' });
-          });
-        },
-      );
-      call.on('timeout', () => call.destroy(new Error(`${method} ${path} took too long.`)));
-      call.on('error', reject);
-      call.end(body);
-    });
-  }
-
+  const send = (method: string, path: string, body: string | null, headers = {}): Promise<Started> =>
+    sendTo({ agent, url: entry.url }, { method, path, body, headers });
   const perform = async (method: string, path: string, body: object): Promise<void> => {
     const { operation } = await send(method, path, JSON.stringify(body));
     // The engine names the project behind a question mark.
@@ -118,4 +79,54 @@ export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIn
     },
     close: () => agent.destroy(),
   };
+}
+
+interface Started {
+  readonly operation: string;
+}
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function sendTo(
+  { agent, url }: { agent: Agent; url: string },
+  { method, path, body, headers }: Call,
+): Promise<Started> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      `${url}${path}`,
+      {
+        method,
+        agent,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body ?? ''),
+          ...headers,
+        },
+        timeout: CALL_TIMEOUT_MS,
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (part: Buffer) => chunks.push(part));
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          const json = JSON.parse(text) as {
+            operation?: string;
+            error?: string;
+            metadata?: { err?: string };
+          };
+          const problem = json.error !== undefined && json.error !== '' ? json.error : json.metadata?.err;
+          if (problem !== undefined && problem !== '') reject(new Error(`${method} ${path}: ${problem}`));
+          else resolve({ operation: json.operation ?? '' });
+        });
+      },
+    );
+    call.on('timeout', () => call.destroy(new Error(`${method} ${path} took too long.`)));
+    call.on('error', reject);
+    call.end(body);
+  });
 }

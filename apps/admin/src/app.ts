@@ -47,7 +47,7 @@ async function withContext(
   env: Environment | undefined,
   work: (context: Parameters<Command['run']>[0]) => Promise<void>,
 ): Promise<void> {
-  const config = loadConfig([cellConfig, postgresConfig], ...(env === undefined ? [] : [env]));
+  const config = loadConfig([cellConfig, postgresConfig], env);
   let opened: Db | undefined;
   const db = async (): Promise<Db> => {
     opened ??= createDb({
@@ -68,10 +68,7 @@ async function withContext(
       postgresUrl: config.postgres.url,
       db,
       fleet: () => {
-        const { fleet, marketplace } = loadConfig(
-          [fleetConfig, marketplaceConfig],
-          ...(env === undefined ? [] : [env]),
-        );
+        const { fleet, marketplace } = loadConfig([fleetConfig, marketplaceConfig], env);
         return { ...fleet, guard: createNetGuard(marketplace) };
       },
     });

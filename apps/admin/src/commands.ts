@@ -23,6 +23,7 @@ import {
   requiredText,
   type Command,
   type CommandContext,
+  type FlagValues,
 } from './command.ts';
 
 /** Every act of this command is audited under this name: it needs no key, only access to the database. */
@@ -199,11 +200,7 @@ interface PrintedKey {
 }
 
 /** The one time the key is seen. */
-function printKey(
-  context: CommandContext,
-  flags: Readonly<Record<string, unknown>>,
-  printed: PrintedKey,
-): void {
+function printKey(context: CommandContext, flags: FlagValues, printed: PrintedKey): void {
   const { organisation: of, email: address, key, keyId } = printed;
   if (flags['json'] === true) {
     const fields = { organisationId: of.id, slug: of.slug, email: address, keyId, key };

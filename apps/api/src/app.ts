@@ -55,14 +55,14 @@ import { serveWebhooks } from '@millrace/core/webhooks';
 import type { InvitationLinkClaims, SignIn } from '@millrace/platform/auth';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { payloadSchemaVersion } from '@millrace/platform/envelope';
+import { systemEnvelope } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
 import type { CellId, IdSource } from '@millrace/platform/ids';
 import { serveHealth, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { RefundingLimiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsNotifications } from '@millrace/platform/nats';
-import { createNetGuard, type NetGuard } from '@millrace/platform/net';
+import { createNetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
 import { serveConsole, type ConsoleOptions } from './console.ts';
 import { serveDocuments } from './documents.ts';
@@ -163,7 +163,7 @@ export function createApi(deps: ApiDeps): Api {
     people?.invalidate(change);
   };
   const keyFeed = createKeyFeed(deps);
-  const announce = announceToAllProcesses(deps, invalidate, keyFeed);
+  const announce = announceToAll(deps, invalidate, keyFeed);
   const subscriptions = [
     subscribeToKeyChanges(nats, deps.keyChangeSubject, invalidate),
     subscribeToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.invalidate),
@@ -191,56 +191,8 @@ export function createApi(deps: ApiDeps): Api {
   });
   const members = createMemberService({ announce, keys });
   const feed = createFeed({ db, clock, log, channels, nats });
-  const { operations } = contract;
-  serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
-  serveInstallation(server, operations, installationInfoOf(deps));
-  const invalidatePerson = (userId: string) => people?.invalidatePerson(userId);
-  serveSessions({ server, operations, db, clock, invalidatePerson });
-  deps.signIn?.mount(server, deps.limiter);
-  serveIdentity({ server, operations, db, keys, members, announce, work: runningWork, homeCell: deps.cell });
-  if (deps.signIn != null) serveEmailOptOut(server, { db, signIn: deps.signIn });
-  servePeople({ server, operations, db, clock, homeCell: deps.cell, ...userLinksOf(deps) });
-  serveNotices({ server, operations, db });
-  serveBilling({ server, operations, db, clock, burnOf: readBurnRate, recallMoney: deps.recallMoney });
-  serveInvoices({ server, operations, db, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
-  serveAuditReports({ server, operations, db });
-  servePayments({ server, operations, db, payments: paymentsOf(deps, announce) });
-  serveEvents(server, feed);
-  serveWebhooks({ server, operations, db, sealer: deps.sealer, guard: webhookGuardOf(deps) });
-  servePrices({ server, operations, db, clock });
-  serveOffers({ server, operations, db, clock });
-  serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
-  serveSuppliers({ server, operations, db, announce, providerId: deps.marketplaceProvider ?? 'marketplace' });
-  serveSupplierMachines({ server, operations, db, priceRules: deps.priceRules ?? defaultPriceRules });
-  serveSupplierMoney({ server, operations, db, payoutHoldMs: deps.payoutHoldMs ?? 0 });
-  serveEnrolments({ server, operations, db, sealer: deps.sealer, guard: marketplaceGuardOf(deps) });
-  serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
-  serveRentalQueries({ server, operations, db, clock, feed });
-  serveRentalLifecycle({ server, operations });
-  serveWriteOffs({ server, operations });
-  serveMonitoring({
-    server,
-    operations,
-    db,
-    clock,
-    requestConsole: createConsoleRequester(nats, { subject: deps.consoleSubject, cell: deps.cell }),
-  });
-  serveCatalog({ server, operations, db, sealer: deps.sealer, flushKeyFeed: keyFeed.flush });
-  serveRequestUsage({ server, operations, db });
   const listing = createListing({ db, clock, log });
-  serveListing({ server, operations, clock, listing });
-  servePublicCatalog({ server, operations, db, clock, listing, isOpen: deps.openCatalog ?? true });
-  const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
-  serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
-  serveVolumes({
-    server,
-    operations,
-    db,
-    clock,
-    ordering: createOrderRunner({ db, cell, recallMoney }, 'volume'),
-  });
-  if (deps.console != null) serveConsole(server, deps.console);
-  serveHealth(server.fastify, deps.lifecycle);
+  serveRoutes(deps, { server, keys, members, feed, listing, announce, people, keyFeed });
 
   return {
     server,
@@ -257,6 +209,61 @@ export function createApi(deps: ApiDeps): Api {
       await Promise.all(subscriptions.map((subscription) => subscription.close()));
     },
   };
+}
+
+interface RouteServices {
+  readonly server: HttpServer;
+  readonly keys: ReturnType<typeof createApiKeyService>;
+  readonly members: ReturnType<typeof createMemberService>;
+  readonly feed: Feed;
+  readonly listing: Listing;
+  readonly announce: PublishKeyChange;
+  readonly people: ReturnType<typeof createSessions>;
+  readonly keyFeed: KeyFeedSync;
+}
+
+function serveRoutes(deps: ApiDeps, services: RouteServices): void {
+  const { contract, db, clock, cell, sealer, recallMoney, marketplaceDomain: domain = null } = deps;
+  const { server, keys, members, feed, listing, announce, people, keyFeed } = services;
+  const { operations } = contract;
+  const base = { server, operations, db };
+  serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
+  serveInstallation(server, operations, installationInfoOf(deps));
+  const invalidatePerson = (userId: string) => people?.invalidatePerson(userId);
+  serveSessions({ ...base, clock, invalidatePerson });
+  deps.signIn?.mount(server, deps.limiter);
+  serveIdentity({ ...base, keys, members, announce, work: runningWork, homeCell: cell });
+  if (deps.signIn != null) serveEmailOptOut(server, { db, signIn: deps.signIn });
+  servePeople({ ...base, clock, homeCell: cell, ...userLinksOf(deps) });
+  serveNotices(base);
+  serveBilling({ ...base, clock, burnOf: readBurnRate, recallMoney });
+  serveInvoices({ ...base, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
+  serveAuditReports(base);
+  servePayments({ ...base, payments: paymentsOf(deps, announce) });
+  serveEvents(server, feed);
+  const { webhookNetworks = [], marketplaceNetworks = [] } = deps;
+  serveWebhooks({ ...base, sealer, guard: createNetGuard({ allowedNetworks: webhookNetworks }) });
+  servePrices({ ...base, clock });
+  serveOffers({ ...base, clock });
+  serveFleet({ ...base, ...fleetSettingsOf(deps) });
+  serveSuppliers({ ...base, announce, providerId: deps.marketplaceProvider ?? 'marketplace' });
+  serveSupplierMachines({ ...base, priceRules: deps.priceRules ?? defaultPriceRules });
+  serveSupplierMoney({ ...base, payoutHoldMs: deps.payoutHoldMs ?? 0 });
+  serveEnrolments({ ...base, sealer, guard: createNetGuard({ allowedNetworks: marketplaceNetworks }) });
+  serveRentalCreation({ ...base, clock, cell, recallMoney });
+  serveRentalQueries({ ...base, clock, feed });
+  serveRentalLifecycle({ server, operations });
+  serveWriteOffs({ server, operations });
+  const requestConsole = createConsoleRequester(deps.nats, { subject: deps.consoleSubject, cell });
+  serveMonitoring({ ...base, clock, requestConsole });
+  serveCatalog({ ...base, sealer, flushKeyFeed: keyFeed.flush });
+  serveRequestUsage(base);
+  serveListing({ server, operations, clock, listing });
+  servePublicCatalog({ ...base, clock, listing, isOpen: deps.openCatalog ?? true });
+  serveInstances({ ...base, clock, cell, recallMoney, domain });
+  serveVolumes({ ...base, clock, ordering: createOrderRunner({ db, cell, recallMoney }, 'volume') });
+  if (deps.console != null) serveConsole(server, deps.console);
+  serveHealth(server.fastify, deps.lifecycle);
 }
 
 /** How sessions let people in; none where nobody signs in. */
@@ -309,14 +316,6 @@ function userLinksOf({ consoleUrl = null, publicUrl = null, signIn }: ApiDeps) {
   };
 }
 
-function marketplaceGuardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
-  return createNetGuard({ allowedNetworks });
-}
-
-function webhookGuardOf({ webhookNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
-  return createNetGuard({ allowedNetworks });
-}
-
 function paymentsOf(deps: ApiDeps, announce: PublishKeyChange): Payments {
   const { db, clock, log, stripe = null, consoleUrl = null } = deps;
   return new Payments({ db, clock, log, stripe, consoleUrl, burnOf: readBurnRate, announce });
@@ -332,23 +331,13 @@ function createKeyFeed(deps: ApiDeps): KeyFeedSync {
  * This process forgets at once; the others are told, and would find out by themselves within a second. Gateways are told
  * through their book, before the caller is answered.
  */
-function announceToAllProcesses(
-  deps: ApiDeps,
-  invalidateLocal: PublishKeyChange,
-  keyFeed: KeyFeedSync,
-): PublishKeyChange {
+function announceToAll(deps: ApiDeps, local: PublishKeyChange, keyFeed: KeyFeedSync): PublishKeyChange {
   const publish = createKeyChangePublisher(deps.nats, {
     subject: deps.keyChangeSubject,
-    envelope: {
-      cell: deps.cell,
-      mode: 'live',
-      actor: { kind: 'system', id: 'api' },
-      schemaVersion: payloadSchemaVersion,
-      traceparent: null,
-    },
+    envelope: systemEnvelope(deps.cell, 'api'),
   });
   return async (change) => {
-    await invalidateLocal(change);
+    await local(change);
     await publish(change);
     await keyFeed.flush();
   };

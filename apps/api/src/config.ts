@@ -111,7 +111,7 @@ export function loadApiConfig(env?: Environment) {
       valkeyConfig,
       webhooksConfig,
     ],
-    ...(env === undefined ? [] : [env]),
+    env,
   );
 }
 

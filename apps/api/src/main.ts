@@ -7,17 +7,17 @@ import { createRecallRequester } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
 import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
-import { payloadSchemaVersion } from '@millrace/platform/envelope';
+import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
-import { secondsToMs, ratio } from '@millrace/platform/money';
+import { secondsToMs } from '@millrace/platform/money';
 import { connectNatsInBackground } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
-import { createApi } from './app.ts';
+import { createApi, type ApiDeps } from './app.ts';
 import { loadApiConfig, type ApiConfig } from './config.ts';
 import { consoleFolder, type ConsoleOptions } from './console.ts';
 import { createSignInFromConfig } from './create-sign-in.ts';
@@ -36,33 +36,18 @@ async function start(config: ApiConfig): Promise<void> {
   const clock = systemClock;
   const cell = config.cell.id;
   const log = createLogger({ name: 'api', level: config.log.level });
-  const telemetry = await startTelemetry({
-    service: 'api',
-    version: VERSION,
-    cell,
-    prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: ratio(config.telemetry.samplePercent, 100),
-    ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
-  });
+  const about = { service: 'api', version: VERSION, cell };
+  const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.ms });
   installSignalHandlers(lifecycle, log);
 
   const ids = createIdSource({ clock, cell });
-  const { url, poolSize, statementTimeoutMs } = config.postgres;
-  const db = createDb({
-    url,
-    poolSize,
-    statementTimeoutMs,
-    applicationName: 'millrace-api',
-    ids,
-    log,
-  });
+  const db = createDb({ ...config.postgres, applicationName: 'millrace-api', ids, log });
   await requireSchema(db);
   watchClock(db, { clock, lifecycle, log });
   const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-api', log, clock });
 
-  const { tlsCert, tlsKey } = config.http;
   const api = createApi({
     contract: createContract({
       providers: config.providers.list ?? config.providers.file ?? defaultProviders,
@@ -85,11 +70,34 @@ async function start(config: ApiConfig): Promise<void> {
       prefix: config.nats.prefix,
       homeCell: cell,
       timeoutMs: RECALL_TIMEOUT_MS,
-      envelope: {
-        ...{ cell, mode: 'live', actor: { kind: 'system', id: 'api' } },
-        ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
-      },
+      envelope: systemEnvelope(cell, 'api'),
     }),
+    signIn: await createSignInFromConfig(config, { db, clock, ids, log }),
+    stripe: await stripeGatewayOf(config.stripe),
+    ...apiSettingsOf(config),
+  });
+
+  lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
+  // Without these the api is slower to tell others and counts no requests, but it still does its work.
+  lifecycle.addCheck({ name: 'valkey', required: false, timeoutMs: 1_000, check: () => valkey.ping() });
+  lifecycle.addCheck({ name: 'nats', required: false, timeoutMs: 1_000, check: () => nats.ping() });
+  const background = api.run(lifecycle.draining);
+  lifecycle.onDrain('requests', 'http', () => api.server.drain());
+  lifecycle.onDrain('consumers', 'feed and subscriptions', () => api.close());
+  lifecycle.onDrain('consumers', 'background work', () => background);
+  lifecycle.onDrain('pools', 'postgres', () => db.close());
+  lifecycle.onDrain('pools', 'valkey', () => valkey.close());
+  lifecycle.onDrain('pools', 'nats', () => nats.close());
+  lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
+
+  const bound = await api.server.listen({ host: config.http.host, port: config.http.port });
+  lifecycle.started();
+  log.info({ ...bound, tls: config.http.tlsCert !== null, cell }, 'listening');
+}
+
+function apiSettingsOf(config: ApiConfig) {
+  const { tlsCert, tlsKey } = config.http;
+  return {
     organisationRpm: config.rateLimits.defaultRpm,
     fundedRpm: config.rateLimits.fundedRpm,
     trustedProxies: config.http.trustedProxies,
@@ -98,10 +106,8 @@ async function start(config: ApiConfig): Promise<void> {
     openCatalog: config.catalog.open,
     publicUrl: config.http.publicUrl,
     inferenceUrl: config.auth.inferenceUrl,
-    signIn: await createSignInFromConfig(config, { db, clock, ids, log }),
     version: VERSION,
     invoiceIssuer: config.invoices.issuer,
-    stripe: await stripeGatewayOf(config.stripe),
     consoleUrl: config.stripe.consoleUrl,
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     payoutHoldMs: secondsToMs(config.marketplace.payoutHoldDays * HOURS_PER_DAY * SECONDS_PER_HOUR),
@@ -118,24 +124,7 @@ async function start(config: ApiConfig): Promise<void> {
       failedAuthRpm: config.rateLimits.failedAuthRpm,
     },
     ...(tlsCert === null || tlsKey === null ? {} : { tls: { cert: tlsCert, key: tlsKey } }),
-  });
-
-  lifecycle.addCheck({ name: 'postgres', required: true, timeoutMs: 2_000, check: () => db.ping() });
-  // Without these the api is slower to tell others and counts no requests, but it still does its work.
-  lifecycle.addCheck({ name: 'valkey', required: false, timeoutMs: 1_000, check: () => valkey.ping() });
-  lifecycle.addCheck({ name: 'nats', required: false, timeoutMs: 1_000, check: () => nats.ping() });
-  const background = api.run(lifecycle.draining);
-  lifecycle.onDrain('requests', 'http', () => api.server.drain());
-  lifecycle.onDrain('consumers', 'feed and subscriptions', () => api.close());
-  lifecycle.onDrain('consumers', 'background work', () => background);
-  lifecycle.onDrain('pools', 'postgres', () => db.close());
-  lifecycle.onDrain('pools', 'valkey', () => valkey.close());
-  lifecycle.onDrain('pools', 'nats', () => nats.close());
-  lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
-
-  const bound = await api.server.listen({ host: config.http.host, port: config.http.port });
-  lifecycle.started();
-  log.info({ ...bound, tls: tlsCert !== null, cell }, 'listening');
+  } satisfies Partial<ApiDeps>;
 }
 
 function consoleOptionsOf({ http, auth }: ApiConfig): ConsoleOptions {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { hostname } from 'node:os';
 import { createContract, defaultProviders } from '@millrace/contract';
 import { createCreditLeaseClient } from '@millrace/credit-leases/client';
@@ -12,7 +12,7 @@ import {
   openKeyFeed,
 } from '@millrace/inference';
 import { ClockGuard, RemoteClock, systemClock, type Clock } from '@millrace/platform/clock';
-import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import {
   createLifecycle,
@@ -22,7 +22,6 @@ import {
 } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
-import { ratio } from '@millrace/platform/money';
 import { connectNats } from '@millrace/platform/nats';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
@@ -35,7 +34,7 @@ export interface GatewayProcess {
 }
 
 const VERSION = '0.1.0';
-const CHECK_TIMEOUT_MS = 1_000;
+const CHECK_MS = 1_000;
 const LEASE_TIMEOUT_MS = 2_000;
 /** Reports and ends that are under way when the streams have ended. */
 const CLOSE_TIMEOUT_MS = 10_000;
@@ -43,11 +42,8 @@ const CLOSE_TIMEOUT_MS = 10_000;
 /** Builds the process. It needs Valkey and NATS to serve, and PostgreSQL never. */
 export async function startGateway(config: GatewayConfig): Promise<GatewayProcess> {
   const log = createLogger({ name: 'gateway', level: config.log.level });
-  const lifecycle = createLifecycle({
-    clock: systemClock,
-    log,
-    drainDeadlineMs: config.gateway.drainMs + CLOSE_TIMEOUT_MS,
-  });
+  const drainDeadlineMs = config.gateway.drainMs + CLOSE_TIMEOUT_MS;
+  const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs });
   try {
     const port = await startComponents(config, lifecycle, log);
     lifecycle.started();
@@ -64,32 +60,13 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   const clock = databaseClock(reference);
   const cell = config.cell.id;
   const { prefix } = config.nats;
-  const telemetry = await startTelemetry({
-    service: 'gateway',
-    version: VERSION,
-    cell,
-    prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: ratio(config.telemetry.samplePercent, 100),
-    ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
-  });
+  const about = { service: 'gateway', version: VERSION, cell };
+  const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-gateway', log, clock });
-  const valkey = await connectValkey({
-    url: config.gateway.leaseValkeyUrl,
-    name: 'millrace-gateway',
-    log,
-    clock,
-  });
-  // Never used again, not even by the same process: what was lent to it is told apart by it.
-  const gatewayId = `${hostname()
-    .replaceAll(/[^A-Za-z0-9-]/g, '-')
-    .slice(0, 40)}-${process.pid}-${randomBytes(6).toString('hex')}`;
-  const envelope: Envelope = {
-    cell,
-    mode: 'live',
-    actor: { kind: 'system', id: 'gateway' },
-    schemaVersion: payloadSchemaVersion,
-    traceparent: null,
-  };
+  const { leaseValkeyUrl: url, longestRequestMs } = config.gateway;
+  const valkey = await connectValkey({ url, name: 'millrace-gateway', log, clock });
+  const gatewayId = newGatewayId();
+  const envelope = systemEnvelope(cell, 'gateway');
   const keyFeed = await openKeyFeed({ nats, clock, log, prefix });
   const leaseClient = createCreditLeaseClient({
     valkey,
@@ -105,12 +82,10 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   });
   const reporter = createUsageReporter({ nats, clock, log, prefix, cell });
   const router = createRouter({ clock, log, gatewayId });
-  const contract = createContract({
-    providers: defaultProviders,
-    widePenalties: config.inference.widePenalties,
-  });
+  const { widePenalties } = config.inference;
+  const { schemas } = createContract({ providers: defaultProviders, widePenalties });
   const slots = config.gateway.llamaSlotCache
-    ? createEngineSlots({ valkey, clock, log, longestRequestMs: config.gateway.longestRequestMs })
+    ? createEngineSlots({ valkey, clock, log, longestRequestMs })
     : null;
   const gateway = createGateway({
     clock,
@@ -124,23 +99,18 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     failedAuthRpm: config.rateLimits.failedAuthRpm,
     trustedProxies: config.http.trustedProxies,
     consoleOrigins: config.gateway.consoleOrigins,
-    schemas: contract.schemas,
-    limits: { longestRequestMs: config.gateway.longestRequestMs, bodyBytes: config.gateway.bodyBytes },
+    schemas,
+    limits: { longestRequestMs, bodyBytes: config.gateway.bodyBytes },
     slots,
     upstreams: { silenceMs: config.gateway.silenceMs },
     tls: tlsOptionsOf(config),
   });
 
-  lifecycle.addCheck({
-    name: 'valkey',
-    required: true,
-    timeoutMs: CHECK_TIMEOUT_MS,
-    check: () => valkey.ping(),
-  });
+  lifecycle.addCheck({ name: 'valkey', required: true, timeoutMs: CHECK_MS, check: () => valkey.ping() });
   lifecycle.addCheck({
     name: 'book',
     required: true,
-    timeoutMs: CHECK_TIMEOUT_MS,
+    timeoutMs: CHECK_MS,
     check: async () => {
       if (keyFeed.isStale()) throw new Error('The gateway book is stale or was never filled.');
     },
@@ -159,13 +129,22 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
 
   const health = await startHealthServer({ lifecycle, port: config.gateway.healthPort });
   lifecycle.onDrain('pools', 'health', () => health.close());
-  const { host, port } = config.http;
-  // Several processes may listen on one port, each with a share of the connections that come.
+  return listen(gateway.server, config);
+}
+
+/** Several processes may listen on one port, each with a share of the connections that come. */
+async function listen(server: Server, { http: { host, port } }: GatewayConfig): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    gateway.server.once('error', reject);
-    gateway.server.listen({ host, port, reusePort: port !== 0 }, resolve);
+    server.once('error', reject);
+    server.listen({ host, port, reusePort: port !== 0 }, resolve);
   });
-  return (gateway.server.address() as AddressInfo).port;
+  return (server.address() as AddressInfo).port;
+}
+
+/** Never used again, not even by the same process: what was lent to it is told apart by it. */
+function newGatewayId(): string {
+  const host = hostname().replaceAll(/[^A-Za-z0-9-]/g, '-');
+  return `${host.slice(0, 40)}-${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
 /** The database's time once a worker has sent it, and the machine's time until then. Used for expiring keys and for prices. */
@@ -180,7 +159,7 @@ function watchClock(reference: RemoteClock, lifecycle: Lifecycle, log: Logger): 
   lifecycle.addCheck({
     name: 'clock',
     required: true,
-    timeoutMs: CHECK_TIMEOUT_MS,
+    timeoutMs: CHECK_MS,
     check: async () => {
       const problem = guard.problem();
       if (problem !== null) throw new NotReadyError(problem);

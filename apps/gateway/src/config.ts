@@ -77,7 +77,7 @@ export function loadGatewayConfig(env?: Environment) {
       rateLimitConfig,
       telemetryConfig,
     ],
-    ...(env === undefined ? [] : [env]),
+    env,
   );
 }
 

@@ -7,7 +7,7 @@ import { testIds } from '@millrace/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Admission } from './admission.ts';
 import { bytesOfGb } from './disk.ts';
-import type { Pool, VolumeFolder } from './pool.ts';
+import type { Pool, Folder } from './pool.ts';
 
 // What fits on a node, on a folder that says how large it is.
 
@@ -19,7 +19,7 @@ const totalBytes = Math.ceil(bytesOfGb(9) * 1.0205);
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'millrace-admission-'));
-  const volume = (id: string): VolumeFolder => {
+  const volume = (id: string): Folder => {
     const folder = path.join(root, id);
     const at = (name: string): string => path.join(folder, name);
     return {

@@ -4,7 +4,7 @@ import type { Timer } from '@millrace/platform/clock';
 import type { VolumeSpec } from '@millrace/storage';
 import { bytesOfGb, gbOf, snapshotIds, usedBytes } from './disk.ts';
 import { isMissing } from './files.ts';
-import type { Pool, VolumeFolder } from './pool.ts';
+import type { Pool, Folder } from './pool.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 
@@ -17,7 +17,7 @@ const maxQueuedDecisions = 128;
 const usableFraction = 0.98;
 
 export interface VolumeEntry {
-  readonly folder: VolumeFolder;
+  readonly folder: Folder;
   readonly record: VolumeRecord | null;
   /** Why there is no record. */
   readonly why: string;
@@ -56,7 +56,7 @@ export class Admission {
   }
 
   /** Has the volume copied to the target, if there is room for that. */
-  async snapshot({ image }: VolumeFolder, target: string, copy: () => Promise<void>): Promise<void> {
+  async snapshot({ image }: Folder, target: string, copy: () => Promise<void>): Promise<void> {
     await this.#turns.take('room', async () => {
       const bytes = await usedBytes(image);
       await assertCapacity(this.#pool, this.#comingBytes() + bytes);

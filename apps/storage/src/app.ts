@@ -12,7 +12,7 @@ import { createLogger, type Logger } from '@millrace/platform/log';
 import { createApi } from './api.ts';
 import { isWithin, type StorageConfig } from './config.ts';
 import { openPool } from './pool.ts';
-import { createVolumes } from './volumes.ts';
+import { Volumes } from './volumes.ts';
 
 export interface StorageProcess {
   readonly lifecycle: Lifecycle;
@@ -32,7 +32,7 @@ export async function startStorageAgent(config: StorageConfig): Promise<StorageP
   const log = createLogger({ name: 'storage', level: config.log.level });
   const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs: drainMs });
   try {
-    const port = await startComponents(config, lifecycle, log);
+    const port = await startAgent(config, lifecycle, log);
     lifecycle.started();
     log.info({ port }, 'listening');
     return { lifecycle, log, port };
@@ -42,16 +42,12 @@ export async function startStorageAgent(config: StorageConfig): Promise<StorageP
   }
 }
 
-async function startComponents(
-  { storage }: StorageConfig,
-  lifecycle: Lifecycle,
-  log: Logger,
-): Promise<number> {
+async function startAgent({ storage }: StorageConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
   const clock = systemClock;
   const pool = await openPool(storage.pool);
   lifecycle.onDrain('pools', 'pool', () => pool.close());
   let loop: Loop | null = null;
-  const volumes = createVolumes({
+  const volumes = new Volumes({
     pool,
     settings: { nfsPort: storage.nfsPort, leaseSeconds: storage.leaseSeconds },
     isVip: (address) => isWithin(storage.vips, address),

@@ -51,19 +51,19 @@ const storageConfig = fragment('storage', {
   },
   tlsCert: {
     env: 'MILLRACE_STORAGE_TLS_CERT_FILE',
-    schema: values.fileContent,
+    schema: values.fileText,
     expected: 'the path of the PEM certificate that the agent shows',
     example: '/etc/millrace/storage.crt',
   },
   tlsKey: {
     env: 'MILLRACE_STORAGE_TLS_KEY_FILE',
-    schema: values.fileContent,
+    schema: values.fileText,
     expected: 'the path of the PEM private key of the certificate',
     example: '/etc/millrace/storage.key',
   },
   clientCerts: {
     env: 'MILLRACE_STORAGE_CLIENT_CERTS_FILE',
-    schema: values.fileContent,
+    schema: values.fileText,
     expected: 'the path of a PEM file with the certificates of those who may give orders: these very ones',
     example: '/etc/millrace/storage-clients.crt',
   },
@@ -89,7 +89,7 @@ const storageConfig = fragment('storage', {
 
 /** Every setting of the agent, checked at once. It knows no database and no engine. */
 export function loadStorageConfig(env?: Environment) {
-  return loadConfig([storageConfig, logConfig], ...(env === undefined ? [] : [env]));
+  return loadConfig([storageConfig, logConfig], env);
 }
 
 export type StorageConfig = ReturnType<typeof loadStorageConfig>;

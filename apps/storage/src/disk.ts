@@ -4,14 +4,14 @@ import { DriverError } from '@millrace/compute';
 import { floorDivide } from '@millrace/platform/money';
 import { runCommand } from './command.ts';
 import { exists, isMissing, syncFolder } from './files.ts';
-import type { VolumeFolder } from './pool.ts';
+import type { Folder } from './pool.ts';
 
 // A volume is an XFS file system of its own, in a sparse file, on a loop device. A handle of its files means nothing
 // anywhere else, and its size is its end. Every step here looks before it acts, since any of them may be the last
 // before a crash.
 
 export const quickTimeoutMs = 30_000;
-export const slowTimeoutMs = 120_000;
+export const slowMs = 120_000;
 
 export const bytesOfGb = (gb: number): number => gb * 1_073_741_824;
 
@@ -21,7 +21,7 @@ export const gbOf = (bytes: number): number => floorDivide(bytes, bytesOfGb(1));
 const sectorBytes = 4_096;
 
 /** A new file system. Nothing counts before the image has its name. */
-export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<void> {
+export async function makeImage(folder: Folder, sizeGb: number): Promise<void> {
   const draft = `${folder.image}.new`;
   await rm(draft, { force: true });
   const handle = await open(draft, 'wx', 0o600);
@@ -30,7 +30,7 @@ export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<v
   } finally {
     await handle.close();
   }
-  await runCommand('mkfs.xfs', ['-q', '-K', '-s', `size=${sectorBytes}`, draft], slowTimeoutMs);
+  await runCommand('mkfs.xfs', ['-q', '-K', '-s', `size=${sectorBytes}`, draft], slowMs);
   await sync(draft);
   await rename(draft, folder.image);
   await syncFolder(folder.path);
@@ -40,22 +40,18 @@ export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<v
 export const mountOptions = 'nosuid,nodev,noexec,noatime,discard';
 
 /** Brings the file system in, if it is not in yet. A dirty one, after a loss of power, repairs itself on the way. */
-export async function mountVolume(folder: VolumeFolder): Promise<void> {
+export async function mountVolume(folder: Folder): Promise<void> {
   if (!(await exists(folder.image))) throw new DriverError('failed', 'The image of the volume is gone.');
   await mkdir(folder.mount, { recursive: true, mode: 0o700 });
   if (await isMounted(folder.mount)) return;
   const device = (await loopOf(folder.image)) ?? (await attachLoop(folder.image));
   // A restored image has the UUID of the image that it replaced. Containers and other programs in their own mount namespace
   // keep the replaced image mounted while they run, and without `nouuid` the kernel mounts no second image with that UUID.
-  await runCommand(
-    'mount',
-    ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, folder.mount],
-    slowTimeoutMs,
-  );
+  await runCommand('mount', ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, folder.mount], slowMs);
 }
 
 /** Larger, with everybody going on. Repeated after a crash it does what is missing. */
-export async function growVolume(folder: VolumeFolder, sizeGb: number): Promise<void> {
+export async function growVolume(folder: Folder, sizeGb: number): Promise<void> {
   const wantedBytes = bytesOfGb(sizeGb);
   const { size } = await stat(folder.image);
   if (size < wantedBytes) await truncate(folder.image, wantedBytes);
@@ -63,12 +59,12 @@ export async function growVolume(folder: VolumeFolder, sizeGb: number): Promise<
   const device = await loopOf(folder.image);
   if (device === null) throw new DriverError('unavailable', 'The volume lost its loop device.');
   await runCommand('losetup', ['--set-capacity', device], quickTimeoutMs);
-  await runCommand('xfs_growfs', [folder.mount], slowTimeoutMs);
+  await runCommand('xfs_growfs', [folder.mount], slowMs);
 }
 
 /** Takes it out. What still holds it makes this fail, and it can be tried again. */
-export async function unmountVolume(folder: VolumeFolder): Promise<void> {
-  if (await isMounted(folder.mount)) await runCommand('umount', [folder.mount], slowTimeoutMs);
+export async function unmountVolume(folder: Folder): Promise<void> {
+  if (await isMounted(folder.mount)) await runCommand('umount', [folder.mount], slowMs);
   await detachLoop(folder.image);
 }
 
@@ -92,16 +88,12 @@ fsfreeze --unfreeze "$1" || exit 1
 exit $copied
 `;
 
-export async function copyWhileFrozen(folder: VolumeFolder, target: string): Promise<void> {
+export async function copyWhileFrozen(folder: Folder, target: string): Promise<void> {
   const draft = `${target}.new`;
   await mkdir(folder.snapshots, { recursive: true, mode: 0o700 });
   await rm(draft, { force: true });
   try {
-    await runCommand(
-      'sh',
-      ['-c', snapshotScript, 'snapshot', folder.mount, folder.image, draft],
-      slowTimeoutMs,
-    );
+    await runCommand('sh', ['-c', snapshotScript, 'snapshot', folder.mount, folder.image, draft], slowMs);
   } catch (error) {
     await thawVolume(folder);
     throw error;
@@ -112,7 +104,7 @@ export async function copyWhileFrozen(folder: VolumeFolder, target: string): Pro
 }
 
 /** After a crash or a failure: lets a file system go on that was left frozen, and drops the copy that was not finished. */
-export async function thawVolume(folder: VolumeFolder): Promise<void> {
+export async function thawVolume(folder: Folder): Promise<void> {
   if (await isMounted(folder.mount)) {
     await runCommand('fsfreeze', ['--unfreeze', folder.mount], quickTimeoutMs).catch(() => {
       // It was not frozen.
@@ -123,7 +115,7 @@ export async function thawVolume(folder: VolumeFolder): Promise<void> {
   }
 }
 
-export async function snapshotIds(folder: VolumeFolder): Promise<string[]> {
+export async function snapshotIds(folder: Folder): Promise<string[]> {
   try {
     const names = await readdir(folder.snapshots);
     return names.filter((name) => name.endsWith('.img')).map((name) => name.slice(0, -'.img'.length));

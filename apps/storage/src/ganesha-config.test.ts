@@ -2,13 +2,13 @@ import { testIds } from '@millrace/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkConfig, probeAddress, readConfig, renderConfig } from './ganesha-config.ts';
-import type { VolumeFolder } from './pool.ts';
+import type { Folder } from './pool.ts';
 import type { VolumeRecord } from './record.ts';
 
 const folder = {
   mount: '/srv/pool/volumes/a/mount',
   recovery: '/srv/pool/volumes/a/recovery',
-} as VolumeFolder;
+} as Folder;
 const settings = { nfsPort: 2_049, leaseSeconds: 30 };
 const record: VolumeRecord = {
   ...{ externalId: 'a', orgId: testIds.next('org'), sizeGb: 1, madeGb: 1, sequence: 0, isLeaving: false },

@@ -1,6 +1,6 @@
 import { DriverError } from '@millrace/compute';
 import { exportPath, isHostAddress } from '@millrace/storage/wire';
-import type { VolumeFolder } from './pool.ts';
+import type { Folder } from './pool.ts';
 import type { VolumeRecord } from './record.ts';
 
 export interface ServerSettings {
@@ -27,7 +27,7 @@ export function isProbeAddress(address: string): boolean {
  * addresses. Everybody else finds an empty folder: the list decides whether the volume is in it. Servers would name themselves
  * by the host, and a machine with two volumes would take their servers for one with two addresses.
  */
-export function renderConfig(folder: VolumeFolder, record: VolumeRecord, settings: ServerSettings): string {
+export function renderConfig(folder: Folder, record: VolumeRecord, settings: ServerSettings): string {
   return `# Written by the Millrace storage agent, which replaces it as a whole.
 NFS_CORE_PARAM {
   Protocols = 4;

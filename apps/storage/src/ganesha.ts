@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DriverError } from '@millrace/compute';
 import type { Clock } from '@millrace/platform/clock';
 import { systemEnv } from './command.ts';
-import type { VolumeFolder } from './pool.ts';
+import type { Folder } from './pool.ts';
 
 // One NFS-Ganesha process for each volume. Servers outlive this process: they are found again by their command line, which
 // names the volume's own configuration, and by nothing that could be stale.
@@ -36,7 +36,7 @@ const stopMs = 15_000;
 const pollMs = 20;
 
 /** Starts the server of a volume and answers its pid. `onEnd` is called when it ends while this process lives. */
-export async function startServer(folder: VolumeFolder, epoch: number, onEnd: () => void): Promise<number> {
+export async function startServer(folder: Folder, epoch: number, onEnd: () => void): Promise<number> {
   await mkdir(folder.recovery, { recursive: true, mode: 0o700 });
   await rotateLog(folder);
   const log = await open(folder.log, 'a', 0o600);
@@ -80,17 +80,17 @@ export async function findServers(): Promise<Map<string, number>> {
   return found;
 }
 
-export async function findServer(folder: VolumeFolder): Promise<number | null> {
+export async function findServer(folder: Folder): Promise<number | null> {
   return (await findServers()).get(folder.config) ?? null;
 }
 
 /** Whether the process is the server of this volume, and not one that got the pid of a dead one. */
-export async function isServerOf(folder: VolumeFolder, pid: number): Promise<boolean> {
+export async function isServerOf(folder: Folder, pid: number): Promise<boolean> {
   return (await configOf(pid)) === folder.config || isStarting(folder, pid);
 }
 
 /** For an instant in which one program becomes the other it has no words; a process that has ended has no program either. */
-async function isStarting(folder: VolumeFolder, pid: number): Promise<boolean> {
+async function isStarting(folder: Folder, pid: number): Promise<boolean> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   const file = await readlink(`/proc/${pid}/exe`).catch(() => '');
   const isOwn = [program, ...launchers].includes(path.basename(file));
@@ -98,12 +98,12 @@ async function isStarting(folder: VolumeFolder, pid: number): Promise<boolean> {
 }
 
 /** Has it read its configuration again. */
-export async function reloadServer(folder: VolumeFolder, pid: number): Promise<void> {
+export async function reloadServer(folder: Folder, pid: number): Promise<void> {
   if (await isServerOf(folder, pid)) signal(pid, 'SIGHUP');
 }
 
 /** Ends it, and comes back when it is gone. Clients may claim what they had open from the next one. */
-export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<void> {
+export async function stopServer(folder: Folder, clock: Clock): Promise<void> {
   const pid = await findServer(folder);
   if (pid === null) return;
   const startedMs = clock.monotonicMs();
@@ -117,7 +117,7 @@ export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<vo
 }
 
 /** What it said last, for the operator who is told that it does not serve. */
-export async function lastLogError(folder: VolumeFolder): Promise<string> {
+export async function lastLogError(folder: Folder): Promise<string> {
   const text = await readFile(folder.log, 'utf8').catch(() => '');
   // It complains about the bus that it was denied at every start.
   const lines = text.split('\n').filter((line) => !line.includes(':DBUS :'));
@@ -148,7 +148,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
  * Puts a long log aside; a server opens it anew for each line. Whoever reaches a server can have it say something with every
  * connection, and what it says is kept on the pool that all volumes share.
  */
-export async function rotateLog({ log }: VolumeFolder): Promise<void> {
+export async function rotateLog({ log }: Folder): Promise<void> {
   const size = await stat(log).then(
     (found) => found.size,
     () => 0,

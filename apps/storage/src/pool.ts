@@ -6,7 +6,7 @@ import path from 'node:path';
 import { checkVolumeId } from '@millrace/storage/wire';
 
 /** The files of one volume. */
-export interface VolumeFolder {
+export interface Folder {
   readonly id: string;
   readonly path: string;
   readonly record: string;
@@ -25,7 +25,7 @@ export interface VolumeFolder {
 
 /** The folder that holds everything of this node's volumes. */
 export interface Pool {
-  volume(id: string): VolumeFolder;
+  volume(id: string): Folder;
   snapshot(id: string, snapshotId: string): string;
   /** Where the folder of a volume goes on its way out, under a name that nothing else has. */
   leaving(name: string): string;
@@ -51,7 +51,7 @@ export async function openPool(given: string): Promise<Pool> {
     // What was on its way out when somebody was killed goes on.
     await rm(leaving, { recursive: true, force: true });
     await mkdir(leaving, { mode: 0o700 });
-    const volume = (id: string): VolumeFolder => folderOf(volumes, id);
+    const volume = (id: string): Folder => folderOf(volumes, id);
     return {
       volume,
       snapshot: (id, snapshotId) => {
@@ -72,7 +72,7 @@ export async function openPool(given: string): Promise<Pool> {
   }
 }
 
-function folderOf(volumes: string, id: string): VolumeFolder {
+function folderOf(volumes: string, id: string): Folder {
   // Last barrier before an id becomes a path.
   checkVolumeId(id);
   const folder = path.join(volumes, id);
@@ -127,9 +127,7 @@ async function assertReflink(root: string): Promise<void> {
   } catch (error) {
     throw new Error(
       `The file system of ${root} cannot share blocks between files; use XFS made with reflink=1.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   } finally {
     await rm(source, { force: true });

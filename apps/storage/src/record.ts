@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { isMissing, replaceFile } from './files.ts';
-import type { VolumeFolder } from './pool.ts';
+import type { Folder } from './pool.ts';
 
 const shape = z.strictObject({
   externalId: z.string(),
@@ -34,7 +34,7 @@ const shape = z.strictObject({
 export type VolumeRecord = z.output<typeof shape>;
 
 /** Null if there is none. One that cannot be read is an error: nothing may be made in its place. */
-export async function readRecord(folder: VolumeFolder): Promise<VolumeRecord | null> {
+export async function readRecord(folder: Folder): Promise<VolumeRecord | null> {
   let text: string;
   try {
     text = await readFile(folder.record, 'utf8');
@@ -48,6 +48,6 @@ export async function readRecord(folder: VolumeFolder): Promise<VolumeRecord | n
   return record;
 }
 
-export async function writeRecord(folder: VolumeFolder, record: VolumeRecord): Promise<void> {
+export async function writeRecord(folder: Folder, record: VolumeRecord): Promise<void> {
   await replaceFile(folder.record, `${JSON.stringify(record, null, 2)}\n`);
 }

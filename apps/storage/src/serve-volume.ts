@@ -6,7 +6,7 @@ import type { Logger } from '@millrace/platform/log';
 import { replaceFile } from './files.ts';
 import { checkConfig, renderConfig, type ServerSettings } from './ganesha-config.ts';
 import { findServer, isServerOf, lastLogError, reloadServer, startServer, stopServer } from './ganesha.ts';
-import type { VolumeFolder } from './pool.ts';
+import type { Folder } from './pool.ts';
 import { probeVolume } from './probe-volume.ts';
 import type { VolumeRecord } from './record.ts';
 
@@ -26,11 +26,7 @@ export interface ServingDeps {
  * Brings the server of a volume to its record, and resolves when it was seen to follow it. A server that runs reads its new list
  * and goes on; one that then does not follow it is replaced, so that nobody stays in who is no longer on the list.
  */
-export async function serveVolume(
-  folder: VolumeFolder,
-  record: VolumeRecord,
-  deps: ServingDeps,
-): Promise<void> {
+export async function serveVolume(folder: Folder, record: VolumeRecord, deps: ServingDeps): Promise<void> {
   const { settings, clock, log } = deps;
   const text = renderConfig(folder, record, settings);
   checkConfig(text, record);
@@ -61,11 +57,7 @@ function fixedPart(text: string): string {
 
 async function waitUntilServed(
   limitMs: number,
-  {
-    folder,
-    record,
-    pid,
-  }: { readonly folder: VolumeFolder; readonly record: VolumeRecord; readonly pid: number },
+  { folder, record, pid }: { readonly folder: Folder; readonly record: VolumeRecord; readonly pid: number },
   { settings, clock }: ServingDeps,
 ): Promise<string | null> {
   const startedMs = clock.monotonicMs();

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { failingLoop, testIds, testLog, type ItemPoison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Pool, VolumeFolder } from './pool.ts';
+import type { Pool, Folder } from './pool.ts';
 import { writeRecord, type VolumeRecord } from './record.ts';
-import { createVolumes, type Volumes } from './volumes.ts';
+import { Volumes } from './volumes.ts';
 
 let root: string;
 let clock: SimulatedClock;
@@ -16,7 +16,7 @@ let ids: string[];
 /** Named pipes. A read of one waits until the pipe is opened for writing. */
 let pipes: string[];
 
-function folderOf(id: string): VolumeFolder {
+function folderOf(id: string): Folder {
   const folder = path.join(root, id);
   const at = (name: string): string => path.join(folder, name);
   return {
@@ -40,7 +40,7 @@ beforeEach(async () => {
     totalBytes: async () => 0,
     close: async () => undefined,
   };
-  volumes = createVolumes({
+  volumes = new Volumes({
     pool,
     clock,
     log: testLog(),
@@ -56,7 +56,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-async function addFolder(id: string): Promise<VolumeFolder> {
+async function addFolder(id: string): Promise<Folder> {
   const folder = folderOf(id);
   await mkdir(folder.path);
   ids.push(id);
@@ -64,7 +64,7 @@ async function addFolder(id: string): Promise<VolumeFolder> {
 }
 
 /** Plants a volume that its next check removes. */
-async function addHealthy(id: string): Promise<VolumeFolder> {
+async function addHealthy(id: string): Promise<Folder> {
   const folder = await addFolder(id);
   const record: VolumeRecord = {
     ...{ externalId: id, orgId: testIds.next('org'), sizeGb: 1, madeGb: 0, vip: '10.8.0.1', clients: [] },
@@ -82,14 +82,14 @@ async function addFailing(id: string, how: ItemPoison): Promise<void> {
   pipes.push(record);
 }
 
-const isDeleted = ({ path: folder }: VolumeFolder): Promise<boolean> =>
+const isDeleted = ({ path: folder }: Folder): Promise<boolean> =>
   access(folder).then(
     () => false,
     () => true,
   );
 
 /** Runs one round. Time passes only after all healthy volumes were checked. */
-async function supervise(healthy: readonly VolumeFolder[]): Promise<void> {
+async function supervise(healthy: readonly Folder[]): Promise<void> {
   let isOver = false;
   const round = volumes.supervise().finally(() => (isOver = true));
   await expect.poll(async () => (await Promise.all(healthy.map(isDeleted))).every(Boolean)).toBe(true);

@@ -19,7 +19,7 @@ import { exists, syncFolder } from './files.ts';
 import { isProbeAddress } from './ganesha-config.ts';
 import { findServers, stopServer, rotateLog } from './ganesha.ts';
 import { HealthTracker } from './health.ts';
-import type { Pool, VolumeFolder } from './pool.ts';
+import type { Pool, Folder } from './pool.ts';
 import { probeVolume } from './probe-volume.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
 import { commitRestore, deleteDrafts, finishRestore } from './snapshot-restore.ts';
@@ -30,20 +30,6 @@ export interface VolumesDeps extends ServingDeps {
   readonly pool: Pool;
   /** Whether an address is one of those that volumes of this node are served on. */
   readonly isVip: (address: string) => boolean;
-}
-
-export interface Volumes {
-  ensure(spec: VolumeSpec): Promise<VolumeView>;
-  list(): Promise<VolumeView[]>;
-  snapshot(id: string, snapshotId: string): Promise<{ readonly sizeBytes: number }>;
-  removeSnapshot(id: string, snapshotId: string): Promise<void>;
-  remove(id: string): Promise<void>;
-  /** After a start: undoes what a crash may have left half done. */
-  recover(): Promise<void>;
-  /** Looks at every volume once, and brings back what is not served. */
-  supervise(): Promise<void>;
-  /** Resolves when nothing is under way. */
-  settle(): Promise<void>;
 }
 
 /**
@@ -62,34 +48,122 @@ const superviseVolumes = defineLoop({
 const superviseMaxWaitMs = 10_000;
 
 /** The volumes of this node. Of one volume one thing is done at a time. */
-export function createVolumes(deps: VolumesDeps): Volumes {
-  const { pool, settings, clock, log } = deps;
-  const turns = new KeyedQueue({ clock });
-  const admission = new Admission(pool, clock);
-  const health = new HealthTracker(clock, log);
-  const runner = createItemRunner(superviseVolumes, { clock, log });
+export class Volumes {
+  readonly #deps: VolumesDeps;
+  readonly #turns: KeyedQueue;
+  readonly #admission: Admission;
+  readonly #health: HealthTracker;
+  readonly #runner: ReturnType<typeof createItemRunner>;
 
-  async function view(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeView> {
-    const { externalId, sizeGb, vip, clients, isLeaving } = record;
-    const { isServed, detail } = isLeaving
-      ? { isServed: false, detail: 'It is being removed.' }
-      : health.of(externalId);
-    const snapshots = await snapshotIds(folder);
-    return { externalId, sizeGb, vip, clients, isServed, detail, snapshots, restored: record.restored };
+  constructor(deps: VolumesDeps) {
+    const { pool, clock, log } = deps;
+    this.#deps = deps;
+    this.#turns = new KeyedQueue({ clock });
+    this.#admission = new Admission(pool, clock);
+    this.#health = new HealthTracker(clock, log);
+    this.#runner = createItemRunner(superviseVolumes, { clock, log });
   }
 
-  async function reconcileAndRecord(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
+  async ensure(spec: VolumeSpec): Promise<VolumeView> {
+    checkAddresses(spec, this.#deps);
+    return this.#turns.take(spec.externalId, async () => {
+      const record = await this.#admission.admit(spec);
+      const folder = this.#deps.pool.volume(spec.externalId);
+      return this.#view(folder, await this.#reconcile(folder, record));
+    });
+  }
+
+  async list(): Promise<VolumeView[]> {
+    const views = (await readAllVolumes(this.#deps.pool)).map(({ folder, record, why }) =>
+      record === null ? viewOfUnknownVolume(folder.id, why) : this.#view(folder, record),
+    );
+    return Promise.all(views);
+  }
+
+  async snapshot(id: string, snapshotId: string): Promise<{ readonly sizeBytes: number }> {
+    checkSnapshotId(snapshotId);
+    const target = this.#deps.pool.snapshot(id, snapshotId);
+    return this.#turns.take(id, async () => {
+      await this.#takeSnapshot(id, target);
+      return { sizeBytes: await usedBytes(target) };
+    });
+  }
+
+  async removeSnapshot(id: string, snapshotId: string): Promise<void> {
+    checkSnapshotId(snapshotId);
+    const { pool } = this.#deps;
+    const { snapshots } = pool.volume(id);
+    await this.#turns.take(id, async () => {
+      await rm(pool.snapshot(id, snapshotId), { force: true });
+      if (await exists(snapshots)) await syncFolder(snapshots);
+    });
+  }
+
+  async remove(id: string): Promise<void> {
+    const folder = this.#deps.pool.volume(id);
+    await this.#turns.take(id, async () => {
+      if (!(await exists(folder.path))) return;
+      const record = await readRecord(folder);
+      if (record !== null) await writeRecord(folder, { ...record, isLeaving: true });
+      await this.#delete(folder);
+    });
+  }
+
+  /** After a start: undoes what a crash may have left half done. */
+  async recover(): Promise<void> {
+    const { pool } = this.#deps;
+    for (const id of await pool.ids()) {
+      await thawVolume(pool.volume(id));
+      await deleteDrafts(pool.volume(id));
+    }
+  }
+
+  /** Looks at every volume once, and brings back what is not served. */
+  async supervise(): Promise<void> {
+    const { pool } = this.#deps;
+    const servers = await findServers();
+    const ids = (await pool.ids()).filter((id) => !this.#turns.isBusy(id));
+    await this.#runner.run(ids, {
+      key: (id) => id,
+      work: async (id) => {
+        const folder = pool.volume(id);
+        await this.#turns
+          .take(id, () => this.#superviseVolume(folder, servers.has(folder.config)))
+          .catch((error: unknown) => {
+            // What is wrong with a volume is in its health, and was logged there.
+            if (!isDriverError(error)) throw error;
+          });
+      },
+      maxWaitMs: superviseMaxWaitMs,
+    });
+  }
+
+  /** Resolves when nothing is under way. */
+  settle(): Promise<void> {
+    return this.#turns.settle();
+  }
+
+  async #view(folder: Folder, record: VolumeRecord): Promise<VolumeView> {
+    const { externalId, sizeGb, vip, clients, isLeaving, restored } = record;
+    const leaving = { isServed: false, detail: 'It is being removed.' };
+    const { isServed, detail } = isLeaving ? leaving : this.#health.of(externalId);
+    const snapshots = await snapshotIds(folder);
+    return { externalId, sizeGb, vip, clients, isServed, detail, snapshots, restored };
+  }
+
+  async #reconcile(folder: Folder, record: VolumeRecord): Promise<VolumeRecord> {
     try {
-      const brought = await reconcile(folder, record, deps);
-      health.note(folder.id, null);
+      const brought = await reconcile(folder, record, this.#deps);
+      this.#health.note(folder.id, null);
       return brought;
     } catch (error) {
-      health.note(folder.id, error instanceof Error ? error.message : String(error));
+      this.#health.note(folder.id, error instanceof Error ? error.message : String(error));
       throw error;
     }
   }
 
-  async function deleteVolume(folder: VolumeFolder): Promise<void> {
+  async #delete(folder: Folder): Promise<void> {
+    const { pool, clock } = this.#deps;
     await stopServer(folder, clock);
     await unmountVolume(folder);
     await deleteDrafts(folder);
@@ -97,13 +171,15 @@ export function createVolumes(deps: VolumesDeps): Volumes {
     const out = pool.leaving(`${folder.id}-${randomUUID()}`);
     await rename(folder.path, out);
     await rm(out, { recursive: true, force: true });
-    health.remove(folder.id);
+    this.#health.remove(folder.id);
   }
 
-  async function superviseVolume(folder: VolumeFolder, isRunning: boolean): Promise<void> {
+  async #superviseVolume(folder: Folder, isRunning: boolean): Promise<void> {
+    const { settings, clock } = this.#deps;
+    const health = this.#health;
     await rotateLog(folder);
     const record = await readRecord(folder);
-    if (record?.isLeaving === true) return deleteVolume(folder);
+    if (record?.isLeaving === true) return this.#delete(folder);
     if (record !== null && record.restore !== null) {
       // The worker orders it again. A restore inside this check would delay the checks of other volumes.
       health.note(folder.id, 'It is being restored.');
@@ -112,99 +188,22 @@ export function createVolumes(deps: VolumesDeps): Volumes {
     const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
     if (record === null || due === 'nothing') return;
     if (due === 'ask' && (await probeVolume(record, settings, clock)) === null) health.note(folder.id, null);
-    else await reconcileAndRecord(folder, record);
+    else await this.#reconcile(folder, record);
   }
 
-  async function takeSnapshot(id: string, target: string): Promise<void> {
-    const folder = pool.volume(id);
+  async #takeSnapshot(id: string, target: string): Promise<void> {
+    const folder = this.#deps.pool.volume(id);
     const record = await readRecord(folder);
     if (record === null || record.isLeaving || record.madeGb === 0)
       throw new DriverError('not_found', 'There is no such volume.');
     if (await exists(target)) return;
     await mountVolume(folder);
-    await admission.snapshot(folder, target, () => copyWhileFrozen(folder, target));
+    await this.#admission.snapshot(folder, target, () => copyWhileFrozen(folder, target));
   }
-
-  return {
-    async ensure(spec) {
-      checkAddresses(spec, deps);
-      return turns.take(spec.externalId, async () => {
-        const record = await admission.admit(spec);
-        const folder = pool.volume(spec.externalId);
-        return view(folder, await reconcileAndRecord(folder, record));
-      });
-    },
-
-    async list() {
-      const views = (await readAllVolumes(pool)).map(({ folder, record, why }) =>
-        record === null ? viewOfUnknownVolume(folder.id, why) : view(folder, record),
-      );
-      return Promise.all(views);
-    },
-
-    async snapshot(id, snapshotId) {
-      checkSnapshotId(snapshotId);
-      const target = pool.snapshot(id, snapshotId);
-      return turns.take(id, async () => {
-        await takeSnapshot(id, target);
-        return { sizeBytes: await usedBytes(target) };
-      });
-    },
-
-    async removeSnapshot(id, snapshotId) {
-      checkSnapshotId(snapshotId);
-      const { snapshots } = pool.volume(id);
-      await turns.take(id, async () => {
-        await rm(pool.snapshot(id, snapshotId), { force: true });
-        if (await exists(snapshots)) await syncFolder(snapshots);
-      });
-    },
-
-    async remove(id) {
-      const folder = pool.volume(id);
-      await turns.take(id, async () => {
-        if (!(await exists(folder.path))) return;
-        const record = await readRecord(folder);
-        if (record !== null) await writeRecord(folder, { ...record, isLeaving: true });
-        await deleteVolume(folder);
-      });
-    },
-
-    async recover() {
-      for (const id of await pool.ids()) {
-        await thawVolume(pool.volume(id));
-        await deleteDrafts(pool.volume(id));
-      }
-    },
-
-    async supervise() {
-      const servers = await findServers();
-      const ids = (await pool.ids()).filter((id) => !turns.isBusy(id));
-      await runner.run(ids, {
-        key: (id) => id,
-        work: async (id) => {
-          const folder = pool.volume(id);
-          await turns
-            .take(id, () => superviseVolume(folder, servers.has(folder.config)))
-            .catch((error: unknown) => {
-              // What is wrong with a volume is in its health, and was logged there.
-              if (!isDriverError(error)) throw error;
-            });
-        },
-        maxWaitMs: superviseMaxWaitMs,
-      });
-    },
-
-    settle: () => turns.settle(),
-  };
 }
 
 /** From whatever is there to what the record says, and seen to be so. */
-async function reconcile(
-  folder: VolumeFolder,
-  wanted: VolumeRecord,
-  deps: VolumesDeps,
-): Promise<VolumeRecord> {
+async function reconcile(folder: Folder, wanted: VolumeRecord, deps: VolumesDeps): Promise<VolumeRecord> {
   let record = wanted.restore === null ? wanted : await commitRestore(deps.pool, folder, wanted);
   await finishRestore(folder, record, deps.clock);
   if (record.madeGb === 0 && !(await exists(folder.image))) await makeImage(folder, record.sizeGb);
@@ -227,14 +226,6 @@ function checkAddresses(spec: VolumeSpec, { isVip }: VolumesDeps): void {
 
 /** A folder that nobody can make sense of is shown, so that somebody looks. */
 async function viewOfUnknownVolume(externalId: string, detail: string): Promise<VolumeView> {
-  return {
-    externalId,
-    sizeGb: 0,
-    vip: '',
-    clients: [],
-    isServed: false,
-    detail,
-    snapshots: [],
-    restored: [],
-  };
+  const nothing = { sizeGb: 0, vip: '', clients: [], snapshots: [], restored: [] };
+  return { externalId, isServed: false, detail, ...nothing };
 }

@@ -7,29 +7,25 @@ import {
   createApiKeyService,
   createKeyChangePublisher,
   keyChangeSubject,
+  type PublishKeyChange,
 } from '@millrace/core/identity';
 import { readBurnRate } from '@millrace/core/metering';
 import { startNotices } from '@millrace/core/notices';
-import { Payments, stripeGatewayOf } from '@millrace/core/payments';
+import { Payments, stripeGatewayOf, type StripeGateway } from '@millrace/core/payments';
 import { startReliabilityLoops } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
-import { createDb, requireSchema, watchClock, type Db } from '@millrace/platform/db';
-import { payloadSchemaVersion } from '@millrace/platform/envelope';
+import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
+import { systemEnvelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
-import { ratio } from '@millrace/platform/money';
 import { connectNatsInBackground, type BackgroundNatsClient } from '@millrace/platform/nats';
-import {
-  createRestateEndpoint,
-  createRestateIngress,
-  registerDeployment,
-  type RestateEndpoint,
-} from '@millrace/platform/restate';
+import { createRestateEndpoint, createRestateIngress, registerDeployment } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { startKeyFeed } from './key-feed.ts';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 import { startEnrolments } from './enrolments.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { gateLoops } from './loop-gate.ts';
@@ -38,7 +34,7 @@ import { waitForConnection } from './wait-for-nats.ts';
 import { connectLeaseValkey, createCreditRecall, startCreditLeases } from './credit-leases.ts';
 import { startRentals } from './rentals.ts';
 import { guardDrivers, createRestoreMonitor } from './database-restore.ts';
-import { startSweeps } from './sweeps.ts';
+import { startSweeps, type SweepOptions } from './sweeps.ts';
 import { startUsage } from './usage.ts';
 import { startVolumes } from './volumes.ts';
 import { startWebhooks } from './webhooks.ts';
@@ -53,7 +49,6 @@ const VERSION = '0.1.0';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 1_048_576;
-const CHECK_TIMEOUT_MS = 2_000;
 const STREAM_CHECK_MS = 60_000;
 
 /** Builds the process: what it needs first, then what it does, then the face that says it is ready. */
@@ -77,26 +72,14 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
 
 async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: Logger): Promise<void> {
   const clock = systemClock;
-  const telemetry = await startTelemetry({
-    service: 'worker',
-    version: VERSION,
-    cell: config.cell.id,
-    prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: ratio(config.telemetry.samplePercent, 100),
-    ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
-  });
+  const about = { service: 'worker', version: VERSION, cell: config.cell.id };
+  const telemetry = await startTelemetry({ ...about, ...config.telemetry });
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
 
   const { db, nats } = await connectEngines(config, lifecycle, log);
   const announce = createKeyChangePublisher(nats, {
     subject: keyChangeSubject(config.nats.prefix),
-    envelope: {
-      cell: config.cell.id,
-      mode: 'live',
-      actor: { kind: 'system', id: 'worker' },
-      schemaVersion: payloadSchemaVersion,
-      traceparent: null,
-    },
+    envelope: systemEnvelope(config.cell.id, 'worker'),
   });
   const keys = createApiKeyService({ announce });
 
@@ -119,7 +102,7 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
     log,
   });
   lifecycle.onDrain('requests', 'restate endpoint', () => endpoint.close());
-  maintainRegistration(config, endpoint, lifecycle, log);
+  maintainRegistration(config, endpoint.url, lifecycle, log);
 
   const channels = eventChannels(config.nats.prefix);
   maintainStream(config, { nats, channels }, lifecycle, log);
@@ -144,7 +127,19 @@ async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: 
   await startVolumes(config, { db, ...gated, lifecycle, log });
   startCaddySync(config, { db, lifecycle, log });
   startWebhooks(config, { db, lifecycle, log, holder, ...gated });
+  startPeriodicWork(config, { db, nats, announce, keys, stripe, gated, lifecycle, log });
+}
 
+interface PeriodicWorkDeps extends Pick<WorkerDeps, 'db' | 'nats' | 'lifecycle' | 'log'> {
+  readonly gated: Pick<WorkerDeps, 'startLoop'>;
+  readonly announce: PublishKeyChange;
+  readonly keys: SweepOptions['keys'];
+  readonly stripe: StripeGateway | null;
+}
+
+function startPeriodicWork(config: WorkerConfig, deps: PeriodicWorkDeps): void {
+  const { db, nats, announce, keys, stripe, gated, lifecycle, log } = deps;
+  const clock = systemClock;
   for (const loop of startReliabilityLoops({ db, clock, log })) {
     lifecycle.onDrain('consumers', 'trust in suppliers', () => loop.stop());
   }
@@ -183,34 +178,18 @@ async function connectEngines(
   config: WorkerConfig,
   lifecycle: Lifecycle,
   log: Logger,
-): Promise<{ db: Db; nats: BackgroundNatsClient }> {
-  const db = createDb({
-    url: config.postgres.url,
-    poolSize: config.postgres.poolSize,
-    statementTimeoutMs: config.postgres.statementTimeoutMs,
-    applicationName: 'millrace-worker',
-    ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
-    log,
-  });
+): Promise<Pick<WorkerDeps, 'db' | 'nats'>> {
+  const ids = createIdSource({ clock: systemClock, cell: config.cell.id });
+  const db = createDb({ ...config.postgres, applicationName: 'millrace-worker', ids, log });
   lifecycle.onDrain('pools', 'postgres', () => db.close());
-  lifecycle.addCheck({
-    name: 'postgres',
-    required: true,
-    timeoutMs: CHECK_TIMEOUT_MS,
-    check: () => db.ping(),
-  });
+  lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
   await requireSchema(db);
   watchClock(db, { clock: systemClock, lifecycle, log });
 
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'nats', () => nats.close());
   // Not required: without NATS the relay still moves events into the feed, and publishes when it is back.
-  lifecycle.addCheck({
-    name: 'nats',
-    required: false,
-    timeoutMs: CHECK_TIMEOUT_MS,
-    check: () => nats.ping(),
-  });
+  lifecycle.addCheck({ name: 'nats', required: false, check: () => nats.ping() });
   return { db, nats };
 }
 
@@ -245,14 +224,9 @@ function maintainStream(
  * holds up nothing else meanwhile, and is done again and again: where Restate knows us already it changes nothing,
  * and where it has forgotten us, commands are taken again before any is given up on.
  */
-function maintainRegistration(
-  config: WorkerConfig,
-  endpoint: RestateEndpoint,
-  lifecycle: Lifecycle,
-  log: Logger,
-): void {
+function maintainRegistration(config: WorkerConfig, ownUrl: string, lifecycle: Lifecycle, log: Logger): void {
   const { registerMs, replaceDeployment } = config.worker;
-  const uri = config.worker.endpointUrl ?? endpoint.url;
+  const uri = config.worker.endpointUrl ?? ownUrl;
   let known: string | undefined;
   let reachable = false;
   const register = async (): Promise<'idle'> => {
@@ -279,7 +253,6 @@ function maintainRegistration(
   lifecycle.addCheck({
     name: 'restate registration',
     required: false,
-    timeoutMs: CHECK_TIMEOUT_MS,
     check: async () => {
       if (!reachable) throw new Error('Restate does not know this worker, or cannot be asked.');
     },

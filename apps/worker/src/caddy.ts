@@ -1,16 +1,14 @@
 import { startHostnames } from '@millrace/core/marketplace';
 import { systemClock } from '@millrace/platform/clock';
 import { caddyAddress } from '@millrace/platform/config';
-import type { Db } from '@millrace/platform/db';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 
 /** Only a worker that is told of a Caddy looks after one. */
 export function startCaddySync(
   config: WorkerConfig,
-  deps: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+  deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log'>,
 ): void {
   const { db, lifecycle, log } = deps;
   const { domain } = config.names;

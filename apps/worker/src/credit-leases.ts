@@ -1,23 +1,18 @@
 import { chargeCheckpoints } from '@millrace/core/inference';
 import type { RecallCredit } from '@millrace/core/ledger';
 import { serveCreditLeases } from '@millrace/core/credit-leases';
-import type { RestoreGuard } from '@millrace/core/restore';
 import { createRecallRequester } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
-import { payloadSchemaVersion } from '@millrace/platform/envelope';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
+import { systemEnvelope } from '@millrace/platform/envelope';
 import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
-
-const CHECK_TIMEOUT_MS = 2_000;
+import type { WorkerDeps } from './worker-deps.ts';
 
 /** The Valkey that gateways spend from; null if it is not configured for this worker. */
 export async function connectLeaseValkey(
   config: WorkerConfig,
-  { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Logger },
+  { lifecycle, log }: Pick<WorkerDeps, 'lifecycle' | 'log'>,
 ): Promise<ValkeyClient | null> {
   const { leaseValkeyUrl: url } = config.worker;
   if (url === null) {
@@ -27,26 +22,14 @@ export async function connectLeaseValkey(
   const valkey = await connectValkey({ url, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'pot valkey', () => valkey.close());
   // Not required: without it gateways spend nothing either, and everything else goes on.
-  lifecycle.addCheck({
-    name: 'pot valkey',
-    required: false,
-    timeoutMs: CHECK_TIMEOUT_MS,
-    check: () => valkey.ping(),
-  });
+  lifecycle.addCheck({ name: 'pot valkey', required: false, check: () => valkey.ping() });
   return valkey;
 }
 
 /** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
 export function startCreditLeases(
   config: WorkerConfig,
-  deps: {
-    readonly db: Db;
-    readonly nats: BackgroundNatsClient;
-    readonly valkey: ValkeyClient | null;
-    readonly guard: RestoreGuard;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-  },
+  deps: Pick<WorkerDeps, 'db' | 'nats' | 'valkey' | 'guard' | 'lifecycle' | 'log'>,
 ): void {
   const { db, nats, valkey, guard, lifecycle, log } = deps;
   const { leaseOutageMs: outageMs, leaseLongestRequestMs: longestRequestMs } = config.worker;
@@ -76,9 +59,6 @@ export function createCreditRecall(config: WorkerConfig, nats: BackgroundNatsCli
     prefix: config.nats.prefix,
     homeCell: cell,
     timeoutMs: RECALL_TIMEOUT_MS,
-    envelope: {
-      ...{ cell, mode: 'live', actor: { kind: 'system', id: 'worker' } },
-      ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
-    },
+    envelope: systemEnvelope(cell, 'worker'),
   });
 }

@@ -26,21 +26,11 @@ import {
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { parseId } from '@millrace/platform/ids';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
-import type { BackgroundNatsClient } from '@millrace/platform/nats';
-import type { ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 import { waitForConnection } from './wait-for-nats.ts';
 
-export interface RestoreDeps {
-  readonly db: Db;
-  readonly nats: BackgroundNatsClient;
-  /** Null where this worker lends no credit. */
-  readonly valkey: ValkeyClient | null;
-  readonly lifecycle: Lifecycle;
-  readonly log: Logger;
-}
+export type RestoreDeps = Pick<WorkerDeps, 'db' | 'nats' | 'valkey' | 'lifecycle' | 'log'>;
 
 /** Connections that are made after the guard, because they need it. */
 export interface RestoreSources {
@@ -55,7 +45,6 @@ export interface RestoreMonitor {
   begin(sources: RestoreSources): Promise<void>;
 }
 
-const CHECK_TIMEOUT_MS = 2_000;
 const REPORT_EVERY_MS = 15_000;
 
 /** Detects that the database was restored to an earlier point, stops work that would do harm, and reports. */
@@ -96,7 +85,6 @@ export function createRestoreMonitor(config: WorkerConfig, deps: RestoreDeps): R
   lifecycle.addCheck({
     name: 'newest database',
     required: false,
-    timeoutMs: CHECK_TIMEOUT_MS,
     check: async () => {
       if (!guard.isOpen()) throw new StaleDatabaseError(guard.reason() ?? '');
     },

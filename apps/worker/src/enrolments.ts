@@ -1,26 +1,17 @@
 import { connectTrust } from '@millrace/compute/connect';
-import type { DriverPool } from '@millrace/core/fleet';
 import { EnrolmentSweep } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
-import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 
 const POLL_MS = 1_000;
 
 /** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export function startEnrolments(
   config: WorkerConfig,
-  deps: {
-    readonly db: Db;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-    readonly drivers: DriverPool;
-    readonly startLoop: StartLoop;
-  },
+  deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log' | 'drivers' | 'startLoop'>,
 ): void {
   const { db, lifecycle, log, drivers, startLoop } = deps;
   const clock = systemClock;

@@ -9,11 +9,9 @@ import {
 } from '@millrace/core/fleet';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultFleet } from '@millrace/platform/config';
-import type { Db } from '@millrace/platform/db';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 import { retryAtStart } from './retry-at-start.ts';
 
 const METRICS_EVERY_MS = 30_000;
@@ -24,7 +22,7 @@ const METRICS_EVERY_MS = 30_000;
  */
 export function openDrivers(
   config: WorkerConfig,
-  deps: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+  deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log'>,
 ): DriverPool {
   const { db, lifecycle, log } = deps;
   const { credentials } = config.fleet;
@@ -41,13 +39,7 @@ export function openDrivers(
   return drivers;
 }
 
-interface FleetDeps {
-  readonly db: Db;
-  readonly lifecycle: Lifecycle;
-  readonly log: Logger;
-  /** Names this process among the observers. */
-  readonly holder: string;
-  readonly drivers: DriverPool;
+interface FleetDeps extends Pick<WorkerDeps, 'db' | 'lifecycle' | 'log' | 'holder' | 'drivers'> {
   readonly onMachine: NonNullable<FleetSyncDeps['onMachine']>;
 }
 

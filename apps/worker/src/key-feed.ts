@@ -1,24 +1,16 @@
 import { createKeyFeedSync, maintainKeyFeed, monitorDeployments } from '@millrace/core/inference';
 import { createEngineProbe } from '@millrace/inference/probe';
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
-import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 
 const MEBIBYTE = 1_048_576;
 
 /** Keeps what gateways know of keys, organisations and models, and looks whether deployments answer. */
 export function startKeyFeed(
   config: WorkerConfig,
-  deps: {
-    readonly db: Db;
-    readonly nats: BackgroundNatsClient;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-  },
+  deps: Pick<WorkerDeps, 'db' | 'nats' | 'lifecycle' | 'log'>,
 ): void {
   const { db, nats, lifecycle, log } = deps;
   const { sealingKeys, activeSealingKey } = config.secrets;

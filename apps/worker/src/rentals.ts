@@ -1,4 +1,3 @@
-import type { DriverPool } from '@millrace/core/fleet';
 import {
   executeIdleRule,
   executeRequiredActions,
@@ -13,28 +12,14 @@ import {
   sampleDueShards,
   serveConsoles,
 } from '@millrace/core/rentals';
-import type { RestoreGuard } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
-import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
-import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 import { createCreditRecall } from './credit-leases.ts';
 
-export interface RentalDeps {
-  readonly db: Db;
-  readonly nats: BackgroundNatsClient;
-  readonly drivers: DriverPool;
-  readonly guard: RestoreGuard;
-  readonly startLoop: StartLoop;
-  readonly lifecycle: Lifecycle;
-  readonly log: Logger;
-  /** Names this process among the workers. */
-  readonly holder: string;
-}
+export type RentalDeps = Omit<WorkerDeps, 'valkey'>;
 
 export interface Rentals {
   /** What Restate calls: works on one rental at a time. */
@@ -62,11 +47,7 @@ export function startRentals(config: WorkerConfig, deps: RentalDeps): Rentals {
   const { sealingKeys, activeSealingKey } = config.secrets;
   const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });
   const drivers = (clusterId: ClusterId) => deps.drivers.of(clusterId);
-  const loop = (
-    name: string,
-    idleMs: number,
-    step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,
-  ): void => {
+  const loop = (name: string, idleMs: number, step: Parameters<WorkerDeps['startLoop']>[1]): void => {
     const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
     lifecycle.onDrain('consumers', name, () => started.stop());
   };

@@ -6,11 +6,9 @@ import {
   usageSubjects,
 } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
-import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
-import type { BackgroundNatsClient } from '@millrace/platform/nats';
+import { startLoop } from '@millrace/platform/lifecycle';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 import { waitForConnection } from './wait-for-nats.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -23,27 +21,16 @@ const TABLES_EVERY_MS = 3_600_000;
 /** Keeps the usage stream of this cell, charges and records what stands in it, and keeps the tables it goes to. */
 export function startUsage(
   config: WorkerConfig,
-  deps: {
-    readonly db: Db;
-    readonly nats: BackgroundNatsClient;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-    readonly holder: string;
-  },
+  deps: Pick<WorkerDeps, 'db' | 'nats' | 'lifecycle' | 'log' | 'holder'>,
 ): void {
   const { db, nats, lifecycle, log, holder } = deps;
   const { prefix, replicas } = config.nats;
   const cell = config.cell.id;
+  const clock = systemClock;
   const deferred = createDeferredUsageCharger({ db, log });
   const loops = [
     startLoop(
-      {
-        name: 'keep the usage stream',
-        clock: systemClock,
-        log,
-        idleMs: STREAM_CHECK_MS,
-        maxBackoffMs: STREAM_RETRY_MS,
-      },
+      { name: 'keep the usage stream', clock, log, idleMs: STREAM_CHECK_MS, maxBackoffMs: STREAM_RETRY_MS },
       async (signal) => {
         await waitForConnection(nats, signal);
         if (signal.aborted) return 'idle';
@@ -52,12 +39,11 @@ export function startUsage(
         return 'idle';
       },
     ),
-    startLoop({ name: 'keep the usage tables', clock: systemClock, log, idleMs: TABLES_EVERY_MS }, () =>
+    startLoop({ name: 'keep the usage tables', clock, log, idleMs: TABLES_EVERY_MS }, () =>
       maintainUsageTables(db),
     ),
-    startLoop(
-      { name: 'charge deferred usage', clock: systemClock, log, idleMs: DEFERRED_EVERY_MS },
-      (signal) => deferred.step(signal),
+    startLoop({ name: 'charge deferred usage', clock, log, idleMs: DEFERRED_EVERY_MS }, (signal) =>
+      deferred.step(signal),
     ),
   ];
   for (const loop of loops) lifecycle.onDrain('accept', 'usage upkeep', () => loop.stop());

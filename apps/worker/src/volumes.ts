@@ -8,11 +8,9 @@ import {
 } from '@millrace/core/volumes';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultStorage } from '@millrace/platform/config';
-import type { Db } from '@millrace/platform/db';
-import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
 import { connectVolumeBackend } from '@millrace/storage';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 import { retryAtStart } from './retry-at-start.ts';
 
 /** What was attached or detached waits no longer than this before the storage server is told. */
@@ -27,12 +25,7 @@ const REQUIRED_BATCH = 100;
 /** Keeps what storage nodes serve as tenants want it and pay for it. */
 export async function startVolumes(
   config: WorkerConfig,
-  deps: {
-    readonly db: Db;
-    readonly startLoop: StartLoop;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-  },
+  deps: Pick<WorkerDeps, 'db' | 'startLoop' | 'lifecycle' | 'log'>,
 ): Promise<void> {
   const { db, startLoop, lifecycle, log } = deps;
   const clock = systemClock;
@@ -48,11 +41,7 @@ export async function startVolumes(
   });
   lifecycle.onDrain('pools', 'storage backends', () => backends.close());
   const volumes = { db, clock, log, backends, policy: defaultVolumePolicy };
-  const loop = (
-    name: string,
-    idleMs: number,
-    step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,
-  ): void => {
+  const loop = (name: string, idleMs: number, step: Parameters<WorkerDeps['startLoop']>[1]): void => {
     const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
     lifecycle.onDrain('consumers', name, () => started.stop());
   };

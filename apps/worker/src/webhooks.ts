@@ -5,12 +5,10 @@ import {
   cleanUpWebhooks,
 } from '@millrace/core/webhooks';
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
-import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
-import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
+import type { WorkerDeps } from './worker-deps.ts';
 
 /** What a receiver has from the look-up of its name to the end of its answer. */
 const TIMEOUT_MS = 15_000;
@@ -22,13 +20,7 @@ const RESEAL_EVERY_MS = 3_600_000;
 /** Sends events to the webhooks that want them. */
 export function startWebhooks(
   config: WorkerConfig,
-  deps: {
-    readonly db: Db;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-    readonly holder: string;
-    readonly startLoop: StartLoop;
-  },
+  deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log' | 'holder' | 'startLoop'>,
 ): void {
   const { db, lifecycle, log, holder, startLoop } = deps;
   const clock = systemClock;

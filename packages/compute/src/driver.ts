@@ -133,11 +133,7 @@ export interface ComputeDriver {
    * The newest part of what the machine wrote to its console, at most `maxBytes`. Some engines hand out what a running
    * machine wrote once and no more: who needs it again keeps it. Of a machine that is off it is all there, each time.
    */
-  consoleLog(
-    machine: MachineRef,
-    options: { readonly maxBytes: number },
-    signal: AbortSignal,
-  ): Promise<string>;
+  consoleLog(machine: MachineRef, limit: { readonly maxBytes: number }, signal: AbortSignal): Promise<string>;
 
   /** What the engine measures; a figure it does not have is null, never 0. */
   metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics>;
@@ -155,11 +151,7 @@ export interface ComputeDriver {
 export type DriverKind = 'incus' | 'ironic' | 'mock';
 
 /** Whether `metrics` of a driver reports how busy each GPU is. Processes that have no driver use it to refuse idle rules. */
-export const reportsGpuUse: Readonly<Record<DriverKind, boolean>> = {
-  incus: false,
-  ironic: false,
-  mock: true,
-};
+export const reportsGpuUse: Record<DriverKind, boolean> = { incus: false, ironic: false, mock: true };
 
 /** What differs between engines and cannot be hidden. */
 export interface DriverCapabilities {

@@ -40,98 +40,93 @@ const bounds = {
   write: { timeoutMs: 120_000, maxBytes: mebibyte },
 };
 
-/** Volumes of a storage node, through the agent on it. */
-export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend {
-  const { clock } = reach;
-  const pool = openPool(reach);
-  const closing = new AbortController();
+class AgentConnection {
+  readonly #clock: Clock;
+  readonly #pool: Pool;
+  readonly #closing = new AbortController();
 
-  async function exchange(request: AgentRequest, signal: AbortSignal): Promise<Buffer> {
+  constructor(reach: AgentConnectionOptions) {
+    this.#clock = reach.clock;
+    this.#pool = openPool(reach);
+  }
+
+  async exchange(request: AgentRequest, signal: AbortSignal): Promise<Buffer> {
+    const { path, method, timeoutMs } = request;
     const late = new AbortController();
-    const cancel = clock.after(request.timeoutMs, () =>
-      late.abort(new Error(`no answer within ${request.timeoutMs} ms`)),
+    const cancel = this.#clock.after(timeoutMs, () =>
+      late.abort(new Error(`no answer within ${timeoutMs} ms`)),
     );
     try {
-      const response = await pool.request({
-        path: request.path,
-        method: request.method,
+      const response = await this.#pool.request({
+        path,
+        method,
         headers: request.body === undefined ? {} : { 'content-type': 'application/json' },
         body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: AbortSignal.any([signal, late.signal, closing.signal]),
+        signal: AbortSignal.any([signal, late.signal, this.#closing.signal]),
       });
       const body = await readBounded(response.body, request);
       if (response.statusCode >= 200 && response.statusCode < 300) return body;
       throw errorFromResponse(request, response.statusCode, body);
-    } catch (error) {
-      if (isDriverError(error)) throw error;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new DriverError(
-        'unavailable',
-        `The storage node did not answer the question to ${request.what}: ${why}`,
-        {
-          cause: error,
-        },
-      );
+    } catch (cause) {
+      if (isDriverError(cause)) throw cause;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const message = `The storage node did not answer the question to ${request.what}: ${why}`;
+      throw new DriverError('unavailable', message, { cause });
     } finally {
       cancel();
     }
   }
 
-  async function send<T>(request: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
-    const body = await exchange(request, signal);
-    const parsed = schema.safeParse(jsonOf(body));
+  async send<T>(request: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const parsed = schema.safeParse(jsonOf(await this.exchange(request, signal)));
     if (parsed.success) return parsed.data;
     throw invalidResponseError(request, 'what it answered has not the shape that was agreed');
   }
 
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the backend was closed'));
+    await this.#pool.destroy();
+  }
+}
+
+/** Volumes of a storage node, through the agent on it. */
+export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend {
+  const agent = new AgentConnection(reach);
   return {
     async ensure(spec, signal) {
       checkVolumeSpec(spec);
       const { externalId, ...body } = spec;
       const what = 'bring a volume about';
-      const view = await send(
-        { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body },
-        volumeViewBody,
-        signal,
-      );
+      const request = { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body } as const;
+      const view = await agent.send(request, volumeViewBody, signal);
       if (view.externalId !== externalId)
         throw invalidResponseError({ what }, 'it answered for a volume that nobody asked for');
       return view;
     },
 
     async list(signal) {
-      const request = {
-        ...bounds.list,
-        what: 'list its volumes',
-        method: 'GET',
-        path: '/v1/volumes',
-      } as const;
-      return (await send(request, volumeListBody, signal)).volumes;
+      const what = 'list its volumes';
+      const request = { ...bounds.list, what, method: 'GET', path: '/v1/volumes' } as const;
+      return (await agent.send(request, volumeListBody, signal)).volumes;
     },
 
     async snapshot(volumeId, snapshotId, signal) {
       const path = pathOf(volumeId, snapshotId);
-      return send(
-        { ...bounds.write, what: 'take a snapshot', method: 'PUT', path, body: {} },
-        snapshotBody,
-        signal,
-      );
+      const request = { ...bounds.write, what: 'take a snapshot', method: 'PUT', path, body: {} } as const;
+      return agent.send(request, snapshotBody, signal);
     },
 
     async removeSnapshot(volumeId, snapshotId, signal) {
       const path = pathOf(volumeId, snapshotId);
-      await exchange({ ...bounds.write, what: 'remove a snapshot', method: 'DELETE', path }, signal);
+      await agent.exchange({ ...bounds.write, what: 'remove a snapshot', method: 'DELETE', path }, signal);
     },
 
     async remove(volumeId, signal) {
       const path = pathOf(volumeId);
-      await exchange({ ...bounds.write, what: 'remove a volume', method: 'DELETE', path }, signal);
+      await agent.exchange({ ...bounds.write, what: 'remove a volume', method: 'DELETE', path }, signal);
     },
 
-    async close() {
-      closing.abort(new Error('the backend was closed'));
-      await pool.destroy();
-    },
+    close: () => agent.close(),
   };
 }
 
@@ -162,9 +157,9 @@ function openPool({ endpoint, tls }: AgentConnectionOptions): Pool {
 function fingerprintOf(certificate: string): string {
   try {
     return new X509Certificate(certificate).fingerprint256;
-  } catch (error) {
+  } catch (cause) {
     throw new DriverError('refused', 'The certificate that the storage node is to show is not one.', {
-      cause: error,
+      cause,
     });
   }
 }

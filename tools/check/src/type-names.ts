@@ -7,11 +7,11 @@ const isDeclaring = (file: string): boolean =>
 /** Names that a package exports for two types, with the files. A package is the first two folders of a path. */
 export function repeatedTypeNames(
   files: readonly string[],
-  readFile: (file: string) => string,
+  read: (file: string) => string,
 ): readonly string[] {
   const declared = files.filter(isDeclaring).flatMap((file) => {
     const owner = file.split('/').slice(0, 2).join('/');
-    return [...readFile(file).matchAll(exportedType)].map(([, name]) => ({ file, key: `${owner} ${name}` }));
+    return [...read(file).matchAll(exportedType)].map(([, name]) => ({ file, key: `${owner} ${name}` }));
   });
   return [...Map.groupBy(declared, ({ key }) => key)]
     .filter(([, found]) => found.length > 1)

@@ -1,15 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -45,7 +36,7 @@ export function buildConsole(options: { readonly always?: boolean } = {}): Build
   const wanted = digestOfInputs();
   if (options.always !== true && builtFrom(builtFolder) === wanted) return 'current';
   const lock = path.join(root, '.millrace', 'console-build.lock');
-  mkdirSync(path.dirname(lock), { recursive: true });
+  fs.mkdirSync(path.dirname(lock), { recursive: true });
   // flock starts this file again, in a process that has the lock.
   const args = [lock, process.execPath, import.meta.filename, wanted, ...(options.always ? ['always'] : [])];
   const { status, stdout, stderr, error } = spawnSync('flock', args, { encoding: 'utf8', env: process.env });
@@ -57,7 +48,7 @@ function buildAlone(wanted: string, always: boolean): void {
   if (!always && builtFrom(builtFolder) === wanted) return;
   const fresh = path.join(app, 'dist.new');
   const old = path.join(app, 'dist.old');
-  for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [fresh, old]) fs.rmSync(folder, { recursive: true, force: true });
   const vite = createRequire(path.join(app, 'package.json')).resolve('vite/package.json');
   const program = path.join(path.dirname(vite), 'bin', 'vite.js');
   const flags = [program, 'build', '--outDir', fresh, '--emptyOutDir', '--manifest', '--logLevel', 'warn'];
@@ -67,30 +58,30 @@ function buildAlone(wanted: string, always: boolean): void {
   });
   if (status !== 0) throw new Error(`vite build failed. ${error?.message ?? ''}`);
   packFiles(fresh);
-  writeFileSync(path.join(fresh, STAMP), JSON.stringify({ digest: wanted }));
-  if (existsSync(builtFolder)) renameSync(builtFolder, old);
-  renameSync(fresh, builtFolder);
-  rmSync(old, { recursive: true, force: true });
+  fs.writeFileSync(path.join(fresh, STAMP), JSON.stringify({ digest: wanted }));
+  if (fs.existsSync(builtFolder)) fs.renameSync(builtFolder, old);
+  fs.renameSync(fresh, builtFolder);
+  fs.rmSync(old, { recursive: true, force: true });
 }
 
 function packFiles(folder: string): void {
   for (const file of filesBelow(folder).filter((each) => packable.test(each))) {
     if (path.relative(folder, file).startsWith('.')) continue;
-    const plain = readFileSync(file);
+    const plain = fs.readFileSync(file);
     if (plain.length < MIN_COMPRESSED_BYTES) continue;
-    writeFileSync(`${file}.gz`, gzipSync(plain, { level: 9 }));
+    fs.writeFileSync(`${file}.gz`, gzipSync(plain, { level: 9 }));
     const params = {
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
       [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
     };
-    writeFileSync(`${file}.br`, brotliCompressSync(plain, { params }));
+    fs.writeFileSync(`${file}.br`, brotliCompressSync(plain, { params }));
   }
 }
 
 function builtFrom(folder: string): string | null {
   const stamp = path.join(folder, STAMP);
-  if (!existsSync(stamp)) return null;
-  const { digest } = JSON.parse(readFileSync(stamp, 'utf8')) as { readonly digest: string };
+  if (!fs.existsSync(stamp)) return null;
+  const { digest } = JSON.parse(fs.readFileSync(stamp, 'utf8')) as { readonly digest: string };
   return digest;
 }
 
@@ -98,12 +89,12 @@ function digestOfInputs(): string {
   const hash = createHash('sha256');
   for (const input of inputs) {
     const place = path.join(root, input);
-    if (!existsSync(place)) continue;
-    const files = statSync(place).isDirectory() ? filesBelow(place) : [place];
+    if (!fs.existsSync(place)) continue;
+    const files = fs.statSync(place).isDirectory() ? filesBelow(place) : [place];
     for (const file of files.filter((each) => !/\.test\.tsx?$/.test(each))) {
       hash
         .update(`${path.relative(root, file)}\0`)
-        .update(readFileSync(file))
+        .update(fs.readFileSync(file))
         .update('\0');
     }
   }
@@ -111,7 +102,8 @@ function digestOfInputs(): string {
 }
 
 function filesBelow(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+  return fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
     .toSorted();

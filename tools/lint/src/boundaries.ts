@@ -20,7 +20,6 @@ type At = (path: string) => string;
 const betweenFeatures = (at: At): IForbiddenRuleType[] => [
   {
     name: 'no-cycle',
-    severity: 'error',
     comment:
       'Two files that import each other cannot be read, tested or started apart. Move what both need into a third (types may point back: they are erased).',
     from: { path: at('(?:apps|packages|tools|tests|bench)/') },
@@ -28,7 +27,6 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'no-feature-cycle',
-    severity: 'error',
     comment:
       'Features depend on each other in one direction only. Turn one direction into an event, or pass a function in.',
     scope: 'folder',
@@ -37,7 +35,6 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'features-meet-at-index',
-    severity: 'error',
     comment: "Import the other feature's index.ts; if it lacks what you need, its owner adds it to its face.",
     from: { path: at(anyFeature) },
     to: {
@@ -47,7 +44,6 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'billing-knows-no-rentals',
-    severity: 'error',
     comment:
       'Rentals, volumes and inference call billing, never the reverse: the ledger must not depend on what it charges for.',
     from: { path: at('packages/core/src/(?:ledger|prices|billing|credit-leases|metering|auditor)/') },
@@ -61,7 +57,6 @@ const betweenSubFolders = (at: At): IForbiddenRuleType[] =>
     .flatMap(([folder, order]) => forbiddenImports(folder, order))
     .map(({ from, to }) => ({
       name: 'sub-folders-one-way',
-      severity: 'error',
       comment:
         'Imports between sub-folders point one way, in the order of tools/lint/src/sub-folders.ts. Move what both need to the lower one.',
       from: { path: at(from), pathNot: tests },
@@ -72,7 +67,6 @@ const betweenSubFolders = (at: At): IForbiddenRuleType[] =>
 const engineAccess = (at: At): IForbiddenRuleType[] => [
   {
     name: 'sql-only-in-stores',
-    severity: 'error',
     comment: 'Put the statement into a *.store.ts function that takes the handle first, and call that.',
     from: {
       path: at('(?:apps|packages)/'),
@@ -82,7 +76,6 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'restate-only-in-workflows',
-    severity: 'error',
     comment: 'Write the handler in a *.workflow.ts; start it by appending a command to the outbox.',
     from: {
       path: at('(?:apps|packages)/'),
@@ -92,7 +85,6 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'engine-clients-in-platform',
-    severity: 'error',
     comment:
       'Use @millrace/platform/nats or @millrace/platform/valkey: they own reconnection, headers and limits.',
     from: {
@@ -103,7 +95,6 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'drivers-closed',
-    severity: 'error',
     comment:
       'Only compute/<engine> speaks to its engine. Use the driver interface; a composition root may import a driver by its index.ts.',
     from: { path: at('(?:apps|packages|tools)/'), pathNot: [at('packages/compute/src/[^/]+/'), tests] },
@@ -111,7 +102,6 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'drivers-apart',
-    severity: 'error',
     comment:
       'One driver does not know another. What both need belongs to the driver interface; how both are judged, to the conformance suite.',
     from: { path: at('packages/compute/src/([^/]+)/') },
@@ -131,14 +121,12 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
 const layers = (at: At): IForbiddenRuleType[] => [
   {
     name: 'contract-imports-zod-only',
-    severity: 'error',
     comment: 'The contract runs in a browser and in every client: zod and its own files, nothing else.',
     from: { path: at('packages/contract/'), pathNot: tests },
     to: { pathNot: [at('packages/contract/'), npm(['zod'])] },
   },
   {
     name: 'clients-import-sdk-and-contract-only',
-    severity: 'error',
     comment: 'Console, CLI and SDK are clients of the public API. Reach the rest through it, with the SDK.',
     from: { path: at('(?:apps/(?:console|cli)|packages/sdk)/'), pathNot: tests },
     to: {
@@ -148,14 +136,12 @@ const layers = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'platform-below-core',
-    severity: 'error',
     comment: 'The platform knows no feature. Take what varies as an argument.',
     from: { path: at('packages/platform/') },
     to: { path: at('packages/(?:core|compute|credit-leases|inference|storage|sdk)/') },
   },
   {
     name: 'credit-leases-below-core',
-    severity: 'error',
     comment:
       'Gateways spend leased credit without a database. Decisions of the lender belong to core/credit-leases.',
     from: { path: at('packages/credit-leases/') },
@@ -163,7 +149,6 @@ const layers = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'lender-without-client',
-    severity: 'error',
     comment:
       'The lender meets gateways by messages and by Valkey: import @millrace/credit-leases/protocol. Tests may run both sides.',
     from: { path: at('packages/core/'), pathNot: tests },
@@ -171,7 +156,6 @@ const layers = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'core-below-inference',
-    severity: 'error',
     comment:
       'The data plane of inference depends on core, never the reverse. A test that needs both belongs to packages/inference or tests/.',
     from: { path: at('packages/core/') },
@@ -179,14 +163,12 @@ const layers = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'packages-below-apps',
-    severity: 'error',
     comment: 'Packages are composed by apps, never the reverse. Move the shared part into a package.',
     from: { path: at('packages/') },
     to: { path: at('apps/') },
   },
   {
     name: 'apps-apart',
-    severity: 'error',
     comment: 'Each process starts, fails and is deployed alone. Move the shared part into a package.',
     from: { path: at('apps/([^/]+)/') },
     to: { path: at('apps/[^/]+/'), pathNot: at('apps/$1/') },
@@ -197,21 +179,18 @@ const layers = (at: At): IForbiddenRuleType[] => [
 const shippedCode = (at: At): IForbiddenRuleType[] => [
   {
     name: 'product-without-tools',
-    severity: 'error',
     comment: 'Tools serve developers and are not shipped. Only packages/testing may use the services tool.',
     from: { path: at('(?:apps|packages)/'), pathNot: [tests, at('packages/testing/')] },
     to: { path: at('tools/') },
   },
   {
     name: 'testing-uses-services-only',
-    severity: 'error',
     comment: 'Test infrastructure needs the engines, which the services tool starts, and no other tool.',
     from: { path: at('packages/testing/') },
     to: { path: at('tools/'), pathNot: at('tools/services/') },
   },
   {
     name: 'no-test-code-in-product',
-    severity: 'error',
     comment:
       'What ships does not lean on test code. Move the helper into the product, or the caller into a test.',
     from: { path: at('(?:apps|packages)/'), pathNot: [tests, at('packages/testing/'), at(conformance)] },
@@ -221,7 +200,6 @@ const shippedCode = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'packages-meet-at-exports',
-    severity: 'error',
     comment: 'Import the other workspace by its package name, through its package.json exports.',
     from: { path: at('((?:apps|packages|tools)/[^/]+)/') },
     to: {
@@ -232,7 +210,6 @@ const shippedCode = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'resolvable',
-    severity: 'error',
     comment:
       'The import leads nowhere: the file is missing, the package is not installed, or its exports keep it closed.',
     from: {},
@@ -243,7 +220,6 @@ const shippedCode = (at: At): IForbiddenRuleType[] => [
 /** The rules for a tree that stands in `root`, a pattern: empty for the repository itself. */
 export function boundaries(root: string): IForbiddenRuleType[] {
   const at: At = (path) => `^${root}${path}`;
-  return [betweenFeatures, betweenSubFolders, engineAccess, layers, shippedCode].flatMap((group) =>
-    group(at),
-  );
+  const groups = [betweenFeatures, betweenSubFolders, engineAccess, layers, shippedCode];
+  return groups.flatMap((group) => group(at)).map((rule) => ({ ...rule, severity: 'error' }));
 }

@@ -4,171 +4,59 @@ import { basename, dirname } from 'node:path';
 type SubFolderOrders = Readonly<Record<string, readonly string[]>>;
 
 /**
- * A part imports only the parts before it. A part is a sub-folder, a file with its extension, or `.` for all other files of
+ * A part imports only the parts before it, to its left. A part is a sub-folder, a file with its extension, or `.` for all other files of
  * the folder itself. `index.ts` is above all parts and is not listed. Where two parts do not import each other, their order
  * is free: change it when an import needs that.
  */
-export const subFolderOrders: SubFolderOrders = {
-  'apps/cli/src': [
-    '.',
-    'framework',
-    'text',
-    'progress',
-    'completion',
-    'ssh',
-    'money',
-    'generated',
-    'account',
-    'admin',
-    'chat',
-    'events',
-    'market',
-    'operations',
-    'volumes',
-    'rentals',
-    'webhooks',
-    'commands',
-    'manifest.generated.ts',
-    'system.ts',
-    'main.ts',
-  ],
-  'apps/console/src': ['api', 'ui', 'app', 'features', '.'],
-  'apps/console/src/features': [
-    'rentals',
-    'volumes',
-    'playground',
-    'money',
-    'usage',
-    'supplier',
-    'operator',
-    'models',
-    'catalog',
-    'create',
-    'marketplace',
-    'webhooks',
-    'team',
-    'keys',
-    'audit',
-    'account',
-  ],
-  'apps/console/src/features/operator': [
-    'common',
-    'providers',
-    'maintenance',
-    'rentals',
-    'fleet',
-    'prices',
-    'organisations',
-    'suppliers',
-    'models',
-    'auditor',
-    '.',
-  ],
-  'apps/console/src/features/rentals': ['.', 'dialogs', 'list', 'detail', 'routes.tsx'],
-  'packages/compute/src': ['.', 'readiness', 'incus', 'ironic', 'mock', 'conformance', 'connect.ts'],
-  'packages/compute/src/incus': ['api', '.'],
-  'packages/contract/src': [
-    'errors',
-    'errors.ts',
-    'bidi-text.ts',
-    'event-types.ts',
-    'notices.ts',
-    'scopes.ts',
-    'operation.ts',
-    'operation-builders.ts',
-    'states',
-    'states.ts',
-    'records',
-    'events.ts',
-    'operations',
-    '.',
-    'openapi',
-    'conformance',
-  ],
-  'packages/contract/src/operations': [
-    'baseline-schemas.ts',
-    'node-schemas.ts',
-    'v2',
-    'supplier',
-    'admin',
-    'v1',
-    '.',
-  ],
-  'packages/core/src/auditor': ['checks', 'probes', '.'],
-  'packages/core/src/credit-leases': ['lender'],
-  'packages/core/src/fleet': ['inventory', 'placement', 'offers', 'maintenance', 'admin'],
-  'packages/core/src/identity': [
-    'model',
-    '.',
-    'ssh',
-    'keys',
-    'organisations',
-    'sessions',
-    'identity.routes.ts',
-  ],
-  'packages/core/src/inference': ['.', 'catalog', 'usage', 'key-feed'],
-  'packages/core/src/ledger': ['model', 'batch', '.'],
-  'packages/core/src/marketplace': ['listing', 'hostnames', 'instances'],
-  'packages/core/src/rentals': [
-    'model',
-    'money',
-    'read',
-    'order',
-    'actions',
-    'reconcile',
-    'monitor',
-    'inventory',
-  ],
-  'packages/core/src/suppliers': ['.', 'account', 'reliability', 'machines', 'enrolment', 'earnings'],
-  'packages/core/src/volumes': ['model', 'money', 'actions', 'reconcile'],
-  'packages/credit-leases/src': ['protocol', 'client'],
-  'packages/inference/src': ['key-feed', 'routing', 'usage', 'wire', 'adapters', 'gateway'],
-  'packages/inference/src/adapters': ['text', 'media'],
-  'packages/inference/src/gateway': ['http', 'requests', 'upstream', 'gateway-deps.ts', 'text', 'media', '.'],
-  'packages/platform/src': [
-    'fault',
-    'log',
-    'telemetry',
-    'clock',
-    'ids',
-    'money',
-    'lifecycle',
-    'db',
-    'wire-ids',
-    'valkey',
-    'envelope',
-    'restate',
-    'outbox',
-    'limiter',
-    'http',
-    'net',
-    'nats',
-    'mail',
-    'loops',
-    'config',
-    'auth',
-    'secrets',
-  ],
-  'packages/platform/src/http': ['response', 'body', 'idempotency', 'input', '.'],
-  'packages/sdk/src': ['.', 'text'],
-  'packages/storage/src': ['.', 'nfs41'],
-  'packages/testing/src': [
-    '.',
-    'time',
-    'network',
-    'messaging',
-    'postgres',
-    'processes',
-    'incus',
-    'rows',
-    'scenarios',
-    'doubles',
-    'emulators',
-    'ironic',
-    'inference',
-    'global-setup.ts',
-  ],
+const orders = {
+  'apps/cli/src': `
+    . < framework < text < progress < completion < ssh < money < generated < account < admin < chat
+    < events < market < operations < volumes < rentals < webhooks < commands < manifest.generated.ts
+    < system.ts < main.ts`,
+  'apps/console/src': 'api < ui < app < features < .',
+  'apps/console/src/features': `
+    rentals < volumes < playground < money < usage < supplier < operator < models < catalog < create
+    < marketplace < webhooks < team < keys < audit < account`,
+  'apps/console/src/features/operator': `
+    common < providers < maintenance < rentals < fleet < prices < organisations < suppliers < models
+    < auditor < .`,
+  'apps/console/src/features/rentals': '. < dialogs < list < detail < routes.tsx',
+  'packages/compute/src': '. < readiness < incus < ironic < mock < conformance < connect.ts',
+  'packages/compute/src/incus': 'api < .',
+  'packages/contract/src': `
+    errors < errors.ts < bidi-text.ts < event-types.ts < notices.ts < scopes.ts < operation.ts
+    < operation-builders.ts < states < states.ts < records < events.ts < operations < . < openapi
+    < conformance`,
+  'packages/contract/src/operations': `
+    baseline-schemas.ts < node-schemas.ts < v2 < supplier < admin < v1 < .`,
+  'packages/core/src/auditor': 'checks < probes < .',
+  'packages/core/src/credit-leases': 'lender',
+  'packages/core/src/fleet': 'inventory < placement < offers < maintenance < admin',
+  'packages/core/src/identity': 'model < . < ssh < keys < organisations < sessions < identity.routes.ts',
+  'packages/core/src/inference': '. < catalog < usage < key-feed',
+  'packages/core/src/ledger': 'model < batch < .',
+  'packages/core/src/marketplace': 'listing < hostnames < instances',
+  'packages/core/src/rentals': 'model < money < read < order < actions < reconcile < monitor < inventory',
+  'packages/core/src/suppliers': '. < account < reliability < machines < enrolment < earnings',
+  'packages/core/src/volumes': 'model < money < actions < reconcile',
+  'packages/credit-leases/src': 'protocol < client',
+  'packages/inference/src': 'key-feed < routing < usage < wire < adapters < gateway',
+  'packages/inference/src/adapters': 'text < media',
+  'packages/inference/src/gateway': 'http < requests < upstream < gateway-deps.ts < text < media < .',
+  'packages/platform/src': `
+    fault < log < money < telemetry < clock < ids < lifecycle < db < wire-ids < valkey < envelope
+    < restate < outbox < limiter < http < net < nats < mail < loops < config < auth < secrets`,
+  'packages/platform/src/http': 'response < body < idempotency < input < .',
+  'packages/sdk/src': '. < text',
+  'packages/storage/src': '. < nfs41',
+  'packages/testing/src': `
+    . < time < network < messaging < postgres < processes < incus < rows < scenarios < doubles
+    < emulators < ironic < inference < global-setup.ts`,
 };
+
+export const subFolderOrders: SubFolderOrders = Object.fromEntries(
+  Object.entries(orders).map(([folder, order]) => [folder, order.trim().split(/\s+<\s+/)]),
+);
 
 /** Features have the rule no-feature-cycle, and commands, one in each file, import none of each other. */
 const unordered = /^packages\/core\/src$|^apps\/cli\/src\/commands(?:\/|$)/;
@@ -191,10 +79,7 @@ export function forbiddenImports(
 }
 
 /** Sub-folders without a place in an order, and places without a sub-folder or file. `files` are source files. */
-export function orderMismatches(
-  files: readonly string[],
-  orders: SubFolderOrders = subFolderOrders,
-): string[] {
+export function orderMismatches(files: readonly string[], orders = subFolderOrders): string[] {
   const held = new Set(files);
   const folders = new Set<string>();
   for (const file of files) {

@@ -2,127 +2,54 @@
  * Which feature owns which tables of db/schema.sql. Only the owner's folder may read or write a table; other features call
  * a function of the owner, or compose a SQL fragment that the owner exports through its index.
  */
-export const ownedTables: Readonly<Record<string, readonly string[]>> = {
-  'packages/compute/src/mock': ['mock_machines'],
-  'packages/core/src/auditor': ['audit_marks', 'audit_runs'],
-  'packages/core/src/credit-leases': [
-    'pot_gateways',
-    'pot_lease_budgets',
-    'pot_lease_gateways',
-    'pot_leases',
-    'pot_servers',
-    'pots',
-    'usage_charges',
-    'usage_deferred',
-    'usage_watermarks',
-  ],
-  'packages/core/src/events': ['event_heads', 'events', 'relay_leases', 'relays'],
-  'packages/core/src/fleet': [
-    'allocated_gpus',
-    'allocated_ports',
-    'allocations',
-    'cluster_observers',
-    'clusters',
-    'fabrics',
-    'gpus',
-    'maintenance_nodes',
-    'maintenance_notices',
-    'maintenance_windows',
-    'node_capacity',
-    'node_faults',
-    'node_transitions',
-    'nodes',
-    'provider_regions',
-    'providers',
-    'written_off_machines',
-  ],
-  'packages/core/src/identity': [
-    'accounts',
-    'api_keys',
-    'audit_log',
-    'device_codes',
-    'members',
-    'organisations',
-    'passkeys',
-    'platform_roles',
-    'sessions',
-    'ssh_public_keys',
-    'two_factors',
-    'users',
-    'verifications',
-  ],
-  'packages/core/src/inference': [
-    'book_changes',
-    'inference_checkpoints',
-    'inference_deployments',
-    'inference_model_names',
-    'inference_models',
-    'inference_requests',
-    'usage_sinks',
-    'usage_unreadable',
-  ],
-  'packages/core/src/invoices': ['invoice_counter', 'invoice_gaps', 'invoice_months', 'invoices'],
-  'packages/core/src/ledger': [
-    'budgets',
-    'ledger_accounts',
-    'ledger_entries',
-    'ledger_hold_parts',
-    'ledger_holds',
-    'ledger_transfers',
-    'written_off_clawbacks',
-  ],
-  'packages/core/src/marketplace': ['instances', 'listing_changes'],
-  'packages/core/src/metering': [
-    'meter_shards',
-    'meter_transitions',
-    'metered_things',
-    'meters',
-    'required_actions',
-    'wallet_ladders',
-  ],
-  'packages/core/src/notices': ['mail_refusals', 'notice_mails', 'notice_preferences', 'notices'],
-  'packages/core/src/payments': ['payment_disputes', 'payment_events', 'payments'],
-  'packages/core/src/people': ['invitations'],
-  'packages/core/src/prices': ['entitlements', 'prices', 'reserve_options'],
-  'packages/core/src/rentals': [
-    'cluster_comparisons',
-    'rental_consoles',
-    'rental_idleness',
-    'rental_machines',
-    'rental_samples',
-    'rental_steps',
-    'rental_terms',
-    'rental_transitions',
-    'rentals',
-    'reservation_requests',
-    'sample_shards',
-    'stray_machines',
-  ],
-  'packages/core/src/restore': ['restore_state'],
-  'packages/core/src/suppliers': [
-    'supplier_join_tokens',
-    'supplier_machine_days',
-    'supplier_machine_trust',
-    'supplier_machines',
-    'supplier_payouts',
-    'supplier_statements',
-    'suppliers',
-  ],
-  'packages/core/src/volumes': [
-    'storage_addresses',
-    'storage_nodes',
-    'volume_attachments',
-    'volume_snapshots',
-    'volume_transitions',
-    'volumes',
-  ],
-  'packages/core/src/webhooks': ['webhook_deliveries', 'webhook_queues', 'webhooks'],
-  'packages/platform/src/db': ['schema_migrations'],
-  'packages/platform/src/http': ['idempotency_keys'],
-  'packages/platform/src/loops': ['loop_items'],
-  'packages/platform/src/outbox': ['outbox'],
-  'packages/platform/src/wire-ids': ['id_blocks'],
+const tables = {
+  'packages/compute/src/mock': 'mock_machines',
+  'packages/core/src/auditor': 'audit_marks audit_runs',
+  'packages/core/src/credit-leases': `
+    pot_gateways pot_lease_budgets pot_lease_gateways pot_leases pot_servers pots usage_charges
+    usage_deferred usage_watermarks`,
+  'packages/core/src/events': 'event_heads events relay_leases relays',
+  'packages/core/src/fleet': `
+    allocated_gpus allocated_ports allocations cluster_observers clusters fabrics gpus maintenance_nodes
+    maintenance_notices maintenance_windows node_capacity node_faults node_transitions nodes
+    provider_regions providers written_off_machines`,
+  'packages/core/src/identity': `
+    accounts api_keys audit_log device_codes members organisations passkeys platform_roles sessions
+    ssh_public_keys two_factors users verifications`,
+  'packages/core/src/inference': `
+    book_changes inference_checkpoints inference_deployments inference_model_names inference_models
+    inference_requests usage_sinks usage_unreadable`,
+  'packages/core/src/invoices': 'invoice_counter invoice_gaps invoice_months invoices',
+  'packages/core/src/ledger': `
+    budgets ledger_accounts ledger_entries ledger_hold_parts ledger_holds ledger_transfers
+    written_off_clawbacks`,
+  'packages/core/src/marketplace': 'instances listing_changes',
+  'packages/core/src/metering': `
+    meter_shards meter_transitions metered_things meters required_actions wallet_ladders`,
+  'packages/core/src/notices': 'mail_refusals notice_mails notice_preferences notices',
+  'packages/core/src/payments': 'payment_disputes payment_events payments',
+  'packages/core/src/people': 'invitations',
+  'packages/core/src/prices': 'entitlements prices reserve_options',
+  'packages/core/src/rentals': `
+    cluster_comparisons rental_consoles rental_idleness rental_machines rental_samples rental_steps
+    rental_terms rental_transitions rentals reservation_requests sample_shards stray_machines`,
+  'packages/core/src/restore': 'restore_state',
+  'packages/core/src/suppliers': `
+    supplier_join_tokens supplier_machine_days supplier_machine_trust supplier_machines supplier_payouts
+    supplier_statements suppliers`,
+  'packages/core/src/volumes': `
+    storage_addresses storage_nodes volume_attachments volume_snapshots volume_transitions volumes`,
+  'packages/core/src/webhooks': 'webhook_deliveries webhook_queues webhooks',
+  'packages/platform/src/db': 'schema_migrations',
+  'packages/platform/src/http': 'idempotency_keys',
+  'packages/platform/src/loops': 'loop_items',
+  'packages/platform/src/outbox': 'outbox',
+  'packages/platform/src/wire-ids': 'id_blocks',
 };
+
+export const ownedTables: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(tables).map(([folder, names]) => [folder, names.trim().split(/\s+/)]),
+);
 
 /** A folder that may use tables of another feature, and the reason why no function of the owner can serve it. */
 export interface TableGrant {

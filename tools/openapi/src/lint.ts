@@ -10,11 +10,7 @@ export function lint(): number {
   const { status, error } = spawnSync(process.execPath, [cli, 'lint', ...files, '--format=stylish'], {
     cwd: root,
     stdio: 'inherit',
-    env: {
-      ...process.env,
-      REDOCLY_TELEMETRY: 'off',
-      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    },
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   });
   if (error !== undefined) throw error;
   return status ?? 1;

@@ -1,13 +1,5 @@
 import { contract } from '@millrace/contract';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -53,18 +45,18 @@ const stagedFiles: ReadonlySet<string> = new Set(['dist', 'package.json', 'READM
 
 /** Stages a package into a folder of its own, which it makes, or makes anew. */
 export async function stagePackage(what: StagedPackage, into: string): Promise<void> {
-  const others = existsSync(into) ? readdirSync(into).filter((name) => !stagedFiles.has(name)) : [];
+  const others = fs.existsSync(into) ? fs.readdirSync(into).filter((name) => !stagedFiles.has(name)) : [];
   if (others.length > 0) {
     throw new Error(`${into} holds ${others[0]}, which staging did not put there: name a folder of its own.`);
   }
-  rmSync(into, { recursive: true, force: true });
-  mkdirSync(path.join(into, 'dist'), { recursive: true });
+  fs.rmSync(into, { recursive: true, force: true });
+  fs.mkdirSync(path.join(into, 'dist'), { recursive: true });
   const source = path.join(root, what.source);
   await writeScripts(what, source, path.join(into, 'dist'));
   if (what.form === 'modules') writeTypes(path.join(source, 'src'), path.join(into, 'dist'));
-  writeFileSync(path.join(into, 'package.json'), `${JSON.stringify(manifestOf(what, source), null, 2)}\n`);
-  copyFileSync(path.join(source, 'README.md'), path.join(into, 'README.md'));
-  copyFileSync(path.join(root, 'LICENSE'), path.join(into, 'LICENSE'));
+  fs.writeFileSync(path.join(into, 'package.json'), `${JSON.stringify(manifestOf(what, source), null, 2)}\n`);
+  fs.copyFileSync(path.join(source, 'README.md'), path.join(into, 'README.md'));
+  fs.copyFileSync(path.join(root, 'LICENSE'), path.join(into, 'LICENSE'));
 }
 
 async function writeScripts(what: StagedPackage, source: string, into: string): Promise<void> {
@@ -95,16 +87,16 @@ function distName(file: string): string {
 
 /** The types of each file follow from that file alone; those of the contract are printed. */
 function writeTypes(sources: string, into: string): void {
-  for (const file of readdirSync(sources)) {
+  for (const file of fs.readdirSync(sources)) {
     if (!file.endsWith('.ts') || /\.(?:test|fixture)\.ts$/.test(file)) continue;
     const text =
       file === 'operation-types.ts' ? printOperationTypes(contract) : declarationsOf(sources, file);
-    writeFileSync(path.join(into, file.replace(/\.ts$/, '.d.ts')), text);
+    fs.writeFileSync(path.join(into, file.replace(/\.ts$/, '.d.ts')), text);
   }
 }
 
 function declarationsOf(sources: string, file: string): string {
-  const { code, errors } = isolatedDeclarationSync(file, readFileSync(path.join(sources, file), 'utf8'));
+  const { code, errors } = isolatedDeclarationSync(file, fs.readFileSync(path.join(sources, file), 'utf8'));
   if (errors.length > 0) {
     throw new Error(
       `${file} does not tell its types by itself: ${errors.map(({ message }) => message).join('; ')}`,
@@ -114,7 +106,10 @@ function declarationsOf(sources: string, file: string): string {
 }
 
 function manifestOf(what: StagedPackage, source: string): object {
-  const own = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<string, unknown>;
+  const own = JSON.parse(fs.readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >;
   const exported = Object.entries(what.entries).map(([name, file]) => {
     const built = `./dist/${distName(file)}`;
     const face = what.form === 'modules' ? { types: `${built}.d.ts`, default: `${built}.js` } : `${built}.js`;

@@ -106,21 +106,13 @@ export async function install(names: readonly string[], options: SiteCommandOpti
 type ActiveTopologies = Readonly<Record<string, Topology>>;
 
 /** The engines that are wanted in another topology change to it; the others stay with theirs. */
-function activeTopologies(
-  site: Site,
-  wanted: readonly Engine[],
-  topology: Topology | undefined,
-): ActiveTopologies {
+function activeTopologies(site: Site, wanted: readonly Engine[], topology?: Topology): ActiveTopologies {
   const chosen = (engine: Engine): Topology =>
     (wanted.includes(engine) ? topology : undefined) ?? activeTopology(site, engine.name);
   return Object.fromEntries(engines.map((engine) => [engine.name, chosen(engine)]));
 }
 
-function endpointsChange(
-  site: Site,
-  active: ActiveTopologies,
-  requested: Topology | undefined,
-): EndpointsChange {
+function endpointsChange(site: Site, active: ActiveTopologies, requested?: Topology): EndpointsChange {
   const used = new Set([...Object.values(active), ...(requested === undefined ? [] : [requested])]);
   const byTopology = [...used].map((topology) => [topology, collectEndpoints(site, () => topology)] as const);
   const current = collectEndpoints(site, (engine) => active[engine.name]);

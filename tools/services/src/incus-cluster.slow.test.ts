@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 import { expect, test } from 'vitest';
 
-import { incusCall, type IncusAddress } from './engines/incus-api.ts';
+import { incusCall, type Address } from './engines/incus-api.ts';
 import { cgroupsOf } from './engines/incus-cgroups.ts';
 import { gpusOf } from './engines/incus-gpus.ts';
-import { liveNamespaceHolder, siteBridge } from './engines/incus-namespaces.ts';
+import { liveHolder, siteBridge } from './engines/incus-namespaces.ts';
 import { mountsBelow } from './engines/incus-leftovers.ts';
 import { down, ensureUp, killNode, type IncusClusterEndpoints, type IncusMember } from './index.ts';
 import { createPrivateSite, states, type PrivateSite } from './private-site.ts';
@@ -25,7 +25,7 @@ async function clusterOf(place: PrivateSite): Promise<IncusClusterEndpoints> {
   return incusCluster;
 }
 
-function tlsAddress(cluster: IncusClusterEndpoints, { url }: IncusMember): IncusAddress {
+function tlsAddress(cluster: IncusClusterEndpoints, { url }: IncusMember): Address {
   const { hostname, port } = new URL(url);
   return {
     host: hostname,
@@ -49,12 +49,7 @@ interface Resources {
 const sshPort = 30_022;
 
 /** A container on a member, with one GPU, an SSH server behind the member's address, and a key let in at first boot. */
-async function makeProbe(
-  at: IncusAddress,
-  member: IncusMember,
-  pciAddress: string,
-  key: string,
-): Promise<void> {
+async function makeProbe(at: Address, member: IncusMember, pciAddress: string, key: string): Promise<void> {
   await incusCall(at, 'POST', `/1.0/instances?target=${member.name}`, {
     name: 'probe',
     type: 'container',
@@ -124,13 +119,13 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   expect(cards).toBe('nvidia5\n');
 
   const before = (await incusCall(at, 'GET', '/1.0/instances/probe/state')) as { readonly pid: number };
-  const host = liveNamespaceHolder(openSite(place), second.name);
+  const host = liveHolder(openSite(place), second.name);
   await killNode(second.name, place);
   expect(await states(place)).toMatchObject({ 'incus-1': 'ready', 'incus-2': 'dead', 'incus-3': 'ready' });
   expect(await overSsh(keyFile, second, 'id -un')).toBe('ubuntu\n');
   await ensureUp(['incus'], place);
   expect(await states(place)).toMatchObject({ 'incus-2': 'ready' });
-  expect(liveNamespaceHolder(openSite(place), second.name)).toEqual(host);
+  expect(liveHolder(openSite(place), second.name)).toEqual(host);
   const after = await incusCall(tlsAddress(cluster, second), 'GET', '/1.0/instances/probe/state');
   expect(after).toMatchObject({ status: 'Running', pid: before.pid });
 

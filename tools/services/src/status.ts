@@ -46,12 +46,8 @@ export async function status(options: SiteOptions = {}): Promise<NodeStatus[]> {
 }
 
 async function nodeStatus(group: Group, node: NodeSpec): Promise<NodeStatus> {
-  const facts = {
-    engine: group.engine.name,
-    node: node.name,
-    topology: group.topology,
-    port: clientPort(node),
-  };
+  const { engine, topology } = group;
+  const facts = { engine: engine.name, node: node.name, topology, port: clientPort(node) };
   const record = readRecord(group.site, node.name);
   if (record === null || !isAlive(record)) {
     const unrecorded = findUnrecorded(group, node);

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { PortMapping } from '../driver.ts';
 import { newKeyPair } from './ssh.ts';
-import { expectFailure, type SuiteContext } from './suite-context.ts';
+import { expectFailure, type Suite } from './suite-context.ts';
 
 /** Who gets in, through which ports, and that nobody does after the cut. */
-export function describeAccess(stage: SuiteContext): void {
+export function describeAccess(stage: Suite): void {
   if (stage.hasInside) describeLogins(stage);
   if (stage.hasInside && stage.harness.abilities.mapsPorts) describePorts(stage);
   if (!stage.harness.abilities.mapsPorts) describeUnmappedPorts(stage);
@@ -42,13 +42,13 @@ export function describeAccess(stage: SuiteContext): void {
   else describeNoKeys(stage);
 }
 
-function describeNoKeys(stage: SuiteContext): void {
+function describeNoKeys(stage: Suite): void {
   it('setKeys says that this engine cannot', async () => {
     await expectFailure(stage.driver.setKeys(stage.unknownMachine(), [], stage.signal()), ['unsupported']);
   });
 }
 
-function describeKeys(stage: SuiteContext): void {
+function describeKeys(stage: Suite): void {
   it('setKeys replaces the keys of a machine that runs: the old is refused, the new gets in', async () => {
     const spec = await stage.make();
     (await stage.login(spec)).end();
@@ -61,7 +61,7 @@ function describeKeys(stage: SuiteContext): void {
 }
 
 /** Where machines have addresses of their own. */
-function describeUnmappedPorts(stage: SuiteContext): void {
+function describeUnmappedPorts(stage: Suite): void {
   it('setPorts finds every port open at its own number, and neither moves one nor closes all of a machine that is on', async () => {
     const spec = await stage.make();
     const more = { internalPort: 8_080, externalPort: 8_080, protocol: 'tcp' } as const;
@@ -76,7 +76,7 @@ function describeUnmappedPorts(stage: SuiteContext): void {
   });
 }
 
-function describeLogins(stage: SuiteContext): void {
+function describeLogins(stage: Suite): void {
   it('the given key logs in over SSH and no other does', async () => {
     const spec = await stage.make({ hostname: 'who-am-i' });
     const session = await stage.login(spec);
@@ -115,7 +115,7 @@ function describeLogins(stage: SuiteContext): void {
   });
 }
 
-function describePorts(stage: SuiteContext): void {
+function describePorts(stage: Suite): void {
   it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
     const spec = await stage.make();
     (await stage.login(spec)).end();

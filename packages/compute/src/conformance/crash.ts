@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
 import { expectSingleMachine } from './create-and-terminate.ts';
-import type { SuiteContext } from './suite-context.ts';
+import type { Suite } from './suite-context.ts';
 import type { DriverHarness } from './harness.ts';
 
 /** What is true after something died that ought not to. */
-export function describeCrashes(stage: SuiteContext, timeoutMs: number): void {
+export function describeCrashes(stage: Suite, timeoutMs: number): void {
   const { killEngineDuringCreate, killMember, killLeader } = stage.harness;
   const limits = { timeout: timeoutMs };
   if (killEngineDuringCreate !== undefined) {
@@ -19,11 +19,7 @@ export function describeCrashes(stage: SuiteContext, timeoutMs: number): void {
 type Limits = { readonly timeout: number };
 type Kill<Name extends keyof DriverHarness> = NonNullable<DriverHarness[Name]>;
 
-function describeKilledEngine(
-  stage: SuiteContext,
-  limits: Limits,
-  kill: Kill<'killEngineDuringCreate'>,
-): void {
+function describeKilledEngine(stage: Suite, limits: Limits, kill: Kill<'killEngineDuringCreate'>): void {
   it(
     'an engine killed in the middle of create has one machine once create was asked again',
     limits,
@@ -42,7 +38,7 @@ function describeKilledEngine(
   );
 }
 
-function describeKilledMember(stage: SuiteContext, limits: Limits, kill: Kill<'killMember'>): void {
+function describeKilledMember(stage: Suite, limits: Limits, kill: Kill<'killMember'>): void {
   it(
     'a machine whose member died is never called gone, and the member is named as unseen',
     limits,
@@ -74,7 +70,7 @@ function describeKilledMember(stage: SuiteContext, limits: Limits, kill: Kill<'k
   );
 }
 
-function describeKilledLeader(stage: SuiteContext, limits: Limits, kill: Kill<'killLeader'>): void {
+function describeKilledLeader(stage: Suite, limits: Limits, kill: Kill<'killLeader'>): void {
   it('calls succeed again, through another member, when the leader dies', limits, async () => {
     const made = await Promise.all(
       stage.facts.nodes.slice(0, 3).map(({ name }) => stage.make({ nodeName: name })),
@@ -93,7 +89,7 @@ function describeKilledLeader(stage: SuiteContext, limits: Limits, kill: Kill<'k
   });
 }
 
-async function healAfter(stage: SuiteContext, hurt: () => Promise<void>): Promise<void> {
+async function healAfter(stage: Suite, hurt: () => Promise<void>): Promise<void> {
   const harness: DriverHarness = stage.harness;
   try {
     await hurt();
@@ -103,7 +99,7 @@ async function healAfter(stage: SuiteContext, hurt: () => Promise<void>): Promis
 }
 
 /** Silence is no answer: either the engine says that it cannot reach it, or the call fails as `unavailable`. */
-async function expectNotReportedDeleted(stage: SuiteContext, machine: MachineRef): Promise<void> {
+async function expectNotReportedDeleted(stage: Suite, machine: MachineRef): Promise<void> {
   try {
     const view = await stage.bare.describe(machine, stage.signal());
     expect(view, 'an engine that lost a member says that its machine is not there').not.toBeNull();
@@ -112,7 +108,7 @@ async function expectNotReportedDeleted(stage: SuiteContext, machine: MachineRef
   }
 }
 
-async function expectTerminateIsNotDone(stage: SuiteContext, machine: MachineRef): Promise<void> {
+async function expectTerminateIsNotDone(stage: Suite, machine: MachineRef): Promise<void> {
   const outcome = await stage.bare.terminate(machine, stage.signal()).then(
     () => 'done',
     (error: unknown) => (isDriverError(error) && !error.isFinal ? 'ask again' : String(error)),

@@ -1,19 +1,16 @@
 import { expect, it } from 'vitest';
 import type { MachineRef, MachineSpec } from '../driver.ts';
-import { expectFailure, type SuiteContext } from './suite-context.ts';
+import { expectFailure, type Suite } from './suite-context.ts';
 
 /** Making a machine: exactly what was asked for, once, whoever asks how often. */
-export function describeCreation(stage: SuiteContext): void {
+export function describeCreation(stage: Suite): void {
   it('shows all nodes and the GPUs of each, by address', async () => {
     // A member that did not answer in time is shown as out of reach for some seconds.
-    const { engine, nodes } = await stage.until(
-      'all nodes to be seen',
-      stage.facts.bounds.bootMs,
-      async () => {
-        const inventory = await stage.driver.readInventory(stage.signal());
-        return inventory.nodes.every(({ reachable }) => reachable) && inventory;
-      },
-    );
+    const { bootMs } = stage.facts.bounds;
+    const { engine, nodes } = await stage.until('all nodes to be seen', bootMs, async () => {
+      const inventory = await stage.driver.readInventory(stage.signal());
+      return inventory.nodes.every(({ reachable }) => reachable) && inventory;
+    });
     expect(engine).not.toBe('');
     for (const known of stage.facts.nodes) {
       const node = nodes.find(({ name }) => name === known.name);
@@ -47,6 +44,12 @@ export function describeCreation(stage: SuiteContext): void {
     expect(view.address).not.toBeNull();
   });
 
+  describeRepeatedCreate(stage);
+  describeRefusedCreate(stage);
+  describePartialCreate(stage);
+}
+
+function describeRepeatedCreate(stage: Suite): void {
   it('create of what exists already changes nothing and answers as the first did', async () => {
     const spec = await stage.make(stage.on(0, 0));
     const before = await stage.view(spec);
@@ -58,11 +61,8 @@ export function describeCreation(stage: SuiteContext): void {
 
   it('create twice at once from two connections is one machine', async () => {
     const spec = await stage.newSpec(stage.on(0, 0));
-    await Promise.all([
-      stage.driver.create(spec, stage.signal()),
-      stage.other.create(spec, stage.signal()),
-      stage.driver.create(spec, stage.signal()),
-    ]);
+    const drivers = [stage.driver, stage.other, stage.driver];
+    await Promise.all(drivers.map((driver) => driver.create(spec, stage.signal())));
     expect(await stage.settled(spec)).toMatchObject({ power: 'on' });
     await expectSingleMachine(stage, spec);
   });
@@ -111,7 +111,9 @@ export function describeCreation(stage: SuiteContext): void {
     await stage.other.create(spec, stage.signal());
     expect(await stage.settled(spec)).toMatchObject({ power: 'on', ports: spec.ports });
   });
+}
 
+function describeRefusedCreate(stage: Suite): void {
   it('a node or an image that is not there is a final refusal, and leaves nothing behind', async () => {
     const { unknownImage } = stage.facts;
     const nowhere = await stage.newSpec({ nodeName: 'no-such-node', ports: [] });
@@ -130,11 +132,9 @@ export function describeCreation(stage: SuiteContext): void {
     await stage.driver.terminate(bare, stage.signal());
     expect(await stage.driver.describe(bare, stage.signal())).toBeNull();
   });
-
-  describePartialCreate(stage);
 }
 
-function describePartialCreate(stage: SuiteContext): void {
+function describePartialCreate(stage: Suite): void {
   const { leaveHalfMade } = stage.harness;
   if (leaveHalfMade === undefined) return;
   it('create finishes a machine that a crash left half-made', async () => {
@@ -158,13 +158,11 @@ function describePartialCreate(stage: SuiteContext): void {
 }
 
 /** Ending a machine, and what is said of one that is not there. */
-export function describeTermination(stage: SuiteContext): void {
+export function describeTermination(stage: Suite): void {
   it('terminate releases the machine before it answers, and a second one is done too', async () => {
     const spec = await stage.make();
-    await Promise.all([
-      stage.driver.terminate(spec, stage.signal()),
-      stage.other.terminate(spec, stage.signal()),
-    ]);
+    const drivers = [stage.driver, stage.other];
+    await Promise.all(drivers.map((driver) => driver.terminate(spec, stage.signal())));
     expect(await stage.other.describe(spec, stage.signal())).toBeNull();
     await stage.driver.terminate(spec, stage.signal());
     const { machines } = await stage.driver.listOwned(stage.signal());
@@ -198,10 +196,7 @@ export function describeTermination(stage: SuiteContext): void {
 }
 
 /** Every method that makes no sense without a machine, on this one. */
-function callsRequiring(
-  stage: SuiteContext,
-  machine: MachineRef,
-): Readonly<Record<string, () => Promise<unknown>>> {
+function callsRequiring(stage: Suite, machine: MachineRef): Readonly<Record<string, () => Promise<unknown>>> {
   const { driver } = stage;
   return {
     start: () => driver.start(machine, stage.signal()),
@@ -218,7 +213,7 @@ function callsRequiring(
 }
 
 /** That the engine has this machine exactly once, on one node. */
-export async function expectSingleMachine(stage: SuiteContext, spec: MachineSpec): Promise<void> {
+export async function expectSingleMachine(stage: Suite, spec: MachineSpec): Promise<void> {
   const { machines } = await stage.driver.listOwned(stage.signal());
   const found = machines.filter(({ externalId }) => externalId === spec.externalId);
   expect(found.map(({ nodeName, orgId }) => ({ nodeName, orgId }))).toEqual([

@@ -8,7 +8,7 @@ import { describeCreation, describeTermination } from './create-and-terminate.ts
 import { describeLists } from './lists.ts';
 import { describePower } from './power.ts';
 import { describeReadiness } from './readiness.ts';
-import { SuiteContext } from './suite-context.ts';
+import { Suite } from './suite-context.ts';
 import { describeUserData } from './user-data.ts';
 import type { DriverHarness } from './harness.ts';
 
@@ -42,7 +42,7 @@ export type SuiteSection =
 export function describeDriver(name: string, harness: DriverHarness, options: SuiteOptions = {}): void {
   const { testTimeoutMs = 20_000, crashTimeoutMs = 60_000, hookTimeoutMs = 60_000 } = options;
   describe(`the ${name} driver`, { timeout: testTimeoutMs }, () => {
-    const stage = new SuiteContext(harness);
+    const stage = new Suite(harness);
     beforeAll(() => stage.open(), hookTimeoutMs);
     afterEach(() => stage.clear(), crashTimeoutMs);
     afterAll(() => stage.close(), hookTimeoutMs);

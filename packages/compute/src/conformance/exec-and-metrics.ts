@@ -1,20 +1,20 @@
 import { systemClock } from '@millrace/platform/clock';
 import { expect, it } from 'vitest';
 import type { ExecResult, MachineRef } from '../driver.ts';
-import { expectFailure, type SuiteContext } from './suite-context.ts';
+import { expectFailure, type Suite } from './suite-context.ts';
 
 const execLimits = { timeoutMs: 10_000, maxBytes: 65_536 };
 const defaultGpuListing = { argv: ['ls', '/dev'], pattern: /^nvidia\d+$/ };
 
 /** A command of the suite, once the machine is up far enough to run one. */
-function exec(stage: SuiteContext, machine: MachineRef, argv: readonly string[]): Promise<ExecResult> {
+function exec(stage: Suite, machine: MachineRef, argv: readonly string[]): Promise<ExecResult> {
   return stage.until(`an answer of ${argv[0]}`, stage.facts.bounds.bootMs, () =>
     stage.whileTimePasses(stage.driver.exec(machine, { argv, ...execLimits }, stage.signal())),
   );
 }
 
 /** What is seen inside the machine: its devices, its console, its figures, and commands. */
-export function describeExecAndMetrics(stage: SuiteContext): void {
+export function describeExecAndMetrics(stage: Suite): void {
   if (stage.harness.abilities.exec) describeExec(stage);
   else describeNoExec(stage);
   if (stage.harness.abilities.exec && stage.harness.runsPrograms) describeIsolation(stage);
@@ -22,7 +22,7 @@ export function describeExecAndMetrics(stage: SuiteContext): void {
   if (stage.harness.abilities.metrics) describeMetrics(stage);
 }
 
-function describeIsolation(stage: SuiteContext): void {
+function describeIsolation(stage: Suite): void {
   it('machines on one node do not reach each other, whosever they are', async () => {
     const [one, other] = [await stage.make(), await stage.make({ orgId: stage.otherOrgId })];
     const addressOf = (machine: MachineRef): Promise<string> =>
@@ -37,14 +37,14 @@ function describeIsolation(stage: SuiteContext): void {
   });
 }
 
-function describeNoExec(stage: SuiteContext): void {
+function describeNoExec(stage: Suite): void {
   it('exec says that this engine cannot', async () => {
     const command = { argv: ['true'], ...execLimits };
     await expectFailure(stage.driver.exec(stage.unknownMachine(), command, stage.signal()), ['unsupported']);
   });
 }
 
-function describeConsole(stage: SuiteContext): void {
+function describeConsole(stage: Suite): void {
   it('consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off', async () => {
     const spec = await stage.make();
     const whole = await stage.until('something on the console', stage.facts.bounds.bootMs, async () => {
@@ -63,7 +63,7 @@ function describeConsole(stage: SuiteContext): void {
   });
 }
 
-function describeMetrics(stage: SuiteContext): void {
+function describeMetrics(stage: Suite): void {
   it('metrics are figures of a machine that runs or null, and never a 0 that nobody measured', async () => {
     const spec = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
     (await stage.login(spec)).end();
@@ -89,7 +89,7 @@ function describeMetrics(stage: SuiteContext): void {
   });
 }
 
-function describeExec(stage: SuiteContext): void {
+function describeExec(stage: Suite): void {
   it('a machine sees exactly the GPUs that it was given, and one without sees none', async () => {
     const node = stage.node(1);
     const { argv, pattern } = stage.harness.gpuDevices ?? defaultGpuListing;

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { loginAndCountGpus, newReadinessKey } from '../readiness/index.ts';
-import { expectFailure, type SuiteContext } from './suite-context.ts';
+import { expectFailure, type Suite } from './suite-context.ts';
 
 /** Which GPUs a machine has, and how one that is off gets others. */
-export function describeGpus(stage: SuiteContext): void {
+export function describeGpus(stage: Suite): void {
   if (stage.harness.abilities.sharesNodes) describeGpuSelection(stage);
   else describeWholeNode(stage);
 }
 
-function describeWholeNode(stage: SuiteContext): void {
+function describeWholeNode(stage: Suite): void {
   it('a machine has all GPUs of its node: create and setGpus give no other set', async () => {
     const node = stage.node(0);
     const some = await stage.newSpec({ nodeName: node.name, gpuPciAddresses: [stage.gpu(node, 0)] });
@@ -23,7 +23,7 @@ function describeWholeNode(stage: SuiteContext): void {
   });
 }
 
-function describeGpuSelection(stage: SuiteContext): void {
+function describeGpuSelection(stage: Suite): void {
   it('setGpus gives a machine that is off other GPUs, more or none, and inside it sees those', async () => {
     const node = stage.node(1);
     const [first, second] = [stage.gpu(node, 0), stage.gpu(node, 1)];

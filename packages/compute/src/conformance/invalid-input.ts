@@ -1,19 +1,10 @@
 import { systemClock } from '@millrace/platform/clock';
 import { expect, it } from 'vitest';
 import type { MachineSpec } from '../driver.ts';
-import { expectFailure, immediateMs, type SuiteContext } from './suite-context.ts';
+import { expectFailure, immediateMs, type Suite } from './suite-context.ts';
 
 // Each could be a path, a line of a configuration file, or a number that wraps, if it were passed on.
-const invalidIds = [
-  '../../1.0/projects',
-  'a/b',
-  'a?project=default',
-  'a%2fb',
-  '',
-  'a\nb',
-  '.',
-  'a'.repeat(300),
-];
+const badIds = ['../../1.0/projects', 'a/b', 'a?project=default', 'a%2fb', '', 'a\nb', '.', 'a'.repeat(300)];
 const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
   ['a hostname with a slash', { hostname: '../etc/passwd' }],
   ['a hostname with a line break', { hostname: 'a\nuser.root=1' }],
@@ -35,11 +26,11 @@ const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
 ];
 
 /** Input that a tenant chose, and callers that give up. */
-export function describeInvalidInput(stage: SuiteContext): void {
+export function describeInvalidInput(stage: Suite): void {
   it('an external id that is not one is refused by every method, and reaches the engine as no path', async () => {
     const { driver } = stage;
     const spec = await stage.newSpec({ ports: [] });
-    for (const externalId of invalidIds) {
+    for (const externalId of badIds) {
       const machine = { externalId, orgId: stage.orgId };
       const calls = {
         create: () => driver.create({ ...spec, ...machine }, stage.signal()),

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { ComputeDriver, EngineEvent } from '../driver.ts';
-import { expectFailure, type SuiteContext } from './suite-context.ts';
+import { expectFailure, type Suite } from './suite-context.ts';
 
 /** What is there, told by the engine alone. */
-export function describeLists(stage: SuiteContext): void {
+export function describeLists(stage: Suite): void {
   it('listOwned has machines that the caller never heard of, by organisation, and agrees with describe', async () => {
     const own = await stage.make(stage.on(0, 0));
     const theirs = await stage.make({ orgId: stage.otherOrgId, nodeName: stage.node(1).name });
@@ -27,7 +27,7 @@ export function describeLists(stage: SuiteContext): void {
   if (stage.harness.abilities.events) describeEvents(stage);
 }
 
-function describeForeign(stage: SuiteContext): void {
+function describeForeign(stage: Suite): void {
   it('listOwned leaves out what is not ours', async () => {
     const foreign = (await stage.harness.createForeign?.()) ?? expect.fail('Nothing was planted.');
     try {
@@ -55,7 +55,7 @@ function listen(driver: ComputeDriver): {
   return { received, over, end: () => abort.abort() };
 }
 
-function describeEvents(stage: SuiteContext): void {
+function describeEvents(stage: Suite): void {
   it('events hint at a machine that comes and at one that goes, and end with their signal', async () => {
     const ears = listen(stage.other);
     // The engine may take a moment to take the listener in, and a hint may be missed: so it is asked for repeatedly.

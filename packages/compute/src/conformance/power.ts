@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { SuiteContext } from './suite-context.ts';
+import type { Suite } from './suite-context.ts';
 
-export function describePower(stage: SuiteContext): void {
+export function describePower(stage: Suite): void {
   it('stop powers off and keeps node, GPUs and ports; start powers on again; both may be repeated', async () => {
     const spec = await stage.make(stage.on(0, 0));
     const { nodeName, gpuPciAddresses, ports } = spec;
@@ -41,7 +41,7 @@ export function describePower(stage: SuiteContext): void {
   });
 }
 
-function describeReboot(stage: SuiteContext): void {
+function describeReboot(stage: Suite): void {
   it('reboot ends what ran inside and starts anew', async () => {
     const spec = await stage.make();
     const session = await stage.login(spec);

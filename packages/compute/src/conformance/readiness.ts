@@ -9,17 +9,17 @@ import {
 } from '../readiness/index.ts';
 import type { MachineRef } from '../driver.ts';
 import { userDataLog } from '../user-data.ts';
-import type { SuiteContext } from './suite-context.ts';
+import type { Suite } from './suite-context.ts';
 
 /** That a machine of this engine can be proven the way in which rentals prove theirs. */
-export function describeReadiness(stage: SuiteContext): void {
+export function describeReadiness(stage: Suite): void {
   if (stage.hasInside) describeHostKey(stage);
   if (stage.harness.abilities.setKeys) describeOneTimeKey(stage);
   if (stage.harness.runsPrograms === true) describeKeysOverSsh(stage);
 }
 
 function waitUntilReady(
-  stage: SuiteContext,
+  stage: Suite,
   machine: MachineRef,
   privateKey: string,
 ): Promise<Extract<ReadinessResult, { outcome: 'in' }>> {
@@ -29,7 +29,7 @@ function waitUntilReady(
   });
 }
 
-function describeHostKey(stage: SuiteContext): void {
+function describeHostKey(stage: Suite): void {
   it('a machine identifies itself by the host key that it was given, and a login that expects another is not made', async () => {
     const [given, other] = [newReadinessKey(), newReadinessKey()];
     const spec = await stage.make({ sshKeys: [given.publicKey], hostKey: given.hostKey });
@@ -41,7 +41,7 @@ function describeHostKey(stage: SuiteContext): void {
   });
 }
 
-function describeOneTimeKey(stage: SuiteContext): void {
+function describeOneTimeKey(stage: Suite): void {
   it('a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys', async () => {
     const node = stage.node(0);
     const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
@@ -60,7 +60,7 @@ function describeOneTimeKey(stage: SuiteContext): void {
   });
 }
 
-function describeKeysOverSsh(stage: SuiteContext): void {
+function describeKeysOverSsh(stage: Suite): void {
   if (stage.harness.abilities.exec) describeKeyHandOver(stage);
   it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
     const [first, second, third] = [newReadinessKey(), newReadinessKey(), newReadinessKey()];
@@ -78,7 +78,7 @@ function describeKeysOverSsh(stage: SuiteContext): void {
 }
 
 /** As root, since not every image lets its user become root without a password. */
-function describeKeyHandOver(stage: SuiteContext): void {
+function describeKeyHandOver(stage: Suite): void {
   it('keys and user data are handed over in one session, and the text is started after what must come first', async () => {
     const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
     const spec = await stage.make({ sshKeys: [platform.publicKey] });
@@ -90,11 +90,7 @@ function describeKeyHandOver(stage: SuiteContext): void {
     await inside(
       'mkdir -p /root/.ssh && cp /home/*/.ssh/authorized_keys /root/.ssh/ && chown -R 0:0 /root/.ssh',
     );
-    const target = {
-      ...(await stage.sshTarget(spec, platform.privateKey)),
-      user: 'root',
-      hostKey,
-    };
+    const target = { ...(await stage.sshTarget(spec, platform.privateKey)), user: 'root', hostKey };
     const seen: string[] = [];
     const handOver = {
       keys: [tenant.publicKey],

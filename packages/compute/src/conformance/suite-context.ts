@@ -14,7 +14,7 @@ const suitePollMs = 250;
 export const immediateMs = 2_000;
 
 /** What every test of the suite stands on: two connections, two organisations, and machines that are cleared away. */
-export class SuiteContext {
+export class Suite {
   readonly key: KeyPair = newKeyPair();
   readonly orgId: OrgId;
   readonly otherOrgId: OrgId;

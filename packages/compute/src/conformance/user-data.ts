@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MachineRef } from '../driver.ts';
 import { userDataLog } from '../user-data.ts';
-import { expectFailure, type SuiteContext } from './suite-context.ts';
+import { expectFailure, type Suite } from './suite-context.ts';
 
 /** Texts that nothing on a machine that runs could start. */
 const unknown = [
@@ -12,12 +12,12 @@ const unknown = [
 ];
 
 /** Handing a text to a machine that runs. */
-export function describeUserData(stage: SuiteContext): void {
+export function describeUserData(stage: Suite): void {
   if (stage.harness.abilities.runUserData) describeUserDataStart(stage);
   else describeUserDataUnsupported(stage);
 }
 
-function describeUserDataUnsupported(stage: SuiteContext): void {
+function describeUserDataUnsupported(stage: Suite): void {
   it('runUserData says that this engine cannot', async () => {
     const call = stage.driver.runUserData(stage.unknownMachine(), '#!/bin/sh\n', stage.signal());
     await expectFailure(call, ['unsupported']);
@@ -25,43 +25,35 @@ function describeUserDataUnsupported(stage: SuiteContext): void {
 }
 
 /** The lines that user data has written in this machine; none where nothing was ever started. */
-async function readUserDataOutput(stage: SuiteContext, machine: MachineRef): Promise<string[]> {
+async function readUserDataOutput(stage: Suite, machine: MachineRef): Promise<string[]> {
   const command = { argv: ['cat', userDataLog], timeoutMs: 10_000, maxBytes: 65_536 };
   const { stdout } = await stage.whileTimePasses(stage.driver.exec(machine, command, stage.signal()));
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-function startUserDataOnce(
-  stage: SuiteContext,
-  machine: MachineRef,
-  text: string,
-  driver = stage.driver,
-): Promise<true> {
+function startOnce(stage: Suite, machine: MachineRef, text: string, driver = stage.driver): Promise<true> {
   return stage.until('user data to be started', stage.facts.bounds.bootMs, async () => {
     await driver.runUserData(machine, text, stage.signal());
     return true;
   });
 }
 
-function describeUserDataStart(stage: SuiteContext): void {
+function describeUserDataStart(stage: Suite): void {
   it('runUserData starts a program once as root, whoever asks how often, also after a reboot', async () => {
     const spec = await stage.make();
     const text = '#!/bin/sh\nid -u\n';
-    await startUserDataOnce(stage, spec, text);
-    await Promise.all([
-      startUserDataOnce(stage, spec, text),
-      startUserDataOnce(stage, spec, text, stage.other),
-    ]);
+    await startOnce(stage, spec, text);
+    await Promise.all([startOnce(stage, spec, text), startOnce(stage, spec, text, stage.other)]);
     await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length > 0;
     });
     await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
-    await startUserDataOnce(stage, spec, text, stage.other);
+    await startOnce(stage, spec, text, stage.other);
     const lines = await readUserDataOutput(stage, spec);
     expect(lines).toHaveLength(1);
     if (stage.harness.runsPrograms === true) expect(lines).toEqual(['0']);
     // Another text is another program.
-    await startUserDataOnce(stage, spec, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
+    await startOnce(stage, spec, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
     await stage.until('what the other writes', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 2;
     });
@@ -69,7 +61,7 @@ function describeUserDataStart(stage: SuiteContext): void {
 
   it('runUserData answers when the program has begun, and does not wait for its end', async () => {
     const spec = await stage.make();
-    await startUserDataOnce(stage, spec, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
+    await startOnce(stage, spec, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
     await stage.until('its beginning', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 1;
     });
@@ -77,7 +69,7 @@ function describeUserDataStart(stage: SuiteContext): void {
 
   it('runUserData takes no text that nothing could start, and leaves nothing of it in the machine', async () => {
     const spec = await stage.make();
-    await startUserDataOnce(stage, spec, '#!/bin/sh\necho up\n');
+    await startOnce(stage, spec, '#!/bin/sh\necho up\n');
     await stage.until('a machine that is up', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 1;
     });
@@ -99,7 +91,7 @@ function describeUserDataStart(stage: SuiteContext): void {
     const text = '#!/bin/sh\necho here\n';
     await expectFailure(stage.driver.runUserData(spec, text, stage.signal()), ['unavailable']);
     await stage.driver.start(spec, stage.signal());
-    await startUserDataOnce(stage, spec, text);
+    await startOnce(stage, spec, text);
     await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 1;
     });
@@ -111,18 +103,18 @@ function describeUserDataStart(stage: SuiteContext): void {
 
 const cloudConfig = '#cloud-config\nruncmd: [[id]]\n';
 
-function describeCloudInit(stage: SuiteContext): void {
+function describeCloudInit(stage: Suite): void {
   it('runUserData hands a cloud-config to cloud-init, once', async () => {
     const spec = await stage.make();
-    await startUserDataOnce(stage, spec, cloudConfig);
-    await startUserDataOnce(stage, spec, cloudConfig, stage.other);
+    await startOnce(stage, spec, cloudConfig);
+    await startOnce(stage, spec, cloudConfig, stage.other);
     await stage.until('a trace of it', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length > 0;
     });
   });
 }
 
-function describeNoCloudInit(stage: SuiteContext): void {
+function describeNoCloudInit(stage: Suite): void {
   it('runUserData refuses a cloud-config where the image has no cloud-init, and leaves nothing of it', async () => {
     const spec = await stage.make();
     const call = stage.driver.runUserData(spec, cloudConfig, stage.signal());

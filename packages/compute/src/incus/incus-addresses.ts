@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IncusDevices } from './api/incus-schemas.ts';
+import type { IncusDevices } from './api/schemas.ts';
 
 const networkPattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/;
 /** A subnet of 64 bits, as Incus writes the gateway's address in it. Others have no room for an address made of a MAC. */
@@ -83,12 +83,8 @@ export function addressIn(
 export function nicAddresses(ipv4: string, network6: string | undefined): NicAddresses {
   const bytes = ipv4.split('.').map(Number);
   const mac = [...vendor, ...bytes.slice(1)];
-  return {
-    ipv4,
-    ipv6: ipv6Of(mac, network6 ?? ''),
-    hwaddr: hex(mac).join(':'),
-    hostName: `mr${hex(bytes).join('')}`,
-  };
+  const hostName = `mr${hex(bytes).join('')}`;
+  return { ipv4, ipv6: ipv6Of(mac, network6 ?? ''), hwaddr: hex(mac).join(':'), hostName };
 }
 
 /** The addresses of a nic that keeps the MAC it has: the system inside may know the nic by it. */

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { DriverHarness, HarnessInfo } from '../conformance/index.ts';
 import type { ComputeDriver, MachineView, MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
-import { aliasSchema, instancesSchema, membersSchema, serverSchema } from './api/incus-schemas.ts';
+import { aliasSchema, instancesSchema, membersSchema, serverSchema } from './api/schemas.ts';
 import { IncusClient } from './api/incus-client.ts';
 import { createIncusDriver, type IncusDriverOptions } from './index.ts';
 import { instanceBody } from './incus-instance.ts';

@@ -9,7 +9,7 @@ import {
   type IncusInstance,
   type IncusMember,
   type IncusServer,
-} from './api/incus-schemas.ts';
+} from './api/schemas.ts';
 import type { IncusClient } from './api/incus-client.ts';
 import { IncusError } from './api/incus-errors.ts';
 import { hardwareOf, hostOf, isOnline, networkProblem, nodeOf } from './incus-inventory.ts';

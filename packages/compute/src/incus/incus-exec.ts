@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { ExecCommand, ExecResult, MachineRef } from '../driver.ts';
-import { execSchema } from './api/incus-schemas.ts';
+import { execSchema } from './api/schemas.ts';
 import { parse, type IncusClient } from './api/incus-client.ts';
 import { IncusError } from './api/incus-errors.ts';
 import { instanceLocation } from './incus-instances.ts';
@@ -24,12 +24,8 @@ export async function execInInstance(
 ): Promise<ExecResult> {
   const { path, query } = instanceLocation(client, machine);
   const what = 'run a command in the machine';
-  const body = {
-    command: command.argv,
-    interactive: false,
-    'wait-for-websocket': true,
-    'record-output': false,
-  };
+  const io = { interactive: false, 'wait-for-websocket': true, 'record-output': false };
+  const body = { command: command.argv, ...io };
   const started = await client.begin({ what, method: 'POST', path: `${path}/exec`, query, body }, signal);
   if (started === null) throw new IncusError('failed', 'Incus ran the command without streams.');
   const { fds } = parse(execSchema, started.metadata, what).metadata;

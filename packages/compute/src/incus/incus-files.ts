@@ -1,7 +1,7 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef, MachineSpec } from '../driver.ts';
 import { isScript } from './cloud-init.ts';
-import { metadataSchema } from './api/incus-schemas.ts';
+import { metadataSchema } from './api/schemas.ts';
 import type { IncusClient } from './api/incus-client.ts';
 import { instanceLocation } from './incus-instances.ts';
 
@@ -57,7 +57,7 @@ export class IncusFiles {
     const { account, hostnameTemplate } = await this.#factsOf(spec, sshUser, fingerprint, signal);
     await Promise.all([
       this.#setHostname(spec, hostnameTemplate, signal),
-      this.#writeKeys(spec, spec.sshKeys, account ?? rootAccount, signal),
+      this.#putKeys(spec, spec.sshKeys, account ?? rootAccount, signal),
       this.#writeHostKey(spec, signal),
       this.#writeScript(spec, signal),
     ]);
@@ -65,25 +65,25 @@ export class IncusFiles {
 
   /** For the user who logs in, and for no other; for root where the image has no such user. */
   async writeKeys(
-    machine: MachineRef,
+    ref: MachineRef,
     keys: readonly string[],
-    sshUser: string,
+    user: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const account = await this.#account(machine, sshUser, signal);
-    await this.#writeKeys(machine, keys, account ?? rootAccount, signal);
+    const account = await this.#account(ref, user, signal);
+    await this.#putKeys(ref, keys, account ?? rootAccount, signal);
   }
 
-  async #writeKeys(
-    machine: MachineRef,
+  async #putKeys(
+    ref: MachineRef,
     keys: readonly string[],
     account: Account,
     signal: AbortSignal,
   ): Promise<void> {
     const text = keys.map((key) => `${key.trim()}\n`).join('');
     const folder = `${account.home}/.ssh`;
-    await this.#folder(machine, folder, { ...account, mode: '0700' }, signal);
-    await this.#file(machine, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
+    await this.#folder(ref, folder, { ...account, mode: '0700' }, signal);
+    await this.#file(ref, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
   }
 
   /** Where OpenSSH looks for it. */
@@ -106,25 +106,20 @@ export class IncusFiles {
     await this.#file(spec, file, userData, { ...rootAccount, mode: '0700' }, signal);
   }
 
-  async #factsOf(
-    machine: MachineRef,
-    sshUser: string,
-    fingerprint: string,
-    signal: AbortSignal,
-  ): Promise<ImageInfo> {
-    const known = this.#images.get(fingerprint);
+  async #factsOf(ref: MachineRef, sshUser: string, image: string, signal: AbortSignal): Promise<ImageInfo> {
+    const known = this.#images.get(image);
     if (known !== undefined) return known;
     const [hostnameTemplate, account] = await Promise.all([
-      this.#hostnameTemplate(machine, signal),
-      this.#account(machine, sshUser, signal),
+      this.#hostnameTemplate(ref, signal),
+      this.#account(ref, sshUser, signal),
     ]);
     if (this.#images.size >= maxCachedImages) this.#images.clear();
-    this.#images.set(fingerprint, { hostnameTemplate, account });
+    this.#images.set(image, { hostnameTemplate, account });
     return { hostnameTemplate, account };
   }
 
-  async #hostnameTemplate(machine: MachineRef, signal: AbortSignal): Promise<string | null> {
-    const { path, query } = instanceLocation(this.#client, machine);
+  async #hostnameTemplate(ref: MachineRef, signal: AbortSignal): Promise<string | null> {
+    const { path, query } = instanceLocation(this.#client, ref);
     const request = { what: 'read the templates', path: `${path}/metadata`, query };
     const { templates } = await this.#client.read(request, metadataSchema, signal);
     return templates?.['/etc/hostname']?.template ?? null;
@@ -146,9 +141,9 @@ export class IncusFiles {
     await this.#client.pushBytes({ ...target, query: { ...query, path: template }, bytes }, signal);
   }
 
-  async #account(machine: MachineRef, user: string, signal: AbortSignal): Promise<Account | null> {
+  async #account(ref: MachineRef, user: string, signal: AbortSignal): Promise<Account | null> {
     if (user === 'root') return rootAccount;
-    const { path, query } = instanceLocation(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, ref);
     try {
       const { body } = await this.#client.readBytes(
         {
@@ -166,15 +161,9 @@ export class IncusFiles {
     }
   }
 
-  async #folder(machine: MachineRef, path: string, owner: FileOwner, signal: AbortSignal): Promise<void> {
+  async #folder(ref: MachineRef, path: string, owner: FileOwner, signal: AbortSignal): Promise<void> {
     try {
-      await this.#push(
-        machine,
-        path,
-        { ...headersOf(owner), 'x-incus-type': 'directory' },
-        undefined,
-        signal,
-      );
+      await this.#push(ref, path, { ...headersOf(owner), 'x-incus-type': 'directory' }, undefined, signal);
     } catch (error) {
       // Incus looks and then makes it, so of two calls at once one finds it there after all.
       if (!isDriverError(error) || !/file exists/i.test(error.message)) throw error;
@@ -182,24 +171,24 @@ export class IncusFiles {
   }
 
   async #file(
-    machine: MachineRef,
+    ref: MachineRef,
     path: string,
     text: string,
     owner: FileOwner,
     signal: AbortSignal,
   ): Promise<void> {
     const headers = { ...headersOf(owner), 'x-incus-type': 'file', 'x-incus-write': 'overwrite' };
-    await this.#push(machine, path, headers, Buffer.from(text), signal);
+    await this.#push(ref, path, headers, Buffer.from(text), signal);
   }
 
   async #push(
-    machine: MachineRef,
+    ref: MachineRef,
     target: string,
     headers: Readonly<Record<string, string>>,
     bytes: Buffer | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, ref);
     await this.#client.pushBytes(
       {
         what: `write ${target}`,

@@ -1,11 +1,6 @@
 import type { Logger } from '@millrace/platform/log';
 import { isDriverError } from '../driver-error.ts';
-import {
-  aliasSchema,
-  imageVolumeSchema,
-  configAndPropertiesSchema,
-  operationsSchema,
-} from './api/incus-schemas.ts';
+import { aliasSchema, imageVolumeSchema, configSchema, operationsSchema } from './api/schemas.ts';
 import type { IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './api/incus-errors.ts';
@@ -115,17 +110,12 @@ export class IncusImages {
     return found?.value.created_at ?? null;
   }
 
-  async #isWhole(
-    nodeName: string,
-    fingerprint: string,
-    madeAt: string,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const known = `${nodeName} ${fingerprint}`;
+  async #isWhole(nodeName: string, image: string, madeAt: string, signal: AbortSignal): Promise<boolean> {
+    const known = `${nodeName} ${image}`;
     if (this.#whole.get(known) === madeAt) return true;
-    const { path, query, part, key } = this.#note(nodeName, fingerprint);
+    const { path, query, part, key } = this.#note(nodeName, image);
     const request = { what: 'read the notes on images', path, query };
-    const notes = await this.#client.read(request, configAndPropertiesSchema, signal);
+    const notes = await this.#client.read(request, configSchema, signal);
     if (notes[part]?.[key] !== madeAt) return false;
     this.#whole.set(known, madeAt);
     return true;
@@ -146,15 +136,9 @@ export class IncusImages {
     const query = { ...this.#client.shared, target: await this.#cluster.target(nodeName, signal) };
     this.#log.warn({ nodeName, fingerprint }, 'a copy of an image that nobody vouches for is thrown away');
     try {
-      await this.#client.write(
-        {
-          what: 'throw away the copy of the image',
-          method: 'DELETE',
-          path: this.#copyPath(fingerprint),
-          query,
-        },
-        signal,
-      );
+      const path = this.#copyPath(fingerprint);
+      const what = 'throw away the copy of the image';
+      await this.#client.write({ what, method: 'DELETE', path, query }, signal);
     } catch (error) {
       if (!isDriverError(error, 'not_found')) throw error;
     }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
-import { instanceSchema, stateSchema, type IncusInstance } from './api/incus-schemas.ts';
+import { instanceSchema, stateSchema, type IncusInstance } from './api/schemas.ts';
 import {
   differenceFromSpec,
   instanceBody,

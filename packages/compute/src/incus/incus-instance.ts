@@ -3,7 +3,7 @@ import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
 import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineSpec } from '../driver.ts';
 import { vendorData } from './cloud-init.ts';
 import type { NicAddresses } from './incus-addresses.ts';
-import type { IncusDevices, IncusInstance, IncusState } from './api/incus-schemas.ts';
+import type { IncusDevices, IncusInstance, IncusState } from './api/schemas.ts';
 import { IncusError } from './api/incus-errors.ts';
 import { instanceName, externalIdFrom, parseMachineRef } from './api/incus-names.ts';
 import { portDevices, portsOf } from './incus-ports.ts';

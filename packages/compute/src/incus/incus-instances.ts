@@ -1,12 +1,7 @@
 import { msToSecondsRoundUp } from '@millrace/platform/money';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
-import {
-  instanceSchema,
-  operationsSchema,
-  type IncusDevices,
-  type IncusInstance,
-} from './api/incus-schemas.ts';
+import { instanceSchema, operationsSchema, type IncusDevices, type IncusInstance } from './api/schemas.ts';
 import type { ProjectScope, WithEtag, IncusClient } from './api/incus-client.ts';
 import { IncusError, preconditionFailed } from './api/incus-errors.ts';
 import { isOff, isOn, isUnreachable, configKeys, type ObservedInstance } from './incus-instance.ts';
@@ -23,12 +18,9 @@ export interface InstanceLocation {
   readonly project: string;
 }
 
-export function instanceLocation(
-  client: Pick<IncusClient, 'project'>,
-  machine: MachineRef,
-): InstanceLocation {
-  const name = instanceName(machine.externalId);
-  const own = projectName(machine.orgId);
+export function instanceLocation(client: Pick<IncusClient, 'project'>, ref: MachineRef): InstanceLocation {
+  const name = instanceName(ref.externalId);
+  const own = projectName(ref.orgId);
   const project = client.project ?? own;
   return { name, project, path: `/1.0/instances/${name}`, query: { project } };
 }
@@ -50,8 +42,8 @@ export class IncusInstances {
   }
 
   /** With its state, in one question. Null only when the cluster's own database has no such row. */
-  async find(machine: MachineRef, signal: AbortSignal): Promise<WithEtag<IncusInstance> | null> {
-    const { path, query } = instanceLocation(this.#client, machine);
+  async find(ref: MachineRef, signal: AbortSignal): Promise<WithEtag<IncusInstance> | null> {
+    const { path, query } = instanceLocation(this.#client, ref);
     const request = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
     const found = await this.retryBusy(signal, () => this.#client.find(request, instanceSchema, signal));
     if (found !== null && isUnreachable(found.value)) {
@@ -60,14 +52,14 @@ export class IncusInstances {
         `The member ${found.value.location} does not answer for its instances.`,
       );
     }
-    return found !== null && this.#isOf(machine, found.value) ? found : null;
+    return found !== null && this.#isOf(ref, found.value) ? found : null;
   }
 
   /** Where organisations share a project, a name can be taken by what `find` does not show. */
-  async refuseTaken(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+  async refuseTaken(ref: MachineRef, signal: AbortSignal): Promise<void> {
+    const { path, query } = instanceLocation(this.#client, ref);
     const found = await this.#client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
-    if (found === null || this.#isOf(machine, found.value)) return;
+    if (found === null || this.#isOf(ref, found.value)) return;
     throw new IncusError(
       'conflict',
       "The name of this machine is taken by one that is not the organisation's.",
@@ -78,38 +70,38 @@ export class IncusInstances {
    * As it is, whatever Incus calls it: until a start has ended it says "stopped". So one that is said to be off is off
    * only if nothing was under way and it is still off afterwards.
    */
-  async observe(machine: MachineRef, signal: AbortSignal): Promise<ObservedInstance | null> {
-    const found = await this.find(machine, signal);
+  async observe(ref: MachineRef, signal: AbortSignal): Promise<ObservedInstance | null> {
+    const found = await this.find(ref, signal);
     if (found === null) return null;
     if (!isOff(found.value)) return { instance: found.value, isUnderWay: false };
-    if (await this.isUnderWay(machine, signal)) return { instance: found.value, isUnderWay: true };
-    const again = await this.find(machine, signal);
+    if (await this.isUnderWay(ref, signal)) return { instance: found.value, isUnderWay: true };
+    const again = await this.find(ref, signal);
     return again === null ? null : { instance: again.value, isUnderWay: false };
   }
 
   /** On or off for good: waits for a start that is under way. */
-  async settled(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
+  async settled(ref: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
     return this.retryBusy(signal, async () => {
-      const observed = await this.observe(machine, signal);
+      const observed = await this.observe(ref, signal);
       if (observed === null) throw machineNotFoundError();
       if (observed.isUnderWay) throw new IncusError('busy', 'The machine is being started.');
       return observed.instance;
     });
   }
 
-  async get(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
-    const found = await this.find(machine, signal);
+  async get(ref: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
+    const found = await this.find(ref, signal);
     if (found !== null) return found.value;
     throw machineNotFoundError();
   }
 
   /** Merges into the config. Unlike `edit` it cannot take anything away, and needs no look before. */
   async patchConfig(
-    machine: MachineRef,
+    ref: MachineRef,
     config: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, ref);
     await this.retryBusy(signal, () =>
       this.#client.write(
         { what: 'mark the instance', method: 'PATCH', path, query, body: { config } },
@@ -123,11 +115,11 @@ export class IncusInstances {
    * there is nothing to do. A machine that is not there is `not_found`.
    */
   async edit(
-    machine: MachineRef,
+    ref: MachineRef,
     change: (instance: IncusInstance) => InstanceEdit | null,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, ref);
     for (let attempt = 1; ; attempt += 1) {
       // The state is no part of what the tag covers, so this look is without it.
       const found = await this.#client.find(
@@ -135,7 +127,7 @@ export class IncusInstances {
         instanceSchema,
         signal,
       );
-      if (found === null || !this.#isOf(machine, found.value)) throw machineNotFoundError();
+      if (found === null || !this.#isOf(ref, found.value)) throw machineNotFoundError();
       const fields = change(found.value);
       if (fields === null) return;
       const { architecture, description, ephemeral, profiles } = found.value;
@@ -156,65 +148,65 @@ export class IncusInstances {
   }
 
   /** Powers on; one that is on already is done. */
-  async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    await this.#power(machine, { action: 'start', force: false }, isOn, signal);
+  async start(ref: MachineRef, signal: AbortSignal): Promise<void> {
+    await this.#power(ref, { action: 'start', force: false }, isOn, signal);
   }
 
   /** Has it powered on and does not wait for what becomes of that. For one that is off. */
-  async orderStart(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+  async orderStart(ref: MachineRef, signal: AbortSignal): Promise<void> {
+    const { path, query } = instanceLocation(this.#client, ref);
     const body = { action: 'start', force: false };
     const start = { what: 'start the instance', method: 'PUT', path: `${path}/state`, query, body } as const;
     await this.retryBusy(signal, () => this.#client.begin(start, signal));
   }
 
-  async forceStop(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    await this.#power(machine, { action: 'stop', force: true }, isOff, signal);
+  async forceStop(ref: MachineRef, signal: AbortSignal): Promise<void> {
+    await this.#power(ref, { action: 'stop', force: true }, isOff, signal);
   }
 
   /** Asks first and insists after the time given; the engine's word is checked by looking. */
-  async stop(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
-    if (graceMs > 0 && !isOff(await this.settled(machine, signal))) {
-      await this.#request(machine, 'stop', graceMs, signal);
+  async stop(ref: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
+    if (graceMs > 0 && !isOff(await this.settled(ref, signal))) {
+      await this.#request(ref, 'stop', graceMs, signal);
     }
-    await this.forceStop(machine, signal);
+    await this.forceStop(ref, signal);
   }
 
   /** Asks, then insists; one that is off, or went off on the way, is started. */
-  async restart(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
-    const isUp = isOn(await this.settled(machine, signal));
-    if (isUp && graceMs > 0 && (await this.#request(machine, 'restart', graceMs, signal))) return;
+  async restart(ref: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
+    const isUp = isOn(await this.settled(ref, signal));
+    if (isUp && graceMs > 0 && (await this.#request(ref, 'restart', graceMs, signal))) return;
     await this.retryBusy(signal, async () => {
-      if (!isUp || !isOn(await this.get(machine, signal))) return this.start(machine, signal);
+      if (!isUp || !isOn(await this.get(ref, signal))) return this.start(ref, signal);
       try {
-        await this.#setState(machine, { action: 'restart', force: true }, signal);
+        await this.#setState(ref, { action: 'restart', force: true }, signal);
       } catch (error) {
-        if (isDriverError(error, 'unavailable') || isOn(await this.get(machine, signal))) throw error;
-        await this.start(machine, signal);
+        if (isDriverError(error, 'unavailable') || isOn(await this.get(ref, signal))) throw error;
+        await this.start(ref, signal);
       }
     });
   }
 
   /** Deletes it, running or not. One that is not there is done. */
-  async delete(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+  async delete(ref: MachineRef, signal: AbortSignal): Promise<void> {
+    const { path, query } = instanceLocation(this.#client, ref);
     await this.retryBusy(signal, async () => {
-      const found = await this.find(machine, signal);
+      const found = await this.find(ref, signal);
       if (found === null) return;
       try {
-        if (!isOff(found.value)) await this.forceStop(machine, signal);
+        if (!isOff(found.value)) await this.forceStop(ref, signal);
         await this.#client.write({ what: 'delete the instance', method: 'DELETE', path, query }, signal);
       } catch (error) {
         if (!isDriverError(error, 'not_found')) throw error;
       }
-      if ((await this.find(machine, signal)) === null) return;
+      if ((await this.find(ref, signal)) === null) return;
       throw new IncusError('busy', 'The instance is still there after it was deleted.');
     });
   }
 
   /** Whether the engine is doing something with this instance now. */
-  async isUnderWay(machine: MachineRef, signal: AbortSignal): Promise<boolean> {
-    const { name, query } = instanceLocation(this.#client, machine);
+  async isUnderWay(ref: MachineRef, signal: AbortSignal): Promise<boolean> {
+    const { name, query } = instanceLocation(this.#client, ref);
     return (await this.namesUnderWay(query, signal)).has(name);
   }
 
@@ -261,32 +253,32 @@ export class IncusInstances {
 
   /** A state is asked for, and reached or not is what counts: "is already running" is no failure. */
   async #power(
-    machine: MachineRef,
+    ref: MachineRef,
     wanted: { readonly action: PowerAction; readonly force: boolean },
     isThere: (instance: IncusInstance) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
     await this.retryBusy(signal, async () => {
-      if (isThere(await this.settled(machine, signal))) return;
+      if (isThere(await this.settled(ref, signal))) return;
       try {
-        await this.#setState(machine, wanted, signal);
+        await this.#setState(ref, wanted, signal);
       } catch (error) {
         if (isDriverError(error, 'busy') || isDriverError(error, 'unavailable')) throw error;
-        if (!isThere(await this.get(machine, signal))) throw error;
+        if (!isThere(await this.get(ref, signal))) throw error;
       }
     });
   }
 
   /** Whether it obeyed. Any refusal means that force is next, so only silence is a failure. */
   async #request(
-    machine: MachineRef,
+    ref: MachineRef,
     action: PowerAction,
     graceMs: number,
     signal: AbortSignal,
   ): Promise<boolean> {
     const timeout = msToSecondsRoundUp(graceMs);
     try {
-      await this.retryBusy(signal, () => this.#setState(machine, { action, force: false, timeout }, signal));
+      await this.retryBusy(signal, () => this.#setState(ref, { action, force: false, timeout }, signal));
       return true;
     } catch (error) {
       // A machine that did not shut down in time is told as an exceeded deadline, which elsewhere means a lost member.
@@ -296,11 +288,11 @@ export class IncusInstances {
   }
 
   async #setState(
-    machine: MachineRef,
+    ref: MachineRef,
     body: { readonly action: PowerAction; readonly force: boolean; readonly timeout?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = instanceLocation(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, ref);
     const what = `${body.action} the instance`;
     await this.#client.write({ what, method: 'PUT', path: `${path}/state`, query, body }, signal);
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { resourcesSchema } from './api/incus-schemas.ts';
+import { resourcesSchema } from './api/schemas.ts';
 import { gpuOf, hardwareOf, hostOf, networkProblem, nodeOf } from './incus-inventory.ts';
 
 const card = {

@@ -1,7 +1,7 @@
 import { bytesToMebibytes, divideWithRemainder } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
 import { hasAddresses, subnetBits } from './incus-addresses.ts';
-import type { IncusGpuCard, IncusMember, IncusNetwork, IncusResources } from './api/incus-schemas.ts';
+import type { IncusGpuCard, IncusMember, IncusNetwork, IncusResources } from './api/schemas.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 // What a member reports, as hardware that can be sold. Pure.

@@ -1,11 +1,6 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineView, OwnedMachines } from '../driver.ts';
-import {
-  instanceSchema,
-  instancesOfHostSchema,
-  instancesSchema,
-  type IncusInstance,
-} from './api/incus-schemas.ts';
+import { instanceSchema, instancesOfHostSchema, instancesSchema, type IncusInstance } from './api/schemas.ts';
 import { parse, type IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { isOnline } from './incus-inventory.ts';

@@ -14,7 +14,7 @@ import {
   networkSchema,
   projectSchema,
   type IncusInstance,
-} from './api/incus-schemas.ts';
+} from './api/schemas.ts';
 import { parse, type IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './api/incus-errors.ts';

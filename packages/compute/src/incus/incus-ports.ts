@@ -1,5 +1,5 @@
 import type { PortMapping } from '../driver.ts';
-import type { IncusDevices } from './api/incus-schemas.ts';
+import type { IncusDevices } from './api/schemas.ts';
 import type { InstanceType } from './incus-settings.ts';
 
 // Ports as proxy devices and back. Incus starts such devices one after the other and takes a second for each, so that a

@@ -19,7 +19,7 @@ import { expect } from 'vitest';
 import { describeDriver, type DriverHarness, type HarnessInfo } from '../conformance/index.ts';
 import type { ComputeDriver, MachineView, MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
-import { aliasSchema, instancesSchema, serverSchema } from './api/incus-schemas.ts';
+import { aliasSchema, instancesSchema, serverSchema } from './api/schemas.ts';
 import { IncusClient } from './api/incus-client.ts';
 import { createIncusDriver, openIncusTrust, type IncusDriverOptions } from './index.ts';
 import { instanceBody } from './incus-instance.ts';

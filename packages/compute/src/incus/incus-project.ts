@@ -1,6 +1,6 @@
 import type { OrgId } from '@millrace/platform/ids';
 import { isDriverError } from '../driver-error.ts';
-import { projectSchema } from './api/incus-schemas.ts';
+import { projectSchema } from './api/schemas.ts';
 import type { IncusClient } from './api/incus-client.ts';
 import { IncusError } from './api/incus-errors.ts';
 import { projectName } from './api/incus-names.ts';

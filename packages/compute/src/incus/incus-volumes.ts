@@ -1,7 +1,7 @@
 import { isDriverError } from '../driver-error.ts';
 import type { DriverVolume, DriverVolumes, MachineRef } from '../driver.ts';
-import { checkRef } from '../check-spec.ts';
-import { volumeSchema } from './api/incus-schemas.ts';
+import { checkRef } from '../check.ts';
+import { volumeSchema } from './api/schemas.ts';
 import type { IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './api/incus-errors.ts';
@@ -59,14 +59,9 @@ export class IncusVolumes implements DriverVolumes {
     }
   }
 
-  async attach(
-    machine: MachineRef,
-    volume: DriverVolume,
-    mountPath: string,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async attach(machine: MachineRef, volume: DriverVolume, path: string, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    if (!mountPattern.test(mountPath) || mountPath.includes('..')) {
+    if (!mountPattern.test(path) || path.includes('..')) {
       throw new IncusError('refused', 'A volume is mounted at an absolute path of plain names.');
     }
     const source = volumeName(volume);
@@ -74,12 +69,12 @@ export class IncusVolumes implements DriverVolumes {
       throw new IncusError('not_found', 'The organisation has no such volume.');
     if ((await this.#find(volume, signal)) === null)
       throw new IncusError('not_found', 'There is no such volume.');
-    const device = { type: 'disk', pool: this.#settings.storagePool, source, path: mountPath };
+    const device = { type: 'disk', pool: this.#settings.storagePool, source, path };
     await this.#instances.edit(
       machine,
       ({ config, devices }) => {
         const current = devices ?? {};
-        if (current[deviceName(volume)]?.['path'] === mountPath) return null;
+        if (current[deviceName(volume)]?.['path'] === path) return null;
         return { config: config ?? {}, devices: { ...current, [deviceName(volume)]: device } };
       },
       signal,
@@ -106,10 +101,8 @@ export class IncusVolumes implements DriverVolumes {
 
   async delete(volume: DriverVolume, signal: AbortSignal): Promise<void> {
     const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
-    const query = {
-      project: this.#project(volume),
-      target: await this.#cluster.target(volume.nodeName, signal),
-    };
+    const target = await this.#cluster.target(volume.nodeName, signal);
+    const query = { project: this.#project(volume), target };
     try {
       await this.#client.write({ what: 'delete the volume', method: 'DELETE', path, query }, signal);
     } catch (error) {
@@ -129,10 +122,8 @@ export class IncusVolumes implements DriverVolumes {
   /** Its size as Incus keeps it, null if there is none on that node. */
   async #find(volume: DriverVolume, signal: AbortSignal): Promise<string | null> {
     const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
-    const query = {
-      project: this.#project(volume),
-      target: await this.#cluster.target(volume.nodeName, signal),
-    };
+    const target = await this.#cluster.target(volume.nodeName, signal);
+    const query = { project: this.#project(volume), target };
     const found = await this.#client.find({ what: 'read the volume', path, query }, volumeSchema, signal);
     return found?.value.config?.['size'] ?? null;
   }

@@ -1,13 +1,5 @@
 import type { NetGuard } from '@millrace/platform/net';
-import {
-  checkCommand,
-  checkGpus,
-  checkKeys,
-  checkPorts,
-  checkRef,
-  checkUserData,
-  checkSpec,
-} from '../check-spec.ts';
+import { checkArgv, checkGpus, checkKeys, checkPorts, checkRef, checkUserData, checkSpec } from '../check.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
@@ -26,7 +18,7 @@ import type {
   StopOptions,
 } from '../driver.ts';
 import { reportsGpuUse } from '../driver.ts';
-import { stateSchema } from './api/incus-schemas.ts';
+import { stateSchema } from './api/schemas.ts';
 import { IncusNics } from './incus-nics.ts';
 import { IncusClient } from './api/incus-client.ts';
 import { IncusCluster } from './incus-cluster.ts';
@@ -218,7 +210,7 @@ export class IncusDriver implements ComputeDriver {
 
   async consoleLog(
     machine: MachineRef,
-    options: { readonly maxBytes: number },
+    { maxBytes }: { maxBytes: number },
     signal: AbortSignal,
   ): Promise<string> {
     this.#assertCan(this.can.consoleLog, 'show the console of a VM that is off');
@@ -228,7 +220,7 @@ export class IncusDriver implements ComputeDriver {
     const request = { what: 'read the console', path: `${path}/console`, query, maxBytes: consoleBytes };
     try {
       const { body } = await this.#client.readBytes(request, signal);
-      return body.subarray(Math.max(0, body.length - options.maxBytes)).toString('utf8');
+      return body.subarray(Math.max(0, body.length - maxBytes)).toString('utf8');
     } catch (error) {
       // A machine that never ran has no log yet; that the machine itself is there was asked before.
       if (isDriverError(error, 'not_found')) return '';
@@ -248,7 +240,7 @@ export class IncusDriver implements ComputeDriver {
   async exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult> {
     this.#assertCan(this.can.exec, 'run commands inside a VM');
     checkRef(machine);
-    checkCommand(command);
+    checkArgv(command);
     await this.#refuseForeign(machine, signal);
     return execInInstance(this.#client, machine, command, signal);
   }

@@ -116,11 +116,8 @@ export class IronicClient {
 
   /** Whether anybody does what Ironic is told. It answers from its database also when nobody does. */
   async isAtWork(signal: AbortSignal): Promise<boolean> {
-    const request = {
-      what: 'list the conductors',
-      method: 'GET',
-      path: '/v1/conductors?fields=alive',
-    } as const;
+    const path = '/v1/conductors?fields=alive';
+    const request = { what: 'list the conductors', method: 'GET', path } as const;
     const { conductors } = await this.#read(request, conductorsSchema, bounds.read, signal);
     return conductors.some(({ alive }) => alive);
   }
@@ -214,11 +211,8 @@ export class IronicClient {
     let marker: string | undefined;
     for (let page = 0; page < maxPages; page += 1) {
       const from = marker === undefined ? '' : `&marker=${marker}`;
-      const { items, hasMore } = await read({
-        what,
-        method: 'GET',
-        path: `${path}&limit=${pageSize}${from}`,
-      });
+      const target = `${path}&limit=${pageSize}${from}`;
+      const { items, hasMore } = await read({ what, method: 'GET', path: target });
       const known = all.size;
       for (const item of items) all.set(item.uuid, item);
       // Whatever is in between does not hand on from where, and would go on so for ever.

@@ -114,17 +114,13 @@ export class IronicDeprovisioner {
   }
 
   /** Looks once more right before: from the moment that the mark is gone the node may be another's. */
-  async #remove(
-    uuid: string,
-    mark: { external_id: string; org: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const node = await this.#deps.client.findNode(uuid, signal);
+  async #remove(id: string, mark: { external_id: string; org: string }, signal: AbortSignal): Promise<void> {
+    const node = await this.#deps.client.findNode(id, signal);
     const left = node === null ? null : readAnnotation(node, this.#deps.settings.owner);
     const isOwn = left !== null && left.external_id === mark.external_id && left.org === mark.org;
     const isFree = node?.provision_state === 'available' && (node.instance_uuid ?? null) === null;
     if (node !== null && isOwn && isFree) {
-      await this.#deps.client.patchNode(uuid, clearAnnotationPatch(node), signal);
+      await this.#deps.client.patchNode(id, clearAnnotationPatch(node), signal);
     }
   }
 

@@ -101,16 +101,11 @@ export function gpusOf(node: IronicNode, inspection: IronicInspection | null): r
   const sources = [gpusFromInspection(inspection), gpusFromNotes(notes), gpusFromCapabilities(node)];
   const found = sources.find((gpus) => gpus.length > 0) ?? [];
   const called = traitModel(node);
+  const unreadable = { ramMb: null, driverVersion: null, cudaVersion: null };
   const byAddress = new Map(
     found.map(({ model, ...gpu }) => [
       gpu.pciAddress,
-      {
-        ...gpu,
-        model: notes.gpu_model ?? model ?? called ?? 'GPU',
-        ramMb: null,
-        driverVersion: null,
-        cudaVersion: null,
-      },
+      { ...gpu, model: notes.gpu_model ?? model ?? called ?? 'GPU', ...unreadable },
     ]),
   );
   return [...byAddress.values()].toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1));

@@ -120,19 +120,17 @@ export class IronicPower {
 
   /** Ironic takes every order; only the node tells afterwards what came of it. */
   #settled(
-    uuid: string,
+    id: string,
     what: string,
     isDone: (node: IronicNode) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
     return pollUntilDone(this.#turns(what), signal, async () => {
-      const node = await this.#deps.node(uuid, signal);
+      const node = await this.#deps.node(id, signal);
       if (isChanging(node)) return pollAgain;
       if (isDone(node)) return;
-      throw new IronicError(
-        'failed',
-        `The node did not obey (${what}): ${node.last_error ?? 'no reason given'}`,
-      );
+      const reason = node.last_error ?? 'no reason given';
+      throw new IronicError('failed', `The node did not obey (${what}): ${reason}`);
     });
   }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 // Ironic's answers, as far as we read them. What is not here is ignored; what is here and of another shape is no answer.
 
 const text = z.string().nullish();
+const number = z.number().nullish();
 const jsonObject = z.record(z.string(), z.unknown());
 
 export const nodeSchema = z.object({
@@ -57,23 +58,15 @@ export const allocationPageSchema = z.object({ allocations: z.array(allocationSc
 export const inventorySchema = z.object({
   inventory: z
     .object({
-      cpu: z.object({ count: z.number().nullish(), model_name: text }).nullish(),
-      memory: z.object({ physical_mb: z.number().nullish() }).nullish(),
-      disks: z.array(z.object({ size: z.number().nullish() })).nullish(),
+      cpu: z.object({ count: number, model_name: text }).nullish(),
+      memory: z.object({ physical_mb: number }).nullish(),
+      disks: z.array(z.object({ size: number })).nullish(),
     })
     .nullish(),
   plugin_data: z
     .object({
       pci_devices: z
-        .array(
-          z.object({
-            vendor_id: text,
-            product_id: text,
-            class: text,
-            bus: text,
-            numa_node_id: z.number().nullish(),
-          }),
-        )
+        .array(z.object({ vendor_id: text, product_id: text, class: text, bus: text, numa_node_id: number }))
         .nullish(),
     })
     .nullish(),

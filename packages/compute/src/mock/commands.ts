@@ -23,12 +23,9 @@ export interface CommandContext {
 type Command = (words: readonly string[], inside: CommandContext) => CommandOutcome;
 
 const succeedWith = (stdout: string): CommandOutcome => ({ exitCode: 0, stdout, stderr: '', waitMs: 0 });
-const failWith = (exitCode: number, stderr: string): CommandOutcome => ({
-  exitCode,
-  stdout: '',
-  stderr,
-  waitMs: 0,
-});
+const failWith = (exitCode: number, stderr: string): CommandOutcome => {
+  return { exitCode, stdout: '', stderr, waitMs: 0 };
+};
 
 /**
  * All the commands there are. Nothing here ever becomes a process of the host: each answers from the machine's record,
@@ -133,21 +130,10 @@ export function lastBytes(text: string, maxBytes: number): string {
 function folders({ machine }: CommandContext): ReadonlyMap<string, readonly string[]> {
   const gpus = visibleGpus(machine).map((_, index) => `nvidia${index}`);
   const control = gpus.length > 0 ? ['nvidia-uvm', 'nvidiactl'] : [];
-  const devices = [
-    'console',
-    'full',
-    'null',
-    ...gpus,
-    ...control,
-    'random',
-    'urandom',
-    'vda',
-    'vda1',
-    'zero',
-  ];
+  const inDev = ['console', 'full', 'null', ...gpus, ...control, 'random', 'urandom', 'vda', 'vda1', 'zero'];
   return new Map([
     ['/', ['bin', 'dev', 'etc', 'home', 'proc', 'root', 'tmp', 'usr', 'var']],
-    ['/dev', devices],
+    ['/dev', inDev],
     ['/etc', ['hostname', 'os-release']],
     ['/proc', ['cpuinfo', 'meminfo']],
   ]);

@@ -43,11 +43,8 @@ function openHostKey(seed: string, externalId: string, sealed: string): string {
  */
 function generatedHostKey(seed: string, externalId: string): string {
   const secret = seededBytes(seed, 'host key', externalId);
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([pkcs8Prefix, secret]),
-    format: 'der',
-    type: 'pkcs8',
-  });
+  const key = Buffer.concat([pkcs8Prefix, secret]);
+  const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (x === undefined) throw new Error('An Ed25519 key has no public part.');
   const publicBytes = Buffer.from(x, 'base64url');

@@ -71,13 +71,7 @@ export function gpuAddressesOf(node: MockNode): string[] {
 
 export function gpuUuidOf(seed: string, nodeName: string, pciAddress: string): string {
   const text = seededBytes(seed, 'gpu', nodeName, pciAddress).toString('hex');
-  const groups = [
-    text.slice(0, 8),
-    text.slice(8, 12),
-    text.slice(12, 16),
-    text.slice(16, 20),
-    text.slice(20, 32),
-  ];
+  const groups = /^(.{8})(.{4})(.{4})(.{4})(.{12})/.exec(text)?.slice(1) ?? [];
   return `GPU-${groups.join('-')}`;
 }
 
@@ -127,14 +121,8 @@ export function requireHardware(node: MockNode, images: readonly string[], spec:
 }
 
 /** What the engine says of a node that it cannot reach. */
-export function unreachableInventoryNode(node: MockNode): InventoryNode {
-  return {
-    name: node.name,
-    reachable: false,
-    detail: 'Does not answer.',
-    address: node.address,
-    hardware: null,
-  };
+export function unreachableInventoryNode({ name, address }: MockNode): InventoryNode {
+  return { name, reachable: false, detail: 'Does not answer.', address, hardware: null };
 }
 
 function hex(value: number, digits: number): string {

@@ -1,14 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@millrace/platform/clock';
-import {
-  checkCommand,
-  checkGpus,
-  checkKeys,
-  checkPorts,
-  checkRef,
-  checkUserData,
-  checkSpec,
-} from '../check-spec.ts';
+import { checkArgv, checkGpus, checkKeys, checkPorts, checkRef, checkUserData, checkSpec } from '../check.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
@@ -99,14 +91,8 @@ class MockDriver implements ComputeDriver {
   readonly #onClose: () => Promise<void>;
 
   constructor(options: MockDriverOptions) {
-    const {
-      cluster,
-      clock,
-      memory,
-      layout = defaultLayout,
-      seed = 'millrace',
-      listen = { bind: null },
-    } = options;
+    const { cluster, clock, memory, layout = defaultLayout, seed = 'millrace' } = options;
+    const { listen = { bind: null } } = options;
     this.#clock = clock;
     this.#memory = memory;
     this.#layout = layout;
@@ -257,14 +243,10 @@ class MockDriver implements ComputeDriver {
     return streamEvents({ ...source, closing: this.#closing.signal }, signal);
   }
 
-  consoleLog(
-    machine: MachineRef,
-    options: { readonly maxBytes: number },
-    signal: AbortSignal,
-  ): Promise<string> {
+  consoleLog(machine: MachineRef, { maxBytes }: { maxBytes: number }, signal: AbortSignal): Promise<string> {
     return this.#call(signal, async () => {
       const found = await this.#require(machine, 'consoleLog');
-      return lastBytes(consoleAt(found, this.#seed, this.#clock.nowMs()), options.maxBytes);
+      return lastBytes(consoleAt(found, this.#seed, this.#clock.nowMs()), maxBytes);
     });
   }
 
@@ -277,7 +259,7 @@ class MockDriver implements ComputeDriver {
 
   exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult> {
     return this.#call(signal, async (giveUp) => {
-      checkCommand(command);
+      checkArgv(command);
       const found = await this.#require(machine, 'exec');
       const nowMs = this.#clock.nowMs();
       if (!stateAt(found, this.#seed, nowMs).isUp) throw notBootedError();

@@ -160,13 +160,8 @@ export function stateAt(machine: MockMachine, seed: string, nowMs: number): Mock
   const onSinceMs = wasLost ? away.untilMs : machine.onSinceMs;
   const isBooted = nowMs >= onSinceMs + bootMsOf(machine, seed);
   if (isBooted && readInjectedFault(machine.labels)?.name === 'boot-fails') {
-    return {
-      power: 'error',
-      detail: 'The system did not start: no root device.',
-      onSinceMs,
-      isUp: false,
-      isWired: true,
-    };
+    const detail = 'The system did not start: no root device.';
+    return { power: 'error', detail, onSinceMs, isUp: false, isWired: true };
   }
   return { power: 'on', detail: isBooted ? null : 'Starting.', onSinceMs, isUp: isBooted, isWired: true };
 }

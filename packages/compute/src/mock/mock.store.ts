@@ -54,26 +54,18 @@ interface MachineWrite {
   readonly at: Date;
 }
 
-async function readMachine(
-  db: Db,
-  cluster: string,
-  { orgId, externalId }: MachineRef,
-): Promise<StoredMachine | null> {
+async function readMachine(db: Db, cluster: string, ref: MachineRef): Promise<StoredMachine | null> {
   const { rows } = await sql<Row>`
     select machine, change_seq from mock_machines
-     where cluster = ${cluster} and org_id = ${toUuid(orgId)} and external_id = ${externalId}
+     where cluster = ${cluster} and org_id = ${toUuid(ref.orgId)} and external_id = ${ref.externalId}
        and machine is not null
   `.execute(db.kysely);
   return rows[0] === undefined ? null : fromRow(rows[0]);
 }
 
 /** A row that was left by a deleted machine is taken over: there is no machine in it. */
-async function insert(
-  db: Db,
-  { orgId, externalId }: MachineRef,
-  change: MachineWrite,
-): Promise<bigint | null> {
-  const { cluster, next, what, at } = change;
+async function insert(db: Db, { orgId, externalId }: MachineRef, to: MachineWrite): Promise<bigint | null> {
+  const { cluster, next, what, at } = to;
   if (next === null) throw new Error('A machine that is not there cannot be deleted.');
   const { rows } = await sql<{ change_seq: bigint }>`
     insert into mock_machines as kept (cluster, org_id, external_id, mode, machine, what, changed_at)
@@ -87,12 +79,8 @@ async function insert(
   return rows[0]?.change_seq ?? null;
 }
 
-async function update(
-  db: Db,
-  { orgId, externalId }: MachineRef,
-  change: MachineWrite,
-): Promise<bigint | null> {
-  const { cluster, version, next, what, at } = change;
+async function update(db: Db, { orgId, externalId }: MachineRef, to: MachineWrite): Promise<bigint | null> {
+  const { cluster, version, next, what, at } = to;
   const { rows } = await sql<{ change_seq: bigint }>`
     update mock_machines
        set machine = ${next === null ? null : JSON.stringify(next)}::jsonb, what = ${what},

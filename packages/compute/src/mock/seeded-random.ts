@@ -8,13 +8,8 @@ export function seededBytes(seed: string, ...what: readonly (string | number)[])
     .digest();
 }
 
-/** A whole number from `from` to `to`, both included. */
-export function seededInt(
-  from: number,
-  to: number,
-  seed: string,
-  ...what: readonly (string | number)[]
-): number {
+/** A whole number from `min` to `max`, both included. */
+export function seededInt(min: number, max: number, seed: string, ...what: (string | number)[]): number {
   const fraction = ratio(seededBytes(seed, ...what).readUInt32BE(0), 2 ** 32);
-  return from + Math.floor(fraction * (to - from + 1));
+  return min + Math.floor(fraction * (max - min + 1));
 }

@@ -32,11 +32,8 @@ export type BenchmarkResult = { readonly outcome: 'measured'; readonly figures: 
 const sampleSizes = { hashedMib: 64, copiedMib: 512, writtenMib: 64, sentBytes: 4 * mebibyte };
 const bitsOfByte = 8;
 const megabit = 1_000_000;
-const limits = {
-  workMs: 120_000,
-  outputBytes: 2 * sampleSizes.sentBytes,
-  receivedBytes: 4 * sampleSizes.sentBytes,
-};
+const { sentBytes } = sampleSizes;
+const limits = { workMs: 120_000, outputBytes: 2 * sentBytes, receivedBytes: 4 * sentBytes };
 
 const gpuQuery =
   'nvidia-smi --query-gpu=name,memory.total,power.limit,clocks.max.sm,pcie.link.gen.max --format=csv,noheader';

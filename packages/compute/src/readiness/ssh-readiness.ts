@@ -1,4 +1,4 @@
-import { checkKeys } from '../check-spec.ts';
+import { checkKeys } from '../check.ts';
 import type { MachineHostKey } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { requireUserDataKind } from '../user-data.ts';
@@ -47,11 +47,8 @@ export interface ReadinessHostKey extends MachineHostKey {
 export function newReadinessKey(): ReadinessKey {
   const pair = newSshKeyPair('millrace-proof');
   const host = newSshKeyPair('millrace');
-  const hostKey = {
-    privateKey: host.private,
-    publicKey: host.public,
-    fingerprint: publicKeyFingerprint(host.public),
-  };
+  const fingerprint = publicKeyFingerprint(host.public);
+  const hostKey = { privateKey: host.private, publicKey: host.public, fingerprint };
   return { privateKey: pair.private, publicKey: pair.public, hostKey };
 }
 

@@ -102,20 +102,12 @@ function withoutSessionToken(text: string, response: Response, path: AuthPath): 
 }
 
 /** Headers that the library has a use for; the rest could only mislead it about where the request came from. */
-const forwardedHeaders = [
-  'accept',
-  'cookie',
-  'origin',
-  'referer',
-  'user-agent',
-  'sec-fetch-site',
-  'sec-fetch-mode',
-];
+const forwarded = ['accept', 'cookie', 'origin', 'referer', 'user-agent', 'sec-fetch-site', 'sec-fetch-mode'];
 const USER_AGENT_MAX = 300;
 
 function toRequest(origin: string, request: FastifyRequest, clientIp: string): Request {
   const headers = new Headers({ [CLIENT_IP_HEADER]: clientIp });
-  for (const name of forwardedHeaders) {
+  for (const name of forwarded) {
     const value = request.headers[name];
     if (typeof value === 'string')
       headers.set(name, value.slice(0, name === 'user-agent' ? USER_AGENT_MAX : undefined));

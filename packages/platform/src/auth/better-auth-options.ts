@@ -50,31 +50,7 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
     // Limits are ours, in Valkey, by address and by mailbox: see attempt-limits.ts.
     rateLimit: { enabled: false },
     onAPIError: { throw: false, errorURL: `${console}/sign-in`, onError: deps.onError },
-    emailAndPassword: {
-      enabled: true,
-      requireEmailVerification: post !== null,
-      autoSignIn: false,
-      minPasswordLength: 10,
-      maxPasswordLength: 128,
-      password: createPasswords(),
-      revokeSessionsOnPasswordReset: true,
-      resetPasswordTokenExpiresIn: EMAIL_LINK_SECONDS,
-      ...(post === null
-        ? {}
-        : {
-            sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>
-              post.send(
-                recipientOf(user),
-                choosePasswordEmail(name, `${console}/reset-password?token=${token}`),
-              ),
-          }),
-      onPasswordReset: ({ user }) => deps.takeOver(user.id),
-      onExistingUserSignUp: async ({ user }) => {
-        // Whoever signed up before may have been somebody else. A link that merely confirms would leave them their password.
-        if (!user.emailVerified) await deps.offerPassword(user.email);
-        else post?.send(recipientOf(user), accountExistsEmail(name, `${console}/sign-in`));
-      },
-    },
+    emailAndPassword: passwordOptions(deps, name, console),
     emailVerification: {
       sendOnSignUp: true,
       sendOnSignIn: true,
@@ -133,14 +109,38 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
       useSecureCookies: publicUrl.startsWith('https://'),
       // Put there by our own server, which knows its proxies; whatever a client sends under this name is dropped.
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
-      database: {
-        generateId: ({ model }) => toUuid(deps.ids.next(idKindOf(model))),
-        validateSchema: false,
-      },
+      database: { generateId: ({ model }) => toUuid(deps.ids.next(idKindOf(model))), validateSchema: false },
     },
     ...authHooks({ requireMaySignUp }),
     plugins: authPlugins(settings),
   } satisfies BetterAuthOptions;
+}
+
+function passwordOptions({ post, takeOver, offerPassword }: AuthOptionDeps, name: string, console: string) {
+  return {
+    enabled: true,
+    requireEmailVerification: post !== null,
+    autoSignIn: false,
+    minPasswordLength: 10,
+    maxPasswordLength: 128,
+    password: createPasswords(),
+    revokeSessionsOnPasswordReset: true,
+    resetPasswordTokenExpiresIn: EMAIL_LINK_SECONDS,
+    ...(post === null
+      ? {}
+      : {
+          sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) => {
+            const link = `${console}/reset-password?token=${token}`;
+            return post.send(recipientOf(user), choosePasswordEmail(name, link));
+          },
+        }),
+    onPasswordReset: ({ user }) => takeOver(user.id),
+    onExistingUserSignUp: async ({ user }) => {
+      // Whoever signed up before may have been somebody else. A link that merely confirms would leave them their password.
+      if (!user.emailVerified) await offerPassword(user.email);
+      else post?.send(recipientOf(user), accountExistsEmail(name, `${console}/sign-in`));
+    },
+  } satisfies BetterAuthOptions['emailAndPassword'];
 }
 
 export const CLIENT_IP_HEADER = 'x-millrace-client-ip';

@@ -14,8 +14,5 @@ export interface EmailOptOuts {
 export function createEmailOptOuts(key: string): EmailOptOuts {
   const proofOf: EmailOptOuts['proofOf'] = (email) =>
     createHmac('sha256', key).update(`refuse invitation mail\n${email}`, 'utf8').digest('base64url');
-  return {
-    proofOf,
-    isProofOf: (email, proof) => isEqualConstantTime(proofOf(email), proof),
-  };
+  return { proofOf, isProofOf: (email, proof) => isEqualConstantTime(proofOf(email), proof) };
 }

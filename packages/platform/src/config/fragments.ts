@@ -25,13 +25,13 @@ const httpVariables = {
   },
   tlsCert: {
     env: 'MILLRACE_HTTP_TLS_CERT_FILE',
-    schema: values.fileContent.nullable().default(null),
+    schema: values.fileText.nullable().default(null),
     expected: 'the path of a PEM certificate chain',
     example: '/etc/millrace/tls.crt',
   },
   tlsKey: {
     env: 'MILLRACE_HTTP_TLS_KEY_FILE',
-    schema: values.fileContent.nullable().default(null),
+    schema: values.fileText.nullable().default(null),
     expected: 'the path of the PEM private key of the certificate',
     example: '/etc/millrace/tls.key',
   },

@@ -55,7 +55,7 @@ function readVariables(
     if (parsed.success) values[name] = parsed.data;
     else
       wrong.push(
-        describeProblem(
+        problemOf(
           variable,
           text,
           parsed.error.issues.map(({ message }) => message),
@@ -65,21 +65,13 @@ function readVariables(
   return { values, wrong };
 }
 
-function describeProblem(
-  variable: Variable,
-  text: string | undefined,
-  messages: readonly string[],
-): ConfigProblem {
-  const found =
-    text === undefined ? 'is not set' : variable.secret ? 'is set but wrong' : `is ${quote(text)}`;
+function problemOf(variable: Variable, text: string | undefined, messages: readonly string[]): ConfigProblem {
+  const { env, secret, expected, example } = variable;
+  const found = text === undefined ? 'is not set' : secret ? 'is set but wrong' : `is ${quote(text)}`;
   // Schemas in values.ts speak for people; zod's own messages about types say less than `expected` does.
   const own = messages.filter((message) => !message.startsWith('Invalid'));
-  const why = text === undefined || variable.secret || own.length === 0 ? '' : ` (${own.join('; ')})`;
-  return {
-    env: variable.env,
-    problem: `${found}; expected ${variable.expected}${why}`,
-    example: variable.example,
-  };
+  const why = text === undefined || secret || own.length === 0 ? '' : ` (${own.join('; ')})`;
+  return { env, problem: `${found}; expected ${expected}${why}`, example };
 }
 
 function quote(text: string): string {

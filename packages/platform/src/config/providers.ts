@@ -111,13 +111,7 @@ const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
 
 /** The fleet of an installation that nobody has configured. */
 export const defaultFleet: readonly ProviderSetting[] = [
-  {
-    id: 'mock',
-    variant: 'mock',
-    driver: 'mock',
-    regions: [...mockFleet.regions],
-    clusters: mockFleet.clusters,
-  },
+  { id: 'mock', variant: 'mock', driver: 'mock', ...mockFleet, regions: [...mockFleet.regions] },
 ];
 
 function toSetting(provider: ProviderInput): ProviderSetting {
@@ -198,7 +192,7 @@ const variables = {
   },
   file: {
     env: 'MILLRACE_PROVIDERS_FILE',
-    schema: values.fileContent.pipe(values.json(listShape)).nullable().default(null),
+    schema: values.fileText.pipe(values.json(listShape)).nullable().default(null),
     expected: 'the path of a file with a JSON list of providers, as MILLRACE_PROVIDERS has it',
     example: '/etc/millrace/providers.json',
   },
@@ -240,7 +234,7 @@ export type CredentialSetting = CertificateSetting | PasswordSetting;
 export const fleetConfig = fragment('fleet', {
   credentials: {
     env: 'MILLRACE_FLEET_CREDENTIALS_FILE',
-    schema: values.fileContent.pipe(values.json(z.record(credentialName, credentialShape))).default({}),
+    schema: values.fileText.pipe(values.json(z.record(credentialName, credentialShape))).default({}),
     expected:
       'the path of a JSON file that names credentials: {"eu-1":{"certificateFile":"…","keyFile":"…","serverCertificateFile":"…"}} or {"eu-2":{"username":"…","passwordFile":"…"}}',
     example: '/etc/millrace/fleet-credentials.json',

@@ -109,7 +109,7 @@ const variables = {
   },
   file: {
     env: 'MILLRACE_STORAGE_NODES_FILE',
-    schema: values.fileContent.pipe(values.json(listShape)).nullable().default(null),
+    schema: values.fileText.pipe(values.json(listShape)).nullable().default(null),
     expected: 'the path of a file with a JSON list of storage nodes, as MILLRACE_STORAGE_NODES has it',
     example: '/etc/millrace/storage-nodes.json',
   },

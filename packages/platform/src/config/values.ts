@@ -58,7 +58,7 @@ const host = z
   );
 
 /** The content of the file whose path the variable holds. */
-const fileContent = z.string().transform((path, issue) => {
+const fileText = z.string().transform((path, issue) => {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -90,16 +90,4 @@ function parseJson(value: string): unknown {
   }
 }
 
-export const values = {
-  text,
-  wholeNumber,
-  boolean,
-  port,
-  url,
-  origin,
-  listOf,
-  cidr,
-  host,
-  fileContent,
-  json,
-};
+export const values = { text, wholeNumber, boolean, port, url, origin, listOf, cidr, host, fileText, json };

@@ -1,6 +1,13 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { Pool } from 'pg';
-import { ClockGuard, ClockSkewError, RemoteClock, systemClock, type Clock } from '../clock/index.ts';
+import {
+  backoffMs,
+  ClockGuard,
+  ClockSkewError,
+  RemoteClock,
+  systemClock,
+  type Clock,
+} from '../clock/index.ts';
 import type { IdSource } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
 import { msToSeconds } from '../money/index.ts';
@@ -48,21 +55,13 @@ const defaults = {
   connectTimeoutMs: 5_000,
 };
 const defaultMaxAttempts = 5;
-const firstBackoffMs = 5;
-const maxBackoffMs = 250;
 const connectionLifetimeSeconds = 1_800;
 
-const durations = histogram(
-  'millrace_db_transaction_duration_seconds',
-  'Time in a transaction, all attempts.',
-  {
-    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  },
-);
-const attempts = counter(
-  'millrace_db_transaction_attempts_total',
-  'Attempts at transactions, first or repeated.',
-);
+const buckets = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const durationText = 'Time in a transaction, all attempts.';
+const durations = histogram('millrace_db_transaction_duration_seconds', durationText, { buckets });
+const attemptText = 'Attempts at transactions, first or repeated.';
+const attempts = counter('millrace_db_transaction_attempts_total', attemptText);
 
 function createPool(options: DbOptions): Pool {
   const role = options.role === undefined ? appRole : options.role;
@@ -98,104 +97,18 @@ function createPool(options: DbOptions): Pool {
   return pool;
 }
 
-/** Full jitter: two transactions that collided do not collide again at the same instant. */
-function backoffMs(failedAttempts: number, random: () => number): number {
-  return random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** failedAttempts);
-}
+type Hook = () => void | Promise<void>;
+type Work<T> = (tx: Tx) => Promise<T>;
 
 export function createDb(options: DbOptions): Db {
-  const { ids, log, random = Math.random, guardClock: isGuarded = true } = options;
-  const timer = options.clock ?? options.processClock ?? systemClock;
-  const remote = options.clock === undefined ? new RemoteClock('database', timer) : null;
-  const guard = remote === null ? null : new ClockGuard({ reference: remote, name: 'database', log });
-  const started: BeginClocks = new WeakMap();
-  const pool = createPool(options);
-  const dialect =
-    remote === null ? new PostgresDialect({ pool }) : new TimedDialect({ pool }, remote, started);
-  const kysely = new Kysely<Tables>({ dialect });
-  type Hook = () => void | Promise<void>;
-
-  /** What the driver read when it began the transaction on this connection. */
-  async function clockOf(transaction: Transaction<Tables>): Promise<Clock> {
-    if (remote === null) return timer;
-    const clock = await transaction.getExecutor().provideConnection(async (held) => started.get(held));
-    if (clock === undefined) throw new Error('A transaction began without a reading of the clock.');
-    return clock;
-  }
-
-  async function attempt<T>(o: TransactionOptions, work: (tx: Tx) => Promise<T>): Promise<[T, Hook[]]> {
-    const hooks: Hook[] = [];
-    const result = await kysely
-      .transaction()
-      .setIsolationLevel(o.isolation)
-      .execute(async (transaction: Transaction<Tables>) => {
-        const clock = await clockOf(transaction);
-        const problem = guard?.problem() ?? null;
-        if (problem !== null && isGuarded && o.withAnyClock !== true) throw new ClockSkewError(problem);
-        const tx = {
-          kysely: transaction,
-          ids,
-          clock,
-          afterCommit: (hook: Hook) => {
-            hooks.push(hook);
-          },
-        } as Tx;
-        return runInTransactionScope(o.name, () => work(tx));
-      });
-    return [result, hooks];
-  }
-
-  async function runWithRetries<T>(
-    o: TransactionOptions,
-    work: (tx: Tx) => Promise<T>,
-  ): Promise<[T, Hook[]]> {
-    const maxAttempts = o.maxAttempts ?? defaultMaxAttempts;
-    const patientUntilMs = timer.monotonicMs() + (o.retryForMs ?? 0);
-    for (let attemptNumber = 1, waits = 0; ; attemptNumber += 1) {
-      attempts.add(1, { name: o.name, first: attemptNumber === 1 });
-      try {
-        return await attempt(o, work);
-      } catch (error) {
-        const isWaiting = isContended(error) && timer.monotonicMs() < patientUntilMs;
-        waits += isWaiting ? 1 : 0;
-        if (!isWaiting && (attemptNumber - waits >= maxAttempts || !isRetryable(error))) throw error;
-        await timer.sleep(backoffMs(attemptNumber, random));
-      }
-    }
-  }
-
-  async function runHooks(name: string, hooks: readonly Hook[]): Promise<void> {
-    for (const hook of hooks) {
-      try {
-        await hook();
-      } catch (error) {
-        log.error({ err: error, transaction: name }, 'a hook failed after its transaction had committed');
-      }
-    }
-  }
-
+  const runner = new TransactionRunner(options);
+  const { kysely, remote, timer, guard } = runner;
   return {
     get kysely() {
       assertOutsideTransaction('The connection pool');
       return kysely;
     },
-    async transaction(o, work) {
-      assertOutsideTransaction('A second transaction');
-      const startedMs = timer.monotonicMs();
-      let outcome = 'rolled back';
-      try {
-        const [result, hooks] = await inSpan(
-          `transaction ${o.name}`,
-          { attributes: { 'db.system.name': 'postgresql', 'millrace.isolation': o.isolation } },
-          () => runWithRetries(o, work),
-        );
-        outcome = 'committed';
-        await runHooks(o.name, hooks);
-        return result;
-      } finally {
-        durations.record(msToSeconds(timer.monotonicMs() - startedMs), { name: o.name, outcome });
-      }
-    },
+    transaction: (o, work) => runner.transaction(o, work),
     clock: remote ?? timer,
     clockProblem: () => guard?.problem() ?? null,
     async ping() {
@@ -210,4 +123,100 @@ export function createDb(options: DbOptions): Db {
     },
     close: () => kysely.destroy(),
   } as Db;
+}
+
+class TransactionRunner {
+  readonly timer: Clock;
+  readonly remote: RemoteClock | null;
+  readonly guard: ClockGuard | null;
+  readonly kysely: Kysely<Tables>;
+  readonly #options: DbOptions;
+  readonly #started: BeginClocks = new WeakMap();
+
+  constructor(options: DbOptions) {
+    const { log } = options;
+    this.#options = options;
+    this.timer = options.clock ?? options.processClock ?? systemClock;
+    this.remote = options.clock === undefined ? new RemoteClock('database', this.timer) : null;
+    this.guard =
+      this.remote === null ? null : new ClockGuard({ reference: this.remote, name: 'database', log });
+    const pool = createPool(options);
+    const dialect =
+      this.remote === null
+        ? new PostgresDialect({ pool })
+        : new TimedDialect({ pool }, this.remote, this.#started);
+    this.kysely = new Kysely<Tables>({ dialect });
+  }
+
+  async transaction<T>(o: TransactionOptions, work: Work<T>): Promise<T> {
+    assertOutsideTransaction('A second transaction');
+    const startedMs = this.timer.monotonicMs();
+    let outcome = 'rolled back';
+    try {
+      const attributes = { 'db.system.name': 'postgresql', 'millrace.isolation': o.isolation };
+      const [result, hooks] = await inSpan(`transaction ${o.name}`, { attributes }, () =>
+        this.#runWithRetries(o, work),
+      );
+      outcome = 'committed';
+      await this.#runHooks(o.name, hooks);
+      return result;
+    } finally {
+      durations.record(msToSeconds(this.timer.monotonicMs() - startedMs), { name: o.name, outcome });
+    }
+  }
+
+  /** What the driver read when it began the transaction on this connection. */
+  async #clockOf(transaction: Transaction<Tables>): Promise<Clock> {
+    if (this.remote === null) return this.timer;
+    const executor = transaction.getExecutor();
+    const clock = await executor.provideConnection(async (held) => this.#started.get(held));
+    if (clock === undefined) throw new Error('A transaction began without a reading of the clock.');
+    return clock;
+  }
+
+  async #attempt<T>(o: TransactionOptions, work: Work<T>): Promise<[T, Hook[]]> {
+    const { ids, guardClock: isGuarded = true } = this.#options;
+    const hooks: Hook[] = [];
+    const result = await this.kysely
+      .transaction()
+      .setIsolationLevel(o.isolation)
+      .execute(async (kysely: Transaction<Tables>) => {
+        const clock = await this.#clockOf(kysely);
+        const problem = this.guard?.problem() ?? null;
+        if (problem !== null && isGuarded && o.withAnyClock !== true) throw new ClockSkewError(problem);
+        const tx = { kysely, ids, clock, afterCommit: (hook: Hook) => void hooks.push(hook) } as Tx;
+        return runInTransactionScope(o.name, () => work(tx));
+      });
+    return [result, hooks];
+  }
+
+  async #runWithRetries<T>(o: TransactionOptions, work: Work<T>): Promise<[T, Hook[]]> {
+    const { timer } = this;
+    const { random = Math.random } = this.#options;
+    const maxAttempts = o.maxAttempts ?? defaultMaxAttempts;
+    const patientUntilMs = timer.monotonicMs() + (o.retryForMs ?? 0);
+    for (let attemptNumber = 1, waits = 0; ; attemptNumber += 1) {
+      attempts.add(1, { name: o.name, first: attemptNumber === 1 });
+      try {
+        return await this.#attempt(o, work);
+      } catch (error) {
+        const isWaiting = isContended(error) && timer.monotonicMs() < patientUntilMs;
+        waits += isWaiting ? 1 : 0;
+        if (!isWaiting && (attemptNumber - waits >= maxAttempts || !isRetryable(error))) throw error;
+        // Full jitter: two transactions that collided do not collide again at the same instant.
+        await timer.sleep(random() * backoffMs(10, 250, attemptNumber));
+      }
+    }
+  }
+
+  async #runHooks(name: string, hooks: readonly Hook[]): Promise<void> {
+    for (const hook of hooks) {
+      try {
+        await hook();
+      } catch (error) {
+        const about = { err: error, transaction: name };
+        this.#options.log.error(about, 'a hook failed after its transaction had committed');
+      }
+    }
+  }
 }

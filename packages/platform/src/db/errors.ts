@@ -67,13 +67,7 @@ const transientCodes: ReadonlySet<string> = new Set([
   serializationFailure,
   deadlockDetected,
 ]);
-const networkCodes: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-]);
+const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH']);
 // The driver reports these without a code. The last is a statement on a connection that broke before it.
 const lostConnection =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;

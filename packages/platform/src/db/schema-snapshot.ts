@@ -26,10 +26,7 @@ export async function snapshotMigratedSchema(serverUrl: string): Promise<{ schem
   await withClient(serverUrl, (client) => client.query(`create database ${name}`));
   try {
     await migrate(url.href);
-    return {
-      schema: await dumpSchema(url.href),
-      tables: await withClient(url.href, generateTables),
-    };
+    return { schema: await dumpSchema(url.href), tables: await withClient(url.href, generateTables) };
   } finally {
     await withClient(serverUrl, (client) => client.query(`drop database ${name} with (force)`));
   }

@@ -5,7 +5,6 @@ import type { Db } from './db.ts';
 
 /** A process that runs no transaction still reads the clock of the database this often. */
 const READ_EVERY_MS = 5_000;
-const CHECK_TIMEOUT_MS = 2_000;
 
 /** Compares the clocks while the process is idle, and makes the comparison a required part of its readiness. */
 export function watchClock(
@@ -23,7 +22,6 @@ export function watchClock(
   lifecycle.addCheck({
     name: 'clock',
     required: true,
-    timeoutMs: CHECK_TIMEOUT_MS,
     check: async () => {
       const problem = db.clockProblem();
       if (problem !== null) throw new NotReadyError(problem);

@@ -23,6 +23,12 @@ export interface Envelope {
 /** The version of payload that this code writes. */
 export const payloadSchemaVersion = 1;
 
+/** The envelope of messages that a process sends on its own account. */
+export function systemEnvelope(cell: CellId, id: 'api' | 'gateway' | 'worker'): Envelope {
+  const actor = { kind: 'system', id } as const;
+  return { cell, mode: 'live', actor, schemaVersion: payloadSchemaVersion, traceparent: null };
+}
+
 const actorKinds: ReadonlySet<string> = new Set<Actor['kind']>(['key', 'user', 'operator', 'system']);
 const wholeNumber = /^(0|[1-9][0-9]{0,8})$/;
 

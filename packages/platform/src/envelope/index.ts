@@ -2,6 +2,7 @@ export {
   envelopeFromHeaders,
   envelopeHeaders,
   payloadSchemaVersion,
+  systemEnvelope,
   type Actor,
   type Envelope,
   type Mode,

@@ -134,13 +134,13 @@ function principalLimits(principal: Principal): RateRequest {
     windowMs: minuteMs,
   };
   if (limits.keyRpm === null) return { tag: orgId, policies: [organisation] };
-  const key: RatePolicy = {
+  const key = {
     name: 'key',
     scope: 'key',
     subject: keyId,
     limit: limits.keyRpm,
     windowMs: minuteMs,
-  };
+  } as const;
   return { tag: orgId, policies: [organisation, key] };
 }
 

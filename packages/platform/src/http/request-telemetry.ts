@@ -9,9 +9,7 @@ import { setState, stateOf } from './request-state.ts';
 const duration = histogram(
   'http_server_request_duration_seconds',
   'Time from the request to the end of its answer.',
-  {
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-  },
+  { buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] },
 );
 
 /** The first thing that happens to any request: it gets its id, its origin, its span and its log. */

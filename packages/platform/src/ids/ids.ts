@@ -123,10 +123,7 @@ export interface IdSource {
 
 export function createIdSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): IdSource {
   const nextHex = createHexSource(options);
-  return {
-    next: (kind) => format(kind, nextHex()),
-    nextUuid: () => hexToUuid(nextHex()),
-  };
+  return { next: (kind) => format(kind, nextHex()), nextUuid: () => hexToUuid(nextHex()) };
 }
 
 function format<K extends IdKind>(kind: K, hex: string): IdOf<K> {

@@ -3,7 +3,8 @@ import type { Timer } from '../clock/index.ts';
 /** Asks one dependency whether it answers. Throws, or takes too long, when it does not. */
 export interface ReadinessCheck {
   readonly name: string;
-  readonly timeoutMs: number;
+  /** 2 seconds unless given. */
+  readonly timeoutMs?: number;
   /** True when the process is useless without it; false only reports it. */
   readonly required: boolean;
   readonly check: (signal: AbortSignal) => Promise<unknown>;
@@ -25,6 +26,8 @@ export interface HealthReport {
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
+const DEFAULT_TIMEOUT_MS = 2_000;
+
 /** Runs every check at once, each within its own time limit. */
 export async function runChecks(
   checks: readonly ReadinessCheck[],
@@ -39,11 +42,12 @@ function neverRan(check: ReadinessCheck): CheckResult {
 }
 
 async function runCheck(check: ReadinessCheck, clock: Timer): Promise<CheckResult> {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = check;
   const startedMs = clock.monotonicMs();
   const over = new AbortController();
   const timedOut = clock
-    .sleep(check.timeoutMs, over.signal)
-    .then(() => `no answer within ${check.timeoutMs} ms`)
+    .sleep(timeoutMs, over.signal)
+    .then(() => `no answer within ${timeoutMs} ms`)
     .catch(() => undefined);
   const answered = Promise.resolve()
     .then(() => check.check(over.signal))

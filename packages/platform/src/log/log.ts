@@ -25,11 +25,7 @@ export function createLogger(options: LoggerOptions): Logger {
     level: options.level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: {
-      level: (label: string) => ({ level: label }),
-      log: redactObject,
-      bindings: redactObject,
-    },
+    formatters: { level: (label: string) => ({ level: label }), log: redactObject, bindings: redactObject },
     // Errors are already plain objects by then; the library's own serializer would only mislabel them.
     serializers: { err: (value: unknown) => value },
     hooks: { streamWrite: redactText },

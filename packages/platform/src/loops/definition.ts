@@ -1,3 +1,4 @@
+import { backoffMs } from '../clock/index.ts';
 /** A loop over items of several tenants, clusters or nodes, and how much of the process one item may take. */
 export interface SharedLoop {
   /** Names the loop in metrics, logs and the table of failing items. Static, and the same in every release. */
@@ -23,12 +24,7 @@ export interface PrivateLoop {
 
 export type LoopDefinition = SharedLoop | PrivateLoop;
 
-export const loopDefaults = {
-  timeoutMs: 60_000,
-  atOnce: 8,
-  firstRetryMs: 5_000,
-  maxRetryMs: 15 * 60_000,
-} as const;
+export const loopDefaults = { timeoutMs: 60_000, atOnce: 8, firstRetryMs: 5_000, maxRetryMs: 15 * 60_000 };
 
 type SharedLoopOptions = Pick<SharedLoop, 'name' | 'over'> & Partial<SharedLoop>;
 
@@ -44,5 +40,5 @@ export function defineLoop(options: SharedLoopOptions | PrivateLoop): LoopDefini
 
 /** The wait after the given number of failures in a row, without jitter. */
 export function retryDelayMs(loop: SharedLoop, failures: number): number {
-  return Math.min(loop.maxRetryMs, loop.firstRetryMs * 2 ** Math.min(30, failures - 1));
+  return backoffMs(loop.firstRetryMs, loop.maxRetryMs, failures);
 }

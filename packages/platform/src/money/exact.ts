@@ -24,10 +24,7 @@ export function hourlyCharge(pricePerHour: NanoUsd, durationMs: number | bigint,
 
 /** What a price per million tokens comes to. */
 export function tokenCharge(pricePerMillionTokens: NanoUsd, tokens: number | bigint): ExactUsd {
-  return {
-    numerator: pricePerMillionTokens * wholeNumber(tokens, 'tokens'),
-    denominator: tokensPerMillion,
-  };
+  return { numerator: pricePerMillionTokens * wholeNumber(tokens, 'tokens'), denominator: tokensPerMillion };
 }
 
 export function addExact(left: ExactUsd, right: ExactUsd): ExactUsd {

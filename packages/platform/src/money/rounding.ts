@@ -34,9 +34,5 @@ function absolute(value: bigint): bigint {
 }
 
 /** Every rounding of money is one of these, named where it happens. */
-export const roundings = {
-  down: divideRoundDown,
-  up: divideRoundUp,
-  'half even': divideHalfEven,
-} as const;
+export const roundings = { down: divideRoundDown, up: divideRoundUp, 'half even': divideHalfEven } as const;
 export type Rounding = keyof typeof roundings;

@@ -29,116 +29,57 @@ type List = (pattern: string) => AsyncIterable<BucketEntry>;
  * second the bucket's leader is asked for its last revision, and only once that has been told is the follower as fresh as
  * the question. A copy of the bucket that was cut off from the others cannot pass for the bucket.
  */
-export function followBucket(
-  deps: BucketDeps,
-  bucket: string,
-  list: List,
-  options: FollowOptions,
-): BucketFollower {
-  const { manager, streams, clock, log } = deps;
-  const stream = bucketStream(bucket);
-  const closing = new AbortController();
-  const started = Promise.withResolvers<void>();
+export function followBucket(...source: ConstructorParameters<typeof Follower>): BucketFollower {
+  const follower = new Follower(...source);
+  const running = follower.run();
+  return {
+    ready: () => follower.started.promise,
+    freshAtMs: () => follower.freshAtMs,
+    async close() {
+      follower.closing.abort();
+      await running;
+    },
+  };
+}
+
+class Follower {
+  readonly closing = new AbortController();
+  readonly started = Promise.withResolvers<void>();
+  freshAtMs: number | null = null;
+  readonly #deps: BucketDeps;
+  readonly #bucket: string;
+  readonly #list: List;
+  readonly #options: FollowOptions;
   /** When the bucket was made: another time is another bucket, whose revisions begin anew. */
-  let made: string | null = null;
+  #made: string | null = null;
   /** All changes up to this revision have been told. */
-  let position = 0;
-  let freshAtMs: number | null = null;
+  #position = 0;
   /** The last answer that was not reached yet. */
-  let target: { readonly revision: number; readonly requestedAtMs: number } | null = null;
+  #target: { readonly revision: number; readonly requestedAtMs: number } | null = null;
   /** Ahead of `position` at the beginning, when present values were read while others were being written. */
-  let ahead = new Map<string, number>();
+  #ahead = new Map<string, number>();
   /** Where a consumer got no further; where the next one gets no further either, all is read anew. */
-  let stuckAt: number | null = null;
+  #stuckAt: number | null = null;
 
-  const readInfo = (): Promise<StreamInfo> =>
-    withDeadline(clock, `Asking for the bucket ${bucket}`, infoTimeoutMs, () => manager.streams.info(stream));
-
-  const isAnother = (info: StreamInfo): boolean => info.created !== made || info.state.last_seq < position;
-
-  function moveTo(revision: number): void {
-    position = Math.max(position, revision);
-    if (target === null || target.revision > position) return;
-    freshAtMs = target.requestedAtMs;
-    target = null;
+  constructor(deps: BucketDeps, bucket: string, list: List, options: FollowOptions) {
+    this.#deps = deps;
+    this.#bucket = bucket;
+    this.#list = list;
+    this.#options = options;
   }
 
-  function take(message: JsMsg): void {
-    const { subject, seq, headers } = message;
-    const entry = toEntry(bucket, { subject, seq, headers, text: () => message.string() });
-    if (seq > (ahead.get(entry.key) ?? 0)) options.onChange(entry);
-    moveTo(seq);
-  }
-
-  /** Reads what stands, unless the bucket is still the one that was followed before. */
-  async function begin(): Promise<void> {
-    const requestedAtMs = clock.monotonicMs();
-    const info = await readInfo();
-    if (!isAnother(info)) return;
-    const present: BucketEntry[] = [];
-    for (const pattern of options.present) for await (const entry of list(pattern)) present.push(entry);
-    closing.signal.throwIfAborted();
-    made = info.created;
-    position = info.state.last_seq;
-    ahead = new Map(present.map((entry) => [entry.key, entry.revision]));
-    target = null;
-    freshAtMs = requestedAtMs;
-    options.onBegin(present.filter((entry) => entry.value !== null));
-    started.resolve();
-  }
-
-  function giveUp(): void {
-    if (stuckAt === position) made = null;
-    stuckAt = position;
-    target = null;
-  }
-
-  /** Resolves when following must begin again. */
-  async function watchOver(messages: ConsumerMessages): Promise<void> {
-    const broken = new AbortController();
-    const end = (): void => broken.abort();
-    const stopListening = deps.onReconnect(end);
-    void messages.closed().finally(end);
-    void closeWhenLost(messages, end);
-    const until = AbortSignal.any([broken.signal, closing.signal]);
-    try {
-      while (!until.aborted) {
-        const requestedAtMs = clock.monotonicMs();
-        const info = await readInfo().catch(() => null);
-        if (info !== null && isAnother(info)) return;
-        if (info !== null && target === null) target = { revision: info.state.last_seq, requestedAtMs };
-        moveTo(position);
-        if (target !== null && requestedAtMs - target.requestedAtMs >= overdueMs) return giveUp();
-        await clock.sleep(checkEveryMs, until).catch(() => undefined);
-      }
-    } finally {
-      stopListening();
-    }
-  }
-
-  async function followOnce(): Promise<void> {
-    await begin();
-    const consumer = await withDeadline(clock, `Following the bucket ${bucket}`, infoTimeoutMs, () =>
-      streams.consumers.get(stream, { opt_start_seq: position + 1, inactive_threshold: consumerInactiveMs }),
-    );
-    const messages = await consumer.consume({ callback: take, idle_heartbeat: heartbeatMs });
-    try {
-      await watchOver(messages);
-    } finally {
-      void messages.close();
-      void consumer.delete().catch(() => undefined);
-    }
-  }
-
-  async function run(): Promise<void> {
+  async run(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const bucket = this.#bucket;
+    const { signal } = this.closing;
     /** Said once, however often it is tried: whoever starts before the bucket is there tries for a while. */
     let reported: string | null = null;
-    while (!closing.signal.aborted) {
+    while (!signal.aborted) {
       try {
-        await followOnce();
+        await this.#followOnce();
         reported = null;
       } catch (error) {
-        if (closing.signal.aborted) return;
+        if (signal.aborted) return;
         const problem = String(error);
         if (problem !== reported) {
           if (isStreamMissing(error)) log.warn({ bucket }, 'a bucket is not there; waiting until it is made');
@@ -146,19 +87,101 @@ export function followBucket(
         }
         reported = problem;
       }
-      await clock.sleep(retryAfterMs, closing.signal).catch(() => undefined);
+      await clock.sleep(retryAfterMs, signal).catch(() => undefined);
     }
   }
-  const running = run();
 
-  return {
-    ready: () => started.promise,
-    freshAtMs: () => freshAtMs,
-    async close() {
-      closing.abort();
-      await running;
-    },
-  };
+  async #followOnce(): Promise<void> {
+    await this.#begin();
+    const { clock, streams } = this.#deps;
+    const options = { opt_start_seq: this.#position + 1, inactive_threshold: consumerInactiveMs };
+    const consumer = await withDeadline(clock, `Following the bucket ${this.#bucket}`, infoTimeoutMs, () =>
+      streams.consumers.get(bucketStream(this.#bucket), options),
+    );
+    const callback = (message: JsMsg): void => this.#take(message);
+    const messages = await consumer.consume({ callback, idle_heartbeat: heartbeatMs });
+    try {
+      await this.#watchOver(messages);
+    } finally {
+      void messages.close();
+      void consumer.delete().catch(() => undefined);
+    }
+  }
+
+  /** Reads what stands, unless the bucket is still the one that was followed before. */
+  async #begin(): Promise<void> {
+    const requestedAtMs = this.#deps.clock.monotonicMs();
+    const info = await this.#readInfo();
+    if (!this.#isAnother(info)) return;
+    const present: BucketEntry[] = [];
+    for (const pattern of this.#options.present) {
+      for await (const entry of this.#list(pattern)) present.push(entry);
+    }
+    this.closing.signal.throwIfAborted();
+    this.#made = info.created;
+    this.#position = info.state.last_seq;
+    this.#ahead = new Map(present.map((entry) => [entry.key, entry.revision]));
+    this.#target = null;
+    this.freshAtMs = requestedAtMs;
+    this.#options.onBegin(present.filter((entry) => entry.value !== null));
+    this.started.resolve();
+  }
+
+  /** Resolves when following must begin again. */
+  async #watchOver(messages: ConsumerMessages): Promise<void> {
+    const { clock, onReconnect } = this.#deps;
+    const broken = new AbortController();
+    const end = (): void => broken.abort();
+    const stopListening = onReconnect(end);
+    void messages.closed().finally(end);
+    void closeWhenLost(messages, end);
+    const until = AbortSignal.any([broken.signal, this.closing.signal]);
+    try {
+      while (!until.aborted) {
+        const requestedAtMs = clock.monotonicMs();
+        const info = await this.#readInfo().catch(() => null);
+        if (info !== null && this.#isAnother(info)) return;
+        if (info !== null) this.#target ??= { revision: info.state.last_seq, requestedAtMs };
+        this.#moveTo(this.#position);
+        if (this.#target !== null && requestedAtMs - this.#target.requestedAtMs >= overdueMs)
+          return this.#giveUp();
+        await clock.sleep(checkEveryMs, until).catch(() => undefined);
+      }
+    } finally {
+      stopListening();
+    }
+  }
+
+  #giveUp(): void {
+    if (this.#stuckAt === this.#position) this.#made = null;
+    this.#stuckAt = this.#position;
+    this.#target = null;
+  }
+
+  #take(message: JsMsg): void {
+    const { subject, seq, headers } = message;
+    const entry = toEntry(this.#bucket, { subject, seq, headers, text: () => message.string() });
+    if (seq > (this.#ahead.get(entry.key) ?? 0)) this.#options.onChange(entry);
+    this.#moveTo(seq);
+  }
+
+  #moveTo(revision: number): void {
+    this.#position = Math.max(this.#position, revision);
+    if (this.#target === null || this.#target.revision > this.#position) return;
+    this.freshAtMs = this.#target.requestedAtMs;
+    this.#target = null;
+  }
+
+  #isAnother({ created, state }: StreamInfo): boolean {
+    return created !== this.#made || state.last_seq < this.#position;
+  }
+
+  #readInfo(): Promise<StreamInfo> {
+    const { clock, manager } = this.#deps;
+    return withDeadline(clock, `Asking for the bucket ${this.#bucket}`, infoTimeoutMs, () =>
+      manager.streams.info(bucketStream(this.#bucket)),
+    );
+  }
 }
 
 async function closeWhenLost(messages: ConsumerMessages, end: () => void): Promise<void> {

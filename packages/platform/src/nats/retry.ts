@@ -1,11 +1,9 @@
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import type { Timer } from '../clock/index.ts';
+import { backoffMs, type Timer } from '../clock/index.ts';
 
 // After a cold start the server is reachable several seconds before JetStream answers.
 const maxAttempts = 8;
-const firstWaitMs = 100;
-const maxWaitMs = 2_000;
 const serviceUnavailable = 503;
 const storeFailed = 10077;
 
@@ -31,7 +29,7 @@ export async function retryTransient<T>(
       return await call();
     } catch (error) {
       if (attempt >= maxAttempts || !isTransient(error)) throw error;
-      await clock.sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal);
+      await clock.sleep(backoffMs(100, 2_000, attempt), signal);
     }
   }
 }

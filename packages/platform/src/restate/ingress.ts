@@ -77,10 +77,7 @@ export function createRestateIngress(options: RestateIngressOptions): RestateIng
       const what = `Sending ${call.service}/${call.handler}`;
       const body = await withDeadline(clock, what, timeoutMs, (signal) => post(call, signal));
       const accepted = JSON.parse(body) as { invocationId: string; status: string };
-      return {
-        invocationId: accepted.invocationId,
-        repeated: accepted.status === 'PreviouslyAccepted',
-      };
+      return { invocationId: accepted.invocationId, repeated: accepted.status === 'PreviouslyAccepted' };
     },
   };
 }

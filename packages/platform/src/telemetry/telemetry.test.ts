@@ -89,7 +89,7 @@ test('metrics are served for Prometheus on loopback, also those declared before 
 });
 
 test('a share of traces can be recorded', async () => {
-  const exporter = await start({ sampleRatio: 0 });
+  const exporter = await start({ samplePercent: 0 });
   await inSpan('unseen', {}, async () => {});
   expect(exporter.getFinishedSpans()).toEqual([]);
 });

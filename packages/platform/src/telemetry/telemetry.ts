@@ -13,6 +13,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
+import { ratio } from '../money/index.ts';
 
 export interface TelemetryOptions {
   /** `service.name`: `api`, `worker`. */
@@ -22,9 +23,9 @@ export interface TelemetryOptions {
   /** The Prometheus endpoint; null serves none. Metrics name tenants' habits, so it listens on loopback alone. */
   readonly prometheusPort: number | null;
   /** Where spans go, for example `http://127.0.0.1:4318/v1/traces`; without it spans are made but not exported. */
-  readonly otlpUrl?: string;
-  /** The share of new traces that are recorded, 0 to 1. A caller's decision is never taken over. */
-  readonly sampleRatio?: number;
+  readonly otlpUrl?: string | undefined;
+  /** How many of a hundred new traces are recorded. A caller's decision is never taken over. */
+  readonly samplePercent?: number;
   /** Further processors; tests read spans with one. */
   readonly spanProcessors?: readonly SpanProcessor[];
 }
@@ -38,6 +39,7 @@ export interface Telemetry {
 
 /** Installs the process-wide tracer and meter. Call once, first thing at boot; `shutdown` undoes it. */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const share = ratio(options.samplePercent ?? 100, 100);
   const resource = resourceFromAttributes({
     'service.name': options.service,
     'service.namespace': 'millrace',
@@ -46,7 +48,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   });
   const tracerProvider = new TracerProvider({
     resource,
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(options.sampleRatio ?? 1) }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
     spanProcessors: [...(await exporters(options.otlpUrl)), ...(options.spanProcessors ?? [])],
   });
   // The exporter would listen on every interface by itself; it only renders here, and our server binds.

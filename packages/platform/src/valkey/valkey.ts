@@ -1,5 +1,5 @@
 import { createClient } from '@redis/client';
-import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
+import { backoffMs, systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { ValkeyScript } from './script.ts';
@@ -49,16 +49,10 @@ export interface ValkeyClient {
 const defaultCommandTimeoutMs = 500;
 const defaultFirstConnectionMs = 5_000;
 const connectTimeoutMs = 2_000;
-const maxReconnectDelayMs = 2_000;
 // A server that stopped without closing its sockets is noticed within these times, also when nobody sends commands.
 const pingEveryMs = 1_000;
 const idleTimeoutMs = 3_000;
 const maxQueuedCommands = 10_000;
-
-/** Each further try waits longer, up to a limit, and never at the same instant as everyone else's. */
-function reconnectDelayMs(tries: number, random: () => number): number {
-  return random() * Math.min(maxReconnectDelayMs, 50 * 2 ** Math.min(tries, 10));
-}
 
 /** Whether a server refused a script because it does not have it. It has then done nothing. */
 export function isScriptUnknown(error: unknown): boolean {
@@ -86,7 +80,8 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
       connectTimeout: connectTimeoutMs,
       // A command may take its full time: the connection is not given up before.
       socketTimeout: Math.max(idleTimeoutMs, defaultTimeoutMs),
-      reconnectStrategy: (tries) => reconnectDelayMs(tries, random),
+      // Never at the same instant as everyone else.
+      reconnectStrategy: (tries) => random() * backoffMs(50, 2_000, tries + 1),
       ...(options.tlsCa === undefined ? {} : { tls: true as const, ca: options.tlsCa }),
     },
   });

@@ -58,12 +58,8 @@ export async function startAutomatic1111Double(
     }
     const checkpoint = spec.override_settings?.sd_model_checkpoint;
     if (checkpoint !== undefined && !checkpoints.includes(checkpoint)) {
-      const body = {
-        error: 'RuntimeError',
-        detail: '',
-        body: '',
-        errors: `Unknown checkpoint: ${checkpoint}`,
-      };
+      const errors = `Unknown checkpoint: ${checkpoint}`;
+      const body = { error: 'RuntimeError', detail: '', body: '', errors };
       return { status: 500, body };
     }
     drawn.push({ ...spec, path: request.path });
@@ -99,11 +95,7 @@ function drawImages(request: DrawRequest): unknown {
   const maps =
     request.alwayson_scripts?.controlnet === undefined ? [] : [draw(request.width, request.height, 255)];
   const images = [...sheets, ...seeds.map((seed) => draw(request.width, request.height, seed)), ...maps];
-  const info = {
-    seed: request.seed,
-    all_seeds: seeds,
-    index_of_first_image: sheets.length,
-    steps: request.steps,
-  };
+  const { seed, steps } = request;
+  const info = { seed, all_seeds: seeds, index_of_first_image: sheets.length, steps };
   return { images, parameters: request, info: JSON.stringify(info) };
 }

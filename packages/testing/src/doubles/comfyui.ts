@@ -95,11 +95,6 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
     history.set(id, { prompt: graph, outputs: outputsOf(id, graph, files), status });
   }
 
-  function remove(from: Map<string, unknown>, { body }: DoubleRequest): DoubleResponse {
-    for (const id of (body as { delete?: readonly string[] }).delete ?? []) from.delete(id);
-    return { status: 200, body: {} };
-  }
-
   function view({ query }: DoubleRequest): DoubleResponse {
     const file = files.get(`${query.get('type')}/${query.get('subfolder')}/${query.get('filename')}`);
     return file === undefined ? { status: 404, body: {} } : { status: 200, body: file };
@@ -139,6 +134,11 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
   };
 }
 
+function remove(from: Map<string, unknown>, { body }: DoubleRequest): DoubleResponse {
+  for (const id of (body as { delete?: readonly string[] }).delete ?? []) from.delete(id);
+  return { status: 200, body: {} };
+}
+
 interface NodeErrors {
   readonly errors: readonly unknown[];
 }
@@ -174,11 +174,7 @@ function outputsOf(id: string, graph: Graph, files: Map<string, Buffer>): Record
   const canvas =
     Object.values(graph).find(({ class_type: kind }) => kind === 'EmptyLatentImage')?.inputs ?? {};
   const sampler = Object.values(graph).find(({ class_type: kind }) => kind === 'KSampler')?.inputs ?? {};
-  const {
-    width,
-    height,
-    batch_size: count,
-  } = canvas as { width: number; height: number; batch_size: number };
+  const { width, height, batch_size: count } = canvas as Record<'width' | 'height' | 'batch_size', number>;
   const images = Array.from({ length: count }, (_, index) => {
     const image = { filename: `double_${id}_${index}.png`, subfolder: '', type: 'temp' };
     const colour = [Number(sampler['seed']) % 256, index, 64] as const;

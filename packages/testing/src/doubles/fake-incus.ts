@@ -133,12 +133,8 @@ export class FakeIncus {
   }
 
   #server(isTrusted: boolean): IncusResponse {
-    const environment = {
-      server: 'incus',
-      server_version: '6.0.4',
-      server_name: this.name,
-      server_clustered: false,
-    };
+    const version = { server: 'incus', server_version: '6.0.4' };
+    const environment = { ...version, server_name: this.name, server_clustered: false };
     return okResponse({
       auth: isTrusted ? 'trusted' : 'untrusted',
       auth_methods: ['tls'],
@@ -278,7 +274,7 @@ export class FakeIncus {
     const isOn = instance.status === 'Running';
     const { name, project, config, devices, status, createdAt } = instance;
     const state = { status_code: isOn ? 103 : 102, network: {} };
-    const constants = {
+    const fixed = {
       location: 'none',
       ephemeral: false,
       profiles: [],
@@ -293,7 +289,7 @@ export class FakeIncus {
       status,
       status_code: state.status_code,
       created_at: createdAt,
-      ...constants,
+      ...fixed,
       state,
     };
   }

@@ -87,24 +87,18 @@ const FLOOD_CHUNK = Buffer.alloc(262_144, '[');
 /** Nobody should ever take so much. Beyond it the test has failed, and need not fill the machine's memory too. */
 const FLOOD_BYTES = 512 * 1_048_576;
 
+const serverOptions = { requestCert: true, rejectUnauthorized: false, keepAliveTimeout: KEEP_ALIVE_MS };
+const trust = { restricted: true, projects: ['millrace'] };
+
 export async function startHostileIncus(options: HostileIncusOptions = {}): Promise<HostileIncus> {
   const name = options.name ?? 'pretender';
   const fake = new FakeIncus(name, { ...validHardware(name), ...options.hardware });
   const certificate = await makeCertificate(name);
   const requests: string[] = [];
-  const drips = new Set<NodeJS.Timeout>();
   let misbehaviour: Misbehaviour | null = null;
 
   const server = createServer(
-    {
-      ...{
-        cert: certificate.certificate,
-        key: certificate.key,
-        requestCert: true,
-        rejectUnauthorized: false,
-      },
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    },
+    { ...serverOptions, cert: certificate.certificate, key: certificate.key },
     (request, response) => {
       void readIncusRequest(request)
         .then((question) => {
@@ -112,7 +106,7 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
           const action = misbehaviour?.(question, fake) ?? null;
           return action === null
             ? sendResponse(response, fake.respond(question))
-            : carryOut(action, request, response);
+            : carryOut(action, request, response, server);
         })
         // Whoever asked is gone, which is what most of these tests are about.
         .catch(() => request.socket.destroy());
@@ -124,40 +118,6 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
   const { port } = server.address() as AddressInfo;
   const url = `https://127.0.0.1:${port}`;
 
-  async function carryOut(
-    action: MisbehaviourResponse,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    switch (action.do) {
-      case 'answer':
-        return sendResponse(response, action.response);
-      case 'text':
-        response.writeHead(200, { 'content-type': 'application/json' }).end(action.text);
-        return;
-      case 'silence':
-        return;
-      case 'drip': {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        const drip = setInterval(() => response.write(' '), DRIP_EVERY_MS);
-        drips.add(drip);
-        response.on('close', () => clearInterval(drip));
-        return;
-      }
-      case 'flood':
-        return flood(response);
-      case 'redirect':
-        response.writeHead(307, { location: action.to }).end();
-        return;
-      case 'reset':
-        request.socket.destroy();
-        return;
-      case 'vanish':
-        await stop(server);
-    }
-  }
-
-  const trust = { restricted: true, projects: ['millrace'] };
   return {
     url,
     port,
@@ -201,11 +161,41 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
     },
-    [Symbol.asyncDispose]: async () => {
-      for (const drip of drips) clearInterval(drip);
-      await stop(server);
-    },
+    [Symbol.asyncDispose]: () => stop(server),
   };
+}
+
+async function carryOut(
+  action: MisbehaviourResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
+  server: Server,
+): Promise<void> {
+  switch (action.do) {
+    case 'answer':
+      return sendResponse(response, action.response);
+    case 'text':
+      response.writeHead(200, { 'content-type': 'application/json' }).end(action.text);
+      return;
+    case 'silence':
+      return;
+    case 'drip': {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const drip = setInterval(() => response.write(' '), DRIP_EVERY_MS);
+      response.on('close', () => clearInterval(drip));
+      return;
+    }
+    case 'flood':
+      return flood(response);
+    case 'redirect':
+      response.writeHead(307, { location: action.to }).end();
+      return;
+    case 'reset':
+      request.socket.destroy();
+      return;
+    case 'vanish':
+      await stop(server);
+  }
 }
 
 function validHardware(name: string): FakeHardware {

@@ -3,9 +3,7 @@ import {
   choicesFor,
   isTooLong,
   logprobsFor,
-  countPrompts,
-  totalTokens,
-  usageFor,
+  usageOfAll,
   wantsUsage,
   type DoubleChoice,
 } from './style-helpers.ts';
@@ -45,8 +43,7 @@ export const openaiStyle: EngineStyle = {
       chunksOf(choice, body, isChat).map((part) => envelope([part], null)),
     );
     if (!wantsUsage(body)) return events;
-    const prompt = settings.promptTokens * countPrompts(body);
-    return [...events, envelope([], usageFor(prompt, totalTokens(choices), settings.cachedTokens))];
+    return [...events, envelope([], usageOfAll(settings, body, choices))];
   },
   whole(body, settings, isChat) {
     const choices = choicesFor(body, settings);
@@ -56,11 +53,7 @@ export const openaiStyle: EngineStyle = {
       created: 1_760_000_000,
       model: `${String(body['model'])}-2025-08-07`,
       choices: choices.map((choice) => wholeChoice(choice, body, isChat)),
-      usage: usageFor(
-        settings.promptTokens * countPrompts(body),
-        totalTokens(choices),
-        settings.cachedTokens,
-      ),
+      usage: usageOfAll(settings, body, choices),
       service_tier: 'default',
       system_fingerprint: 'fp_double',
     };
@@ -71,17 +64,17 @@ export const openaiStyle: EngineStyle = {
 
 const known = new Set([
   ...['model', 'messages', 'prompt', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'n'],
+  ...['presence_penalty', 'frequency_penalty', 'stop', 'seed', 'user', 'logit_bias', 'logprobs'],
   ...[
-    'presence_penalty',
-    'frequency_penalty',
-    'stop',
-    'seed',
-    'user',
-    'logit_bias',
-    'logprobs',
     'top_logprobs',
+    'tools',
+    'tool_choice',
+    'response_format',
+    'stream',
+    'stream_options',
+    'echo',
+    'suffix',
   ],
-  ...['tools', 'tool_choice', 'response_format', 'stream', 'stream_options', 'echo', 'suffix'],
 ]);
 
 function failure(message: string, param: string | null, code: string | null): object {

@@ -253,13 +253,8 @@ export function signStripeEvent(
     data: { object: event.object },
   });
   const timestamp = Math.floor((event.signedMs ?? event.createdMs) / 1_000);
-  const signature = Stripe.webhooks.generateTestHeaderString({
-    payload: body,
-    secret: webhookSecret,
-    timestamp,
-  });
-  return {
-    body,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature },
-  };
+  const signed = { payload: body, secret: webhookSecret, timestamp };
+  const signature = Stripe.webhooks.generateTestHeaderString(signed);
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature };
+  return { body, headers };
 }

@@ -48,6 +48,11 @@ export function usageFor(prompt: number, completion: number, cached: number | nu
   };
 }
 
+export function usageOfAll(settings: ChatSettings, body: DoubleBody, choices: readonly DoubleChoice[]) {
+  const prompt = settings.promptTokens * countPrompts(body);
+  return usageFor(prompt, totalTokens(choices), settings.cachedTokens);
+}
+
 export function totalTokens(choices: readonly DoubleChoice[]): number {
   return choices.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }

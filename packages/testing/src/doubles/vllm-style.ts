@@ -3,9 +3,8 @@ import {
   choicesFor,
   isTooLong,
   logprobsFor,
-  countPrompts,
-  totalTokens,
   usageFor,
+  usageOfAll,
   wantsRunningCounts,
   wantsUsage,
   type DoubleChoice,
@@ -45,11 +44,7 @@ export const vllmStyle: EngineStyle = {
       chunksOf(choice, body, isChat).map(([part, completion]) => envelope([part], completion)),
     );
     if (!wantsUsage(body)) return events;
-    const usage = usageFor(
-      settings.promptTokens * countPrompts(body),
-      totalTokens(choices),
-      settings.cachedTokens,
-    );
+    const usage = usageOfAll(settings, body, choices);
     return [...events, { ...envelope([], 0), usage }];
   },
   whole(body, settings, isChat) {
@@ -61,11 +56,7 @@ export const vllmStyle: EngineStyle = {
       model: body['model'],
       choices: choices.map((choice) => wholeChoice(choice, body, isChat)),
       service_tier: null,
-      usage: usageFor(
-        settings.promptTokens * countPrompts(body),
-        totalTokens(choices),
-        settings.cachedTokens,
-      ),
+      usage: usageOfAll(settings, body, choices),
       prompt_logprobs: null,
       kv_transfer_params: null,
     };

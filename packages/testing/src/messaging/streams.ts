@@ -49,15 +49,11 @@ export async function dropBucket(bucket: string): Promise<void> {
 }
 
 /** How much a stream may hold from now on. 1 makes it full, whatever is in it. */
-export async function limitStream(
-  servers: readonly string[],
-  stream: string,
-  maxBytes: number,
-): Promise<void> {
+export async function limitStream(servers: readonly string[], stream: string, bytes: number): Promise<void> {
   const connection = await connect({ servers: [...servers] });
   try {
     const { streams } = await jetstreamManager(connection, { checkAPI: false });
-    await streams.update(stream, { max_bytes: maxBytes });
+    await streams.update(stream, { max_bytes: bytes });
   } finally {
     await connection.close();
   }

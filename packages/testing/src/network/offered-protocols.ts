@@ -25,10 +25,6 @@ export async function startProtocolRecorder(): Promise<ProtocolRecorder> {
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
-    url: `https://127.0.0.1:${port}`,
-    certificate,
-    offered: offered.promise,
-    close: () => void server.close(),
-  };
+  const url = `https://127.0.0.1:${port}`;
+  return { url, certificate, offered: offered.promise, close: () => void server.close() };
 }

@@ -29,6 +29,7 @@ export interface RequestRow {
 /** A nano-USD for a character, so that any cost is the price of something. */
 const insertedPriceId = '01900000-0000-7000-8000-00000000c0de';
 const model = 'planted';
+const attempt = { deployment: 'deployment-one', durationMs: 149, status: 200, error: null };
 
 export async function insertRequest(handle: Reader, request: RequestRow): Promise<RequestId> {
   const { orgId, id = testIds.next('req'), mode = 'live', transferId = null } = request;
@@ -77,15 +78,7 @@ export async function insertRequest(handle: Reader, request: RequestRow): Promis
       priced_nano_usd: priced,
       cost_nano_usd: outcome === 'charged' ? cost : 0n,
       price_ids: [insertedPriceId],
-      attempts: JSON.stringify([
-        {
-          deployment: 'deployment-one',
-          startedAtMs: now.getTime(),
-          durationMs: 149,
-          status: 200,
-          error: null,
-        },
-      ]),
+      attempts: JSON.stringify([{ ...attempt, startedAtMs: now.getTime() }]),
       source: 'final',
       outcome,
       transfer_id: transferId === null ? null : toUuid(transferId),

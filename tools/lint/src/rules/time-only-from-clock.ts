@@ -6,7 +6,7 @@ const message =
   '`clock.nowMs()`, `clock.now()`, `clock.monotonicMs()` or `clock.sleep(ms)`, so that a test can steer it.';
 
 const timers = ['setTimeout', 'setInterval'];
-const timerModules = new Set([
+const modules = new Set([
   'node:timers',
   'node:timers/promises',
   'timers',
@@ -44,7 +44,7 @@ export const timeOnlyFromClock: Rule = {
       CallExpression: check,
       NewExpression: check,
       ImportDeclaration(node: ImportDeclaration) {
-        if (timerModules.has(node.source.value)) context.report({ node, message });
+        if (modules.has(node.source.value)) context.report({ node, message });
       },
     };
   },

@@ -203,11 +203,7 @@ async function runProof(
   const startedMs = performance.now();
   let report: ProofReport;
   try {
-    report = await prove({
-      seed,
-      random: createRandom(seed),
-      note: (line) => output.line(`  ${line}`),
-    });
+    report = await prove({ seed, random: createRandom(seed), note: (line) => output.line(`  ${line}`) });
   } catch (error) {
     if (error instanceof UnsupportedHostError) throw error;
     report = {

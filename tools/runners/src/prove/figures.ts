@@ -32,16 +32,9 @@ export function renderSection(section: Section): string {
     row('took', `${section.elapsedSeconds} s`),
   ];
   const figures = Object.entries(report.figures).map(([name, value]) => row(name, value));
-  const body = [
-    '| run | |',
-    '| --- | --- |',
-    ...facts,
-    '',
-    '| figure | value |',
-    '| --- | --- |',
-    ...figures,
-  ];
-  return [`## ${section.name}`, '', section.proves, '', ...body, ''].join('\n');
+  const run = ['| run | |', '| --- | --- |', ...facts];
+  const measured = ['| figure | value |', '| --- | --- |', ...figures];
+  return [`## ${section.name}`, '', section.proves, '', ...run, '', ...measured, ''].join('\n');
 }
 
 /** The document with this section in place of the one of the same name; sections stand in order of name. */

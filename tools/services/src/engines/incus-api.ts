@@ -20,7 +20,7 @@ export class IncusError extends Error {
 }
 
 /** How to reach a daemon: its Unix socket, or its port with certificates. */
-export type IncusAddress =
+export type Address =
   | { readonly socketPath: string }
   | {
       readonly host: string;
@@ -32,12 +32,7 @@ export type IncusAddress =
 
 type Body = Readonly<Record<string, unknown>> | Buffer;
 
-function exchange(
-  address: IncusAddress,
-  method: string,
-  target: string,
-  body: Body | undefined,
-): Promise<IncusResponse> {
+function exchange(address: Address, method: string, target: string, body?: Body): Promise<IncusResponse> {
   const payload = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
   const settings: RequestOptions & { checkServerIdentity?: () => undefined } = {
@@ -71,7 +66,7 @@ function exchange(
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-async function requestOrThrow(address: IncusAddress, method: Method, target: string, body?: Body) {
+async function requestOrThrow(address: Address, method: Method, target: string, body?: Body) {
   const response = await exchange(address, method, target, body);
   if (response.type !== 'error') return response;
   throw new IncusError(response.error_code ?? 0, `${method} ${target}: ${response.error}`);
@@ -79,7 +74,7 @@ async function requestOrThrow(address: IncusAddress, method: Method, target: str
 
 /** One call; an operation is waited for, and its own result is returned. */
 export async function incusCall(
-  address: IncusAddress,
+  address: Address,
   method: Method,
   target: string,
   body?: Body,
@@ -100,7 +95,7 @@ function waitTarget(operation: string): string {
 
 /** One call whose operation is not waited for, but given back as it was begun. */
 export async function incusStartOperation(
-  address: IncusAddress,
+  address: Address,
   method: Method,
   target: string,
   body?: Body,
@@ -109,7 +104,7 @@ export async function incusStartOperation(
 }
 
 /** The result of a GET, or null when there is no such thing. */
-export async function incusFind(address: IncusAddress, target: string): Promise<unknown> {
+export async function incusFind(address: Address, target: string): Promise<unknown> {
   try {
     return await incusCall(address, 'GET', target);
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Group, NodeSpec, Note } from '../engine.ts';
 import { Failure } from '../failure.ts';
 import { liveRecord } from '../records.ts';
 import { writeAtomically, type Site } from '../site.ts';
-import { incusStartOperation, incusCall, incusFind, type IncusAddress } from './incus-api.ts';
+import { incusStartOperation, incusCall, incusFind, type Address } from './incus-api.ts';
 import { incusFiles } from './incus-files.ts';
 import { simulationKey } from './incus-gpus.ts';
 import { memberAddress } from './incus-namespaces.ts';
@@ -24,7 +24,7 @@ const poolSize = '20GiB';
 /** Every member has a bridge of this name and these addresses; they never meet, each being in its own namespace. */
 export const clusterNetwork: BridgeNetwork = { name: 'millrace0', subnet: '10.64.0.1/16' };
 
-function socketOf(site: Site, node: NodeSpec): IncusAddress {
+function socketOf(site: Site, node: NodeSpec): Address {
   return { socketPath: incusFiles(site, node.name).socket };
 }
 
@@ -68,7 +68,7 @@ export async function formCluster(group: Group, note: Note): Promise<void> {
   writeAtomically(incusFiles(site, leader.name).formed, '');
 }
 
-async function isClustered(address: IncusAddress): Promise<boolean> {
+async function isClustered(address: Address): Promise<boolean> {
   const cluster = await incusCall(address, 'GET', '/1.0/cluster');
   return typeof cluster === 'object' && cluster !== null && 'enabled' in cluster && cluster.enabled === true;
 }
@@ -111,7 +111,7 @@ async function join(group: Group, node: NodeSpec, note: Note): Promise<void> {
 }
 
 /** The cluster gives the parts of a token; their encoding is what its own client makes of them. */
-async function joinToken(atLeader: IncusAddress, name: string): Promise<string> {
+async function joinToken(atLeader: Address, name: string): Promise<string> {
   const started = await incusStartOperation(atLeader, 'POST', '/1.0/cluster/members', { server_name: name });
   const { metadata } = started as { metadata: Readonly<Record<string, unknown>> };
   const token = {
@@ -125,7 +125,7 @@ async function joinToken(atLeader: IncusAddress, name: string): Promise<string> 
 }
 
 /** So that nobody takes the hardware for real. What is not mentioned would be taken away, even by a PATCH. */
-async function describeMember(atLeader: IncusAddress, node: NodeSpec): Promise<void> {
+async function describeMember(atLeader: Address, node: NodeSpec): Promise<void> {
   const target = `/1.0/cluster/members/${node.name}`;
   const known = (await incusCall(atLeader, 'GET', target)) as {
     readonly config: Readonly<Record<string, string>>;
@@ -152,7 +152,7 @@ async function restoreImages(group: Group, note: Note): Promise<void> {
 }
 
 /** Answers only as a member that the cluster counts as online. */
-export async function assertMember(address: IncusAddress, node: NodeSpec): Promise<void> {
+export async function assertMember(address: Address, node: NodeSpec): Promise<void> {
   const member = await incusCall(address, 'GET', `/1.0/cluster/members/${node.name}`);
   const { status, message } = member as { status?: string; message?: string };
   if (status !== 'Online') throw new Error(`the cluster counts it as ${status}: ${message}`);

@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -86,30 +78,33 @@ export function renderContainerCli(gpus: readonly SimulatedGpu[]): string {
  * and the simulated cards. `bin` beside it is put in front of the daemon's PATH.
  */
 export function writeSimulation(folder: string, gpus: readonly SimulatedGpu[]): void {
-  rmSync(folder, { recursive: true, force: true });
+  fs.rmSync(folder, { recursive: true, force: true });
   const pci = path.join(folder, 'pci');
   const driver = path.join(folder, 'drivers', 'nvidia');
   for (const made of [pci, path.join(driver, 'module'), path.join(folder, 'bin')]) {
-    mkdirSync(made, { recursive: true });
+    fs.mkdirSync(made, { recursive: true });
   }
-  writeFileSync(path.join(driver, 'module', 'version'), `${driverVersion}\n`);
-  writeFileSync(path.join(folder, 'bin', 'nvidia-container-cli'), renderContainerCli(gpus), { mode: 0o755 });
-  for (const name of readdirSync(pciDevices)) {
-    const real = realpathSync(path.join(pciDevices, name));
-    if (displayClass.test(readFileSync(path.join(real, 'class'), 'utf8'))) continue;
-    symlinkSync(real, path.join(pci, name));
+  fs.writeFileSync(path.join(driver, 'module', 'version'), `${driverVersion}\n`);
+  fs.writeFileSync(path.join(folder, 'bin', 'nvidia-container-cli'), renderContainerCli(gpus), {
+    mode: 0o755,
+  });
+  for (const name of fs.readdirSync(pciDevices)) {
+    const real = fs.realpathSync(path.join(pciDevices, name));
+    if (displayClass.test(fs.readFileSync(path.join(real, 'class'), 'utf8'))) continue;
+    fs.symlinkSync(real, path.join(pci, name));
   }
   for (const gpu of gpus) {
     const device = path.join(pci, gpu.pciAddress);
-    mkdirSync(device);
+    fs.mkdirSync(device);
     const facts = {
       class: controllerClass,
       vendor: simulatedGpus.vendorId,
       device: simulatedGpus.deviceId,
       numa_node: gpu.numaNode,
     };
-    for (const [name, value] of Object.entries(facts)) writeFileSync(path.join(device, name), `${value}\n`);
-    symlinkSync(driver, path.join(device, 'driver'));
+    for (const [name, value] of Object.entries(facts))
+      fs.writeFileSync(path.join(device, name), `${value}\n`);
+    fs.symlinkSync(driver, path.join(device, 'driver'));
   }
 }
 

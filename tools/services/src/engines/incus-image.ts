@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -155,7 +146,7 @@ export function buildSshImage(target: string): Promise<void> {
 }
 
 async function buildImage(target: string, contents: Contents): Promise<void> {
-  const work = mkdtempSync(path.join(tmpdir(), 'millrace-image-'));
+  const work = fs.mkdtempSync(path.join(tmpdir(), 'millrace-image-'));
   try {
     const root = path.join(work, 'rootfs');
     makeFolders(root);
@@ -163,20 +154,12 @@ async function buildImage(target: string, contents: Contents): Promise<void> {
     await placeBusybox(root);
     for (const program of contents.programs) await placeProgram(root, program);
     // JSON is YAML, so the metadata needs no YAML writer.
-    writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadataOf(contents), null, 2));
+    fs.writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadataOf(contents), null, 2));
     place(path.join(work, 'templates/hostname.tpl'), file(0o644, '{{ container.name }}'));
-    await runOrThrow('tar', [
-      '-C',
-      work,
-      '--numeric-owner',
-      '-czf',
-      target,
-      'metadata.yaml',
-      'templates',
-      'rootfs',
-    ]);
+    const content = ['metadata.yaml', 'templates', 'rootfs'];
+    await runOrThrow('tar', ['-C', work, '--numeric-owner', '-czf', target, ...content]);
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    fs.rmSync(work, { recursive: true, force: true });
   }
 }
 
@@ -194,15 +177,15 @@ function metadataOf({ description }: Contents) {
 function place(target: string, { text, mode, owner = 0 }: Entry): void {
   makeFolders(path.dirname(target));
   if (text === undefined) makeFolders(target);
-  else writeFileSync(target, text);
-  chmodSync(target, mode);
-  chownSync(target, owner, owner);
+  else fs.writeFileSync(target, text);
+  fs.chmodSync(target, mode);
+  fs.chownSync(target, owner, owner);
 }
 
 function makeFolders(target: string): void {
-  const first = mkdirSync(target, { recursive: true });
+  const first = fs.mkdirSync(target, { recursive: true });
   if (first === undefined) return;
-  for (let made = target; made.length >= first.length; made = path.dirname(made)) chmodSync(made, 0o755);
+  for (let made = target; made.length >= first.length; made = path.dirname(made)) fs.chmodSync(made, 0o755);
 }
 
 async function placeBusybox(root: string): Promise<void> {
@@ -210,9 +193,9 @@ async function placeBusybox(root: string): Promise<void> {
   copyExecutable(busybox, path.join(root, 'bin/busybox'));
   const applets = (await runOrThrow(busybox, ['--list'])).split('\n').filter((name) => name !== '');
   for (const applet of applets) {
-    if (applet !== 'busybox') symlinkSync('/bin/busybox', path.join(root, 'bin', applet));
+    if (applet !== 'busybox') fs.symlinkSync('/bin/busybox', path.join(root, 'bin', applet));
   }
-  symlinkSync('/bin/busybox', path.join(root, 'sbin/init'));
+  fs.symlinkSync('/bin/busybox', path.join(root, 'sbin/init'));
 }
 
 async function placeProgram(root: string, program: string): Promise<void> {
@@ -233,6 +216,6 @@ export function librariesIn(text: string): string[] {
 }
 
 function copyExecutable(source: string, target: string): void {
-  copyFileSync(source, target);
-  chmodSync(target, 0o755);
+  fs.copyFileSync(source, target);
+  fs.chmodSync(target, 0o755);
 }

@@ -52,14 +52,14 @@ function readHostRecord(file: string): HostRecord | null {
 }
 
 /** The process that keeps a member's namespaces, if it lives and they are furnished. */
-export function liveNamespaceHolder(site: Site, nodeName: string): ProcessIdentity | null {
+export function liveHolder(site: Site, nodeName: string): ProcessIdentity | null {
   const record = readHostRecord(incusFiles(site, nodeName).hostRecord);
   return record !== null && record.ready && isAlive(record) ? record : null;
 }
 
 /** Makes the namespaces of a member, or finds them. What a killed attempt left is cleared away first. */
 export async function ensureHost(site: Site, node: NodeSpec): Promise<void> {
-  if (liveNamespaceHolder(site, node.name) !== null) return;
+  if (liveHolder(site, node.name) !== null) return;
   await clearHost(site, node);
   const { home, hostRecord, simulation } = incusFiles(site, node.name);
   writeSimulation(simulation, gpusOf(site.portBase, node.name));
@@ -221,7 +221,7 @@ function namespaceProcesses(roots: readonly number[]): ProcessIdentity[] {
 }
 
 /** The bridge of the site, when no member hangs on it any more. */
-export async function removeSiteBridge(portBase: number): Promise<void> {
+export async function removeBridge(portBase: number): Promise<void> {
   const { bridge } = siteBridge(portBase);
   const cables = `/sys/class/net/${bridge}/brif`;
   if (existsSync(cables) && readdirSync(cables).length === 0) await run('ip', ['link', 'delete', bridge]);

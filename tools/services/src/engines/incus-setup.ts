@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { Note } from '../engine.ts';
 import { runOrThrow } from '../processes.ts';
-import { incusCall, incusFind, type IncusAddress } from './incus-api.ts';
+import { incusCall, incusFind, type Address } from './incus-api.ts';
 import { buildBusyboxImage, buildSshImage } from './incus-image.ts';
 import { removeBridge } from './incus-leftovers.ts';
 
@@ -29,7 +29,7 @@ export async function ensureClientCertificate(certificateFile: string, keyFile: 
   renameSync(draft, certificateFile);
 }
 
-export async function ensurePool(address: IncusAddress, size: string, note: Note): Promise<void> {
+export async function ensurePool(address: Address, size: string, note: Note): Promise<void> {
   const known = await incusFind(address, '/1.0/storage-pools/default');
   if (isWhole(known)) return;
   // A daemon killed while it made the pool leaves a half one behind, which only stands in the way.
@@ -51,7 +51,7 @@ export interface BridgeNetwork {
   readonly subnet: string;
 }
 
-export async function ensureNetwork(address: IncusAddress, { name, subnet }: BridgeNetwork): Promise<void> {
+export async function ensureNetwork(address: Address, { name, subnet }: BridgeNetwork): Promise<void> {
   const known = await incusFind(address, `/1.0/networks/${name}`);
   if (isManaged(known)) return;
   // The daemon also shows what it does not manage: a bridge of our name was left by one killed with all its files.
@@ -65,7 +65,7 @@ function isManaged(network: unknown): boolean {
 }
 
 /** New instances get a disk from the pool and a card on the bridge. */
-export async function setProfile(address: IncusAddress, network: string): Promise<void> {
+export async function setProfile(address: Address, network: string): Promise<void> {
   const devices = {
     root: { type: 'disk', path: '/', pool: 'default' },
     eth0: { type: 'nic', name: 'eth0', network },
@@ -73,7 +73,7 @@ export async function setProfile(address: IncusAddress, network: string): Promis
   await incusCall(address, 'PUT', '/1.0/profiles/default', { config: {}, description: '', devices });
 }
 
-export async function ensureTrust(address: IncusAddress, certificateFile: string): Promise<void> {
+export async function ensureTrust(address: Address, certificateFile: string): Promise<void> {
   const certificate = new X509Certificate(readFileSync(certificateFile));
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   if ((await incusFind(address, `/1.0/certificates/${fingerprint}`)) !== null) return;
@@ -81,12 +81,7 @@ export async function ensureTrust(address: IncusAddress, certificateFile: string
   await incusCall(address, 'POST', '/1.0/certificates', body);
 }
 
-export async function ensureImage(
-  address: IncusAddress,
-  folder: string,
-  image: Image,
-  note: Note,
-): Promise<void> {
+export async function ensureImage(address: Address, folder: string, image: Image, note: Note): Promise<void> {
   if (await hasImage(address, image)) return;
   note(`importing the image ${image.alias}`);
   const file = path.join(folder, `${image.alias}.tar.gz`);
@@ -103,6 +98,6 @@ export async function ensureImage(
   await incusCall(address, 'POST', '/1.0/images/aliases', { name: image.alias, target });
 }
 
-export async function hasImage(address: IncusAddress, { alias }: Image): Promise<boolean> {
+export async function hasImage(address: Address, { alias }: Image): Promise<boolean> {
   return (await incusFind(address, `/1.0/images/aliases/${alias}`)) !== null;
 }

@@ -3,19 +3,12 @@ import { chmodSync, existsSync, rmSync } from 'node:fs';
 import type { IncusHostEndpoints } from '../endpoints.ts';
 import type { Engine, Group } from '../engine.ts';
 import { writeAtomically, type Site } from '../site.ts';
-import { incusCall, type IncusAddress } from './incus-api.ts';
+import { incusCall, type Address } from './incus-api.ts';
 import { clusterNetwork, httpsAddress } from './incus-cluster.ts';
 import { incusFiles, makeIncusHome } from './incus-files.ts';
-import {
-  clearHost,
-  ensureHost,
-  enter,
-  liveNamespaceHolder,
-  memberAddress,
-  removeSiteBridge,
-} from './incus-namespaces.ts';
+import { clearHost, ensureHost, enter, liveHolder, memberAddress, removeBridge } from './incus-namespaces.ts';
 import { ensureImage, ensureNetwork, ensurePool, hasImage, images, setProfile } from './incus-setup.ts';
-import { incus, incusDaemon, systemPath } from './incus.ts';
+import { daemonArgs, incus, incusDaemon, systemPath } from './incus.ts';
 
 // A daemon as somebody else runs it: on a host of its own, with simulated GPUs, trusting nobody. What joins it to a
 // marketplace is the business of whoever uses it.
@@ -27,7 +20,7 @@ const nodeIndex = 9;
 const poolSize = '20GiB';
 const everyImage = Object.values(images);
 
-function socketOf(site: Site): IncusAddress {
+function socketOf(site: Site): Address {
   return { socketPath: incusFiles(site, nodeName).socket };
 }
 
@@ -80,14 +73,7 @@ export const incusHost: Engine = {
     const { dir, daemonLog, simulation } = incusFiles(site, node.name);
     return {
       file: 'nsenter',
-      args: [
-        ...enter(liveNamespaceHolder(site, node.name)),
-        incusDaemon,
-        '--group',
-        'root',
-        '--logfile',
-        daemonLog,
-      ],
+      args: [...enter(liveHolder(site, node.name)), incusDaemon, ...daemonArgs(daemonLog)],
       env: { INCUS_DIR: dir, PATH: `${simulation}/bin:${systemPath}` },
     };
   },
@@ -116,7 +102,7 @@ export const incusHost: Engine = {
 
   async release({ site, nodes }) {
     await Promise.all(nodes.map((node) => clearHost(site, node)));
-    await removeSiteBridge(site.portBase);
+    await removeBridge(site.portBase);
     const { dir, socket } = incusFiles(site, nodeName);
     rmSync(isFormed(site) ? socket : dir, { recursive: true, force: true });
   },
@@ -129,7 +115,7 @@ export const incusHost: Engine = {
 
 /** Makes a host's daemon as it was at first: nothing in it but its network, pool and images, and nobody trusted. */
 export async function resetIncusHost({ socketPath }: Pick<IncusHostEndpoints, 'socketPath'>): Promise<void> {
-  const address: IncusAddress = { socketPath };
+  const address: Address = { socketPath };
   const list = async (target: string): Promise<readonly string[]> =>
     ((await incusCall(address, 'GET', target)) as readonly string[]).map((url) => url.split('?')[0] ?? '');
   for (const target of await list('/1.0/certificates')) await incusCall(address, 'DELETE', target);

@@ -4,7 +4,7 @@ import type { Engine, Group, NodeSpec } from '../engine.ts';
 import type { IncusClusterEndpoints, IncusEndpoints } from '../endpoints.ts';
 import { isInstalled } from '../install/commands.ts';
 import type { Site } from '../site.ts';
-import { incusCall, type IncusAddress } from './incus-api.ts';
+import { incusCall, type Address } from './incus-api.ts';
 import {
   assertMember,
   clusterNetwork,
@@ -15,14 +15,7 @@ import {
 } from './incus-cluster.ts';
 import { incusFiles, makeIncusHome } from './incus-files.ts';
 import { pciDevices } from './incus-gpus.ts';
-import {
-  clearHost,
-  ensureHost,
-  enter,
-  liveNamespaceHolder,
-  memberAddress,
-  removeSiteBridge,
-} from './incus-namespaces.ts';
+import { clearHost, ensureHost, enter, liveHolder, memberAddress, removeBridge } from './incus-namespaces.ts';
 import { removeDaemonLeftovers } from './incus-leftovers.ts';
 import {
   ensureClientCertificate,
@@ -37,19 +30,12 @@ import {
 } from './incus-setup.ts';
 
 export const incusDaemon = '/usr/libexec/incus/incusd';
+export const daemonArgs = (log: string): string[] => ['--group', 'root', '--logfile', log];
 const poolSize = '5GiB';
 
 const packages = {
   backports: ['incus-base', 'incus-client', 'libcowsql0', 'libraft0'],
-  release: [
-    'iproute2',
-    'dnsmasq-base',
-    'nftables',
-    'busybox-static',
-    'btrfs-progs',
-    'openssl',
-    'dropbear-bin',
-  ],
+  release: 'iproute2 dnsmasq-base nftables busybox-static btrfs-progs openssl dropbear-bin'.split(' '),
 };
 
 const neededCommands = [
@@ -94,15 +80,12 @@ async function formSingle({ site, nodes }: Group, note: (message: string) => voi
   await ensureTrust(address, clientCertificate);
   await ensureImage(address, home, images.busybox, note);
   await incusCall(address, 'PATCH', '/1.0', {
-    config: {
-      'core.https_address': `127.0.0.1:${node?.ports['https']}`,
-      'images.auto_update_interval': '0',
-    },
+    config: { 'core.https_address': `127.0.0.1:${node?.ports['https']}`, 'images.auto_update_interval': '0' },
   });
 }
 
 /** How a client reaches a node: over TLS, with the certificate that we made for clients. */
-function clientAddress(group: Group, node: NodeSpec): IncusAddress {
+function clientAddress(group: Group, node: NodeSpec): Address {
   const { site, topology } = group;
   const shared = incusFiles(site, leaderOf(group).name);
   const own = incusFiles(site, node.name);
@@ -205,11 +188,11 @@ export const incus: Engine = {
 
   start({ site, topology }, node) {
     const { dir, daemonLog, simulation } = incusFiles(site, node.name);
-    const args = ['--group', 'root', '--logfile', daemonLog];
+    const args = daemonArgs(daemonLog);
     if (topology === 'single') return { file: incusDaemon, args, env: { INCUS_DIR: dir, PATH: systemPath } };
     return {
       file: 'nsenter',
-      args: [...enter(liveNamespaceHolder(site, node.name)), incusDaemon, ...args],
+      args: [...enter(liveHolder(site, node.name)), incusDaemon, ...args],
       env: { INCUS_DIR: dir, PATH: `${simulation}/bin:${systemPath}` },
     };
   },
@@ -244,7 +227,7 @@ export const incus: Engine = {
       return;
     }
     await Promise.all(nodes.map((node) => clearHost(site, node)));
-    await removeSiteBridge(site.portBase);
+    await removeBridge(site.portBase);
     for (const node of nodes) {
       const { dir, socket } = incusFiles(site, node.name);
       // What was never formed is begun again from nothing.

@@ -1,14 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import path from 'node:path';
 
 import { Failure } from '../failure.ts';
@@ -41,7 +32,7 @@ const mkisofs = '/usr/bin/mkisofs';
 export const ironicPackages = ['python3-ironic', 'genisoimage', 'isolinux', 'syslinux-common'] as const;
 
 export function isIronicInstalled(): boolean {
-  return [`${modules}/singleprocess.py`, isolinux, ldlinux, mkisofs].every((file) => existsSync(file));
+  return [`${modules}/singleprocess.py`, isolinux, ldlinux, mkisofs].every((file) => fs.existsSync(file));
 }
 
 /** For programs that start one of their own. */
@@ -54,15 +45,11 @@ export async function ironicCommand(settings: IronicSettings): Promise<IronicCom
 export async function prepareIronic(cacheDir: string, settings: IronicSettings): Promise<IronicCommand> {
   const { home, filesFolder } = settings;
   const places = ironicPaths(home);
-  for (const folder of [...places.folders, filesFolder]) mkdirSync(folder, { recursive: true });
-  if (!existsSync(places.htpasswd)) await writePassword(places);
+  for (const folder of [...places.folders, filesFolder]) fs.mkdirSync(folder, { recursive: true });
+  if (!fs.existsSync(places.htpasswd)) await writePassword(places);
   writeAtomically(places.conf, renderIronicConf(settings), 0o600);
-  if (!existsSync(places.database)) await copySchema(cacheDir, places.database);
-  return {
-    ...ironicLaunch(home),
-    username: ironicUser,
-    password: readPassword(home),
-  };
+  if (!fs.existsSync(places.database)) await copySchema(cacheDir, places.database);
+  return { ...ironicLaunch(home), username: ironicUser, password: readPassword(home) };
 }
 
 export function ironicLaunch(home: string): Pick<IronicCommand, 'file' | 'args' | 'env'> {
@@ -75,7 +62,7 @@ export function ironicLaunch(home: string): Pick<IronicCommand, 'file' | 'args' 
 }
 
 export function readPassword(home: string): string {
-  return readFileSync(ironicPaths(home).password, 'utf8').trim();
+  return fs.readFileSync(ironicPaths(home).password, 'utf8').trim();
 }
 
 /** It takes bcrypt alone, and computes it anew for every request: so the password is long and the hash cheap. */
@@ -91,22 +78,22 @@ async function writePassword({ password, htpasswd }: ReturnType<typeof ironicPat
 async function copySchema(cacheDir: string, database: string): Promise<void> {
   const folder = path.join(cacheDir, 'ironic');
   const schema = path.join(folder, `schema-${await installedVersion()}.sqlite`);
-  if (!existsSync(schema)) {
+  if (!fs.existsSync(schema)) {
     await withLock(
       path.join(folder, 'schema.lock'),
       () => {},
       async () => {
-        if (!existsSync(schema)) await makeSchema(folder, schema);
+        if (!fs.existsSync(schema)) await makeSchema(folder, schema);
       },
     );
   }
   const draft = `${database}.${process.pid}.new`;
-  copyFileSync(schema, draft, constants.COPYFILE_FICLONE);
-  renameSync(draft, database);
+  fs.copyFileSync(schema, draft, fs.constants.COPYFILE_FICLONE);
+  fs.renameSync(draft, database);
 }
 
 async function makeSchema(folder: string, schema: string): Promise<void> {
-  const scratch = mkdtempSync(path.join(folder, 'new-'));
+  const scratch = fs.mkdtempSync(path.join(folder, 'new-'));
   try {
     const { conf, database } = ironicPaths(scratch);
     const filesFolder = path.join(scratch, 'files');
@@ -118,9 +105,9 @@ async function makeSchema(folder: string, schema: string): Promise<void> {
       timeoutMs: 180_000,
       cwd: '/',
     });
-    renameSync(database, schema);
+    fs.renameSync(database, schema);
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    fs.rmSync(scratch, { recursive: true, force: true });
   }
 }
 

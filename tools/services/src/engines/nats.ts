@@ -95,24 +95,16 @@ export const nats: Engine = {
     return [1, 2, 3].map((index) => ({
       name: `nats-${index}`,
       index,
-      ports: {
-        client: portBase + 20 + index,
-        monitor: portBase + 30 + index,
-        route: portBase + 24 + index,
-      },
+      ports: { client: portBase + 20 + index, monitor: portBase + 30 + index, route: portBase + 24 + index },
     }));
   },
 
   async configure({ site, nodes, topology }, node) {
     const home = nodeHome(site, node.name);
-    const routePorts =
-      topology === 'single'
-        ? []
-        : nodes.filter((other) => other !== node).map((other) => other.ports['route'] ?? 0);
-    writeFileSync(
-      path.join(home, 'nats.conf'),
-      renderNatsConf({ name: node.name, home, ports: node.ports, routePorts }),
-    );
+    const { name, ports } = node;
+    const peers = topology === 'single' ? [] : nodes.filter((other) => other !== node);
+    const routePorts = peers.map((peer) => peer.ports['route'] ?? 0);
+    writeFileSync(path.join(home, 'nats.conf'), renderNatsConf({ name, home, ports, routePorts }));
   },
 
   start({ site }, node) {

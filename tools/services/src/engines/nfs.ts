@@ -5,15 +5,7 @@ import { isInstalled } from '../install/commands.ts';
 import { isFullRoot } from './incus.ts';
 
 const packages = ['nfs-ganesha', 'nfs-ganesha-vfs', 'xfsprogs'];
-const neededCommands = [
-  'ganesha.nfsd',
-  'mkfs.xfs',
-  'xfs_growfs',
-  'losetup',
-  'fsfreeze',
-  'prlimit',
-  'setpriv',
-];
+const commands = ['ganesha.nfsd', 'mkfs.xfs', 'xfs_growfs', 'losetup', 'fsfreeze', 'prlimit', 'setpriv'];
 
 /** Programs alone: the storage agent starts a server for each volume, so there is none to start here. */
 export const nfs: Engine = {
@@ -31,7 +23,7 @@ export const nfs: Engine = {
   },
 
   async needs() {
-    const there = await Promise.all(neededCommands.map(isInstalled));
+    const there = await Promise.all(commands.map(isInstalled));
     return there.every(Boolean) ? [] : [{ kind: 'packages', from: 'release', packages }];
   },
 

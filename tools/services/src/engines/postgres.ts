@@ -23,10 +23,7 @@ function binary(name: string): string {
 /** PostgreSQL refuses to run as root, so root hands over to the user its package made. */
 function asServerUser(site: Site, file: string, args: readonly string[]): Launch {
   if (!site.isRoot) return { file, args };
-  return {
-    file: 'setpriv',
-    args: ['--reuid=postgres', '--regid=postgres', '--init-groups', file, ...args],
-  };
+  return { file: 'setpriv', args: ['--reuid=postgres', '--regid=postgres', '--init-groups', file, ...args] };
 }
 
 /** A checkout below /root, or anywhere private, cannot be entered by user postgres. */

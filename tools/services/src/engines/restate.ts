@@ -123,11 +123,7 @@ export const restate: Engine = {
     return indexes.map((index) => ({
       name: index === 0 ? 'restate' : `restate-${index}`,
       index,
-      ports: {
-        ingress: portBase + 40 + index,
-        admin: portBase + 50 + index,
-        fabric: portBase + 60 + index,
-      },
+      ports: { ingress: portBase + 40 + index, admin: portBase + 50 + index, fabric: portBase + 60 + index },
     }));
   },
 
@@ -135,17 +131,13 @@ export const restate: Engine = {
     const home = nodeHome(site, node.name);
     ensureIdentityKey(keyFile(site));
     const clustered = topology === 'cluster';
-    writeFileSync(
-      path.join(home, 'restate.toml'),
-      renderRestateToml({ node, peers: nodes, clustered, home, keyFile: keyFile(site) }),
-    );
+    const toml = renderRestateToml({ node, peers: nodes, clustered, home, keyFile: keyFile(site) });
+    writeFileSync(path.join(home, 'restate.toml'), toml);
   },
 
   start({ site }, node) {
-    return {
-      file: serverBinary,
-      args: ['--config-file', path.join(knownHome(site, node.name), 'restate.toml')],
-    };
+    const config = path.join(knownHome(site, node.name), 'restate.toml');
+    return { file: serverBinary, args: ['--config-file', config] };
   },
 
   async form({ nodes, topology }, note) {

@@ -3,7 +3,7 @@ import { msToSecondsRoundUp } from '@millrace/platform/money';
 import type { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { isDriverError } from '../../driver-error.ts';
-import { responseSchema, operationSchema, type Operation } from './incus-schemas.ts';
+import { responseSchema, operationSchema, type Operation } from './schemas.ts';
 import { invalidResponseError, errorFromResponse, IncusError } from './incus-errors.ts';
 import {
   IncusTransport,
@@ -92,13 +92,9 @@ export class IncusClient {
   }
 
   /** Null only when the daemon itself says that there is no such thing. */
-  async find<T>(
-    request: ReadRequest,
-    schema: z.ZodType<T>,
-    signal: AbortSignal,
-  ): Promise<WithEtag<T> | null> {
+  async find<T>(call: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<WithEtag<T> | null> {
     try {
-      return await this.#read(request, schema, bounds.read, signal);
+      return await this.#read(call, schema, bounds.read, signal);
     } catch (error) {
       if (isDriverError(error, 'not_found')) return null;
       throw error;
@@ -283,8 +279,6 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [first] = result.error.issues;
-  throw invalidResponseError(
-    what,
-    new Error(`${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`),
-  );
+  const where = first?.path.join('.') ?? '';
+  throw invalidResponseError(what, new Error(`${where}: ${first?.message ?? 'not as expected'}`));
 }

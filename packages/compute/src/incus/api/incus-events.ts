@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { EngineEvent } from '../../driver.ts';
-import { eventSchema } from './incus-schemas.ts';
+import { eventSchema } from './schemas.ts';
 import type { IncusClient } from './incus-client.ts';
 import { noResponseError } from './incus-errors.ts';
 import { externalIdFrom } from './incus-names.ts';
@@ -52,13 +52,8 @@ export async function* readEvents(client: IncusClient, signal: AbortSignal): Asy
   const inbox = new EventBuffer(client, signal);
   try {
     const query = { type: 'lifecycle', ...client.everywhere };
-    const request = {
-      what: readEventsAction,
-      path: '/1.0/events',
-      query,
-      maxBytes: eventBytes,
-      attach: inbox.attach,
-    };
+    const { attach } = inbox;
+    const request = { what: readEventsAction, path: '/1.0/events', query, maxBytes: eventBytes, attach };
     await client.openSocket(request, signal);
     inbox.checkHeartbeat();
     yield* inbox.drain();

@@ -3,7 +3,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { startStopwatch, startTcpProxy, useIncusCluster, scaledLimitMs } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import { isDriverError } from '../../driver-error.ts';
-import { serverSchema } from './incus-schemas.ts';
+import { serverSchema } from './schemas.ts';
 import { IncusClient } from './incus-client.ts';
 import type { IncusTls } from './incus-transport.ts';
 

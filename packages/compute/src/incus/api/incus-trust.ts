@@ -87,10 +87,7 @@ class Trust implements IncusTrust {
     if (environment === null || environment === undefined) {
       throw new IncusError('refused', 'Incus does not trust our certificate.');
     }
-    const request = {
-      what: 'say how far we are trusted',
-      path: `/1.0/certificates/${this.#fingerprint}`,
-    };
+    const request = { what: 'say how far we are trusted', path: `/1.0/certificates/${this.#fingerprint}` };
     const { restricted, projects: named } = await this.#client.read(request, certificateSchema, signal);
     const query = { recursion: '1' };
     const all = { what: 'list the projects', path: '/1.0/projects', query };
@@ -113,11 +110,8 @@ class Trust implements IncusTrust {
   }
 
   async readImages(project: string, signal: AbortSignal): Promise<readonly string[]> {
-    const request = {
-      what: 'list the images',
-      path: '/1.0/images/aliases',
-      query: { project, recursion: '1' },
-    };
+    const query = { project, recursion: '1' };
+    const request = { what: 'list the images', path: '/1.0/images/aliases', query };
     const aliases = await this.#client.read(request, aliasesSchema, signal);
     return aliases.map(({ name }) => name).slice(0, maxImages);
   }

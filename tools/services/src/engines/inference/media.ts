@@ -63,12 +63,8 @@ function mediaEngine({ server, title, port, needs }: MediaEngine): Engine {
   };
 }
 
-export const images = mediaEngine({
-  server: 'images',
-  title: 'toy image model',
-  port: 84,
-  needs: async () => [],
-});
+const needs = async (): Promise<[]> => [];
+export const images = mediaEngine({ server: 'images', title: 'toy image model', port: 84, needs });
 
 /** The recogniser and the player are for tests, which listen to what was said. */
 const speechPrograms: Readonly<Record<string, readonly string[]>> = {

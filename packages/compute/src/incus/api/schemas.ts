@@ -99,7 +99,7 @@ export const instancesOfHostSchema = z.array(z.unknown()).max(1_000);
 
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });
-export const configAndPropertiesSchema = z.object({ config: texts, properties: texts });
+export const configSchema = z.object({ config: texts, properties: texts });
 export const networkSchema = z.object({
   managed: z.boolean(),
   type: z.string().max(64).nullish(),

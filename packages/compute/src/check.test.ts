@@ -2,7 +2,7 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCommand, checkRef, checkSpec } from './check-spec.ts';
+import { checkArgv, checkRef, checkSpec } from './check.ts';
 import { isDriverError } from './driver-error.ts';
 import type { MachineSpec } from './driver.ts';
 
@@ -75,7 +75,7 @@ describe('what every driver refuses', () => {
       ).toBe(true);
     }
     const command = { argv: ['echo', half], timeoutMs: 1_000, maxBytes: 1_000 };
-    expect(isRefused(() => checkCommand(command))).toBe(true);
+    expect(isRefused(() => checkArgv(command))).toBe(true);
   });
 
   it('refuses sizes that are not whole numbers within bounds, and two ports at one spot', () => {
@@ -94,11 +94,11 @@ describe('what every driver refuses', () => {
 
   it('refuses a command without a name, with a NUL, or without bounds', () => {
     const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 1_000 };
-    expect(() => checkCommand(command)).not.toThrow();
+    expect(() => checkArgv(command)).not.toThrow();
     const bad = [{ argv: [] }, { argv: [''] }, { argv: ['a\0b'] }, { timeoutMs: 0 }, { maxBytes: 0 }];
     for (const changes of bad) {
       expect(
-        isRefused(() => checkCommand({ ...command, ...changes })),
+        isRefused(() => checkArgv({ ...command, ...changes })),
         JSON.stringify(changes),
       ).toBe(true);
     }

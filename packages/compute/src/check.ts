@@ -15,7 +15,7 @@ const control = /[\u0000-\u001f\u007f]/;
 /** Without half characters, of which every engine and database makes something else. */
 const isText = (value: string): boolean => value.isWellFormed();
 
-const inputLimits = {
+const limits = {
   cpus: 4_096,
   ramMb: 64 * 1_024 * 1_024,
   diskGb: 1_024 * 1_024,
@@ -29,7 +29,7 @@ const inputLimits = {
   argvChars: 65_536,
 };
 
-function assertValid(holds: boolean, what: string): asserts holds {
+function assert(holds: boolean, what: string): asserts holds {
   if (!holds) throw new DriverError('refused', what);
 }
 
@@ -38,58 +38,54 @@ const isCount = (value: number, highest: number): boolean =>
 
 /** Refuses a reference that could not be one of ours. Every method starts with it. */
 export function checkRef(machine: MachineRef): void {
-  assertValid(
+  assert(
     idPattern.test(machine.externalId),
     'An external id is at most 63 lower-case letters, digits and dashes.',
   );
-  assertValid(/^org_[0-9A-Z]{26}$/.test(machine.orgId), 'The organisation is not an id of one.');
+  assert(/^org_[0-9A-Z]{26}$/.test(machine.orgId), 'The organisation is not an id of one.');
 }
 
 export function checkKeys(keys: readonly string[]): void {
-  assertValid(keys.length <= inputLimits.keys, `A machine has at most ${inputLimits.keys} keys.`);
+  assert(keys.length <= limits.keys, `A machine has at most ${limits.keys} keys.`);
   for (const key of keys) {
-    const isLine =
-      key.trim() !== '' && key.length <= inputLimits.keyChars && !control.test(key) && isText(key);
-    assertValid(isLine, 'A key is one line of authorized_keys.');
+    const isLine = key.trim() !== '' && key.length <= limits.keyChars && !control.test(key) && isText(key);
+    assert(isLine, 'A key is one line of authorized_keys.');
   }
 }
 
 export function checkGpus(addresses: readonly string[]): void {
-  assertValid(addresses.length <= inputLimits.gpus, `A machine has at most ${inputLimits.gpus} GPUs.`);
-  assertValid(new Set(addresses).size === addresses.length, 'A GPU is named twice.');
-  assertValid(
+  assert(addresses.length <= limits.gpus, `A machine has at most ${limits.gpus} GPUs.`);
+  assert(new Set(addresses).size === addresses.length, 'A GPU is named twice.');
+  assert(
     addresses.every((address) => pciPattern.test(address)),
     'A GPU is named by its PCI address, such as 0000:17:00.0.',
   );
 }
 
 export function checkUserData(text: string): void {
-  assertValid(
-    text.length <= inputLimits.userDataChars,
-    `User data has at most ${inputLimits.userDataChars} characters.`,
-  );
-  assertValid(!text.includes('\0') && isText(text), 'User data is text, without a NUL in it.');
+  assert(text.length <= limits.userDataChars, `User data has at most ${limits.userDataChars} characters.`);
+  assert(!text.includes('\0') && isText(text), 'User data is text, without a NUL in it.');
 }
 
 export function checkPorts(ports: readonly PortMapping[]): void {
-  assertValid(ports.length <= inputLimits.ports, `A machine has at most ${inputLimits.ports} ports.`);
+  assert(ports.length <= limits.ports, `A machine has at most ${limits.ports} ports.`);
   const taken = new Set<string>();
   for (const { internalPort, externalPort, protocol } of ports) {
-    assertValid(isCount(internalPort, 65_535) && isCount(externalPort, 65_535), 'A port is from 1 to 65535.');
-    assertValid(protocol === 'tcp' || protocol === 'udp', 'A protocol is tcp or udp.');
+    assert(isCount(internalPort, 65_535) && isCount(externalPort, 65_535), 'A port is from 1 to 65535.');
+    assert(protocol === 'tcp' || protocol === 'udp', 'A protocol is tcp or udp.');
     const spot = `${protocol} ${externalPort}`;
-    assertValid(!taken.has(spot), `Two ports of the machine would be reached at ${spot}.`);
+    assert(!taken.has(spot), `Two ports of the machine would be reached at ${spot}.`);
     taken.add(spot);
   }
 }
 
 function checkLabels(labels: Readonly<Record<string, string>>): void {
   const entries = Object.entries(labels);
-  assertValid(entries.length <= inputLimits.labels, `A machine has at most ${inputLimits.labels} labels.`);
+  assert(entries.length <= limits.labels, `A machine has at most ${limits.labels} labels.`);
   for (const [key, value] of entries) {
-    assertValid(labelPattern.test(key), 'A label has a key that is not one.');
-    assertValid(
-      value.length <= inputLimits.labelChars && !control.test(value) && isText(value),
+    assert(labelPattern.test(key), 'A label has a key that is not one.');
+    assert(
+      value.length <= limits.labelChars && !control.test(value) && isText(value),
       `The label ${key} is not one short line.`,
     );
   }
@@ -99,8 +95,8 @@ function checkLabels(labels: Readonly<Record<string, string>>): void {
 function checkHostKey({ privateKey, publicKey }: MachineHostKey): void {
   const body =
     /^-----BEGIN OPENSSH PRIVATE KEY-----\n[A-Za-z0-9+/=\n]{1,1000}-----END OPENSSH PRIVATE KEY-----\n?$/;
-  assertValid(body.test(privateKey), 'The host key is not an Ed25519 key in the form of OpenSSH.');
-  assertValid(
+  assert(body.test(privateKey), 'The host key is not an Ed25519 key in the form of OpenSSH.');
+  assert(
     /^ssh-ed25519 [A-Za-z0-9+/=]{1,200}(?: [!-~]{1,64})?$/.test(publicKey),
     'The public host key is not one line.',
   );
@@ -108,19 +104,13 @@ function checkHostKey({ privateKey, publicKey }: MachineHostKey): void {
 
 export function checkSpec(spec: MachineSpec): void {
   checkRef(spec);
-  assertValid(namePattern.test(spec.nodeName), 'The name of the node is not a name.');
+  assert(namePattern.test(spec.nodeName), 'The name of the node is not a name.');
   const isImage = imagePattern.test(spec.image) && !spec.image.includes('..') && !spec.image.includes('//');
-  assertValid(isImage, 'The name of the image is not a name.');
-  assertValid(hostnamePattern.test(spec.hostname), 'The hostname is not one (RFC 1123, lower case).');
-  assertValid(isCount(spec.cpuCount, inputLimits.cpus), `A machine has 1 to ${inputLimits.cpus} CPUs.`);
-  assertValid(
-    isCount(spec.ramMb, inputLimits.ramMb),
-    `A machine has 1 to ${inputLimits.ramMb} MB of memory.`,
-  );
-  assertValid(
-    isCount(spec.diskGb, inputLimits.diskGb),
-    `A machine has 1 to ${inputLimits.diskGb} GB of disk.`,
-  );
+  assert(isImage, 'The name of the image is not a name.');
+  assert(hostnamePattern.test(spec.hostname), 'The hostname is not one (RFC 1123, lower case).');
+  assert(isCount(spec.cpuCount, limits.cpus), `A machine has 1 to ${limits.cpus} CPUs.`);
+  assert(isCount(spec.ramMb, limits.ramMb), `A machine has 1 to ${limits.ramMb} MB of memory.`);
+  assert(isCount(spec.diskGb, limits.diskGb), `A machine has 1 to ${limits.diskGb} GB of disk.`);
   checkGpus(spec.gpuPciAddresses);
   checkKeys(spec.sshKeys);
   checkPorts(spec.ports);
@@ -129,14 +119,14 @@ export function checkSpec(spec: MachineSpec): void {
   if (spec.hostKey !== undefined) checkHostKey(spec.hostKey);
 }
 
-export function checkCommand(command: ExecCommand): void {
+export function checkArgv(command: ExecCommand): void {
   const chars = command.argv.reduce((sum, word) => sum + word.length + 1, 0);
-  assertValid(
-    (command.argv[0] ?? '') !== '' && chars <= inputLimits.argvChars,
+  assert(
+    (command.argv[0] ?? '') !== '' && chars <= limits.argvChars,
     'A command has a name and is not endless.',
   );
   const isPlain = command.argv.every((word) => !word.includes('\0') && isText(word));
-  assertValid(isPlain, 'A command is text, without a NUL in it.');
-  assertValid(isCount(command.timeoutMs, 86_400_000), 'A command has from 1 ms to a day.');
-  assertValid(isCount(command.maxBytes, 64 * 1_024 * 1_024), 'A command may answer up to 64 MiB.');
+  assert(isPlain, 'A command is text, without a NUL in it.');
+  assert(isCount(command.timeoutMs, 86_400_000), 'A command has from 1 ms to a day.');
+  assert(isCount(command.maxBytes, 64 * 1_024 * 1_024), 'A command may answer up to 64 MiB.');
 }
