@@ -121,7 +121,7 @@ afterEach(async () => {
 /** The engine works in real time, so here the test's clock goes as fast as it does, and nobody asks without a pause. */
 const slowPolling = {
   rounds: 5_000,
-  policy: { pollMs: 200, firstRetryMs: 200, longestRetryMs: 1_000, refusedMs: 200 },
+  policy: { pollMs: 200, firstRetryMs: 200, maxRetryMs: 1_000, refusedMs: 200 },
 };
 const PAUSE_MS = 200;
 const PAUSES_A_LOOK = 25;

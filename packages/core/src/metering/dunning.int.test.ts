@@ -4,15 +4,15 @@ import { shardOf } from '@millrace/platform/outbox';
 import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudget, type RecallCredit } from '../ledger/index.ts';
+import { listRequiredActions, sweepDueShards, sweepMeters } from './index.ts';
+import { burnRateOf } from './dunning.ts';
 import {
   claimRequiredActions,
   completeRequiredAction,
-  listRequiredActions,
-  sweepDueShards,
-  sweepMeters,
-} from './index.ts';
-import { burnRateOf } from './dunning.ts';
-import { readWalletStatuses, readBurnRate } from './dunning.store.ts';
+  readWalletStatuses,
+  readBurnRate,
+} from './dunning.store.ts';
+import { checkWalletsLoop } from './loops.ts';
 import { lockRunningMeters } from './meters.store.ts';
 import {
   allShards,
@@ -65,7 +65,13 @@ const actionsOf = async (orgId: OrgId) =>
 
 const claim = (kinds: readonly string[], limit = 100) =>
   harness.db.transaction({ name: 'claim', isolation }, (tx) =>
-    claimRequiredActions(tx, { kinds, now: harness.clock.now(), claimMs: 5 * MINUTE_MS, limit }),
+    claimRequiredActions(tx, {
+      kinds,
+      now: tx.clock.now(),
+      claimMs: 5 * MINUTE_MS,
+      limit,
+      loop: checkWalletsLoop,
+    }),
   );
 
 describe('a wallet that runs out of money', () => {

@@ -97,12 +97,7 @@ export async function lockDunningState(
   return row;
 }
 
-export async function setDunningLevel(
-  tx: Tx,
-  wallet: WalletRef,
-  step: DunningLevel,
-  since: Date,
-): Promise<void> {
+export async function setLevel(tx: Tx, wallet: WalletRef, step: DunningLevel, since: Date): Promise<void> {
   await sql`
     update wallet_ladders set step = ${step}, since = ${since}
      where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode}
@@ -301,12 +296,10 @@ export async function claimRequiredActions(
     readonly claimMs: number;
     readonly limit: number;
     /** The loop that carries the actions out: those that it has postponed are left out. */
-    readonly loop?: SharedLoop;
+    readonly loop: SharedLoop;
   },
 ): Promise<readonly RequiredAction[]> {
-  const { loop, now } = request;
-  const isFree =
-    loop === undefined ? sql`true` : isItemAvailable(loop, sql<string>`required_actions.id::text`, now);
+  const isFree = isItemAvailable(request.loop, sql<string>`required_actions.id::text`, request.now);
   const { rows } = await sql<ActionRow>`
     update required_actions set state = 'claimed', attempts = attempts + 1,
            claimed_until = ${new Date(request.now.getTime() + request.claimMs)}

@@ -9,7 +9,7 @@ import {
 import { runwayMs, type Balance, type BurnRate } from '../ledger/index.ts';
 import {
   elapsedAt,
-  holdAmountFor,
+  holdAmount,
   holdTarget,
   retentionCostOf,
   computeSettlement,
@@ -144,7 +144,7 @@ export function equalizedHoldTargets(
     meters.map((meter) => {
       const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
       const full = holdTarget(meter, elapsedMs, now, policy);
-      const level = addUsd(holdAmountFor(meter, elapsedMs, aheadMs), retentionCostOf(meter));
+      const level = addUsd(holdAmount(meter, elapsedMs, aheadMs), retentionCostOf(meter));
       return [meter.id, minUsd(level, full)];
     }),
   );

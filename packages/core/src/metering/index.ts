@@ -18,16 +18,25 @@ export { sumSupplierAccrual, suppliedResources } from './supplier-meters.store.t
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
 export {
   cancelSuspensionActions,
-  claimRequiredActions,
-  completeRequiredAction,
   listRequiredActions,
   readBurnRate,
   requireTerminations,
   type RequiredAction,
 } from './dunning.store.ts';
+export { hasRecovered, runRequiredActions, type RequiredActionSweep } from './required-actions.service.ts';
 export {
   defaultMeteringPolicy,
-  dunningThresholds,
+  HOLD_WINDOW_MS,
+  RETENTION_DIVISOR,
+  RETENTION_MS,
   type DunningLevel,
   type MeteringPolicy,
 } from './policy.ts';
+export {
+  holdFor,
+  holdForOrder,
+  holdForRetention,
+  insufficientBalance,
+  type BilledResource,
+} from './holds.service.ts';
+export { costIfEndedAt, limitReachedAt } from './spending-limit.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LedgerSuccess, LedgerCommand } from '../ledger/index.ts';
 import { at, fixtureIds, HOUR, meterWith, MINUTE } from './meter.fixture.ts';
-import { elapsedAt, holdTarget, postingScheduleOf, type Meter, type MeterTransition } from './meter.ts';
+import { elapsedAt, holdTarget, scheduleOf, type Meter, type MeterTransition } from './meter.ts';
 import {
   initialHoldOf,
   planClose,
@@ -63,7 +63,7 @@ describe('a visit of a sweep', () => {
       shortfall: 5n,
       postings: 4,
       held: 77n,
-      ...postingScheduleOf(meter, usd(77), at(1_000), defaultMeteringPolicy),
+      ...scheduleOf(meter, usd(77), at(1_000), defaultMeteringPolicy),
     });
   });
 
@@ -208,7 +208,7 @@ describe('a resumption', () => {
     expect(plan.transition).toEqual({ kind: 'resumed', at: at(900) });
     const after = plan.finish([done({ held: usd(40) })]);
     expect(after).toMatchObject({ state: 'open', runningSince: at(900), held: 40n, transitions: 3 });
-    expect(after).toMatchObject(postingScheduleOf(after, usd(40), at(900), defaultMeteringPolicy));
+    expect(after).toMatchObject(scheduleOf(after, usd(40), at(900), defaultMeteringPolicy));
   });
 
   it('comes neither before the pause nor after now', () => {

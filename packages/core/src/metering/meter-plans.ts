@@ -15,7 +15,7 @@ import {
   elapsedByTransitions,
   holdTarget,
   restOfTerm,
-  postingScheduleOf,
+  scheduleOf,
   computeSettlement,
   ledgerSharesOf,
   settlementStepOf,
@@ -87,7 +87,7 @@ function splitByMonth(
   const before = computeSettlement(meter, beforeMs);
   return {
     before,
-    last: computeSettlement(meterAfterSettlement(meter, before, []), elapsed.ms),
+    last: computeSettlement(settledMeter(meter, before, []), elapsed.ms),
     usedBy,
     monthStart,
   };
@@ -104,7 +104,7 @@ function settlementCommands(
   if (before === null) return commandsOfSettlement(meter, holdId, last, { afterwards, usedBy });
   return [
     ...commandsOfSettlement(meter, holdId, before, { afterwards: 'keep', usedBy: monthStart }),
-    ...commandsOfSettlement(meterAfterSettlement(meter, before, []), holdId, last, { afterwards, usedBy }),
+    ...commandsOfSettlement(settledMeter(meter, before, []), holdId, last, { afterwards, usedBy }),
   ];
 }
 
@@ -148,11 +148,7 @@ function commandsOfSettlement(
 }
 
 /** The meter after a settlement, but for its state and its times. */
-function meterAfterSettlement(
-  meter: Meter,
-  settlement: MeterSettlement,
-  responses: readonly LedgerSuccess[],
-): Meter {
+function settledMeter(meter: Meter, settlement: MeterSettlement, responses: readonly LedgerSuccess[]): Meter {
   const shortfall = addUsd(meter.shortfall, ...responses.map((response) => response.shortfall));
   return {
     ...meter,
@@ -173,12 +169,8 @@ function meterAfterSplit(
   { before, last }: SettlementSplit,
   responses: readonly LedgerSuccess[],
 ): Meter {
-  if (before === null) return meterAfterSettlement(meter, last, responses);
-  return meterAfterSettlement(
-    meterAfterSettlement(meter, before, responses.slice(0, 1)),
-    last,
-    responses.slice(1),
-  );
+  if (before === null) return settledMeter(meter, last, responses);
+  return settledMeter(settledMeter(meter, before, responses.slice(0, 1)), last, responses.slice(1));
 }
 
 const heldAfterSettlement = ({ before }: SettlementSplit, responses: readonly LedgerSuccess[]): NanoUsd =>
@@ -212,11 +204,7 @@ export function planPosting(
     transition: null,
     finish: (responses) => {
       const held = heldAfterSettlement(split, responses);
-      return {
-        ...meterAfterSplit(meter, split, responses),
-        held,
-        ...postingScheduleOf(meter, held, now, policy),
-      };
+      return { ...meterAfterSplit(meter, split, responses), held, ...scheduleOf(meter, held, now, policy) };
     },
   };
 }
@@ -265,12 +253,7 @@ export function planResume(
   policy: MeteringPolicy,
 ): MeterPlan {
   const at = laterOf(earlierOf(times.at, times.now), transitions.at(-1)?.at ?? meter.openedAt);
-  const running: Meter = {
-    ...meter,
-    state: 'open',
-    runningSince: at,
-    transitions: meter.transitions + 1,
-  };
+  const running: Meter = { ...meter, state: 'open', runningSince: at, transitions: meter.transitions + 1 };
   const commands: LedgerCommand[] = [];
   if (meter.holdId !== null && meter.funding === 'ahead') {
     commands.push({
@@ -292,7 +275,7 @@ export function planResume(
     transition: { kind: 'resumed', at },
     finish: (responses) => {
       const held = commands.length === 0 ? meter.held : (responses[0]?.held ?? zeroUsd);
-      return { ...running, held, ...postingScheduleOf(running, held, at, policy) };
+      return { ...running, held, ...scheduleOf(running, held, at, policy) };
     },
   };
 }

@@ -8,11 +8,11 @@ import {
   costAt,
   elapsedAt,
   elapsedByTransitions,
-  holdAmountFor,
+  holdAmount,
   holdTarget,
   nextPostingTime,
   restOfTerm,
-  postingScheduleOf,
+  scheduleOf,
   computeSettlement,
   ledgerSharesOf,
   minUsd,
@@ -339,7 +339,7 @@ describe('what a meter holds', () => {
       fc.property(rates, fc.nat(9 * HOUR), fc.nat(9 * HOUR), (ratePerHour, elapsedMs, aheadMs) => {
         const posted = meteredTotal(ratePerHour, elapsedMs);
         const meter = meterWith({ ratePerHour, posted, postedMs: elapsedMs });
-        expect(holdAmountFor(meter, elapsedMs, aheadMs)).toBe(
+        expect(holdAmount(meter, elapsedMs, aheadMs)).toBe(
           computeSettlement(meter, elapsedMs + aheadMs).charge,
         );
       }),
@@ -363,7 +363,7 @@ describe('the schedule of a meter', () => {
 
   it('is its slot when the hold reaches over it and the margin', () => {
     const enough = slotMs + defaultMeteringPolicy.marginMs;
-    expect(postingScheduleOf(meter, held(enough), at(0), defaultMeteringPolicy)).toEqual({
+    expect(scheduleOf(meter, held(enough), at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(enough),
       nextPostAt: slot,
     });
@@ -372,14 +372,14 @@ describe('the schedule of a meter', () => {
   it('is earlier when the hold does not reach', () => {
     const short = slotMs + defaultMeteringPolicy.marginMs - 1;
     const expected = Math.max(slotMs - 1, MINUTE);
-    expect(postingScheduleOf(meter, held(short), at(0), defaultMeteringPolicy).nextPostAt).toEqual(
+    expect(scheduleOf(meter, held(short), at(0), defaultMeteringPolicy).nextPostAt).toEqual(
       at(Math.min(slotMs, expected)),
     );
   });
 
   it('leaves a minute between two tries, unless the slot comes first', () => {
     const soon = Math.min(slotMs, MINUTE);
-    expect(postingScheduleOf(meter, zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
+    expect(scheduleOf(meter, zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(0),
       nextPostAt: at(soon),
     });
@@ -388,35 +388,33 @@ describe('the schedule of a meter', () => {
   it('does not count what is kept back for retention as cover of the next posting', () => {
     const retained = meterWith({ id: meter.id, retentionMs: HOUR });
     const enough = slotMs + defaultMeteringPolicy.marginMs + HOUR;
-    expect(postingScheduleOf(retained, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
-    const none = postingScheduleOf(retained, held(HOUR), at(0), defaultMeteringPolicy);
+    expect(scheduleOf(retained, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
+    const none = scheduleOf(retained, held(HOUR), at(0), defaultMeteringPolicy);
     expect(none).toEqual({ coveredUntil: at(HOUR), nextPostAt: at(Math.min(slotMs, MINUTE)) });
   });
 
   it('pays for keeping at what keeping costs, after all that runs and out of whatever is left', () => {
     const retained = meterWith({ retentionMs: HOUR, retentionRatePerHour: nanoUsd(360_000n) });
     const until = (nano: number) =>
-      postingScheduleOf(retained, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
+      scheduleOf(retained, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
     expect(until(HOUR / 10 + 5_000)).toEqual(at(HOUR + 5_000));
     expect(until(HOUR / 10)).toEqual(at(HOUR));
     expect(until(HOUR / 20)).toEqual(at(HOUR / 2));
     expect(until(0)).toEqual(at(0));
     const free = { ...retained, retentionRatePerHour: zeroUsd };
-    expect(postingScheduleOf(free, held(7), at(0), defaultMeteringPolicy).coveredUntil).toEqual(at(HOUR + 7));
+    expect(scheduleOf(free, held(7), at(0), defaultMeteringPolicy).coveredUntil).toEqual(at(HOUR + 7));
   });
 
   it('of a term is always its slot: its money is there', () => {
     const term = meterWith({ id: meter.id, funding: 'committed', termEndsAt: at(HOUR) });
-    expect(postingScheduleOf(term, held(5), at(0), defaultMeteringPolicy)).toEqual({
+    expect(scheduleOf(term, held(5), at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(5),
       nextPostAt: slot,
     });
   });
 
   it('is empty for what costs nothing', () => {
-    expect(
-      postingScheduleOf(meterWith({ ratePerHour: zeroUsd }), zeroUsd, at(0), defaultMeteringPolicy),
-    ).toEqual({
+    expect(scheduleOf(meterWith({ ratePerHour: zeroUsd }), zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: null,
       nextPostAt: null,
     });
@@ -424,7 +422,7 @@ describe('the schedule of a meter', () => {
 
   it('stays within what a calendar can hold', () => {
     const cheap = meterWith({ ratePerHour: nanoUsd(1n) });
-    const { coveredUntil } = postingScheduleOf(cheap, nanoUsd(2n ** 62n), at(0), defaultMeteringPolicy);
+    const { coveredUntil } = scheduleOf(cheap, nanoUsd(2n ** 62n), at(0), defaultMeteringPolicy);
     expect(coveredUntil).toEqual(new Date(Date.UTC(9999, 11, 31)));
   });
 });

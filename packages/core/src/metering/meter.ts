@@ -32,27 +32,12 @@ export interface SupplierShare {
   readonly posted: NanoUsd;
 }
 
-export interface Meter {
-  readonly id: MeterId;
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-  readonly cause: MoneyCause;
-  readonly name: string;
-  readonly product: Product;
-  readonly keyId: KeyId | null;
+/** What the cost of a meter follows from. */
+export interface MeterCostInput {
   readonly ratePerHour: NanoUsd;
-  readonly quantity: number;
-  readonly unit: string;
-  readonly supplier: SupplierShare | null;
-  readonly funding: Funding;
-  readonly termEndsAt: Date | null;
-  readonly refund: Ppm;
-  readonly retentionMs: number;
-  /** What an hour of keeping its data costs once it is stopped: its own rate, or that of its disk alone. */
-  readonly retentionRatePerHour: NanoUsd;
-  readonly state: MeterState;
   readonly runningSince: Date | null;
   readonly elapsedBeforeMs: number;
+  readonly termEndsAt: Date | null;
   /** The metered time that `posted` pays for. */
   readonly postedMs: number;
   readonly posted: NanoUsd;
@@ -60,6 +45,25 @@ export interface Meter {
   readonly shortfall: NanoUsd;
   /** What an early end of a term was charged for the rest of it. */
   readonly restOfTerm: NanoUsd;
+}
+
+export interface Meter extends MeterCostInput {
+  readonly id: MeterId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly cause: MoneyCause;
+  readonly name: string;
+  readonly product: Product;
+  readonly keyId: KeyId | null;
+  readonly quantity: number;
+  readonly unit: string;
+  readonly supplier: SupplierShare | null;
+  readonly funding: Funding;
+  readonly refund: Ppm;
+  readonly retentionMs: number;
+  /** What an hour of keeping its data costs once it is stopped: its own rate, or that of its disk alone. */
+  readonly retentionRatePerHour: NanoUsd;
+  readonly state: MeterState;
   readonly holdId: HoldId | null;
   readonly held: NanoUsd;
   readonly coveredUntil: Date | null;
@@ -112,19 +116,6 @@ export function elapsedByTransitions(
 export function costAt(meter: Meter, at: Date): NanoUsd {
   return nanoUsd(meteredTotal(meter.ratePerHour, elapsedAt(meter, at)) + meter.restOfTerm);
 }
-
-/** What the cost of a meter follows from. */
-export type MeterCostInput = Pick<
-  Meter,
-  | 'ratePerHour'
-  | 'runningSince'
-  | 'elapsedBeforeMs'
-  | 'termEndsAt'
-  | 'postedMs'
-  | 'posted'
-  | 'shortfall'
-  | 'restOfTerm'
->;
 
 /** What has run up and is not posted yet. A clock behind the one of the last posting has seen nothing run up. */
 export function unpostedAt(meter: MeterCostInput, at: Date): NanoUsd {
@@ -223,7 +214,7 @@ export function restOfTerm(
   if (meter.termEndsAt === null) return { amount: zeroUsd, ofSupplier: zeroUsd };
   const restMs = Math.max(0, meter.termEndsAt.getTime() - endedAt.getTime());
   const part = (ratePerHour: NanoUsd): NanoUsd => {
-    const rest = holdAmountFor({ ratePerHour }, elapsedMs, restMs);
+    const rest = holdAmount({ ratePerHour }, elapsedMs, restMs);
     return subtractUsd(rest, roundExact(shareOf(rest, meter.refund), 'down'));
   };
   const amount = part(meter.ratePerHour);
@@ -242,7 +233,7 @@ export function nextPostingTime(meterId: MeterId, now: Date, postEveryMs: number
 export function holdTarget(meter: Meter, elapsedMs: number, now: Date, policy: MeteringPolicy): NanoUsd {
   const slot = nextPostingTime(meter.id, now, policy.postEveryMs);
   const aheadMs = slot.getTime() - now.getTime() + policy.marginMs;
-  return addUsd(holdAmountFor(meter, elapsedMs, aheadMs), retentionCostOf(meter));
+  return addUsd(holdAmount(meter, elapsedMs, aheadMs), retentionCostOf(meter));
 }
 
 /** What keeping its data costs for the whole time of its retention; rounded up, so that it always covers it. */
@@ -251,11 +242,7 @@ export function retentionCostOf(meter: Pick<Meter, 'retentionMs' | 'retentionRat
 }
 
 /** What `aheadMs` more will be posted as, to the nano-USD. */
-export function holdAmountFor(
-  meter: Pick<Meter, 'ratePerHour'>,
-  elapsedMs: number,
-  aheadMs: number,
-): NanoUsd {
+export function holdAmount(meter: Pick<Meter, 'ratePerHour'>, elapsedMs: number, aheadMs: number): NanoUsd {
   return subtractUsd(
     meteredTotal(meter.ratePerHour, elapsedMs + aheadMs),
     meteredTotal(meter.ratePerHour, elapsedMs),
@@ -284,12 +271,7 @@ function coveredMsOf(meter: Meter, held: NanoUsd): number | null {
  * When a meter with this much held from `now` on is posted next: at its slot, or earlier when the hold does not reach
  * over it, so that money that came in meanwhile is found in time.
  */
-export function postingScheduleOf(
-  meter: Meter,
-  held: NanoUsd,
-  now: Date,
-  policy: MeteringPolicy,
-): PostingSchedule {
+export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: MeteringPolicy): PostingSchedule {
   const paidMs = coveredMsOf(meter, held);
   if (paidMs === null) return { coveredUntil: null, nextPostAt: null };
   const coveredMs = Math.min(LAST_INSTANT_MS, now.getTime() + paidMs);

@@ -11,7 +11,7 @@ import {
   type MoneyCause,
   type Product,
 } from '../ledger/index.ts';
-import { costAt, owedAt, postingScheduleOf, type Meter, type MeterTransition } from './meter.ts';
+import { costAt, owedAt, scheduleOf, type Meter, type MeterTransition } from './meter.ts';
 import {
   insertMeter,
   insertTransitions,
@@ -51,12 +51,12 @@ export interface MeterSpec {
   /** Which of the thing's meters this is: `gpu`, `disk`, `gpu-2`. One name is one meter, for ever. */
   readonly name: string;
   readonly product: Product;
-  readonly keyId?: KeyId;
+  readonly keyId?: KeyId | null;
   /** For the whole quantity. 0 in test mode. */
   readonly ratePerHour: NanoUsd;
   readonly quantity: number;
   readonly unit: string;
-  readonly supplier?: { readonly orgId: OrgId; readonly ratePerHour: NanoUsd };
+  readonly supplier?: { readonly orgId: OrgId; readonly ratePerHour: NanoUsd } | null;
   readonly funding: MeterFunding;
   /**
    * What a hold that is taken now is for. `running` goes on under budgets and freezes that keep new work out; `rest` does
@@ -64,7 +64,7 @@ export interface MeterSpec {
    */
   readonly demand?: WorkState | 'rest';
   /** The hold that was taken when the thing was accepted. Without one, one is taken now, or the opening refused. */
-  readonly holdId?: HoldId;
+  readonly holdId?: HoldId | null;
   /** From when it costs. */
   readonly at: Date;
 }
@@ -86,7 +86,7 @@ function newMeter(id: MeterId, orgId: OrgId, spec: MeterSpec): Meter {
     ratePerHour: spec.ratePerHour,
     quantity: spec.quantity,
     unit: spec.unit,
-    supplier: spec.supplier === undefined ? null : { ...spec.supplier, posted: zeroUsd },
+    supplier: spec.supplier == null ? null : { ...spec.supplier, posted: zeroUsd },
     funding: spec.funding.kind,
     termEndsAt: spec.funding.kind === 'committed' ? spec.funding.termEndsAt : null,
     refund: spec.funding.kind === 'committed' ? spec.funding.refund : ppm(0),
@@ -159,10 +159,7 @@ export async function openMeters(
     if (known !== null) opened.push(known);
     else {
       const meter = newMeter(tx.ids.next('mtr'), orgId, spec);
-      fresh.push({
-        spec,
-        meter: spec.holdId === undefined ? meter : await attachHold(tx, meter, spec.holdId),
-      });
+      fresh.push({ spec, meter: spec.holdId == null ? meter : await attachHold(tx, meter, spec.holdId) });
     }
   }
   const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
@@ -173,9 +170,8 @@ export async function openMeters(
   for (const one of fresh) {
     const { meter } = one;
     const response = responses[withoutHold.indexOf(one)];
-    const funded =
-      response === undefined ? meter : { ...meter, holdId: response.holdId, held: response.held };
-    opened.push(await insertOpened(tx, funded));
+    const paid = response === undefined ? meter : { ...meter, holdId: response.holdId, held: response.held };
+    opened.push(await insertOpened(tx, paid));
   }
   return opened;
 }
@@ -189,11 +185,8 @@ async function findByName(
   return meters.find((meter) => meter.name === request.name) ?? null;
 }
 
-async function insertOpened(tx: Tx, funded: Meter): Promise<Meter> {
-  const meter = {
-    ...funded,
-    ...postingScheduleOf(funded, funded.held, funded.openedAt, defaultMeteringPolicy),
-  };
+async function insertOpened(tx: Tx, paid: Meter): Promise<Meter> {
+  const meter = { ...paid, ...scheduleOf(paid, paid.held, paid.openedAt, defaultMeteringPolicy) };
   if (!(await insertMeter(tx, meter))) {
     const winner = await findByName(tx, meter.orgId, meter);
     if (winner === null) throw new Error(`The meter ${meter.name} of ${meter.cause.id} is not there.`);

@@ -1,52 +1,17 @@
-import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
+import { defineStatement, runStatement, type Reader, type Tables, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MeterId, type OrgId } from '@millrace/platform/ids';
 import { isItemAvailable } from '@millrace/platform/loops';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
-import { sql, type RawBuilder } from 'kysely';
-import type { MoneyCause, Product } from '../ledger/index.ts';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { MoneyCause } from '../ledger/index.ts';
 import { postMetersLoop } from './loops.ts';
-import type { MeterCostInput, Funding, Meter, MeterState, MeterTransition } from './meter.ts';
+import type { MeterCostInput, Meter, MeterTransition } from './meter.ts';
 
 /** All SQL about meters. */
 
-interface MeterRow {
-  id: string;
-  org_id: string;
-  mode: Mode;
-  cause_kind: string;
-  cause_id: string;
-  name: string;
-  product: Product;
-  key_id: string | null;
-  rate_nano_usd_per_hour: bigint;
-  quantity: bigint;
-  unit: string;
-  supplier_org_id: string | null;
-  supplier_rate_nano_usd_per_hour: bigint | null;
-  supplier_posted_nano_usd: bigint;
-  funding: Funding;
-  term_ends_at: Date | null;
-  refund_ppm: number;
-  retention_ms: bigint;
-  kept_nano_usd_per_hour: bigint;
-  state: MeterState;
-  running_since: Date | null;
-  elapsed_before_ms: bigint;
-  posted_ms: bigint;
-  posted_nano_usd: bigint;
-  shortfall_nano_usd: bigint;
-  rest_of_term_nano_usd: bigint;
-  hold_id: string | null;
-  held_nano_usd: bigint;
-  covered_until: Date | null;
-  next_post_at: Date | null;
-  postings: number;
-  transitions: number;
-  opened_at: Date;
-  closed_at: Date | null;
-}
+type MeterRow = Selectable<Tables['meters']>;
 
 type CostRow = Pick<
   MeterRow,
@@ -61,15 +26,22 @@ type CostRow = Pick<
   | 'rest_of_term_nano_usd'
 >;
 
-const columns = sql`meter.id, meter.org_id, meter.mode, meter.cause_kind, meter.cause_id, meter.name, meter.product,
-  meter.key_id, meter.rate_nano_usd_per_hour, meter.quantity, meter.unit, meter.supplier_org_id,
-  meter.supplier_rate_nano_usd_per_hour, meter.supplier_posted_nano_usd, meter.funding, meter.term_ends_at,
-  meter.refund_ppm, meter.retention_ms, meter.kept_nano_usd_per_hour, meter.state, meter.running_since, meter.elapsed_before_ms, meter.posted_ms,
-  meter.posted_nano_usd, meter.shortfall_nano_usd, meter.rest_of_term_nano_usd, meter.hold_id, meter.held_nano_usd,
-  meter.covered_until, meter.next_post_at, meter.postings, meter.transitions, meter.opened_at, meter.closed_at`;
+function toCostInput(row: CostRow): MeterCostInput {
+  return {
+    ratePerHour: nanoUsd(row.rate_nano_usd_per_hour),
+    runningSince: row.running_since,
+    elapsedBeforeMs: Number(row.elapsed_before_ms),
+    termEndsAt: row.term_ends_at,
+    postedMs: Number(row.posted_ms),
+    posted: nanoUsd(row.posted_nano_usd),
+    shortfall: nanoUsd(row.shortfall_nano_usd),
+    restOfTerm: nanoUsd(row.rest_of_term_nano_usd),
+  };
+}
 
 function fromRow(row: MeterRow): Meter {
   return {
+    ...toCostInput(row),
     id: fromUuid('mtr', row.id),
     orgId: fromUuid('org', row.org_id),
     mode: row.mode,
@@ -77,7 +49,6 @@ function fromRow(row: MeterRow): Meter {
     name: row.name,
     product: row.product,
     keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
-    ratePerHour: nanoUsd(row.rate_nano_usd_per_hour),
     quantity: Number(row.quantity),
     unit: row.unit,
     supplier:
@@ -89,17 +60,10 @@ function fromRow(row: MeterRow): Meter {
             posted: nanoUsd(row.supplier_posted_nano_usd),
           },
     funding: row.funding,
-    termEndsAt: row.term_ends_at,
     refund: ppm(row.refund_ppm),
     retentionMs: Number(row.retention_ms),
     retentionRatePerHour: nanoUsd(row.kept_nano_usd_per_hour),
     state: row.state,
-    runningSince: row.running_since,
-    elapsedBeforeMs: Number(row.elapsed_before_ms),
-    postedMs: Number(row.posted_ms),
-    posted: nanoUsd(row.posted_nano_usd),
-    shortfall: nanoUsd(row.shortfall_nano_usd),
-    restOfTerm: nanoUsd(row.rest_of_term_nano_usd),
     holdId: row.hold_id === null ? null : fromUuid('hld', row.hold_id),
     held: nanoUsd(row.held_nano_usd),
     coveredUntil: row.covered_until,
@@ -112,7 +76,7 @@ function fromRow(row: MeterRow): Meter {
 }
 
 async function selectMeters(reader: Reader, tail: RawBuilder<unknown>): Promise<readonly Meter[]> {
-  const { rows } = await sql<MeterRow>`select ${columns} from meters meter ${tail}`.execute(reader.kysely);
+  const { rows } = await sql<MeterRow>`select meter.* from meters meter ${tail}`.execute(reader.kysely);
   return rows.map(fromRow);
 }
 
@@ -164,17 +128,7 @@ export async function listMeterCostInputs(
   if (causes.ids.length === 0) return [];
   const values = [toUuid(orgId), mode, causes.kind, causes.ids];
   const rows = await runStatement<CostRow>(reader, meterCostStatement, values);
-  return rows.map((row) => ({
-    causeId: row.cause_id,
-    ratePerHour: nanoUsd(row.rate_nano_usd_per_hour),
-    runningSince: row.running_since,
-    elapsedBeforeMs: Number(row.elapsed_before_ms),
-    termEndsAt: row.term_ends_at,
-    postedMs: Number(row.posted_ms),
-    posted: nanoUsd(row.posted_nano_usd),
-    shortfall: nanoUsd(row.shortfall_nano_usd),
-    restOfTerm: nanoUsd(row.rest_of_term_nano_usd),
-  }));
+  return rows.map((row) => ({ causeId: row.cause_id, ...toCostInput(row) }));
 }
 
 /** A wallet's meters that cost as they run, locked. */

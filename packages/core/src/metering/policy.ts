@@ -21,6 +21,15 @@ export const defaultMeteringPolicy: MeteringPolicy = {
   stopAheadMs: 2 * MINUTE_MS,
 };
 
+/** What a hold at create reaches over: until the first posting, and the margin. */
+export const HOLD_WINDOW_MS = defaultMeteringPolicy.postEveryMs + defaultMeteringPolicy.marginMs;
+
+/** For how long data is kept after its end or when the money has ended, where that much could be set aside. */
+export const RETENTION_MS = 72 * HOUR_MS;
+
+/** No more than this part of what a wallet has, or of what a limit allows, is set aside for keeping data. */
+export const RETENTION_DIVISOR = 4n;
+
 /** Where a wallet stands. Each step is announced once on the way down. */
 export type DunningLevel = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
 

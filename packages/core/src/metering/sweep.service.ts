@@ -33,7 +33,7 @@ import {
   readWalletStatuses,
   requireStopsOfWallet,
   requireStopsOfExhausted,
-  setDunningLevel,
+  setLevel,
   type WalletStatus,
 } from './dunning.store.ts';
 import { cancelStopsLoop, postMetersLoop, checkWalletsLoop } from './loops.ts';
@@ -206,17 +206,14 @@ async function cancelObsoleteStopsInBatches(
   { batchSize, policy, log }: Pick<SweepSettings, 'batchSize' | 'policy' | 'log'>,
 ): Promise<void> {
   const runner = createItemRunner(cancelStopsLoop, { db, log });
-  const timesAt = (now: Date) => ({ now, dryBy: new Date(now.getTime() + policy.stopAheadMs) });
+  const times = (now: Date) => ({ now, dryBy: new Date(now.getTime() + policy.stopAheadMs) });
   for (;;) {
-    const ids = await listObsoleteStops(db, cancelStopsLoop, {
-      ...timesAt(db.clock.now()),
-      limit: batchSize,
-    });
+    const ids = await listObsoleteStops(db, cancelStopsLoop, { ...times(db.clock.now()), limit: batchSize });
     const { done, failed } = await runner.runBatch(ids, {
       key: (id) => id,
       together: (some) =>
         db.transaction({ name: 'call off stops', isolation }, (tx) =>
-          cancelObsoleteStops(tx, some, timesAt(tx.clock.now())),
+          cancelObsoleteStops(tx, some, times(tx.clock.now())),
         ),
     });
     if (ids.length < batchSize || done + failed === 0) return;
@@ -333,7 +330,7 @@ async function applyDunningTransition(
   move: DunningTransition,
   { now, data }: { readonly now: Date; readonly data: EventData<'balance.low'> },
 ): Promise<void> {
-  await setDunningLevel(tx, wallet, move.step, now);
+  await setLevel(tx, wallet, move.step, now);
   if (move.recovered) await cancelBalanceActions(tx, wallet, now);
   if (move.announce !== null) {
     await appendOutbox(tx, {

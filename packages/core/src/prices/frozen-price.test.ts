@@ -5,7 +5,7 @@ import { quoteInput, list, optionOf, priceOf, h100 } from './prices.fixture.ts';
 import {
   priceAfterTerm,
   commitmentOf,
-  costOfDuration,
+  durationCost,
   earlyTerminationOf,
   parseFrozenPrice,
   rateOf,
@@ -124,7 +124,7 @@ describe('running for a time', () => {
         fc.integer({ min: 0, max: 10 ** 10 }),
         (rate, ms) => {
           const frozen = { ...onDemand, rateNanoUsdPerHour: String(rate) };
-          expect(costOfDuration(frozen, ms)).toBe(meteredTotal(nanoUsd(rate), ms));
+          expect(durationCost(frozen, ms)).toBe(meteredTotal(nanoUsd(rate), ms));
         },
       ),
     );
@@ -138,6 +138,6 @@ describe('running for a time', () => {
     [dayMs + 359_999, 216n],
     [dayMs + 3_600_000, 226n],
   ])('with a term, for %d ms, costs %d', (elapsedMs, cost) => {
-    expect(costOfDuration(termAt(500_000), elapsedMs)).toBe(cost);
+    expect(durationCost(termAt(500_000), elapsedMs)).toBe(cost);
   });
 });

@@ -114,7 +114,7 @@ export function earlyTerminationOf(frozen: FrozenPrice, elapsedMs: number): Earl
 }
 
 /** What running for this long costs in the end: a term ended early is owed less its refund, a longer time costs more. */
-export function costOfDuration(frozen: FrozenPrice, elapsedMs: number): NanoUsd {
+export function durationCost(frozen: FrozenPrice, elapsedMs: number): NanoUsd {
   const { reserve } = frozen;
   if (reserve === null) return meteredTotal(rateOf(frozen), elapsedMs);
   const beyondMs = Math.max(0, elapsedMs - termMsOf(reserve.termPeriodDays));

@@ -32,7 +32,7 @@ export {
   priceAfterTerm,
   amountOf,
   commitmentOf,
-  costOfDuration,
+  durationCost,
   earlyTerminationOf,
   parseFrozenPrice,
   rateOf,

@@ -35,7 +35,7 @@ import {
   readRentalPrices,
   readReserveOptions,
   readStoragePrices,
-  setEntitlementRevoked,
+  setRevoked,
   setPriceEnd,
 } from './prices.store.ts';
 import type { FrozenPrice } from './frozen-price.ts';
@@ -139,18 +139,12 @@ export async function createEntitlement(
   const { gpuType, contractReference, validUntil, reason } = request;
   requireValidPeriod(validFrom, validUntil);
   await requireOrganisation(tx, orgId);
-  const fields = { maxDiscount, gpuType, contractReference, validFrom, validUntil };
-  const entitlement = await insertEntitlement(tx, orgId, fields);
+  const fields = { gpuType, contractReference, validFrom, validUntil };
+  const entitlement = await insertEntitlement(tx, orgId, { maxDiscount, ...fields });
   await appendAuditEntry(tx, orgId, cause, {
     action: 'entitlement.created',
     resource: { kind: 'entitlement', id: entitlement.id },
-    after: {
-      maxDiscountPercentage: toPercentage(maxDiscount),
-      gpuType,
-      contractReference,
-      validFrom,
-      validUntil,
-    },
+    after: { maxDiscountPercentage: toPercentage(maxDiscount), ...fields },
     reason,
   });
   return entitlement;
@@ -163,7 +157,7 @@ export async function revokeEntitlement(
   orgId: OrgId,
   id: EntitlementId,
 ): Promise<void> {
-  if (!(await setEntitlementRevoked(tx, orgId, id, tx.clock.now()))) {
+  if (!(await setRevoked(tx, orgId, id, tx.clock.now()))) {
     if ((await findEntitlement(tx, orgId, id)) === null) throw new Fault('ENTITLEMENT_NOT_FOUND');
     return;
   }

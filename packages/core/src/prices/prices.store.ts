@@ -415,12 +415,7 @@ export async function findEntitlement(
 }
 
 /** False when it was withdrawn before. */
-export async function setEntitlementRevoked(
-  tx: Tx,
-  orgId: OrgId,
-  id: EntitlementId,
-  at: Date,
-): Promise<boolean> {
+export async function setRevoked(tx: Tx, orgId: OrgId, id: EntitlementId, at: Date): Promise<boolean> {
   const result = await tx.kysely
     .updateTable('entitlements')
     .set({ revoked_at: at })

@@ -21,14 +21,7 @@ import {
   type Rounding,
 } from '@millrace/platform/money';
 import { runwaySeconds, type BurnRate } from '../ledger/index.ts';
-import {
-  amountOf,
-  commitmentOf,
-  costOfDuration,
-  rateOf,
-  termMsOf,
-  type FrozenPrice,
-} from './frozen-price.ts';
+import { amountOf, commitmentOf, durationCost, rateOf, termMsOf, type FrozenPrice } from './frozen-price.ts';
 import type { Entitlement, Price, ReserveOption } from './prices.ts';
 import {
   entitledDiscount,
@@ -133,7 +126,7 @@ function computeQuote(input: QuoteInput): Quote {
     discount: ppm(rental.discountPpm),
     lines,
     hold,
-    total: durationMs === null ? null : addUsd(...prices.map((part) => costOfDuration(part, durationMs))),
+    total: durationMs === null ? null : addUsd(...prices.map((part) => durationCost(part, durationMs))),
     term: rental.reserve,
     runwaySeconds: runwaySecondsWith(input, prices),
     affordable: hold === zeroUsd || hold <= input.available,

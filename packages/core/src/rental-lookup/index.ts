@@ -9,3 +9,4 @@ export {
   runningRentalTotals,
   type LockedRental,
 } from './rental-lookup.store.ts';
+export { isWireId } from './wire-id.ts';

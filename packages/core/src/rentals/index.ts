@@ -1,11 +1,5 @@
 export { terminateOwnRental } from './actions/tenant-actions.service.ts';
-export {
-  requireImage,
-  requireMaxUsd,
-  requireSshKeyIds,
-  requireUserData,
-  type InstanceOrder,
-} from './order/order.ts';
+export { requireImage, requireSshKeyIds, requireUserData, type InstanceOrder } from './order/order.ts';
 export { acceptOrder } from './order/accept-order.service.ts';
 export { serveRentalCreation, type RentalCreationRoutes } from './order/create.routes.ts';
 export {

@@ -1,11 +1,10 @@
-export { listSharedAddresses } from './model/attachments.store.ts';
+export { isAddressStillServed, listSharedAddresses } from './model/attachments.store.ts';
 export { volumeLabels } from './model/volume-fragments.store.ts';
 export { createBackendPool, type BackendPool } from './model/backend-pool.ts';
-export { createVolumeReconciler, type VolumeReconcileDeps } from './reconcile/reconcile-volume.ts';
+export { createVolumeReconciler, type VolumeDeps } from './reconcile/reconcile-volume.ts';
 export {
   attachAtCreate,
   detachRental,
-  isAddressStillServed,
   lockStorage,
   readAttachedVolumesOf,
   readOrderedStorage,
@@ -21,3 +20,4 @@ export { defaultVolumePolicy, type VolumePolicy } from './model/policy.ts';
 export { applyStorageConfig } from './model/storage-config.ts';
 export { serveVolumes, type VolumeRoutes } from './actions/volumes.routes.ts';
 export { createNodeChecker, checkDueNodes } from './reconcile/check-nodes.service.ts';
+export { keyLimitExceeded, requireKeySpendLimit, requireMaxUsd } from './actions/volume-order.ts';

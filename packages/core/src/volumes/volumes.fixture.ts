@@ -28,7 +28,7 @@ import {
 } from '../customers.fixture.ts';
 import { createFakeBackend, type FakeBackend } from './reconcile/fake-backend.fixture.ts';
 import { createBackendPool, type BackendPool } from './model/backend-pool.ts';
-import { reconcileDueVolumes, type VolumeReconcileDeps } from './reconcile/reconcile-volume.ts';
+import { reconcileDueVolumes, type VolumeDeps } from './reconcile/reconcile-volume.ts';
 import type { VolumeOrder } from './actions/volume-order.ts';
 import { createVolume } from './actions/create.service.ts';
 import { freezeUnpaid } from './actions/dunning.service.ts';
@@ -66,7 +66,7 @@ export interface VolumeHarness extends Pick<Customers, 'topUp' | 'sweepMeters' |
   readonly clock: SimulatedClock;
   readonly backend: FakeBackend;
   readonly backends: BackendPool;
-  readonly deps: VolumeReconcileDeps;
+  readonly deps: VolumeDeps;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   tenant(balanceUsd?: number): Promise<Tenant>;
   limitedKey(tenant: Tenant, limits: Partial<ApiKeyLimits>, scopes?: readonly Scope[]): Promise<KeyId>;
@@ -115,13 +115,13 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
   });
   // What a worker would only log is a mistake here.
   const mistakes: unknown[] = [];
-  const log: VolumeReconcileDeps['log'] = {
+  const log: VolumeDeps['log'] = {
     warn: () => undefined,
     error: (fields: unknown) => {
       if (typeof fields === 'object' && fields !== null && 'err' in fields) mistakes.push(fields.err);
     },
   };
-  const deps: VolumeReconcileDeps = { db, clock, log, backends, policy: defaultVolumePolicy };
+  const deps: VolumeDeps = { db, clock, log, backends, policy: defaultVolumePolicy };
   await applyStorageConfig(db, [
     nodeOf('eu-1', region),
     nodeOf('eu-2', otherRegion),
@@ -164,7 +164,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
     };
     return run((tx) => createVolume(tx, tenant.call(mode, keyId), order, wireId));
   };
-  const read: VolumeHarness['read'] = ({ orgId, mode, wireId }) => findVolume(db, orgId, mode, wireId);
+  const read: VolumeHarness['read'] = (volume) => findVolume(db, volume, volume.wireId);
   const sweepAll = async (): Promise<void> => {
     await customers.sweepMeters();
     await freezeUnpaid(db, { log: quiet, limit: 100 });

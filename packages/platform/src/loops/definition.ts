@@ -39,6 +39,9 @@ export function defineLoop(options: SharedLoopOptions | PrivateLoop): LoopDefini
 }
 
 /** The wait after the given number of failures in a row, without jitter. */
-export function retryDelayMs(loop: SharedLoop, failures: number): number {
+export function retryDelayMs(
+  loop: Pick<SharedLoop, 'firstRetryMs' | 'maxRetryMs'>,
+  failures: number,
+): number {
   return backoffMs(loop.firstRetryMs, loop.maxRetryMs, failures);
 }

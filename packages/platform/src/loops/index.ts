@@ -1,5 +1,11 @@
 export { loopCatalog } from './catalog.ts';
-export { defineLoop, type LoopDefinition, type PrivateLoop, type SharedLoop } from './definition.ts';
+export {
+  defineLoop,
+  retryDelayMs,
+  type LoopDefinition,
+  type PrivateLoop,
+  type SharedLoop,
+} from './definition.ts';
 export {
   createItemRunner,
   type BatchWork,

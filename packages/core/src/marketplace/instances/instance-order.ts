@@ -1,8 +1,9 @@
 import type { Body, Contract } from '@millrace/contract';
 import { timesUsd, type NanoUsd } from '@millrace/platform/money';
 import type { ClusterRecord, FleetGpuType, NodeRecord } from '../../fleet/index.ts';
-import { requireMaxUsd, requireSshKeyIds, requireUserData, type InstanceOrder } from '../../rentals/index.ts';
+import { requireSshKeyIds, requireUserData, type InstanceOrder } from '../../rentals/index.ts';
 import { supplierRate, type ListedMachine } from '../../suppliers/index.ts';
+import { requireMaxUsd } from '../../volumes/index.ts';
 import { resolveImage, tenantImagesOf } from './resolve-image.ts';
 
 /** What a tenant orders on the marketplace, in the words of rentals. Pure. */

@@ -17,6 +17,7 @@ import {
   type HistoryEntry,
   type RentalRecord,
 } from '../../rentals/index.ts';
+import { isWireId } from '../../rental-lookup/index.ts';
 import { findListedMachine } from '../../suppliers/index.ts';
 import { readMachineFacts } from '../listing/listing.store.ts';
 import { toListedRecord } from '../listing/machine-record.ts';
@@ -164,9 +165,7 @@ export async function getInstance(
   return shown ?? null;
 }
 
-const WIRE_ID_MAX = 2_147_483_647;
-
-const isWireNumber = (text: string): boolean => /^[1-9][0-9]{0,9}$/.test(text) && Number(text) <= WIRE_ID_MAX;
+const isWireNumber = (text: string): boolean => /^[1-9][0-9]{0,9}$/.test(text) && isWireId(Number(text));
 
 const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
 

@@ -1,17 +1,13 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
-import type { Logger } from '@millrace/platform/log';
-import { createItemRunner } from '@millrace/platform/loops';
 import { findOrganisation, type RunningWorkloads } from '../../identity/index.ts';
-import { readBalance, runwayMs } from '../../ledger/index.ts';
 import {
-  readBurnRate,
   cancelSuspensionActions,
-  claimRequiredActions,
-  completeRequiredAction,
-  dunningThresholds,
+  hasRecovered,
   requireTerminations,
+  runRequiredActions,
   type RequiredAction,
+  type RequiredActionSweep,
 } from '../../metering/index.ts';
 import { terminateView } from './termination.service.ts';
 import { requiredActionsLoop } from '../model/loops.ts';
@@ -29,37 +25,10 @@ import { lockView } from '../model/rental-view.ts';
  * its effect is there, not when it was begun: until then it is taken up again.
  */
 
-export interface RequiredActionSweep {
-  readonly log: Pick<Logger, 'warn' | 'error'>;
-  /** How many to take up at once. */
-  readonly limit: number;
-}
-
-/** An action that had no effect by then is looked at again. */
-const CLAIM_MS = 20_000;
-
-const isolation = 'read committed';
-
 /** Carries out what is due for rentals and instances. Answers how many were looked at. */
-export async function executeRequiredActions(db: Db, { log, limit }: RequiredActionSweep): Promise<number> {
-  const claimed = await db.transaction({ name: 'claim required actions', isolation }, (tx) =>
-    claimRequiredActions(tx, {
-      kinds: ['rental', 'instance'],
-      now: tx.clock.now(),
-      claimMs: CLAIM_MS,
-      limit,
-      loop: requiredActionsLoop,
-    }),
-  );
-  await createItemRunner(requiredActionsLoop, { db, log }).run(claimed, {
-    key: ({ id }) => id,
-    work: (action) =>
-      db.transaction({ name: 'carry out required', isolation }, async (tx) => {
-        if (await executeRequiredAction(tx, action))
-          await completeRequiredAction(tx, action.orgId, action.id);
-      }),
-  });
-  return claimed.length;
+export function executeRequiredActions(db: Db, sweep: RequiredActionSweep): Promise<number> {
+  const kinds = ['rental', 'instance'];
+  return runRequiredActions(db, sweep, { kinds, loop: requiredActionsLoop, execute: executeRequiredAction });
 }
 
 /** True: nothing more is to be done. */
@@ -104,16 +73,6 @@ async function terminateSuspended(tx: Tx, view: RentalView): Promise<boolean> {
 
 const isEnding = ({ rental: { status } }: RentalView): boolean =>
   status === 'Failed' || status === 'Terminating' || status === 'Terminated';
-
-const lowestLevel = dunningThresholds.at(-1);
-
-/** There is money again, or nothing costs any: what nobody has done yet need not be done. */
-async function hasRecovered(tx: Tx, { orgId, mode }: RequiredAction): Promise<boolean> {
-  const now = tx.clock.now();
-  const { available } = await readBalance(tx, orgId, mode, now);
-  const runway = runwayMs(await readBurnRate(tx, orgId, mode, now), available);
-  return runway === null || runway > (lowestLevel?.leftAboveMs ?? 0);
-}
 
 type StopReason = Exclude<RequiredAction['reason'], 'suspension'>;
 

@@ -3,14 +3,14 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault, invalidField, isFault } from '@millrace/platform/fault';
 import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
-import { applyLedger, readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
+import { readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
+import { costIfEndedAt, HOLD_WINDOW_MS, holdFor } from '../../metering/index.ts';
 import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalSpec } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS } from '../model/policy.ts';
 import { checkRentalAction } from './termination.service.ts';
 import { metersOf, updateFreesAt } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
-import { causeOfRental, type Rental, type RentalTerm, type RentalView } from '../model/rental.ts';
-import { costIfEndedAt, currentTerm, reservationEndsAt } from '../money/terms.ts';
+import { billedRental, type Rental, type RentalTerm, type RentalView } from '../model/rental.ts';
+import { currentTerm, reservationEndsAt, nextTerm } from '../money/terms.ts';
 import { insertTerm } from '../model/terms.store.ts';
 import { requireTtlWithinKeyLimit } from './rental-changes.ts';
 
@@ -56,21 +56,15 @@ export async function extendTerm(
   requireTtlWithinKeyLimit(rental, end, limits);
   const { frozen, hold } = await quoteTerm(tx, rental, current, termPeriodDays);
   const price = frozen.rental;
-  await requireExtensionWithinSpendingLimit(tx, view, commitmentOf(price));
+  await requireWithinLimit(tx, view, commitmentOf(price));
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
-  const term: RentalTerm = {
-    seq,
-    termType: 'reserved',
-    price,
-    holdId: null,
-    meterName: `gpu-${seq}`,
-    effectiveAt: null,
-    endsAt: null,
-  };
+  const term = nextTerm('reserved', price, seq);
   const extended = await updateRentalAndEnqueue(tx, rental, {}, actor);
   await updateFreesAt(tx, { ...view, rental: extended, terms: [...terms, term] });
-  const holdId = hold === zeroUsd ? null : await holdForExtension(tx, extended, seq, hold);
-  await insertTerm(tx, rental.orgId, rental, { ...term, holdId });
+  const request = { step: `extend:${seq}`, amount: hold, demand: 'new' } as const;
+  const held =
+    hold === zeroUsd ? null : requireLedgerSuccess(await holdFor(tx, billedRental(extended), request));
+  await insertTerm(tx, rental.orgId, rental, { ...term, holdId: held?.holdId ?? null });
   return extended;
 }
 
@@ -91,12 +85,7 @@ function endWithExtension({ rental, terms }: RentalView, termPeriodDays: number)
 }
 
 /** What the tenant was entitled to when it made the rental it claims again, as far as it still is. */
-async function quoteTerm(
-  tx: Tx,
-  rental: Rental,
-  current: RentalTerm,
-  termPeriodDays: number,
-): Promise<Quote> {
+async function quoteTerm(tx: Tx, rental: Rental, current: RentalTerm, termDays: number): Promise<Quote> {
   const now = tx.clock.now();
   const { available } = await readBalance(tx, rental.orgId, rental.mode, now);
   const quoteWith = (discountPercentage: number): Promise<Quote> =>
@@ -109,7 +98,7 @@ async function quoteTerm(
         region: rental.region as RentalSpec['region'],
         networkType: rental.connectionType,
         termType: 'reserved',
-        termPeriodDays,
+        termPeriodDays: termDays,
         discountPercentage,
       },
       available,
@@ -126,11 +115,7 @@ async function quoteTerm(
   }
 }
 
-async function requireExtensionWithinSpendingLimit(
-  tx: Tx,
-  view: RentalView,
-  more: Quote['hold'],
-): Promise<void> {
+async function requireWithinLimit(tx: Tx, view: RentalView, more: Quote['hold']): Promise<void> {
   const { maxNanoUsd } = view.rental;
   if (maxNanoUsd === null) return;
   const waiting = view.terms.filter(({ effectiveAt }) => effectiveAt === null);
@@ -143,26 +128,4 @@ async function requireExtensionWithinSpendingLimit(
   throw new Fault('MAX_USD_EXCEEDED', {
     message: `With this term it would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxNanoUsd)}.`,
   });
-}
-
-async function holdForExtension(
-  tx: Tx,
-  rental: Rental,
-  seq: number,
-  amount: Quote['hold'],
-): Promise<RentalTerm['holdId']> {
-  const { orgId, mode, keyId } = rental;
-  const [response] = await applyLedger(tx, [
-    {
-      do: 'hold',
-      orgId,
-      mode,
-      cause: causeOfRental(rental),
-      step: `extend:${seq}`,
-      amount,
-      demand: 'new',
-      ...(keyId === null ? {} : { keyId }),
-    },
-  ]);
-  return requireLedgerSuccess(response).holdId;
 }

@@ -2,16 +2,17 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import { place, releaseAllocation, type PlacedNode } from '../../fleet/index.ts';
-import { applyLedger, requireLedgerSuccess } from '../../ledger/index.ts';
+import { requireLedgerSuccess } from '../../ledger/index.ts';
+import { HOLD_WINDOW_MS, holdFor } from '../../metering/index.ts';
 import { initialHold } from '../../prices/index.ts';
 import { checkRentalAction } from './termination.service.ts';
 import { saveMachine } from '../model/machines.store.ts';
 import { billDiskOnly, retainDisk, metersOf } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, transitionRental, emitRentalEvent } from '../model/rental-transitions.ts';
 import { toPlacementRequest, machinePortsOf } from '../order/placement-request.ts';
-import { attemptTimeoutMsOf, defaultRentalPolicy, HOLD_WINDOW_MS } from '../model/policy.ts';
+import { attemptTimeoutMsOf, defaultRentalPolicy } from '../model/policy.ts';
 import {
-  causeOfRental,
+  billedRental,
   isReleasable,
   currentMachinesOf,
   type Rental,
@@ -21,14 +22,7 @@ import {
   type TaskOptions,
   rentalsActor,
 } from '../model/rental.ts';
-import {
-  billingEndsAt,
-  currentTerm,
-  freesAt,
-  isDiskMeter,
-  onDemandPrice,
-  onDemandTerm,
-} from '../money/terms.ts';
+import { billingEndsAt, currentTerm, freesAt, isDiskMeter, onDemandPrice, nextTerm } from '../money/terms.ts';
 import { insertTerm, saveTerm } from '../model/terms.store.ts';
 
 /**
@@ -93,10 +87,8 @@ export async function rebootRental(
 ): Promise<Rental> {
   requireNoTask(rental, 'reboot');
   if (rental.power === 'off') throw new Fault('RENTAL_IS_OFF');
-  return startTask(tx, rental, 'reboot', {
-    options: request.force ? { force: true } : {},
-    actor: request.actor,
-  });
+  const options = request.force ? { force: true } : {};
+  return startTask(tx, rental, 'reboot', { options, actor: request.actor });
 }
 
 /**
@@ -157,26 +149,16 @@ async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Re
 /** The term that the start brings, with its first stretch set aside. One that a failed start left is used again. */
 async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
   const { rental, terms } = view;
-  const { orgId, mode, id } = rental;
+  const { orgId, id } = rental;
   const waiting = terms.find(({ effectiveAt }) => effectiveAt === null);
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
-  const term: RentalTerm = waiting ?? onDemandTerm(seq, onDemandPrice(terms));
+  const term: RentalTerm = waiting ?? nextTerm('on-demand', onDemandPrice(terms), seq);
   if (waiting === undefined) await insertTerm(tx, orgId, rental, term);
   const amount = initialHold(term.price, HOLD_WINDOW_MS);
   if (amount === 0n) return;
-  const [response] = await applyLedger(tx, [
-    {
-      do: 'hold',
-      orgId,
-      mode,
-      cause: causeOfRental(rental),
-      step: `start:${rental.transitions}`,
-      amount,
-      demand: 'new',
-      ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
-    },
-  ]);
-  await saveTerm(tx, orgId, id, term.seq, { holdId: requireLedgerSuccess(response).holdId });
+  const request = { step: `start:${rental.transitions}`, amount, demand: 'new' } as const;
+  const { holdId } = requireLedgerSuccess(await holdFor(tx, billedRental(rental), request));
+  await saveTerm(tx, orgId, id, term.seq, { holdId });
 }
 
 const noTask = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;

@@ -1,7 +1,8 @@
 import type { ApiKeyLimits, Body, Contract } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
 import { formatUsd, secondsToMs, type NanoUsd } from '@millrace/platform/money';
-import { keyLimitExceeded, requireLabel, requireMaxUsd } from '../order/order.ts';
+import { keyLimitExceeded, requireMaxUsd } from '../../volumes/index.ts';
+import { requireLabel } from '../order/order.ts';
 import type { Rental } from '../model/rental.ts';
 import type { RentalChanges } from '../model/rentals.store.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '../../identity/index.ts';
 import { lockRentalView, terminateRental, type Receipt } from './termination.service.ts';
 import { requireNotPrivateCloud } from '../order/private-cloud.service.ts';
-import { readRentalRecord } from '../read/rental-queries.service.ts';
+import { readWrittenRecord } from '../read/rental-queries.service.ts';
 import type { RentalRecord } from '../read/rental-record.ts';
 import { rentalResourceOf, scopeOf, type Rental, type RentalKind, type RentalView } from '../model/rental.ts';
 import { findAnyRental, findRentalByWireId } from '../model/rentals.store.ts';
@@ -19,9 +19,6 @@ import { findAnyRental, findRentalByWireId } from '../model/rentals.store.ts';
  * What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. An end does
  * not take the lock of the organisation.
  */
-
-const WIRE_ID_MAX = 2_147_483_647;
-const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
 
 /** The rental of the caller's own, in the mode of its key. Absent, foreign and of another kind are alike. */
 async function requireOwnRental(
@@ -32,8 +29,7 @@ async function requireOwnRental(
   enter = authorizeCaller,
 ): Promise<AuthorizedCaller & { readonly rental: Rental }> {
   const caller = await enter(tx, call, scopeOf(kinds[0]));
-  // Any whole number may be asked for; those that no rental can have are not there.
-  const rental = isWireId(wireId) ? await findRentalByWireId(tx, call.orgId, caller.key.mode, wireId) : null;
+  const rental = await findRentalByWireId(tx, call.orgId, caller.key.mode, wireId);
   if (rental === null || !kinds.includes(rental.kind)) throw new Fault('RENTAL_NOT_FOUND');
   return { ...caller, rental };
 }
@@ -121,8 +117,5 @@ export async function runTenantAction(
       after: request.parameters,
     });
   }
-  const tenant = { orgId: call.orgId, mode: caller.key.mode };
-  const record = await readRentalRecord(tx, tenant, request.rentalId, tx.clock.now());
-  if (record === null) throw new Error(`Rental ${caller.rental.id} is not there after it was changed.`);
-  return record;
+  return readWrittenRecord(tx, { orgId: call.orgId, mode: caller.key.mode }, request.rentalId);
 }

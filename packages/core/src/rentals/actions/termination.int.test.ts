@@ -2,7 +2,7 @@ import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { eventually } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { costOfDuration, rateOf } from '../../prices/index.ts';
+import { durationCost, rateOf } from '../../prices/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from '../reconcile/reconcile.fixture.ts';
 import { extendTtl, extendTerm } from './extend.service.ts';
@@ -106,7 +106,7 @@ describe('a rental that its tenant ends', () => {
     await harness.sweepMeters();
     const receipt = await end(tenant, rental);
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
-    const quoted = costOfDuration(price, ranMs);
+    const quoted = durationCost(price, ranMs);
     expect(receipt.finalCost).toBe(quoted);
     const whole = BigInt(price.reserve?.committedNanoUsd ?? 0);
     const used = meteredTotal(rateOf(price), ranMs);

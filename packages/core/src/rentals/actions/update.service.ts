@@ -6,7 +6,7 @@ import { requireIdleRule } from '../order/idle-rule.ts';
 import { checkRentalAction } from './termination.service.ts';
 import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
 import { requireNotPrivateCloud } from '../order/private-cloud.service.ts';
-import { readRentalRecord } from '../read/rental-queries.service.ts';
+import { readRentalRecord, readWrittenRecord } from '../read/rental-queries.service.ts';
 import type { RentalRecord } from '../read/rental-record.ts';
 import type { Rental } from '../model/rental.ts';
 import { findRentalByWireId, lockRental, saveRental, type RentalChanges } from '../model/rentals.store.ts';
@@ -44,9 +44,7 @@ export async function updateRental(
     requireIdleRule(rental, await reportsGpuUtilisation(tx, rental.providerId));
   }
   if (Object.keys(changes).length > 0) await saveChanges(tx, call, rental, changes);
-  const record = await readRentalRecord(tx, tenant, wireId, now);
-  if (record === null) throw new Error(`Rental ${rental.id} is not there after it was changed.`);
-  return record;
+  return readWrittenRecord(tx, tenant, wireId);
 }
 
 async function saveChanges(

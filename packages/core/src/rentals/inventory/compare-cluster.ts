@@ -23,7 +23,7 @@ import {
 } from './plan-repairs.ts';
 import {
   findRecordedMachines,
-  listKnownMachines,
+  listKnown,
   listOrphans,
   type Comparison,
   type KnownMachine,
@@ -79,7 +79,7 @@ export async function compareCluster(
   const now = deps.db.clock.now();
   const list = await listEngineMachines(deps, cluster);
   // Read after the list: whatever the engine has was written down before it was asked for.
-  const known = await listKnownMachines(deps.db, cluster.id);
+  const known = await listKnown(deps.db, cluster.id);
   const seen = 'problem' in list ? null : list;
   const subjects = await observeRentals(deps, { clusterId: cluster.id, list: seen, known });
   const missing = subjects

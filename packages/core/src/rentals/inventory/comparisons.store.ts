@@ -172,11 +172,7 @@ export async function allowOrphanRemoval(tx: Tx, clusterId: ClusterId, until: Da
   `.execute(tx.kysely);
 }
 
-export async function isOrphanRemovalAllowed(
-  reader: Reader,
-  clusterId: ClusterId,
-  now: Date,
-): Promise<boolean> {
+export async function isRemovalAllowed(reader: Reader, clusterId: ClusterId, now: Date): Promise<boolean> {
   const { rows } = await sql<{ is_allowed: boolean }>`
     select coalesce(reap_allowed_until > ${now}, false) as is_allowed
       from cluster_comparisons where cluster_id = ${toUuid(clusterId)}
@@ -225,10 +221,7 @@ interface KnownRow {
 }
 
 /** Read after the engine has listed its machines: what it lists was written down here before it was asked for. */
-export async function listKnownMachines(
-  reader: Reader,
-  clusterId: ClusterId,
-): Promise<readonly KnownMachine[]> {
+export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<readonly KnownMachine[]> {
   const { rows } = await sql<KnownRow>`
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
            machine.absent_seen, machine.node_id, machine.private_ip,

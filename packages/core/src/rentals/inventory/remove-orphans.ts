@@ -11,7 +11,7 @@ import {
   findRecordedMachines,
   deleteOrphans,
   isNewestComparison,
-  isOrphanRemovalAllowed,
+  isRemovalAllowed,
   recordOrphanRemoval,
   insertOrphans,
   type Comparison,
@@ -118,8 +118,7 @@ async function removeOrphan(
 ): Promise<string | null> {
   const { db, clock, log, callTimeoutMs } = deps;
   if (!deps.mayRemove()) return null;
-  if (deps.mayHaveLostRow(orphan) && !(await isOrphanRemovalAllowed(db, clusterId, db.clock.now())))
-    return null;
+  if (deps.mayHaveLostRow(orphan) && !(await isRemovalAllowed(db, clusterId, db.clock.now()))) return null;
   // A rental may have adopted the machine since the list was made.
   if ((await findRecordedMachines(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
     return null;

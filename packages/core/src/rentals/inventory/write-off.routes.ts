@@ -10,14 +10,13 @@ import { writeOffNode, writeOffRental, type WriteOff } from './write-off.service
 type Operations = Contract['operations'];
 type WireWriteOff = ResponseBody<Operations['adminWriteOffRental']>;
 
-/** Operators: rentals and nodes whose host never returns. */
-export function serveWriteOffs({
-  server,
-  operations,
-}: {
+interface WriteOffsRoutes {
   readonly server: HttpServer;
   readonly operations: Operations;
-}): void {
+}
+
+/** Operators: rentals and nodes whose host never returns. */
+export function serveWriteOffs({ server, operations }: WriteOffsRoutes): void {
   server.serve(operations.adminWriteOffRental, ({ params, body, context, transact }) =>
     transact({ name: 'write off rental', isolation: readCommitted }, async (tx) => {
       const request = { rentalId: params.rentalId, reason: body.reason };

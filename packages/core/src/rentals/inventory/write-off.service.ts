@@ -53,7 +53,7 @@ export async function writeOffRental(
   const view = found === null ? null : await lockView(tx, found);
   if (view === null) throw new Fault('RENTAL_NOT_FOUND');
   if (view.rental.status === 'Terminated') return writeOffResult(tx, view, { writtenOff: 0, nodes: [] });
-  const lost = await findLostMachines(tx, view.machines);
+  const lost = await findLost(tx, view.machines);
   if (lost.length === 0) throw new Fault('HOST_ANSWERS');
   return writeOff(tx, cause, { view, lost, reason: request.reason });
 }
@@ -90,10 +90,7 @@ export async function writeOffNode(
   return { node: await removeLostNode(tx, cause, nodeId, reason), rentals };
 }
 
-async function findLostMachines(
-  tx: Tx,
-  machines: readonly RentalMachine[],
-): Promise<readonly RentalMachine[]> {
+async function findLost(tx: Tx, machines: readonly RentalMachine[]): Promise<readonly RentalMachine[]> {
   const lost: RentalMachine[] = [];
   for (const machine of machines) {
     const host = await readNodeReachability(tx, machine.nodeId);
@@ -130,7 +127,7 @@ async function writeOff(
       ),
     );
   }
-  const writtenOff = isAdmitted ? 0 : await writeOffMachines(tx, view, lost);
+  const writtenOff = isAdmitted ? 0 : await writeOffAll(tx, view, lost);
   const emptied = await lockView(tx, rental);
   const ended = emptied === null ? null : await terminateIfEmpty(tx, emptied);
   const after = ended ?? emptied?.rental ?? rental;
@@ -172,11 +169,7 @@ async function endBillingOfLost(tx: Tx, cause: AuditContext, view: RentalView): 
   await failLostRental(tx, view, { at, why: LOST_REASON, actor: cause.actor });
 }
 
-async function writeOffMachines(
-  tx: Tx,
-  { rental }: RentalView,
-  lost: readonly RentalMachine[],
-): Promise<number> {
+async function writeOffAll(tx: Tx, { rental }: RentalView, lost: readonly RentalMachine[]): Promise<number> {
   let count = 0;
   for (const { externalId } of lost) {
     const current = await lockView(tx, rental);

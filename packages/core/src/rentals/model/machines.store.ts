@@ -10,35 +10,47 @@ import {
 } from '@millrace/platform/ids';
 import { sql, type Selectable, type Updateable } from 'kysely';
 import { nodeName } from '../../fleet/index.ts';
-import type { RentalMachine } from './rental.ts';
+import type { ColumnsOf } from './columns.ts';
+import type { NewMachine, RentalMachine, ShownMachine } from './rental.ts';
 
 /** All SQL about the machines of rentals. Whoever writes here holds the lock of the rental. */
 
-type MachineRow = Selectable<Tables['rental_machines']> & { node_name: string };
+type MachineRow = Selectable<Tables['rental_machines']>;
 
-function toMachine(row: MachineRow): RentalMachine {
+/** The columns of a machine that are shown. */
+export const shownMachineColumns =
+  `position, external_id, gpu_addresses, ports, cpu_count, ram_mb, disk_gb, state, address,
+  private_ip, ssh_user, host_key` as const;
+
+export function toShownMachine(row: Pick<MachineRow, ColumnsOf<typeof shownMachineColumns>>): ShownMachine {
   return {
-    rentalId: fromUuid('rnt', row.rental_id),
-    attempt: row.attempt,
     position: row.position,
-    orgId: fromUuid('org', row.org_id),
-    mode: row.mode,
     externalId: row.external_id,
-    allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
-    clusterId: fromUuid('cls', row.cluster_id),
-    nodeId: fromUuid('nod', row.node_id),
-    nodeName: row.node_name,
     gpuAddresses: row.gpu_addresses,
     ports: row.ports as unknown as readonly PortMapping[],
     cpuCount: row.cpu_count,
     ramMb: row.ram_mb,
     diskGb: row.disk_gb,
     state: row.state,
-    proofKey: row.proof_key,
     address: row.address,
     privateIp: row.private_ip,
     sshUser: row.ssh_user,
     hostKey: row.host_key,
+  };
+}
+
+function toMachine(row: MachineRow & { node_name: string }): RentalMachine {
+  return {
+    ...toShownMachine(row),
+    rentalId: fromUuid('rnt', row.rental_id),
+    attempt: row.attempt,
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
+    clusterId: fromUuid('cls', row.cluster_id),
+    nodeId: fromUuid('nod', row.node_id),
+    nodeName: row.node_name,
+    proofKey: row.proof_key,
     starting: row.starting,
     cutAt: row.cut_at,
     absentSeen: row.absent_seen,
@@ -49,24 +61,6 @@ function toMachine(row: MachineRow): RentalMachine {
     lastError: row.last_error,
   };
 }
-
-export type NewMachine = Pick<
-  RentalMachine,
-  | 'rentalId'
-  | 'attempt'
-  | 'position'
-  | 'orgId'
-  | 'mode'
-  | 'externalId'
-  | 'allocationId'
-  | 'clusterId'
-  | 'nodeId'
-  | 'gpuAddresses'
-  | 'ports'
-  | 'cpuCount'
-  | 'ramMb'
-  | 'diskGb'
->;
 
 export async function insertMachines(tx: Tx, orgId: OrgId, machines: readonly NewMachine[]): Promise<void> {
   await tx.kysely
@@ -111,28 +105,8 @@ export async function listMachines(
   return rows.map(toMachine);
 }
 
-export type MachineChanges = Partial<
-  Pick<
-    RentalMachine,
-    | 'allocationId'
-    | 'gpuAddresses'
-    | 'ports'
-    | 'state'
-    | 'proofKey'
-    | 'address'
-    | 'privateIp'
-    | 'sshUser'
-    | 'hostKey'
-    | 'starting'
-    | 'cutAt'
-    | 'absentSeen'
-    | 'confirmedDeletedAt'
-    | 'tries'
-    | 'nextTryAt'
-    | 'terminatingSince'
-    | 'lastError'
-  >
->;
+type PlacedField = Exclude<keyof NewMachine, 'allocationId' | 'gpuAddresses' | 'ports'>;
+export type MachineChanges = Partial<Omit<RentalMachine, PlacedField | 'nodeName'>>;
 
 function toUpdate(changes: MachineChanges): Updateable<Tables['rental_machines']> {
   const row: Updateable<Tables['rental_machines']> = {

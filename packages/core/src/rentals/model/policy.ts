@@ -1,8 +1,4 @@
-import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
 import type { RentalKind } from './rental.ts';
-
-/** What a hold at create reaches over: until the first posting, and what metering adds to that. */
-export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
 
 /** How long things may take, in milliseconds. Tests give shorter ones; the product has these. */
 export interface RentalPolicy {
@@ -27,7 +23,7 @@ export interface RentalPolicy {
   readonly userDataTries: number;
   /** After a failure that may pass; doubles up to the longest. */
   readonly firstRetryMs: number;
-  readonly longestRetryMs: number;
+  readonly maxRetryMs: number;
   /** The same of a removal, which is retried until the engine confirms it or an operator writes the machine off. */
   readonly longestRemovalRetryMs: number;
   /** The same while its cluster is silent: the comparison that finds the cluster answering again makes the removal due. */
@@ -71,7 +67,7 @@ export const defaultRentalPolicy: RentalPolicy = {
   openTries: 5,
   userDataTries: 40,
   firstRetryMs: 1_000,
-  longestRetryMs: 15_000,
+  maxRetryMs: 15_000,
   longestRemovalRetryMs: 10 * 60_000,
   longestSilentRetryMs: 60 * 60_000,
   absentGapMs: 2_000,

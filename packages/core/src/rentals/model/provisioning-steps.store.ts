@@ -43,7 +43,7 @@ export async function insertProvisioningStep(
     .execute();
 }
 
-const MESSAGE_MAX = 1_000;
+const TEXT_MAX = 1_000;
 
 /** Ends the step that is running, if one is; one of that name, if a name is given. */
 export async function endRunningProvisioningStep(
@@ -58,11 +58,7 @@ export async function endRunningProvisioningStep(
 ): Promise<void> {
   let query = tx.kysely
     .updateTable('rental_steps')
-    .set({
-      status: end.status,
-      ended_at: tx.clock.now(),
-      message: end.message?.slice(0, MESSAGE_MAX) ?? null,
-    })
+    .set({ status: end.status, ended_at: tx.clock.now(), message: end.message?.slice(0, TEXT_MAX) ?? null })
     .where('rental_id', '=', toUuid(rentalId))
     .where('org_id', '=', toUuid(orgId))
     .where('status', '=', 'running');

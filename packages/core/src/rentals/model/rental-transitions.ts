@@ -87,7 +87,7 @@ export async function emitRentalEvent(
 }
 
 /** Its engine has the machine, which has still to be proven. Of instances alone this is a state of its own. */
-export async function emitInstanceStarting(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
+export async function emitStarting(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
   if (rental.kind === 'instance') await appendRentalEvent(tx, rental, { type: 'instance.starting', actor });
 }
 
@@ -159,13 +159,7 @@ export async function transitionRental(tx: Tx, rental: Rental, move: RentalTrans
     statusSince: now,
     transitions: rental.transitions + 1,
   });
-  await insertTransition(tx, moved, {
-    from: rental.status,
-    to,
-    reason,
-    actor: `${actor.kind}:${actor.id}`,
-    at: now,
-  });
+  await insertTransition(tx, moved, { from: rental.status, to, reason }, actor);
   await emitRentalEvent(tx, moved, { type: eventByStatus[to], actor, data: { ...move.data } });
   if (to !== 'Terminated') await enqueueReconcile(tx, moved, actor);
   return moved;

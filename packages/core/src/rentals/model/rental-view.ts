@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { OrgId, RentalId } from '@millrace/platform/ids';
 import { listMachines } from './machines.store.ts';
-import type { Rental, RentalView } from './rental.ts';
+import type { Rental, RentalKey, RentalView } from './rental.ts';
 import { findRental, lockRental } from './rentals.store.ts';
 import { listTerms } from './terms.store.ts';
 
@@ -13,19 +13,13 @@ export async function readView(reader: Reader, orgId: OrgId, id: RentalId): Prom
 }
 
 /** The same with its lock held, so that it stays as it is until the transaction ends. */
-export async function lockView(
-  tx: Tx,
-  { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
-): Promise<RentalView | null> {
+export async function lockView(tx: Tx, { orgId, id }: RentalKey): Promise<RentalView | null> {
   return loadView(tx, await lockRental(tx, orgId, id));
 }
 
 async function loadView(reader: Reader, rental: Rental | null): Promise<RentalView | null> {
   if (rental === null) return null;
   const { orgId, id } = rental;
-  return {
-    rental,
-    machines: await listMachines(reader, orgId, id),
-    terms: await listTerms(reader, orgId, id),
-  };
+  const machines = await listMachines(reader, orgId, id);
+  return { rental, machines, terms: await listTerms(reader, orgId, id) };
 }

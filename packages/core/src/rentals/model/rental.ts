@@ -14,6 +14,7 @@ import type {
 import type { NanoUsd } from '@millrace/platform/money';
 import type { FleetGpuType } from '../../fleet/index.ts';
 import type { MoneyCause } from '../../ledger/index.ts';
+import type { BilledResource } from '../../metering/index.ts';
 import type { FrozenPrice } from '../../prices/index.ts';
 
 /** The words of this feature as values. A rental is a machine sold to a tenant, whichever of three kinds it is. */
@@ -77,66 +78,78 @@ export interface RentalSupplier {
   readonly ratePerHour: NanoUsd;
 }
 
-export interface Rental {
-  readonly id: RentalId;
-  readonly wireId: number;
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-  readonly kind: RentalKind;
-  readonly userId: UserId;
-  readonly keyId: KeyId | null;
+/** What may change of a rental and is shown. */
+interface ShownRentalState {
   readonly providerId: string;
-  readonly region: string;
-  readonly gpuType: FleetGpuType;
-  readonly gpusPerNode: number;
-  readonly nodeCount: number;
-  readonly gpuCount: number;
-  readonly connectionType: 'ethernet' | 'infiniband';
-  readonly cuda: number | null;
   readonly name: string | null;
   readonly label: string | null;
   readonly tags: Readonly<Record<string, string>>;
-  readonly image: string | null;
-  readonly userData: string | null;
-  readonly sshKeys: readonly string[];
-  readonly customPorts: readonly number[];
-  readonly labels: Readonly<Record<string, string>>;
   readonly monitoring: boolean;
   readonly convertOnExpiry: boolean;
-  readonly diskPrice: FrozenPrice | null;
-  /** Agreed when it was accepted. */
-  readonly supplier: RentalSupplier | null;
-  /** Null of rentals that are no instances. */
-  readonly publicIdentity: PublicIdentity | null;
-  /** Null of all that engines of ours run. */
-  readonly privateCloud: PrivateCloud | null;
   readonly status: RentalState;
   readonly statusReason: string | null;
   readonly statusSince: Date;
-  readonly task: RentalTask | null;
-  readonly taskOptions: TaskOptions;
-  readonly taskDeadlineAt: Date | null;
   readonly power: Power;
   readonly gpuHeld: boolean;
   readonly attempt: number;
-  readonly firstAttempt: number;
-  readonly allocationId: AllocationId | null;
-  readonly unhealthySince: Date | null;
   readonly billingPausedAt: Date | null;
-  readonly createdAt: Date;
   readonly updatedAt: Date | null;
   readonly startedAt: Date | null;
-  readonly endAcceptedAt: Date | null;
   readonly endedAt: Date | null;
   readonly endReason: string | null;
   readonly expiresAt: Date | null;
   readonly maxNanoUsd: NanoUsd | null;
+}
+
+/** What may change of a rental. The database refuses the rest. */
+export interface RentalFields extends ShownRentalState {
+  readonly userData: string | null;
+  readonly task: RentalTask | null;
+  readonly taskOptions: TaskOptions;
+  readonly taskDeadlineAt: Date | null;
+  readonly firstAttempt: number;
+  readonly allocationId: AllocationId | null;
+  readonly unhealthySince: Date | null;
+  readonly endAcceptedAt: Date | null;
   readonly idle: IdleRule | null;
   readonly expiryNotifiedAt: Date | null;
   readonly nextActionAt: Date | null;
   readonly deadlineAt: Date | null;
   readonly transitions: number;
   readonly steps: number;
+}
+
+/** What is shown of a rental: a page of 200 must not carry everybody's user data, nor what only reconciling needs. */
+export interface RentalSummary extends ShownRentalState {
+  readonly id: RentalId;
+  readonly wireId: number;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly kind: RentalKind;
+  readonly userId: UserId;
+  readonly region: string;
+  readonly gpuType: FleetGpuType;
+  readonly nodeCount: number;
+  readonly gpuCount: number;
+  readonly connectionType: 'ethernet' | 'infiniband';
+  readonly image: string | null;
+  readonly customPorts: readonly number[];
+  readonly diskPrice: FrozenPrice | null;
+  /** Null of all that engines of ours run. */
+  readonly privateCloud: PrivateCloud | null;
+  readonly createdAt: Date;
+}
+
+export interface Rental extends RentalSummary, RentalFields {
+  readonly keyId: KeyId | null;
+  readonly gpusPerNode: number;
+  readonly cuda: number | null;
+  readonly sshKeys: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** Agreed when it was accepted. */
+  readonly supplier: RentalSupplier | null;
+  /** Null of rentals that are no instances. */
+  readonly publicIdentity: PublicIdentity | null;
   readonly version: number;
 }
 
@@ -146,31 +159,42 @@ export interface Rental {
  */
 export type MachineStage = 'wanted' | 'made' | 'proven' | 'open' | 'doomed' | 'gone';
 
-/** One machine of a rental at its engine. */
-export interface RentalMachine {
-  readonly rentalId: RentalId;
-  readonly attempt: number;
+interface MachineLayout {
   readonly position: number;
-  readonly orgId: OrgId;
-  readonly mode: Mode;
   readonly externalId: string;
-  readonly allocationId: AllocationId | null;
-  readonly clusterId: ClusterId;
-  readonly nodeId: NodeId;
-  /** The engine's own name of the node. */
-  readonly nodeName: string;
   readonly gpuAddresses: readonly string[];
   readonly ports: readonly PortMapping[];
   readonly cpuCount: number;
   readonly ramMb: number;
   readonly diskGb: number;
+}
+
+/** What is shown of a machine. */
+export interface ShownMachine extends MachineLayout {
   readonly state: MachineStage;
-  /** Sealed. */
-  readonly proofKey: string | null;
   readonly address: string | null;
   readonly privateIp: string | null;
   readonly sshUser: string | null;
   readonly hostKey: string | null;
+}
+
+/** A machine as it is ordered at its engine. */
+export interface NewMachine extends MachineLayout {
+  readonly rentalId: RentalId;
+  readonly attempt: number;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly allocationId: AllocationId | null;
+  readonly clusterId: ClusterId;
+  readonly nodeId: NodeId;
+}
+
+/** One machine of a rental at its engine. */
+export interface RentalMachine extends NewMachine, ShownMachine {
+  /** The engine's own name of the node. */
+  readonly nodeName: string;
+  /** Sealed. */
+  readonly proofKey: string | null;
   /** It let us in before its engine had ended its start: whether that ends well is still to be seen. */
   readonly starting: boolean;
   readonly cutAt: Date | null;
@@ -215,6 +239,12 @@ export interface RentalView {
   readonly terms: readonly RentalTerm[];
 }
 
+/** Enough of a rental to find its row. */
+export type RentalKey = Pick<Rental, 'orgId' | 'id'>;
+
+/** What decides how long a rental lasts. */
+export type RentalWithTerms = Pick<RentalView, 'rental' | 'terms'>;
+
 /** The scope that whoever makes or ends one needs. */
 export function scopeOf(kind: RentalKind): Scope {
   return kind === 'instance' ? 'marketplace:write' : 'rentals:write';
@@ -251,6 +281,12 @@ export function rentalResourceOf(rental: Pick<Rental, 'wireId' | 'publicIdentity
 /** What its charges carry as their cause. */
 export function causeOfRental(rental: Pick<Rental, 'kind' | 'wireId'>): MoneyCause {
   return { kind: rental.kind === 'instance' ? 'instance' : 'rental', id: String(rental.wireId) };
+}
+
+/** As its holds and meters name it. */
+export function billedRental(rental: Rental): BilledResource {
+  const { orgId, mode, keyId } = rental;
+  return { orgId, mode, keyId, cause: causeOfRental(rental) };
 }
 
 /** The machines of the present attempt. */

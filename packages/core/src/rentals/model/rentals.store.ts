@@ -1,24 +1,35 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
 import { parseFrozenPrice } from '../../prices/index.ts';
+import { isWireId } from '../../rental-lookup/index.ts';
+import type { ColumnsOf } from './columns.ts';
 import type {
   PrivateCloud,
+  PublicIdentity,
   Rental,
+  RentalFields,
   RentalState,
+  RentalSummary,
   RentalSupplier,
   TaskOptions,
-  PublicIdentity,
 } from './rental.ts';
 
 /** All SQL that reads and changes one rental's row. Lists are in `rental-lists.store.ts`, machines in `machines.store.ts`. */
 
 export type RentalRow = Selectable<Tables['rentals']>;
 
-export function toRental(row: RentalRow): Rental {
-  const { idle_after_seconds: afterSeconds, idle_action: idleAction } = row;
+/** The columns of a rental that lists show. */
+export const shownColumns =
+  `id, wire_id, org_id, mode, kind, user_id, provider_id, region, gpu_type, gpu_count, node_count,
+  connection_type, name, label, tags, image, custom_ports, monitoring, convert_on_expiry, status, status_reason,
+  status_since, power, gpu_held, attempt, created_at, updated_at, started_at, ended_at, end_reason, expires_at,
+  max_nano_usd, private_cloud, disk_price, billing_paused_at` as const;
+
+export function toSummary(row: Pick<RentalRow, ColumnsOf<typeof shownColumns>>): RentalSummary {
   return {
     id: fromUuid('rnt', row.id),
     wireId: row.wire_id,
@@ -26,50 +37,57 @@ export function toRental(row: RentalRow): Rental {
     mode: row.mode,
     kind: row.kind,
     userId: fromUuid('usr', row.user_id),
-    keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
     providerId: row.provider_id,
     region: row.region,
     gpuType: row.gpu_type,
-    gpusPerNode: row.gpus_per_node,
     nodeCount: row.node_count,
     gpuCount: row.gpu_count,
     connectionType: row.connection_type,
-    cuda: row.cuda,
     name: row.name,
     label: row.label,
     tags: row.tags as Record<string, string>,
     image: row.image,
-    userData: row.user_data,
-    sshKeys: row.ssh_keys,
     customPorts: row.custom_ports,
-    labels: row.labels as Record<string, string>,
     monitoring: row.monitoring,
     convertOnExpiry: row.convert_on_expiry,
     diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
-    supplier: supplierOf(row),
-    publicIdentity: row.told_as as PublicIdentity | null,
     privateCloud: row.private_cloud as PrivateCloud | null,
     status: row.status as RentalState,
     statusReason: row.status_reason,
     statusSince: row.status_since,
-    task: row.task,
-    taskOptions: row.task_options as TaskOptions,
-    taskDeadlineAt: row.task_deadline_at,
     power: row.power,
     gpuHeld: row.gpu_held,
     attempt: row.attempt,
-    firstAttempt: row.first_attempt,
-    allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
-    unhealthySince: row.trouble_since,
     billingPausedAt: row.billing_paused_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     startedAt: row.started_at,
-    endAcceptedAt: row.end_accepted_at,
     endedAt: row.ended_at,
     endReason: row.end_reason,
     expiresAt: row.expires_at,
     maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
+  };
+}
+
+function toRental(row: RentalRow): Rental {
+  const { idle_after_seconds: afterSeconds, idle_action: idleAction } = row;
+  return {
+    ...toSummary(row),
+    keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
+    gpusPerNode: row.gpus_per_node,
+    cuda: row.cuda,
+    userData: row.user_data,
+    sshKeys: row.ssh_keys,
+    labels: row.labels as Record<string, string>,
+    supplier: supplierOf(row),
+    publicIdentity: row.told_as as PublicIdentity | null,
+    task: row.task,
+    taskOptions: row.task_options as TaskOptions,
+    taskDeadlineAt: row.task_deadline_at,
+    firstAttempt: row.first_attempt,
+    allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
+    unhealthySince: row.trouble_since,
+    endAcceptedAt: row.end_accepted_at,
     idle: afterSeconds === null || idleAction === null ? null : { afterSeconds, action: idleAction },
     expiryNotifiedAt: row.told_expiring_at,
     nextActionAt: row.next_action_at,
@@ -126,45 +144,7 @@ function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
   };
 }
 
-/** What may change of a rental. The database refuses the rest. */
-export type RentalChanges = Partial<
-  Pick<
-    Rental,
-    | 'providerId'
-    | 'name'
-    | 'label'
-    | 'tags'
-    | 'monitoring'
-    | 'convertOnExpiry'
-    | 'userData'
-    | 'status'
-    | 'statusReason'
-    | 'statusSince'
-    | 'task'
-    | 'taskOptions'
-    | 'taskDeadlineAt'
-    | 'power'
-    | 'gpuHeld'
-    | 'attempt'
-    | 'firstAttempt'
-    | 'allocationId'
-    | 'unhealthySince'
-    | 'billingPausedAt'
-    | 'updatedAt'
-    | 'startedAt'
-    | 'endAcceptedAt'
-    | 'endedAt'
-    | 'endReason'
-    | 'expiresAt'
-    | 'maxNanoUsd'
-    | 'idle'
-    | 'expiryNotifiedAt'
-    | 'nextActionAt'
-    | 'deadlineAt'
-    | 'transitions'
-    | 'steps'
-  >
->;
+export type RentalChanges = Partial<RentalFields>;
 
 /** Only what is named is changed: `undefined` leaves a column as it is. */
 function toUpdate(changes: RentalChanges): Updateable<Tables['rentals']> {
@@ -234,6 +214,7 @@ export async function findRentalByWireId(
   mode: Rental['mode'],
   wireId: number,
 ): Promise<Rental | null> {
+  if (!isWireId(wireId)) return null;
   const row = await reader.kysely
     .selectFrom('rentals')
     .selectAll()
@@ -246,11 +227,8 @@ export async function findRentalByWireId(
 
 /** Anybody's, for operators. */
 export async function findAnyRental(reader: Reader, wireId: number): Promise<Rental | null> {
-  const row = await reader.kysely
-    .selectFrom('rentals')
-    .selectAll()
-    .where('wire_id', '=', wireId)
-    .executeTakeFirst();
+  const query = reader.kysely.selectFrom('rentals').selectAll().where('wire_id', '=', wireId);
+  const row = await query.executeTakeFirst();
   return row === undefined ? null : toRental(row);
 }
 
@@ -283,19 +261,12 @@ export async function saveRental(tx: Tx, before: Rental, changes: RentalChanges)
   return toRental(row);
 }
 
-export interface NewTransition {
-  readonly from: RentalState | null;
-  readonly to: RentalState;
-  readonly reason: string | null;
-  readonly actor: string;
-  readonly at: Date;
-}
-
 /** Numbered by the rental, whose lock is held. */
 export async function insertTransition(
   tx: Tx,
-  rental: Pick<Rental, 'id' | 'orgId' | 'mode' | 'transitions'>,
-  { from, to, reason, actor, at }: NewTransition,
+  rental: Pick<Rental, 'id' | 'orgId' | 'mode' | 'transitions' | 'statusSince'>,
+  move: { readonly from: RentalState | null; readonly to: RentalState; readonly reason: string | null },
+  actor: Actor,
 ): Promise<void> {
   await tx.kysely
     .insertInto('rental_transitions')
@@ -304,11 +275,11 @@ export async function insertTransition(
       seq: rental.transitions,
       org_id: toUuid(rental.orgId),
       mode: rental.mode,
-      from_status: from,
-      to_status: to,
-      reason,
-      actor,
-      at,
+      from_status: move.from,
+      to_status: move.to,
+      reason: move.reason,
+      actor: `${actor.kind}:${actor.id}`,
+      at: rental.statusSince,
     })
     .execute();
 }
@@ -365,10 +336,10 @@ export async function claimDueRentals(
                    order by id for no key update skip locked)
     returning org_id, id, mode
   `.execute(tx.kysely);
-  return rows.map((row) => ({
-    orgId: fromUuid('org', row.org_id),
-    id: fromUuid('rnt', row.id),
-    mode: row.mode,
+  return rows.map(({ org_id, id, mode }) => ({
+    orgId: fromUuid('org', org_id),
+    id: fromUuid('rnt', id),
+    mode,
   }));
 }
 

@@ -45,15 +45,11 @@ export async function insertTerm(
 }
 
 /** In their order. */
-export async function listTerms(
-  reader: Reader,
-  orgId: OrgId,
-  rentalId: RentalId,
-): Promise<readonly RentalTerm[]> {
+export async function listTerms(reader: Reader, orgId: OrgId, id: RentalId): Promise<readonly RentalTerm[]> {
   const rows = await reader.kysely
     .selectFrom('rental_terms')
     .selectAll()
-    .where('rental_id', '=', toUuid(rentalId))
+    .where('rental_id', '=', toUuid(id))
     .where('org_id', '=', toUuid(orgId))
     .orderBy('seq')
     .execute();

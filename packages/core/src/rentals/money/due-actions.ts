@@ -1,6 +1,6 @@
-import type { Meter } from '../../metering/index.ts';
+import { limitReachedAt, type Meter } from '../../metering/index.ts';
 import type { RentalView } from '../model/rental.ts';
-import { actionAfterCurrentTerm, spendingLimitReachedAt, retainedDiskMeter, reservedUntil } from './terms.ts';
+import { actionAfterCurrentTerm, retainedDiskMeter, reservedUntil } from './terms.ts';
 
 /** What the clock asks of a rental next. Pure. */
 
@@ -50,7 +50,7 @@ function dueEndsOf(view: RentalView, meters: readonly Meter[]): readonly DueActi
     const next = actionAfterCurrentTerm(view);
     ends.push(next === 'terminate' ? { what: next, at: until, because: 'term' } : { what: next, at: until });
   }
-  const cap = spendingLimitReachedAt(rental, meters);
+  const cap = limitReachedAt(meters, rental.maxNanoUsd);
   if (cap !== null) ends.push({ what: 'terminate', at: cap, because: 'cap' });
   const retained = retainedDiskMeter(meters);
   if (retained !== null) ends.push({ what: 'retention', at: retained.termEndsAt });

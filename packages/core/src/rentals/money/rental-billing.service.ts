@@ -1,7 +1,6 @@
 import { inSavepoint, type Reader, type Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { isFault } from '@millrace/platform/fault';
-import type { HoldId } from '@millrace/platform/ids';
 import {
   addUsd,
   affordableMs,
@@ -18,8 +17,12 @@ import { setFreesAt } from '../../fleet/index.ts';
 import { applyLedger, findHold, readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
 import {
   changeMeters,
+  HOLD_WINDOW_MS,
+  holdForRetention,
   listMetersOf,
   openMeters,
+  RETENTION_DIVISOR,
+  RETENTION_MS,
   type Meter,
   type MeterFunding,
   type MeterSpec,
@@ -28,13 +31,15 @@ import {
 import { rateOf, termMsOf, type FrozenPrice } from '../../prices/index.ts';
 import { saveMachine } from '../model/machines.store.ts';
 import { transitionRental } from '../model/rental-transitions.ts';
-import { defaultRentalPolicy, deletionLateMsOf, HOLD_WINDOW_MS } from '../model/policy.ts';
+import { defaultRentalPolicy, deletionLateMsOf } from '../model/policy.ts';
 import {
+  billedRental,
   causeOfRental,
   currentMachinesOf,
   type Rental,
   type RentalTerm,
   type RentalView,
+  type RentalWithTerms,
   rentalsActor,
 } from '../model/rental.ts';
 import { currentTerm, DISK_PREFIX, freesAt, isDiskMeter, retainedDiskMeter } from './terms.ts';
@@ -87,12 +92,6 @@ export async function releaseHolds(tx: Tx, view: RentalView): Promise<void> {
   for (const { seq } of waiting) await saveTerm(tx, rental.orgId, rental.id, seq, { holdId: null });
 }
 
-/** For how long the disk of a rental is kept when the money for it has ended, where that much could be set aside. */
-export const RETENTION_MS = 72 * 3_600_000;
-
-/** No more than this part of what a wallet has when a meter is opened is set aside for keeping a disk. */
-const RETENTION_DIVISOR = 4n;
-
 const diskRateOf = (rental: Rental): NanoUsd =>
   rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice);
 
@@ -144,9 +143,9 @@ function termMeterSpec(rental: Rental, term: RentalTerm, at: Date, funding: Mete
     unit: 'gpu',
     funding,
     demand: 'running',
-    ...(rental.supplier === null ? {} : { supplier: rental.supplier }),
-    ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
-    ...(term.holdId === null ? {} : { holdId: term.holdId }),
+    supplier: rental.supplier,
+    keyId: rental.keyId,
+    holdId: term.holdId,
     at,
   };
 }
@@ -182,7 +181,7 @@ export async function startNextTerm(tx: Tx, view: RentalView, at: Date): Promise
 }
 
 /** Those who look for capacity are told when these GPUs are known to come free. */
-export async function updateFreesAt(tx: Tx, view: Pick<RentalView, 'rental' | 'terms'>): Promise<void> {
+export async function updateFreesAt(tx: Tx, view: RentalWithTerms): Promise<void> {
   const { orgId, allocationId } = view.rental;
   if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
 }
@@ -255,7 +254,7 @@ function diskMeterSpec(
     ratePerHour: diskRateOf(rental),
     quantity: rental.diskPrice?.quantity ?? 0,
     unit: 'gb',
-    ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    keyId: rental.keyId,
     ...disk,
   };
 }
@@ -278,50 +277,21 @@ export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date
   const wantedMs = Math.max(0, ...retentions);
   const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
   const { name, ratePerHour } = diskMeterSpec(rental, meters, { at, funding: { kind: 'ahead' } });
-  const hold =
-    ratePerHour === 0n ? null : await holdForDiskRetention(tx, rental, name, ratePerHour, wantedMs);
+  const retention = { name, ratePerHour, forMs: wantedMs };
+  const hold = ratePerHour === 0n ? null : await holdForRetention(tx, billedRental(rental), retention);
   const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
   const until = new Date(at.getTime() + Math.min(wantedMs, Number(paidMs ?? wantedMs)));
   const funding = { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) } as const;
   const spec = diskMeterSpec(rental, meters, { at, funding });
-  await openMeters(tx, rental.orgId, [hold === null ? spec : { ...spec, holdId: hold.holdId }]);
+  await openMeters(tx, rental.orgId, [{ ...spec, holdId: hold?.holdId ?? null }]);
   return until;
-}
-
-/** As much of it as there is, also where new work is refused. */
-async function holdForDiskRetention(
-  tx: Tx,
-  rental: Rental,
-  name: string,
-  ratePerHour: NanoUsd,
-  forMs: number,
-): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
-  const [response] = await applyLedger(tx, [
-    {
-      do: 'hold',
-      orgId: rental.orgId,
-      mode: rental.mode,
-      cause: causeOfRental(rental),
-      step: `keep:${name}`,
-      amount: meteredTotal(ratePerHour, forMs),
-      atLeast: zeroUsd,
-      demand: 'running',
-      ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
-    },
-  ]);
-  const { holdId, held } = requireLedgerSuccess(response);
-  if (holdId === null) throw new Error(`Nothing could be set aside for the disk of ${rental.id}.`);
-  return { holdId, held };
 }
 
 /**
  * A disk that was kept for want of money is paid as it goes again, if the wallet can. Without a price for disks the
  * wallet must have an hour of the rental's own price: what costs nothing is not kept for ever.
  */
-export async function resumeDiskBilling(
-  tx: Tx,
-  view: Pick<RentalView, 'rental' | 'terms'>,
-): Promise<boolean> {
+export async function resumeDiskBilling(tx: Tx, view: RentalWithTerms): Promise<boolean> {
   const { rental } = view;
   const meters = await metersOf(tx, rental);
   const retained = retainedDiskMeter(meters);
@@ -329,11 +299,8 @@ export async function resumeDiskBilling(
   const at = retained.termEndsAt < tx.clock.now() ? retained.termEndsAt : tx.clock.now();
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
   if (retained.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
-  const spec = diskMeterSpec(rental, meters, {
-    at,
-    funding: prepaidFunding(rental, available),
-    demand: 'running',
-  });
+  const funding = prepaidFunding(rental, available);
+  const spec = diskMeterSpec(rental, meters, { at, funding, demand: 'running' });
   try {
     // A refusal releases the ledger's locks: callers that then end the rental take locks that come before them.
     await inSavepoint(tx, () => openMeters(tx, rental.orgId, [spec]));

@@ -1,12 +1,11 @@
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costAt, type Meter } from '../../metering/index.ts';
+import { costAt, limitReachedAt, type Meter } from '../../metering/index.ts';
 import { DAY, HOUR, meterWith, termWith } from './terms.fixture.ts';
 import {
   actionAfterCurrentTerm,
   billingEndsAt,
-  spendingLimitReachedAt,
   currentTerm,
   freesAt,
   retainedDiskMeter,
@@ -15,6 +14,11 @@ import {
   reservedUntil,
 } from './terms.ts';
 import { at, running } from '../view.fixture.ts';
+
+const spendingLimitReachedAt = (
+  rental: { readonly maxNanoUsd: Parameters<typeof limitReachedAt>[1] },
+  meters: readonly Meter[],
+) => limitReachedAt(meters, rental.maxNanoUsd);
 
 describe('the term that counts', () => {
   it('is the last that has begun, or the first as long as none has', () => {

@@ -8,10 +8,7 @@ import type { IdleRental } from './sampling.service.ts';
 import { readIdleness } from './samples.store.ts';
 import { currentTerm } from '../money/terms.ts';
 
-const idleRulesExecuted = counter(
-  'millrace_rentals_idled_total',
-  'Idle rules that were carried out, by action',
-);
+const idleRulesDone = counter('millrace_rentals_idled_total', 'Idle rules that were carried out, by action');
 
 /**
  * Carries an idle rule out, by what the rental is now: a rule that was changed, a machine that was seen busy meanwhile, or
@@ -36,7 +33,7 @@ export async function executeIdleRule(db: Db, { rentalId, orgId, rule }: IdleRen
       return true;
     },
   );
-  if (isDone) idleRulesExecuted.add(1, { action: rule.action });
+  if (isDone) idleRulesDone.add(1, { action: rule.action });
 }
 
 function isIdleRuleActive({ status, task, power, idle }: Rental, rule: IdleRule): boolean {

@@ -2,8 +2,8 @@ import type { ApiKeyLimits } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault, isFault } from '@millrace/platform/fault';
-import { toUuid, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
-import { formatUsd, secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import type { OrgId } from '@millrace/platform/ids';
+import { secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import {
   findCluster,
   isRegionInMode,
@@ -15,20 +15,14 @@ import {
   type PlacementRequest,
 } from '../../fleet/index.ts';
 import {
-  appendAuditEntry,
   authorizeCaller,
   findSshKeys,
   type ApiKey,
   type AuthorizedCaller,
   type CallContext,
 } from '../../identity/index.ts';
-import {
-  applyLedger,
-  InsufficientFundsError,
-  readBalance,
-  requireLedgerSuccess,
-  type MoneyCause,
-} from '../../ledger/index.ts';
+import { readBalance } from '../../ledger/index.ts';
+import { HOLD_WINDOW_MS, holdForOrder, insufficientBalance } from '../../metering/index.ts';
 import {
   diskPriceFor,
   freezeAgreedPrice,
@@ -44,21 +38,23 @@ import {
   simulateRejection,
   requireOrderAllowed,
   requireKeyLimits,
-  requireWithinSpendingLimit,
+  requireWithinMaxUsd,
   resolveTtlSeconds,
   toRentalSpec,
   type InstanceOrder,
   type RentalOrder,
 } from './order.ts';
 import { requireIdleRule } from './idle-rule.ts';
-import { insertMachines, type NewMachine } from '../model/machines.store.ts';
-import { enqueueReconcile, scheduleSoon, emitRentalEvent } from '../model/rental-transitions.ts';
-import { machinesOfPlacement, offerByKind, toPlacementRequest, type Placeable } from './placement-request.ts';
-import { attemptTimeoutMsOf, HOLD_WINDOW_MS } from '../model/policy.ts';
-import { causeOfRental, isReleasable, rentalResourceOf, scopeOf, type Rental } from '../model/rental.ts';
-import { insertRental, insertTransition } from '../model/rentals.store.ts';
+import { insertMachines } from '../model/machines.store.ts';
+import { scheduleSoon } from '../model/rental-transitions.ts';
+import { pendingFields, recordPending } from './pending-rental.ts';
+import { machinesOfPlacement, offerByKind, toPlacementRequest } from './placement-request.ts';
+import { attemptTimeoutMsOf } from '../model/policy.ts';
+import { billedRental, isReleasable, scopeOf, type NewMachine, type Rental } from '../model/rental.ts';
+import { insertRental } from '../model/rentals.store.ts';
 import { insertProvisioningStep } from '../model/provisioning-steps.store.ts';
 import { insertTerm } from '../model/terms.store.ts';
+import { nextTerm } from '../money/terms.ts';
 
 /**
  * Accepts an order: exact GPUs, the money for them, the rental's rows, and what happens next, in the caller's one
@@ -90,24 +86,30 @@ export async function acceptOrder(
   const ttlSeconds = resolveTtlSeconds(order, key.limits);
   await requireRegionOffered(tx, key.mode, order);
   simulateRejection(key.mode, order.tags);
-  const sshKeys = await requireSshKeys(tx, orgId, key, order);
+  const sshKeys = await sshKeysFor(tx, orgId, key, order);
   const { available } = await readBalance(tx, orgId, key.mode, now);
   const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });
-  requireWithinSpendingLimit(order, ttlSeconds, price);
+  requireWithinMaxUsd(order, ttlSeconds, price);
   await requireWithinKeyLimits(tx, key, price);
   // The ledger decides; this spares the hosts those who cannot pay.
   if (hold > zeroUsd && hold > available) throw insufficientBalance(hold, available);
 
   const expiresAt = ttlSeconds === null ? null : new Date(now.getTime() + secondsToMs(ttlSeconds));
-  const placeable = toPlaceable(tx, orgId, key.mode, order);
+  const placeable = { ...order, id: tx.ids.next('rnt'), orgId, mode: key.mode };
   const only = order.machine?.nodeId ?? null;
   const placement = await placeOrder(tx, toPlacementRequest(placeable, { only, freesAt: expiresAt }));
   const { providerId, machines } = await machinesOfPlacement(tx, orgId, placeable, 1, placement);
   await requireOfferedImage(tx, order, machines);
   const rental = await insertRental(tx, {
     ...placeable,
-    ...orderFields(order, key.mode),
-    ...initialFields(order, now),
+    ...pendingFields(now, attemptTimeoutMsOf(order)),
+    ...scheduleSoon(now),
+    maxNanoUsd: order.maxUsd,
+    labels: faultLabelsOf(key.mode, order.tags),
+    supplier: order.machine?.supplier ?? null,
+    publicIdentity: order.machine?.publicIdentity ?? null,
+    privateCloud: null,
+    steps: 1,
     wireId,
     userId: key.userId,
     keyId: key.id,
@@ -119,17 +121,18 @@ export async function acceptOrder(
   });
   await insertMachines(tx, orgId, machines);
   await insertProvisioningStep(tx, rental, { seq: 1, name: 'place', status: 'done' });
-  await recordCreation(tx, call, rental, price.rateNanoUsdPerHour);
-  const holdId = await holdForOrder(tx, rental, hold, key.id);
-  await insertTerm(tx, orgId, rental, {
-    seq: 1,
-    termType: order.termType,
-    price,
-    holdId,
-    meterName: 'gpu',
-    effectiveAt: null,
-    endsAt: null,
+  await recordPending(tx, call.cause, rental, {
+    after: {
+      kind: rental.kind,
+      region: rental.region,
+      gpuType: rental.gpuType,
+      gpuCount: rental.gpuCount,
+      rateNanoUsdPerHour: price.rateNanoUsdPerHour,
+    },
   });
+  const of = rental.supplier === null ? {} : ({ of: 'paid' } as const);
+  const holdId = await holdForOrder(tx, billedRental(rental), { step: 'create', amount: hold, ...of });
+  await insertTerm(tx, orgId, rental, { ...nextTerm(order.termType, price), meterName: 'gpu', holdId });
   return rental;
 }
 
@@ -181,12 +184,7 @@ async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Pro
 }
 
 /** The lines that will let the tenant in: a later change of the person's keys does not touch them. */
-async function requireSshKeys(
-  tx: Tx,
-  orgId: OrgId,
-  key: ApiKey,
-  order: RentalOrder,
-): Promise<readonly string[]> {
+async function sshKeysFor(tx: Tx, orgId: OrgId, key: ApiKey, order: RentalOrder): Promise<readonly string[]> {
   const found = await findSshKeys(tx, orgId, key, order.sshKeys);
   if (order.sshKeys !== 'all' && found.length < new Set(order.sshKeys).size) {
     throw new Fault('SSH_KEY_NOT_FOUND');
@@ -255,32 +253,6 @@ async function requireWithinKeyLimits(tx: Tx, key: ApiKey, price: FrozenPrice): 
     requireKeyLimits(limits, await readKeyRunningTotals(tx, key.orgId, key.id), price);
 }
 
-function insufficientBalance(hold: NanoUsd, available: bigint, of?: 'paid'): Fault {
-  const what =
-    of === 'paid' ? 'paid balance, without promotional credit, which does not pay suppliers,' : 'balance';
-  return new Fault('INSUFFICIENT_BALANCE', {
-    message: `The available ${what} does not cover the ${formatUsd(hold)} USD that this would set aside.`,
-    cause: new InsufficientFundsError(hold - available),
-  });
-}
-
-function toPlaceable(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder): Placeable {
-  const { kind, region, gpuType, connectionType, cuda, gpusPerNode, nodeCount, customPorts } = order;
-  return {
-    id: tx.ids.next('rnt'),
-    orgId,
-    mode,
-    kind,
-    region,
-    gpuType,
-    connectionType,
-    cuda,
-    gpusPerNode,
-    nodeCount,
-    customPorts,
-  };
-}
-
 /** No host has more, whatever an engine says of it: the rows have no room for them. */
 const GPUS_PER_NODE_MAX = 64;
 
@@ -301,99 +273,4 @@ async function placeOrder(tx: Tx, request: PlacementRequest): Promise<Placement>
 
 function diskGbOf(machines: readonly NewMachine[]): number {
   return machines.reduce((sum, { diskGb }) => sum + diskGb, 0);
-}
-
-function orderFields(order: RentalOrder, mode: Mode) {
-  const { name, label, tags, image, userData, monitoring, convertOnExpiry, idle, maxUsd, machine } = order;
-  const labels = faultLabelsOf(mode, tags);
-  return {
-    name,
-    label,
-    tags,
-    image,
-    userData,
-    monitoring,
-    convertOnExpiry,
-    idle,
-    maxNanoUsd: maxUsd,
-    labels,
-    supplier: machine?.supplier ?? null,
-    publicIdentity: machine?.publicIdentity ?? null,
-    privateCloud: null,
-  };
-}
-
-/** Pending, with everything still to be done and nothing yet owed. */
-function initialFields(order: RentalOrder, now: Date) {
-  return {
-    status: 'Pending',
-    statusReason: null,
-    statusSince: now,
-    task: 'provision',
-    taskOptions: {},
-    taskDeadlineAt: new Date(now.getTime() + attemptTimeoutMsOf(order)),
-    power: 'changing',
-    gpuHeld: true,
-    attempt: 1,
-    firstAttempt: 1,
-    unhealthySince: null,
-    billingPausedAt: null,
-    createdAt: now,
-    updatedAt: null,
-    startedAt: null,
-    endAcceptedAt: null,
-    endedAt: null,
-    endReason: null,
-    expiryNotifiedAt: null,
-    steps: 1,
-    ...scheduleSoon(now),
-  } as const;
-}
-
-async function recordCreation(
-  tx: Tx,
-  { orgId, cause }: CallContext,
-  rental: Rental,
-  rate: string,
-): Promise<void> {
-  const { actor } = cause;
-  const { wireId, region, gpuType, gpuCount, kind } = rental;
-  await insertTransition(tx, rental, {
-    from: null,
-    to: 'Pending',
-    reason: null,
-    actor: `${actor.kind}:${actor.id}`,
-    at: rental.createdAt,
-  });
-  const resource = rentalResourceOf(rental);
-  await appendAuditEntry(tx, orgId, cause, {
-    action: `${resource.kind}.created`,
-    resource,
-    after: {
-      rentalId: wireId,
-      externalId: toUuid(rental.id),
-      kind,
-      region,
-      gpuType,
-      gpuCount,
-      rateNanoUsdPerHour: rate,
-    },
-  });
-  await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
-  await enqueueReconcile(tx, rental, actor);
-}
-
-/** Null where there is nothing to set aside: in test mode, or at a price of nothing. */
-async function holdForOrder(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): Promise<HoldId | null> {
-  if (amount === zeroUsd) return null;
-  const cause: MoneyCause = causeOfRental(rental);
-  const { orgId, mode } = rental;
-  const of = rental.supplier === null ? {} : ({ of: 'paid' } as const);
-  const [result] = await applyLedger(tx, [
-    { do: 'hold', orgId, mode, cause, step: 'create', amount, demand: 'new', keyId, ...of },
-  ]);
-  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
-    throw insufficientBalance(amount, result.available ?? 0n, of.of);
-  }
-  return requireLedgerSuccess(result).holdId;
 }

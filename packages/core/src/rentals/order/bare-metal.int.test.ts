@@ -182,7 +182,7 @@ describe('a gang', () => {
     const slow = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('unavailable', 'deploying')),
     }));
-    const policy = { longestRetryMs: 5 * 60_000 };
+    const policy = { maxRetryMs: 5 * 60_000 };
     const failed = await reconcileUntil(slow, accepted, { until: 'Failed', policy });
     const tookMs = failed.statusSince.getTime() - failed.createdAt.getTime();
     expect(tookMs).toBeGreaterThanOrEqual(2 * 60 * 60_000);

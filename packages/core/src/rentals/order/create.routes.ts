@@ -5,17 +5,16 @@ import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { OfferService } from '../../fleet/index.ts';
 import { callContextOf, pageById, positionFromCursor, readCommitted } from '../../identity/index.ts';
 import { readBalance } from '../../ledger/index.ts';
-import { readBurnRate } from '../../metering/index.ts';
+import { HOLD_WINDOW_MS, readBurnRate } from '../../metering/index.ts';
 import { diskPriceFor, quoteFor, toWireQuote } from '../../prices/index.ts';
 import { createBareMetal } from './bare-metal.service.ts';
 import { toBareMetalOrder, toVirtualMachineOrder } from './order.ts';
-import { HOLD_WINDOW_MS } from '../model/policy.ts';
 import { createRental } from './accept-order.service.ts';
 import { acceptsIdleRules } from './idle-rule.ts';
-import { createOrderRunner, createVolumeIdRunner, type OrderRunnerDeps } from './order-runner.ts';
+import { createBareMetalRunner, createOrderRunner, type OrderRunnerDeps } from './order-runner.ts';
 import { serveAdminRentals } from '../read/admin-rentals.routes.ts';
 import { servePrivateClouds } from './private-cloud.routes.ts';
-import { readRentalRecord } from '../read/rental-queries.service.ts';
+import { readWrittenRecord } from '../read/rental-queries.service.ts';
 import { isReleasable, type Rental } from '../model/rental.ts';
 import { toWireRentalRecord } from '../read/rentals.wire.ts';
 import { requestReservation } from './reservation-requests.service.ts';
@@ -40,15 +39,14 @@ const createTransaction = { name: 'create rental', isolation: readCommitted } as
 
 function serveCreate({ server, operations, ...deps }: RentalCreationRoutes): void {
   const ordering = createOrderRunner(deps);
-  const withVolumeId = createVolumeIdRunner(deps);
+  const orderingBareMetal = createBareMetalRunner(deps);
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
     const order = toVirtualMachineOrder(body);
     const call = callContextOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact(createTransaction, async (tx) => {
-        const response = await createdReply(tx, await createRental(tx, call, order, wireId));
         use();
-        return response;
+        return createdReply(tx, await createRental(tx, call, order, wireId));
       }),
     );
   });
@@ -57,23 +55,17 @@ function serveCreate({ server, operations, ...deps }: RentalCreationRoutes): voi
     const order = toBareMetalOrder(body);
     const { storageVolume: storage = null } = body;
     const call = callContextOf(context);
-    return withVolumeId(storage, (volumeId, useVolume) =>
-      ordering(requirePrincipal(context), (wireId, use) =>
-        transact(createTransaction, async (tx) => {
-          const request = { order, storage, wireId, volumeId };
-          const response = await createdReply(tx, await createBareMetal(tx, call, request));
-          use();
-          useVolume();
-          return response;
-        }),
-      ),
+    return orderingBareMetal(requirePrincipal(context), storage, (ids, use) =>
+      transact(createTransaction, async (tx) => {
+        use();
+        return createdReply(tx, await createBareMetal(tx, call, { order, storage, ...ids }));
+      }),
     );
   });
 }
 
 async function createdReply(tx: Tx, { orgId, mode, wireId }: Rental) {
-  const record = await readRentalRecord(tx, { orgId, mode }, wireId, tx.clock.now());
-  if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
+  const record = await readWrittenRecord(tx, { orgId, mode }, wireId);
   return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
 }
 

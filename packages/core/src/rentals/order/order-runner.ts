@@ -1,7 +1,7 @@
 import type { Db } from '@millrace/platform/db';
-import type { Mode } from '@millrace/platform/envelope';
-import type { CellId, OrgId } from '@millrace/platform/ids';
+import type { CellId } from '@millrace/platform/ids';
 import { createWireIdAllocator, type WireIdKind } from '@millrace/platform/wire-ids';
+import type { TenantRef } from '../../identity/index.ts';
 import { retryWithRecalledCredit, type RecallCredit } from '../../ledger/index.ts';
 import type { StorageChoice } from '../../volumes/index.ts';
 import { createIdReuse } from './reusable-ids.ts';
@@ -16,11 +16,8 @@ export interface OrderRunnerDeps {
   readonly recallMoney?: RecallCredit | undefined;
 }
 
-/** Has the order carried out with an id that nobody has; `use` is called where it ends up in a row. */
-export type RunOrder = <T>(
-  who: { readonly orgId: OrgId; readonly mode: Mode },
-  work: (wireId: number, use: () => void) => Promise<T>,
-) => Promise<T>;
+/** Has the order carried out with an id that nobody has; `use` is called in the transaction that writes it. */
+export type RunOrder = <T>(who: TenantRef, work: (id: number, use: () => void) => Promise<T>) => Promise<T>;
 
 /** What a process takes of its cell's ids at once. */
 const ID_CHUNK = 50;
@@ -35,13 +32,23 @@ export function createOrderRunner(
     withId((wireId, use) => retryWithRecalledCredit(who, recallMoney, () => work(wireId, use)));
 }
 
-/** Has the order carried out with an id for the volume that comes with it; null where none does. */
-export type WithVolumeId = <T>(
-  storage: StorageChoice | null,
-  work: (volumeId: number | null, use: () => void) => Promise<T>,
-) => Promise<T>;
-
-export function createVolumeIdRunner({ db, cell }: Pick<OrderRunnerDeps, 'db' | 'cell'>): WithVolumeId {
-  const withId = createIdReuse(createWireIdAllocator({ db, cell, kind: 'volume', chunk: ID_CHUNK }));
-  return (storage, work) => (storage?.isNew === true ? withId(work) : work(null, () => undefined));
+/** The same for bare metal, with an id for the new volume that comes with it; null where none does. */
+export function createBareMetalRunner(deps: OrderRunnerDeps) {
+  const ordering = createOrderRunner(deps);
+  const { db, cell } = deps;
+  const withVolumeId = createIdReuse(createWireIdAllocator({ db, cell, kind: 'volume', chunk: ID_CHUNK }));
+  return <T>(
+    who: TenantRef,
+    storage: StorageChoice | null,
+    work: (ids: { readonly wireId: number; readonly volumeId: number | null }, use: () => void) => Promise<T>,
+  ): Promise<T> => {
+    const order = (volumeId: number | null, useVolume: () => void): Promise<T> =>
+      ordering(who, (wireId, useRental) =>
+        work({ wireId, volumeId }, () => {
+          useRental();
+          useVolume();
+        }),
+      );
+    return storage?.isNew === true ? withVolumeId(order) : order(null, () => undefined);
+  };
 }

@@ -11,12 +11,12 @@ import {
   toVirtualMachineOrder,
   requireOrderAllowed,
   requireKeyLimits,
-  requireWithinSpendingLimit,
+  requireWithinMaxUsd,
   resolveTtlSeconds,
   toRentalSpec,
   type ListPriceOrder,
 } from './order.ts';
-import { HOLD_WINDOW_MS } from '../model/policy.ts';
+import { HOLD_WINDOW_MS } from '../../metering/index.ts';
 
 const { operations } = createContract({ providers: defaultProviders });
 const { body } = operations.createVirtualMachineRental;
@@ -229,10 +229,10 @@ describe('the cap of the order itself', () => {
     ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
   ] as const)('%s', (_, request, sold, expected) => {
     const requested = order(request);
-    expect(reasonOf(() => requireWithinSpendingLimit(requested, requested.ttlSeconds, sold))).toBe(expected);
+    expect(reasonOf(() => requireWithinMaxUsd(requested, requested.ttlSeconds, sold))).toBe(expected);
   });
 
   it('a time to live that only the key sets does not count against it: the cap ends the rental first', () => {
-    expect(reasonOf(() => requireWithinSpendingLimit(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
+    expect(reasonOf(() => requireWithinMaxUsd(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
   });
 });

@@ -3,29 +3,20 @@ import { userDataKind } from '@millrace/compute';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { parseId, type NodeId, type SshKeyId } from '@millrace/platform/ids';
-import {
-  addUsd,
-  formatUsd,
-  fromUsdNumber,
-  secondsToMs,
-  toNearestUsdNumber,
-  zeroUsd,
-  type NanoUsd,
-} from '@millrace/platform/money';
+import { formatUsd, secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import {
   parseCudaRequirement,
   GPUS_PER_METAL_NODE,
   nodeLayoutOf,
   type FleetGpuType,
 } from '../../fleet/index.ts';
+import { commitmentOf, durationCost, rateOf, type FrozenPrice, type RentalSpec } from '../../prices/index.ts';
 import {
-  commitmentOf,
-  costOfDuration,
-  rateOf,
-  type FrozenPrice,
-  type RentalSpec,
-} from '../../prices/index.ts';
-import type { KeyRunningTotals } from '../../volumes/index.ts';
+  keyLimitExceeded,
+  requireKeySpendLimit,
+  requireMaxUsd,
+  type KeyRunningTotals,
+} from '../../volumes/index.ts';
 import type { IdleRule, RentalKind, RentalSupplier, PublicIdentity } from '../model/rental.ts';
 
 /** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
@@ -175,14 +166,6 @@ function requireSshKeyId(text: string): SshKeyId {
   return id;
 }
 
-export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
-  const amount = fromUsdNumber(maxUsd);
-  if (amount === null || amount <= 0n) {
-    throw invalidField(field, 'must have at most nine decimals and be below 8388608');
-  }
-  return amount;
-}
-
 /** The order as the price book reads it. */
 export function toRentalSpec(order: ListPriceOrder): RentalSpec {
   return {
@@ -266,22 +249,14 @@ export function requireKeyLimits(
   load: KeyRunningTotals,
   price: FrozenPrice,
 ): void {
-  const { maxLiveRentals, maxUsdPerHour } = limits;
+  const { maxLiveRentals } = limits;
   if (maxLiveRentals !== null && load.liveRentals >= maxLiveRentals) {
     throw keyLimitExceeded(
       'maxLiveRentals',
       `This API key may have ${maxLiveRentals} rentals at a time, and has ${load.liveRentals}.`,
     );
   }
-  if (maxUsdPerHour === null) return;
-  // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
-  const total = addUsd(load.perHour, rateOf(price));
-  if (toNearestUsdNumber(total) > maxUsdPerHour) {
-    throw keyLimitExceeded(
-      'maxUsdPerHour',
-      `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
-    );
-  }
+  requireKeySpendLimit(limits, load, rateOf(price));
 }
 
 /** A machine that would be ended within this time is of no use to anybody. */
@@ -291,25 +266,14 @@ const MIN_USE_SECONDS = 60;
  * The tenant's own limit against what is known of the cost: the whole of a term, the whole of a time to live, and a
  * minute of anything. Beyond that the limit ends the rental when it is reached.
  */
-export function requireWithinSpendingLimit(
-  order: RentalOrder,
-  ttlSeconds: number | null,
-  price: FrozenPrice,
-): void {
+export function requireWithinMaxUsd(order: RentalOrder, ttlSeconds: number | null, price: FrozenPrice): void {
   const { maxUsd } = order;
   if (maxUsd === null) return;
   const seconds = order.ttlSeconds === null ? MIN_USE_SECONDS : (ttlSeconds ?? MIN_USE_SECONDS);
-  const known = price.reserve === null ? costOfDuration(price, secondsToMs(seconds)) : commitmentOf(price);
+  const known = price.reserve === null ? durationCost(price, secondsToMs(seconds)) : commitmentOf(price);
   if (known > maxUsd && known > zeroUsd) {
     throw new Fault('MAX_USD_EXCEEDED', {
       message: `This would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
     });
   }
-}
-
-export function keyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fault {
-  return new Fault('KEY_LIMIT_EXCEEDED', {
-    message,
-    issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
-  });
 }

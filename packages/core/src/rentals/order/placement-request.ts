@@ -10,8 +10,7 @@ import {
   type Placement,
   type PlacementRequest,
 } from '../../fleet/index.ts';
-import type { NewMachine } from '../model/machines.store.ts';
-import { SSH_PORT, type Rental, type RentalKind } from '../model/rental.ts';
+import { SSH_PORT, type NewMachine, type Rental, type RentalKind } from '../model/rental.ts';
 
 /** What a rental asks of placement, and the machines that a placement becomes. For the first attempt and for each move. */
 

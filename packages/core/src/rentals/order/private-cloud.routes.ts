@@ -5,19 +5,17 @@ import { parseId } from '@millrace/platform/ids';
 import { operatorAuditContext, readCommitted } from '../../identity/index.ts';
 import type { RunOrder } from './order-runner.ts';
 import { createPrivateCloud, toPrivateCloudRequest } from './private-cloud.service.ts';
-import { readRentalRecord } from '../read/rental-queries.service.ts';
+import { readWrittenRecord } from '../read/rental-queries.service.ts';
 import { toWireRental } from '../read/rentals.wire.ts';
 
-/** Operators: handing over what is run under a contract. */
-export function servePrivateClouds({
-  server,
-  operations,
-  ordering,
-}: {
+interface PrivateCloudsRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly ordering: RunOrder;
-}): void {
+}
+
+/** Operators: handing over what is run under a contract. */
+export function servePrivateClouds({ server, operations, ordering }: PrivateCloudsRoutes): void {
   server.serve(operations.adminCreatePrivateCloudRental, ({ body, context, transact }) => {
     const orgId = parseId('org', body.organisationId);
     if (orgId === null) throw new Fault('ORGANISATION_NOT_FOUND');
@@ -25,11 +23,12 @@ export function servePrivateClouds({
       transact({ name: 'create private cloud', isolation: readCommitted }, async (tx) => {
         const request = toPrivateCloudRequest(body, orgId, tx.clock.now());
         const { mode } = await createPrivateCloud(tx, operatorAuditContext(context), request, wireId);
-        const now = tx.clock.now();
-        const record = await readRentalRecord(tx, { orgId, mode }, wireId, now);
-        if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
         use();
-        return { body: toWireRental(record, now), resource: { kind: 'rental', id: String(wireId) } };
+        const record = await readWrittenRecord(tx, { orgId, mode }, wireId);
+        return {
+          body: toWireRental(record, tx.clock.now()),
+          resource: { kind: 'rental', id: String(wireId) },
+        };
       }),
     );
   });

@@ -1,27 +1,17 @@
 import type { Body, Contract, GpuType } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import { toUuid, type OrgId } from '@millrace/platform/ids';
+import type { OrgId } from '@millrace/platform/ids';
 import { zeroUsd } from '@millrace/platform/money';
 import { findProvider } from '../../fleet/index.ts';
-import {
-  appendAuditEntry,
-  findOldestOwner,
-  lockOrganisation,
-  type AuditContext,
-} from '../../identity/index.ts';
+import { findOldestOwner, lockOrganisation, type AuditContext } from '../../identity/index.ts';
 import { freezeAgreedPrice } from '../../prices/index.ts';
-import {
-  enqueueReconcile,
-  scheduleAt,
-  RENTAL_OVERDUE_MS,
-  transitionRental,
-  emitRentalEvent,
-} from '../model/rental-transitions.ts';
+import { scheduleAt, RENTAL_OVERDUE_MS, transitionRental } from '../model/rental-transitions.ts';
 import { type PrivateCloud, type Rental, type RentalTerm, rentalsActor } from '../model/rental.ts';
-import { rentalResourceOf } from '../model/rental.ts';
-import { insertRental, insertTransition } from '../model/rentals.store.ts';
+import { insertRental } from '../model/rentals.store.ts';
 import { insertTerm, saveTerm } from '../model/terms.store.ts';
+import { nextTerm } from '../money/terms.ts';
+import { pendingFields, recordPending } from './pending-rental.ts';
 
 /**
  * Private clouds: the operator runs them under a contract, and hands them over here so that their tenant finds them among its
@@ -86,10 +76,17 @@ export async function createPrivateCloud(
   const owner = await findOldestOwner(tx, orgId);
   if (owner === null) throw new Error(`Organisation ${orgId} has no owner.`);
   const rental = await insertRental(tx, { ...privateCloudFields(tx, request), wireId, userId: owner.id });
-  await recordPrivateCloud(tx, cause, rental, request);
-  const term = termOf(tx, request);
+  const { gpuType, gpuCount, reason } = request;
+  const { nodes, salesContractExternalId, startsAt } = cloud;
+  await recordPending(tx, cause, rental, {
+    after: { kind: PROVIDER, gpuType, gpuCount, nodes: nodes.length, salesContractExternalId, startsAt },
+    reason,
+  });
+  // It is paid for by its contract, so it costs nothing here.
+  const free = { mode: 'live', perUnit: zeroUsd, quantity: gpuCount, now: tx.clock.now() } as const;
+  const term = { ...nextTerm('private-cloud', freezeAgreedPrice(free)), meterName: 'gpu' };
   await insertTerm(tx, orgId, rental, term);
-  return new Date(cloud.startsAt) > tx.clock.now() ? rental : startPrivateCloud(tx, rental, [term]);
+  return new Date(startsAt) > tx.clock.now() ? rental : startPrivateCloud(tx, rental, [term]);
 }
 
 function privateCloudFields(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: PrivateCloudRequest) {
@@ -124,84 +121,14 @@ function privateCloudFields(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: P
     diskPrice: null,
     supplier: null,
     publicIdentity: null,
-    status: 'Pending',
-    statusReason: null,
-    statusSince: now,
-    task: 'provision',
-    taskOptions: {},
-    taskDeadlineAt: new Date(begins.getTime() + RENTAL_OVERDUE_MS),
-    power: 'changing',
-    gpuHeld: true,
-    attempt: 1,
-    firstAttempt: 1,
+    ...pendingFields(now, begins.getTime() + RENTAL_OVERDUE_MS - now.getTime()),
     allocationId: null,
-    unhealthySince: null,
-    billingPausedAt: null,
-    createdAt: now,
-    updatedAt: null,
-    startedAt: null,
-    endAcceptedAt: null,
-    endedAt: null,
-    endReason: null,
     expiresAt: null,
     maxNanoUsd: null,
     idle: null,
-    expiryNotifiedAt: null,
     steps: 0,
     ...scheduleAt(begins),
   } as const;
-}
-
-/** It is paid for by its contract, so it costs nothing here. */
-function termOf(tx: Tx, { gpuCount }: PrivateCloudRequest): RentalTerm {
-  const price = freezeAgreedPrice({
-    mode: 'live',
-    perUnit: zeroUsd,
-    quantity: gpuCount,
-    now: tx.clock.now(),
-  });
-  return {
-    seq: 1,
-    termType: 'private-cloud',
-    price,
-    holdId: null,
-    meterName: 'gpu',
-    effectiveAt: null,
-    endsAt: null,
-  };
-}
-
-async function recordPrivateCloud(
-  tx: Tx,
-  cause: AuditContext,
-  rental: Rental,
-  request: PrivateCloudRequest,
-): Promise<void> {
-  const { actor } = cause;
-  await insertTransition(tx, rental, {
-    from: null,
-    to: 'Pending',
-    reason: null,
-    actor: `${actor.kind}:${actor.id}`,
-    at: rental.createdAt,
-  });
-  await appendAuditEntry(tx, rental.orgId, cause, {
-    action: 'rental.created',
-    resource: rentalResourceOf(rental),
-    after: {
-      rentalId: rental.wireId,
-      externalId: toUuid(rental.id),
-      kind: PROVIDER,
-      gpuType: request.gpuType,
-      gpuCount: request.gpuCount,
-      nodes: request.cloud.nodes.length,
-      salesContractExternalId: request.cloud.salesContractExternalId,
-      startsAt: request.cloud.startsAt,
-    },
-    reason: request.reason,
-  });
-  await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
-  await enqueueReconcile(tx, rental, actor);
 }
 
 /** Its day has come. The lock of the rental is held. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCreditLeaseService, type CreditLeaseService } from '../../credit-leases/index.ts';
 import { retryWithRecalledCredit, type RecallCredit } from '../../ledger/index.ts';
 import { rateOf } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS } from '../model/policy.ts';
+import { HOLD_WINDOW_MS } from '../../metering/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from '../reconcile/reconcile.fixture.ts';
 import {

@@ -8,16 +8,14 @@ import { listAllRentals, type AdminRental } from './admin-rentals.store.ts';
 
 type WireAdminRental = ResponseBody<Contract['operations']['adminListRentals']>['items'][number];
 
-/** Operators: what everybody has rented. */
-export function serveAdminRentals({
-  server,
-  operations,
-  db,
-}: {
+interface AdminRentalsRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-}): void {
+}
+
+/** Operators: what everybody has rented. */
+export function serveAdminRentals({ server, operations, db }: AdminRentalsRoutes): void {
   server.serve(operations.adminListRentals, async ({ query }) => {
     const { limit, cursor, status = null, mode = null } = query;
     const page = {

@@ -54,7 +54,7 @@ function totalSizesOf({ machines }: RentalRecord) {
 }
 
 /** Fields of every variant. What is not known yet, or no longer true, is left out. */
-function commonProviderData({ rental, machines }: RentalRecord) {
+function commonData({ rental, machines }: RentalRecord) {
   const accesses = machines.flatMap((machine) => sshAccessOf(machine) ?? []);
   const reachable = machines.flatMap(({ state, address, privateIp }) =>
     state === 'open' && address !== null && privateIp !== null ? [{ publicIp: address, privateIp }] : [],
@@ -90,7 +90,7 @@ function resourcesByKind(record: RentalRecord) {
 }
 
 const providerDataInVcpus = (record: RentalRecord) => ({
-  ...commonProviderData(record),
+  ...commonData(record),
   resources: resourcesInVcpus(record),
 });
 
@@ -144,7 +144,7 @@ function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
   if (rental.privateCloud !== null) return declaredPrivateCloud(record, rental.privateCloud);
   const access = machines.map(sshAccessOf).find((found) => found !== null);
   return {
-    ...commonProviderData(record),
+    ...commonData(record),
     resources: resourcesByKind(record),
     nodes: machines.flatMap(({ state, address, privateIp }) =>
       state === 'open' && privateIp !== null
@@ -159,21 +159,13 @@ function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
 
 const builders: Builders = {
   V1: providerDataInVcpus,
-  V2: (record) => ({
-    ...commonProviderData(record),
-    resources: resourcesByKind(record),
-    ...portForwardsOf(record),
-  }),
-  V3: (record) => ({ ...commonProviderData(record), resources: resourcesInCpus(record) }),
+  V2: (record) => ({ ...commonData(record), resources: resourcesByKind(record), ...portForwardsOf(record) }),
+  V3: (record) => ({ ...commonData(record), resources: resourcesInCpus(record) }),
   V4: providerDataInVcpus,
   V5: providerDataInVcpus,
   V6: providerDataInVcpus,
   V7: providerDataInVcpus,
-  V8: (record) => ({
-    ...commonProviderData(record),
-    resources: resourcesByKind(record),
-    ...withCustomPorts(record),
-  }),
+  V8: (record) => ({ ...commonData(record), resources: resourcesByKind(record), ...withCustomPorts(record) }),
   'private-cloud': privateCloudOf,
   mock: (record) => ({ ...providerDataInVcpus(record), ...withCustomPorts(record) }),
 };

@@ -1,16 +1,15 @@
-import type { PortMapping } from '@millrace/compute';
 import type { ProviderVariant } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader, type Tables } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { fromUuid, toUuid, type OrgId, type RentalId, type UserId } from '@millrace/platform/ids';
-import { nanoUsd } from '@millrace/platform/money';
+import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import type { Selectable } from 'kysely';
 import { nodeHardwareText, providerVariantsText } from '../../fleet/index.ts';
-import { userProfilesText } from '../../identity/index.ts';
-import { parseFrozenPrice } from '../../prices/index.ts';
-import type { RentalCreator, MachineSummary, RentalSummary } from './rental-record.ts';
-import type { PrivateCloud, RentalKind, RentalState, ProvisioningStep, RentalTerm } from '../model/rental.ts';
-import type { RentalRow } from '../model/rentals.store.ts';
+import { userProfilesText, type TenantRef } from '../../identity/index.ts';
+import type { RentalCreator, RentalRecord, MachineSummary } from './rental-record.ts';
+import { qualified, type ColumnsOf } from '../model/columns.ts';
+import { shownMachineColumns, toShownMachine } from '../model/machines.store.ts';
+import type { RentalKind, RentalState, RentalSummary } from '../model/rental.ts';
+import { shownColumns, toSummary, type RentalRow } from '../model/rentals.store.ts';
 import { toProvisioningStep, type ProvisioningStepRow } from '../model/provisioning-steps.store.ts';
 import { toTerm, type TermRow } from '../model/terms.store.ts';
 
@@ -19,44 +18,7 @@ import { toTerm, type TermRow } from '../model/terms.store.ts';
  * walks an index of what it shows, so its cost is that of the page; a test reads the plans.
  */
 
-type RentalListRow = Pick<
-  RentalRow,
-  | 'id'
-  | 'wire_id'
-  | 'org_id'
-  | 'mode'
-  | 'kind'
-  | 'user_id'
-  | 'provider_id'
-  | 'region'
-  | 'gpu_type'
-  | 'gpu_count'
-  | 'node_count'
-  | 'connection_type'
-  | 'name'
-  | 'label'
-  | 'tags'
-  | 'image'
-  | 'custom_ports'
-  | 'monitoring'
-  | 'convert_on_expiry'
-  | 'status'
-  | 'status_reason'
-  | 'status_since'
-  | 'power'
-  | 'gpu_held'
-  | 'attempt'
-  | 'created_at'
-  | 'updated_at'
-  | 'started_at'
-  | 'ended_at'
-  | 'end_reason'
-  | 'expires_at'
-  | 'max_nano_usd'
-  | 'private_cloud'
-  | 'disk_price'
-  | 'billing_paused_at'
-> & {
+type RentalListRow = Pick<RentalRow, ColumnsOf<typeof shownColumns>> & {
   maker_name: string;
   maker_email: string;
   maker_image: string | null;
@@ -73,64 +35,16 @@ export interface ListedRental {
 }
 
 function toListedRental(row: RentalListRow): ListedRental {
-  const userId = fromUuid('usr', row.user_id);
+  const rental = toSummary(row);
   return {
     uuid: row.id,
-    rental: toRentalSummary(row, userId),
-    createdBy: { id: userId, name: row.maker_name, email: row.maker_email, picture: row.maker_image },
+    rental,
+    createdBy: { id: rental.userId, name: row.maker_name, email: row.maker_email, picture: row.maker_image },
     variant: row.variant,
   };
 }
 
-function toRentalSummary(row: RentalListRow, userId: UserId): RentalSummary {
-  return {
-    id: fromUuid('rnt', row.id),
-    wireId: row.wire_id,
-    orgId: fromUuid('org', row.org_id),
-    mode: row.mode,
-    kind: row.kind,
-    userId,
-    providerId: row.provider_id,
-    region: row.region,
-    gpuType: row.gpu_type,
-    gpuCount: row.gpu_count,
-    nodeCount: row.node_count,
-    connectionType: row.connection_type,
-    name: row.name,
-    label: row.label,
-    tags: row.tags as Record<string, string>,
-    image: row.image,
-    customPorts: row.custom_ports,
-    monitoring: row.monitoring,
-    convertOnExpiry: row.convert_on_expiry,
-    status: row.status as RentalState,
-    statusReason: row.status_reason,
-    statusSince: row.status_since,
-    power: row.power,
-    gpuHeld: row.gpu_held,
-    attempt: row.attempt,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
-    endReason: row.end_reason,
-    expiresAt: row.expires_at,
-    maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
-    privateCloud: row.private_cloud as PrivateCloud | null,
-    diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
-    billingPausedAt: row.billing_paused_at,
-  };
-}
-
-const rentalColumns = `
-  rental.id, rental.wire_id, rental.org_id, rental.mode, rental.kind, rental.user_id, rental.provider_id,
-  rental.region, rental.gpu_type, rental.gpu_count, rental.node_count, rental.connection_type, rental.name, rental.label, rental.tags,
-  rental.image, rental.custom_ports, rental.monitoring, rental.convert_on_expiry, rental.status, rental.status_reason,
-  rental.status_since, rental.power, rental.gpu_held, rental.attempt, rental.created_at, rental.updated_at,
-  rental.started_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd,
-  rental.private_cloud, rental.disk_price, rental.billing_paused_at`;
-
-const listColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
+const listColumns = `${qualified('rental', shownColumns)}, maker.name as maker_name, maker.email as maker_email,
          maker.image as maker_image, provider.variant`;
 
 const listJoins = `
@@ -189,36 +103,24 @@ const oneRentalQuery = (kinds: string): string => `
 const rentalStatement = defineStatement('rentals-one', oneRentalQuery("<> 'instance'"));
 const instanceStatement = defineStatement('rentals-one-instance', oneRentalQuery("= 'instance'"));
 
+/** Instances are left out of the operations of rentals, and the other kinds out of those of the marketplace. */
 export async function findListedRental(
   reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
+  { orgId, mode }: TenantRef,
   wireId: number,
+  kind: 'rental' | 'instance' = 'rental',
 ): Promise<ListedRental | null> {
-  const [row] = await runStatement<RentalListRow>(reader, rentalStatement, [toUuid(orgId), mode, wireId]);
-  return row === undefined ? null : toListedRental(row);
-}
-
-/** The rental behind an instance, which the operations of rentals do not show. */
-export async function findListedInstance(
-  reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
-  wireId: number,
-): Promise<ListedRental | null> {
-  const [row] = await runStatement<RentalListRow>(reader, instanceStatement, [toUuid(orgId), mode, wireId]);
+  const statement = kind === 'rental' ? rentalStatement : instanceStatement;
+  const [row] = await runStatement<RentalListRow>(reader, statement, [toUuid(orgId), mode, wireId]);
   return row === undefined ? null : toListedRental(row);
 }
 
 /** A rental that has ended, as its history shows it. */
-export interface EndedRental {
-  readonly id: RentalId;
-  readonly wireId: number;
-  readonly kind: RentalKind;
-  readonly name: string | null;
-  readonly label: string | null;
-  readonly region: string;
-  readonly gpuType: RentalRow['gpu_type'];
+export interface EndedRental extends Pick<
+  RentalSummary,
+  'id' | 'wireId' | 'kind' | 'name' | 'label' | 'region'
+> {
+  readonly gpuType: RentalSummary['gpuType'];
   readonly gpuCount: number;
   readonly status: RentalState;
   readonly createdAt: Date;
@@ -227,22 +129,10 @@ export interface EndedRental {
   readonly reason: string | null;
 }
 
-type EndedRow = Pick<
-  RentalRow,
-  | 'id'
-  | 'wire_id'
-  | 'kind'
-  | 'name'
-  | 'label'
-  | 'region'
-  | 'gpu_type'
-  | 'gpu_count'
-  | 'status'
-  | 'created_at'
-  | 'started_at'
-  | 'end_reason'
-  | 'status_reason'
-> & { ended_at: Date };
+const endedColumns =
+  `id, wire_id, kind, name, label, region, gpu_type, gpu_count, status, created_at, started_at, ended_at,
+                end_reason, status_reason` as const;
+type EndedRow = Pick<RentalRow, ColumnsOf<typeof endedColumns>> & { ended_at: Date };
 
 const endedStatement = defineStatement(
   'rentals-ended-page',
@@ -250,8 +140,7 @@ const endedStatement = defineStatement(
   select ended.*
     from unnest($3::text[]) as wanted (kind)
    cross join lateral (
-         select id, wire_id, kind, name, label, region, gpu_type, gpu_count, status, created_at, started_at, ended_at,
-                end_reason, status_reason
+         select ${endedColumns}
            from rentals
           where org_id = $1 and mode = $2 and kind = wanted.kind and status = 'Terminated'
             and (ended_at, id) < ($4::timestamptz, $5::uuid) and ended_at >= $6::timestamptz
@@ -308,28 +197,14 @@ export async function listEndedRentals(
 
 type MachineRow = Pick<
   Selectable<Tables['rental_machines']>,
-  | 'rental_id'
-  | 'position'
-  | 'external_id'
-  | 'gpu_addresses'
-  | 'ports'
-  | 'cpu_count'
-  | 'ram_mb'
-  | 'disk_gb'
-  | 'state'
-  | 'address'
-  | 'private_ip'
-  | 'ssh_user'
-  | 'host_key'
+  'rental_id' | ColumnsOf<typeof shownMachineColumns>
 > &
   Pick<Selectable<Tables['nodes']>, 'cpu_model' | 'gpu_form_factor'>;
 
 const machinesStatement = defineStatement(
   'rentals-shown-machines',
   `
-  select machine.rental_id, machine.position, machine.external_id, machine.gpu_addresses, machine.ports, machine.cpu_count,
-         machine.ram_mb, machine.disk_gb, machine.state, machine.address, machine.private_ip, machine.ssh_user,
-         machine.host_key, node.cpu_model, node.gpu_form_factor
+  select machine.rental_id, ${qualified('machine', shownMachineColumns)}, node.cpu_model, node.gpu_form_factor
     from unnest($2::uuid[], $3::int[]) as shown (id, attempt)
     join rental_machines as machine on machine.rental_id = shown.id and machine.attempt = shown.attempt
     join ${nodeHardwareText} as node on node.id = machine.node_id
@@ -361,11 +236,7 @@ const stepsStatement = defineStatement(
 );
 
 /** What belongs to a rental of a page. */
-export interface RentalDetails {
-  readonly machines: readonly MachineSummary[];
-  readonly terms: readonly RentalTerm[];
-  readonly steps: readonly ProvisioningStep[];
-}
+export type RentalDetails = Pick<RentalRecord, 'machines' | 'terms' | 'steps'>;
 
 /** In the order of the rentals. Three statements, however many there are. */
 export async function readRentalDetails(
@@ -392,20 +263,5 @@ export async function readRentalDetails(
 const rentalOf = (row: { readonly rental_id: string }): string => row.rental_id;
 
 function toMachineSummary(row: MachineRow): MachineSummary {
-  return {
-    position: row.position,
-    externalId: row.external_id,
-    gpuAddresses: row.gpu_addresses,
-    ports: row.ports as unknown as readonly PortMapping[],
-    cpuCount: row.cpu_count,
-    ramMb: row.ram_mb,
-    diskGb: row.disk_gb,
-    state: row.state,
-    address: row.address,
-    privateIp: row.private_ip,
-    sshUser: row.ssh_user,
-    hostKey: row.host_key,
-    cpuModel: row.cpu_model,
-    gpuFormFactor: row.gpu_form_factor,
-  };
+  return { ...toShownMachine(row), cpuModel: row.cpu_model, gpuFormFactor: row.gpu_form_factor };
 }

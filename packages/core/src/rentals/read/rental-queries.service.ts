@@ -1,4 +1,4 @@
-import type { Db, Reader } from '@millrace/platform/db';
+import type { Db, Reader, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
@@ -7,7 +7,6 @@ import { listTransfersOf, readHeldFor } from '../../ledger/index.ts';
 import { readCosts, listMetersOf } from '../../metering/index.ts';
 import { rentalCostOf, type RentalCost } from '../money/cost.ts';
 import {
-  findListedInstance,
   findListedRental,
   listEndedRentals,
   listLiveRentals,
@@ -19,8 +18,8 @@ import {
   type LiveRentalPage,
 } from './rental-lists.store.ts';
 import { readAttachedVolumesOf } from '../../volumes/index.ts';
-import type { RentalRecord, RentalSummary } from './rental-record.ts';
-import { causeOfRental, type RentalKind } from '../model/rental.ts';
+import type { RentalRecord } from './rental-record.ts';
+import { causeOfRental, type RentalKind, type RentalSummary } from '../model/rental.ts';
 
 /** Reading rentals as tenants see them. A page takes the same number of statements however long it is. */
 
@@ -39,14 +38,15 @@ export function listRentalRecords(
   );
 }
 
-/** Null when the organisation has no rental of this id in this mode. */
+/** Null when the organisation has no rental, or no instance, of this id in this mode. */
 export function getRentalRecord(
   db: Db,
   tenant: TenantRef,
   wireId: number,
   at: Date,
+  kind: 'rental' | 'instance' = 'rental',
 ): Promise<RentalRecord | null> {
-  return db.transaction(snapshotRead, (tx) => readRentalRecord(tx, tenant, wireId, at));
+  return db.transaction(snapshotRead, (tx) => readRentalRecord(tx, tenant, wireId, at, kind));
 }
 
 /** The same inside a transaction that has changed the rental, to answer with what it has become. */
@@ -55,27 +55,24 @@ export async function readRentalRecord(
   tenant: TenantRef,
   wireId: number,
   at: Date,
+  kind: 'rental' | 'instance' = 'rental',
 ): Promise<RentalRecord | null> {
-  const listed = await findListedRental(reader, tenant.orgId, tenant.mode, wireId);
+  const listed = await findListedRental(reader, tenant, wireId, kind);
   if (listed === null) return null;
   const [record] = await loadRecords(reader, tenant, [listed], at);
   return record ?? null;
 }
 
-/** The rental behind an instance; null when the organisation has none of this id in this mode. */
-export function getInstanceRecord(
-  db: Db,
-  tenant: TenantRef,
-  wireId: number,
-  at: Date,
-): Promise<RentalRecord | null> {
-  return db.transaction(snapshotRead, async (tx) => {
-    const listed = await findListedInstance(tx, tenant.orgId, tenant.mode, wireId);
-    if (listed === null) return null;
-    const [record] = await loadRecords(tx, tenant, [listed], at);
-    return record ?? null;
-  });
+/** The record of a rental that this transaction has written. */
+export async function readWrittenRecord(tx: Tx, tenant: TenantRef, wireId: number): Promise<RentalRecord> {
+  const record = await readRentalRecord(tx, tenant, wireId, tx.clock.now());
+  if (record === null) throw new Error(`Rental ${wireId} was written and is not there.`);
+  return record;
 }
+
+/** The rental behind an instance; null when the organisation has none of this id in this mode. */
+export const getInstanceRecord = (db: Db, tenant: TenantRef, wireId: number, at: Date) =>
+  getRentalRecord(db, tenant, wireId, at, 'instance');
 
 async function loadRecords(
   reader: Reader,
@@ -111,12 +108,8 @@ async function readAttachedVolumes(
 const noDetails: RentalDetails = { machines: [], terms: [], steps: [] };
 
 /** Refuses what the organisation does not have in this mode, whether somebody else has it or nobody. */
-export async function requireRental(
-  reader: Reader,
-  { orgId, mode }: TenantRef,
-  wireId: number,
-): Promise<void> {
-  if ((await findListedRental(reader, orgId, mode, wireId)) === null) throw new Fault('RENTAL_NOT_FOUND');
+export async function requireRental(reader: Reader, tenant: TenantRef, wireId: number): Promise<void> {
+  if ((await findListedRental(reader, tenant, wireId)) === null) throw new Fault('RENTAL_NOT_FOUND');
 }
 
 export interface HistoryEntry extends EndedRental {
@@ -149,7 +142,7 @@ export function getRentalCost(
   at: Date,
 ): Promise<RentalCostWithHold | null> {
   return db.transaction(snapshotRead, async (tx) => {
-    const listed = await findListedRental(tx, orgId, mode, wireId);
+    const listed = await findListedRental(tx, { orgId, mode }, wireId);
     if (listed === null) return null;
     const cause = causeOfRental(listed.rental);
     const meters = await listMetersOf(tx, orgId, mode, cause);

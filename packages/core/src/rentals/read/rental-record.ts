@@ -2,66 +2,12 @@ import type { ProviderVariant } from '@millrace/contract';
 import type { UserId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
 import type { AttachedVolume } from '../../volumes/index.ts';
-import type { Rental, RentalMachine, ProvisioningStep, RentalTerm } from '../model/rental.ts';
+import type { RentalSummary, ProvisioningStep, RentalTerm, ShownMachine } from '../model/rental.ts';
 
 /** All that is shown of a rental, as `readListedRecords` answers it for a whole page and `toWire` shows it. */
 
-/** No more of it than is shown: a page of 200 must not carry everybody's user data, nor what only the drive needs. */
-export type RentalSummary = Pick<
-  Rental,
-  | 'id'
-  | 'wireId'
-  | 'orgId'
-  | 'mode'
-  | 'kind'
-  | 'userId'
-  | 'providerId'
-  | 'region'
-  | 'gpuType'
-  | 'gpuCount'
-  | 'nodeCount'
-  | 'connectionType'
-  | 'name'
-  | 'label'
-  | 'tags'
-  | 'image'
-  | 'customPorts'
-  | 'monitoring'
-  | 'convertOnExpiry'
-  | 'status'
-  | 'statusReason'
-  | 'statusSince'
-  | 'power'
-  | 'gpuHeld'
-  | 'attempt'
-  | 'createdAt'
-  | 'updatedAt'
-  | 'startedAt'
-  | 'endedAt'
-  | 'endReason'
-  | 'expiresAt'
-  | 'maxNanoUsd'
-  | 'privateCloud'
-  | 'diskPrice'
-  | 'billingPausedAt'
->;
-
 /** A machine of the rental's present attempt, also when it is gone by now. */
-export interface MachineSummary extends Pick<
-  RentalMachine,
-  | 'position'
-  | 'externalId'
-  | 'gpuAddresses'
-  | 'ports'
-  | 'cpuCount'
-  | 'ramMb'
-  | 'diskGb'
-  | 'state'
-  | 'address'
-  | 'privateIp'
-  | 'sshUser'
-  | 'hostKey'
-> {
+export interface MachineSummary extends ShownMachine {
   /** Of its node; null before the node was read. */
   readonly cpuModel: string | null;
   readonly gpuFormFactor: 'sxm5' | 'sxm6' | 'pcie' | null;

@@ -105,12 +105,7 @@ function activeFields(record: RentalRecord, now: Date) {
       cpuCount,
     })),
     connectionType: rental.connectionType,
-    createdBy: {
-      id: createdBy.id,
-      name: createdBy.name,
-      email: createdBy.email,
-      picture: createdBy.picture,
-    },
+    createdBy: { id: createdBy.id, name: createdBy.name, email: createdBy.email, picture: createdBy.picture },
     supportsFeature: { attachedStorage: canAttach },
     ...(rental.kind === 'bare-metal' ? { attachedStorage: storageOf(record) } : {}),
     status: rental.status,

@@ -1,5 +1,6 @@
 import { DriverError, isDriverError } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
+import { retryDelayMs } from '@millrace/platform/loops';
 import { addUsd } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
 import {
@@ -16,11 +17,12 @@ import {
   findUnchangedMachine,
   scheduleRetry,
   type ReconcileDeps,
+  type RunMachineStep,
 } from './reconcile-deps.ts';
 import { listMachines, saveMachine } from '../model/machines.store.ts';
 import { metersOf } from '../money/rental-billing.service.ts';
 import { transitionRental } from '../model/rental-transitions.ts';
-import { deletionLateMsOf, type RentalPolicy } from '../model/policy.ts';
+import { deletionLateMsOf } from '../model/policy.ts';
 import { type Rental, type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';
 import { toWireAmount } from '../model/wire-amount.ts';
@@ -50,12 +52,7 @@ async function isClusterSilent({ db }: ReconcileDeps, { clusterId }: RentalMachi
 const clusterSilentError = (): DriverError => new DriverError('unavailable', 'Its cluster does not answer.');
 
 /** What the engine is told to forget. Nothing the tenant could do with the machine is left when it resolves. */
-export async function disconnectMachine(
-  deps: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-  signal: AbortSignal,
-): Promise<void> {
+export const disconnectMachine: RunMachineStep = async (deps, view, machine, signal) => {
   const { rental } = view;
   if (await isClusterSilent(deps, machine))
     return retryDeletion(deps, view, machine, clusterSilentError(), { silent: true });
@@ -76,15 +73,10 @@ export async function disconnectMachine(
     disconnectLateCounter.add(1);
     deps.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
   }
-}
+};
 
 /** Deletes the machine, and once the engine has said twice that it is not there, gives its GPUs back. */
-export async function deleteMachine(
-  deps: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-  signal: AbortSignal,
-): Promise<void> {
+export const deleteMachine: RunMachineStep = async (deps, view, machine, signal) => {
   const { policy } = deps;
   const options = { what: 'Removing a machine', timeoutMs: policy.createTimeoutMs, signal };
   if (await isClusterSilent(deps, machine))
@@ -112,7 +104,7 @@ export async function deleteMachine(
     return retryDeletion(deps, view, machine, new Error('A volume still lets the machine in.'));
   }
   await recordAbsenceOf(deps, view, machine);
-}
+};
 
 async function recordAbsenceOf(deps: ReconcileDeps, view: RentalView, machine: RentalMachine): Promise<void> {
   const { rental } = view;
@@ -203,8 +195,8 @@ async function retryDeletion(
   if (lateInMs <= 0) await quarantineNodeAfterStuckDeletion(deps, view, machine, failure.message);
   const { longestRemovalRetryMs, longestSilentRetryMs } = deps.policy;
   const longestMs = options.silent === true ? longestSilentRetryMs : longestRemovalRetryMs;
-  const removal = { tries: machine.tries, wireId: rental.wireId, lateInMs, longestMs };
-  await scheduleRetry(deps, machine, failure, { afterMs: deletionRetryMs(removal, deps.policy) });
+  const wholeMs = retryDelayMs({ ...deps.policy, maxRetryMs: longestMs }, machine.tries + 1);
+  await scheduleRetry(deps, machine, failure, { afterMs: deletionRetryMs(wholeMs, rental.wireId, lateInMs) });
 }
 
 /** How long the removal could have been tried. */
@@ -215,21 +207,11 @@ function deletionTriedForMs({ db, hold }: ReconcileDeps, { terminatingSince }: R
 }
 
 /**
- * Doubles up to the longest interval. Removals that failed together are spread over a quarter of it, and one try falls on the
- * instant at which the removal counts as late, so that its node is quarantined then.
+ * Removals that failed together are spread over a quarter of the whole interval, and one try falls on the instant at which the removal counts as late, so that its node is quarantined then.
  */
-function deletionRetryMs(
-  removal: {
-    readonly tries: number;
-    readonly wireId: number;
-    readonly lateInMs: number;
-    readonly longestMs: number;
-  },
-  { firstRetryMs }: RentalPolicy,
-): number {
-  const wholeMs = Math.min(removal.longestMs, firstRetryMs * 2 ** Math.min(removal.tries, 20));
-  const delayMs = wholeMs - ((wholeMs * (removal.wireId % SPREAD)) >> SPREAD_SHIFT);
-  return removal.lateInMs > 0 ? Math.min(delayMs, removal.lateInMs) : delayMs;
+function deletionRetryMs(wholeMs: number, wireId: number, lateInMs: number): number {
+  const delayMs = wholeMs - ((wholeMs * (wireId % SPREAD)) >> SPREAD_SHIFT);
+  return lateInMs > 0 ? Math.min(delayMs, lateInMs) : delayMs;
 }
 
 /** Sixty-four places within a quarter of the interval. */

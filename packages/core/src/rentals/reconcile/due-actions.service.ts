@@ -9,9 +9,8 @@ import {
   readLeasedCredit,
   retryWithRecalledCredit,
 } from '../../ledger/index.ts';
-import { defaultMeteringPolicy as metering } from '../../metering/index.ts';
+import { defaultMeteringPolicy as metering, HOLD_WINDOW_MS } from '../../metering/index.ts';
 import { rateOf, type FrozenPrice } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS } from '../model/policy.ts';
 import type { ReconcileDeps } from './reconcile-deps.ts';
 import { nextDueAction, type DueAction, type TerminationCause } from '../money/due-actions.ts';
 import { terminateView } from '../actions/termination.service.ts';
@@ -24,7 +23,7 @@ import {
 } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, emitRentalEvent } from '../model/rental-transitions.ts';
 import { type Rental, type RentalView, rentalsActor } from '../model/rental.ts';
-import { onDemandPrice, onDemandTerm } from '../money/terms.ts';
+import { onDemandPrice, nextTerm } from '../money/terms.ts';
 import { insertTerm } from '../model/terms.store.ts';
 import { lockView } from '../model/rental-view.ts';
 
@@ -33,11 +32,7 @@ import { lockView } from '../model/rental-view.ts';
 export type { DueAction } from '../money/due-actions.ts';
 
 /** The next thing that its terms, its time to live or its limits ask for. */
-export async function readNextDueAction(
-  reader: Reader,
-  view: RentalView,
-  now: Date,
-): Promise<DueAction | null> {
+export async function readDueAction(reader: Reader, view: RentalView, now: Date): Promise<DueAction | null> {
   return nextDueAction(view, await metersOf(reader, view.rental), now);
 }
 
@@ -48,19 +43,15 @@ const terminationReasons: Readonly<Record<TerminationCause, string>> = {
 };
 
 /** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
-type OnInsufficientFunds = 'end' | 'refuse';
+type WhenUnfunded = 'end' | 'refuse';
 
-type DueActionDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'unfundedSince'>;
+type DueDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'unfundedSince'>;
 
 /**
  * Carries out what was due when the view was read, if it is still due. Returns when to try again if it lacks money that may
  * still come back from inference, and null when it is done.
  */
-export async function executeDueAction(
-  deps: DueActionDeps,
-  seen: RentalView,
-  due: DueAction,
-): Promise<Date | null> {
+export async function runDueAction(deps: DueDeps, seen: RentalView, due: DueAction): Promise<Date | null> {
   const { rental } = seen;
   const { recallMoney } = deps;
   if (due.what === 'convert' && recallMoney !== undefined && rental.mode === 'live') {
@@ -79,14 +70,14 @@ export async function executeDueAction(
   return null;
 }
 
-function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: OnInsufficientFunds): Promise<void> {
+function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: WhenUnfunded): Promise<void> {
   return db.transaction({ name: 'carry out due', isolation: 'read committed' }, async (tx) => {
     const view = await lockView(tx, seen.rental);
     if (view === null) return;
     const now = tx.clock.now();
-    const current = await readNextDueAction(tx, view, now);
+    const current = await readDueAction(tx, view, now);
     if (current === null || current.at > now || current.what !== due.what) return;
-    await applyDueAction(tx, view, current, without);
+    await applyDue(tx, view, current, without);
   });
 }
 
@@ -96,7 +87,7 @@ function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: OnInsuf
  * money may still be on its way back.
  */
 async function nextRecallAt(
-  { db, policy, unfundedSince }: DueActionDeps,
+  { db, policy, unfundedSince }: DueDeps,
   { rental, terms }: RentalView,
 ): Promise<Date | null> {
   const nowMs = db.clock.nowMs();
@@ -122,12 +113,7 @@ function deleteOldEntries(unfundedSince: Map<RentalId, number>, nowMs: number): 
   }
 }
 
-async function applyDueAction(
-  tx: Tx,
-  view: RentalView,
-  due: DueAction,
-  without: OnInsufficientFunds,
-): Promise<void> {
+async function applyDue(tx: Tx, view: RentalView, due: DueAction, without: WhenUnfunded): Promise<void> {
   switch (due.what) {
     case 'notice':
       return emitExpiryNotice(tx, view, due);
@@ -168,16 +154,11 @@ async function startExtension(tx: Tx, view: RentalView, at: Date): Promise<void>
 }
 
 /** The rental goes on, on demand, from the end of its term. Without the money for it, it ends there. */
-async function convertToOnDemand(
-  tx: Tx,
-  view: RentalView,
-  at: Date,
-  without: OnInsufficientFunds,
-): Promise<void> {
+async function convertToOnDemand(tx: Tx, view: RentalView, at: Date, without: WhenUnfunded): Promise<void> {
   const { rental, terms } = view;
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
   const price = onDemandPrice(terms);
-  const term = onDemandTerm(seq, price);
+  const term = nextTerm('on-demand', price, seq);
   try {
     // A refusal releases the ledger's locks: the end below takes locks that come before them.
     await inSavepoint(tx, async () => {
@@ -188,8 +169,7 @@ async function convertToOnDemand(
   } catch (error) {
     if (!isFault(error)) throw error;
     const missing = missingFundsOf(error);
-    if (without === 'refuse' && missing !== null)
-      throw await insufficientFundsFault(tx, rental, price, missing);
+    if (without === 'refuse' && missing !== null) throw await unfundedFault(tx, rental, price, missing);
     const perHour = formatUsd(rateOf(price));
     const reason = `Its reserved term ended, and the balance does not cover going on for ${perHour} USD an hour.`;
     await terminateView(tx, view, { actor: rentalsActor, reason, promised: at });
@@ -207,12 +187,7 @@ async function convertToOnDemand(
  * Asks for the longest hold that a meter may need, since the hold depends on the meter's id, which is new in each attempt. Also
  * asks for the money that retains the disk after the balance has run out, since the meter sets it aside only when it opens.
  */
-async function insufficientFundsFault(
-  tx: Tx,
-  rental: Rental,
-  price: FrozenPrice,
-  missing: bigint,
-): Promise<Fault> {
+async function unfundedFault(tx: Tx, rental: Rental, price: FrozenPrice, missing: bigint): Promise<Fault> {
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
   const most = requiredBalance(rental, price) - available;
   return new Fault('INSUFFICIENT_BALANCE', {

@@ -62,7 +62,7 @@ afterEach(async () => {
 /** A lie must not hold anybody up for longer. */
 const CALL_MS = 400;
 /** What may pass is tried a few times until the attempt is over. */
-const policy = { firstRetryMs: 60_000, longestRetryMs: 120_000 };
+const policy = { firstRetryMs: 60_000, maxRetryMs: 120_000 };
 
 /** Deadlines of calls are those of our clock; those of rentals the test's. */
 function throughDouble(): RentalHarness {

@@ -14,7 +14,7 @@ import { lockRentalView } from '../actions/termination.service.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { sshPortOf } from './machine-spec.ts';
 import { stopRental } from '../actions/power.service.ts';
-import { unsealVerificationKey } from './provisioning.steps.ts';
+import { unsealKey } from './provisioning.steps.ts';
 import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental, type RentalMachine, rentalsActor } from '../model/rental.ts';
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
@@ -39,8 +39,7 @@ const machineOf = async (rental: Rental): Promise<RentalMachine> => {
 /** As the platform itself would log in, while it still could. */
 async function platformTarget(rental: Rental): Promise<SshTarget> {
   const machine = await machineOf(rental);
-  const key =
-    unsealVerificationKey(reconcileDepsOf(harness), machine) ?? expect.fail('Its key is forgotten already.');
+  const key = unsealKey(reconcileDepsOf(harness), machine) ?? expect.fail('Its key is forgotten already.');
   const { address, sshUser, hostKey } = machine;
   return {
     host: address ?? expect.fail('It has no address.'),

@@ -9,7 +9,7 @@ import type { Tx } from '@millrace/platform/db';
 import {
   callEngine,
   engineFailureOf,
-  isSameTask,
+  withSameTask,
   scheduleRetry,
   type ReconcileDeps,
 } from './reconcile-deps.ts';
@@ -17,10 +17,9 @@ import { sshPortOf } from './machine-spec.ts';
 import { saveMachine } from '../model/machines.store.ts';
 import { startBilling } from '../money/rental-billing.service.ts';
 import { updateRentalAndEnqueue, transitionRental } from '../model/rental-transitions.ts';
-import { handleMachineFailure, MachineNotUsable, unsealVerificationKey } from './provisioning.steps.ts';
+import { handleMachineFailure, MachineNotUsable, unsealKey } from './provisioning.steps.ts';
 import { currentMachinesOf, type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts';
-import { lockView } from '../model/rental-view.ts';
 import { refreshVolumeClients } from '../model/rental-volumes.ts';
 
 /**
@@ -64,9 +63,7 @@ export async function handOverRental(
       'The image cannot carry out this user data.',
     );
   }
-  await deps.db.transaction({ name: 'enter running', isolation: 'read committed' }, async (tx) => {
-    const current = await lockView(tx, rental);
-    if (current === null || !isSameTask(current.rental, rental)) return;
+  await withSameTask(deps, view, 'enter running', async (tx, current) => {
     await startRunning(tx, current, { isUserDataLeft: offered !== null });
   });
 }
@@ -140,7 +137,7 @@ async function replaceKeys(
 }
 
 function sshTargetOf(deps: ReconcileDeps, { guard }: ComputeDriver, machine: RentalMachine): SshTarget {
-  const key = unsealVerificationKey(deps, machine);
+  const key = unsealKey(deps, machine);
   const port = sshPortOf(machine);
   const { address, sshUser, hostKey } = machine;
   if (key === null || port === null || address === null || sshUser === null || hostKey === null) {
@@ -159,13 +156,11 @@ async function requirePlatformKeyRefused(target: SshTarget, signal: AbortSignal)
 /** They are open to their tenant, whatever becomes of the others. */
 async function recordAccessGranted(
   deps: ReconcileDeps,
-  { rental }: RentalView,
+  view: RentalView,
   machines: readonly RentalMachine[],
 ): Promise<void> {
   if (machines.length === 0) return;
-  await deps.db.transaction({ name: 'note let in', isolation: 'read committed' }, async (tx) => {
-    const current = await lockView(tx, rental);
-    if (current === null || !isSameTask(current.rental, rental)) return;
+  await withSameTask(deps, view, 'note let in', async (tx) => {
     for (const machine of machines) await saveMachine(tx, machine, openedFields);
   });
 }
@@ -280,9 +275,7 @@ export async function runPendingUserData(
     const isOver = engineFailureOf(error).isFinal || machine.tries >= deps.policy.userDataTries;
     if (!isOver) return scheduleRetry(deps, machine, engineFailureOf(error));
   }
-  await deps.db.transaction({ name: 'forget user data', isolation: 'read committed' }, async (tx) => {
-    const current = await lockView(tx, rental);
-    if (current === null || !isSameTask(current.rental, rental)) return;
+  await withSameTask(deps, view, 'forget user data', async (tx, current) => {
     for (const machine of currentMachinesOf(current)) {
       await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null });
     }

@@ -17,9 +17,10 @@ import {
   callEngine,
   engineFailureOf,
   findUnchangedMachine,
-  isSameTask,
+  withSameTask,
   scheduleRetry,
   type ReconcileDeps,
+  type RunMachineStep,
 } from './reconcile-deps.ts';
 import { imageOf, machineSpecOf } from './machine-spec.ts';
 import {
@@ -30,11 +31,7 @@ import {
   type MachineChanges,
 } from '../model/machines.store.ts';
 import { failRental, failStart } from '../money/rental-billing.service.ts';
-import {
-  updateRentalAndEnqueue,
-  emitRentalEvent,
-  emitInstanceStarting,
-} from '../model/rental-transitions.ts';
+import { updateRentalAndEnqueue, emitRentalEvent, emitStarting } from '../model/rental-transitions.ts';
 import { machinesOfPlacement, toPlacementRequest } from '../order/placement-request.ts';
 import { attemptTimeoutMsOf } from '../model/policy.ts';
 import {
@@ -61,20 +58,15 @@ export class MachineNotUsable extends Error {
   }
 }
 
-const verificationKeySeal = (machine: RentalMachine) =>
+const keySeal = (machine: RentalMachine) =>
   ({ table: 'rental_machines', column: 'proof_key', rowId: machine.externalId }) as const;
 
 /** Machines that were under way before the platform made host keys have none in it. */
-type StoredVerificationKey = Omit<ReadinessKey, 'hostKey'> & Partial<Pick<ReadinessKey, 'hostKey'>>;
+type StoredKey = Omit<ReadinessKey, 'hostKey'> & Partial<Pick<ReadinessKey, 'hostKey'>>;
 
-export function unsealVerificationKey(
-  deps: ReconcileDeps,
-  machine: RentalMachine,
-): StoredVerificationKey | null {
+export function unsealKey(deps: ReconcileDeps, machine: RentalMachine): StoredKey | null {
   if (machine.proofKey === null) return null;
-  return JSON.parse(
-    deps.sealer.open(machine.proofKey, verificationKeySeal(machine)),
-  ) as StoredVerificationKey;
+  return JSON.parse(deps.sealer.open(machine.proofKey, keySeal(machine))) as StoredKey;
 }
 
 /**
@@ -91,12 +83,10 @@ async function ensureVerificationKey(
     const same = current === null ? null : findUnchangedMachine(current, machine);
     if (current === null || same === null) return null;
     await startProvisioningStepIfNew(tx, current.rental, 'create');
-    const known = unsealVerificationKey(deps, same);
+    const known = unsealKey(deps, same);
     if (known?.hostKey !== undefined) return { ...known, hostKey: known.hostKey };
     const made = newReadinessKey();
-    await saveMachine(tx, same, {
-      proofKey: deps.sealer.seal(JSON.stringify(made), verificationKeySeal(same)),
-    });
+    await saveMachine(tx, same, { proofKey: deps.sealer.seal(JSON.stringify(made), keySeal(same)) });
     return made;
   });
 }
@@ -127,17 +117,12 @@ export async function advanceMachine(
       (other) => other.externalId === machine.externalId || other.state !== machine.state,
     );
     if (isLast) await startProvisioningStepIfNew(tx, current.rental, next);
-    if (isLast && next === 'prove') await emitInstanceStarting(tx, current.rental, rentalsActor);
+    if (isLast && next === 'prove') await emitStarting(tx, current.rental, rentalsActor);
     return true;
   });
 }
 
-export async function createMachine(
-  deps: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-  signal: AbortSignal,
-): Promise<void> {
+export const createMachine: RunMachineStep = async (deps, view, machine, signal) => {
   const { rental } = view;
   const key = await ensureVerificationKey(deps, view, machine);
   if (key === null) return;
@@ -156,7 +141,7 @@ export async function createMachine(
   if (!(await advanceMachine(deps, view, machine, { state: 'made' }, 'prove'))) {
     await deleteLateMachine(deps, machine);
   }
-}
+};
 
 /**
  * A bare machine is its node: if the engine has another use for that, it has one for whoever comes next. Written before another
@@ -207,12 +192,7 @@ async function deleteLateMachine(deps: ReconcileDeps, machine: RentalMachine): P
  * tenant's by now, who could have it refuse us or lie to us while it works for nothing. So nobody logs in: what counts is
  * its engine's word that it is on and has these GPUs, and from then on it costs.
  */
-export async function resumeReleasedMachine(
-  deps: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-  signal: AbortSignal,
-): Promise<void> {
+export const resumeReleasedMachine: RunMachineStep = async (deps, view, machine, signal) => {
   await startProvisioningStep(deps, view, 'start');
   let revived: MachineView;
   try {
@@ -225,7 +205,7 @@ export async function resumeReleasedMachine(
   const address = revived.address ?? machine.address;
   const privateIp = revived.privateIps[0] ?? null;
   await advanceMachine(deps, view, machine, { state: 'open', address, privateIp }, 'open');
-}
+};
 
 async function resumeOnEngine(
   driver: ComputeDriver,
@@ -249,11 +229,9 @@ async function startProvisioningStep(
   view: RentalView,
   name: ProvisioningStepName,
 ): Promise<void> {
-  await deps.db.transaction({ name: 'begin step', isolation: 'read committed' }, async (tx) => {
-    const current = await lockView(tx, view.rental);
-    if (current !== null && isSameTask(current.rental, view.rental))
-      await startProvisioningStepIfNew(tx, current.rental, name);
-  });
+  await withSameTask(deps, view, 'begin step', (tx, { rental }) =>
+    startProvisioningStepIfNew(tx, rental, name),
+  );
 }
 
 /** What may pass is tried again; what will not ends the attempt. */
@@ -286,9 +264,7 @@ export async function abandonAttempt(
   options: { readonly atFault?: readonly RentalMachine[]; readonly mayMove?: boolean } = {},
 ): Promise<void> {
   const { atFault = unfinishedMachines(view) } = options;
-  await deps.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
-    const current = await lockView(tx, view.rental);
-    if (current === null || !isSameTask(current.rental, view.rental)) return;
+  await withSameTask(deps, view, 'give up attempt', async (tx, current) => {
     const { rental } = current;
     await endRunningProvisioningStep(tx, rental.orgId, rental.id, { status: 'failed', message: why });
     const hosts = atFault.map(({ nodeId }) => nodeId);
@@ -305,7 +281,7 @@ export async function abandonAttempt(
       options.mayMove !== false && rental.attempt === rental.firstAttempt && !isPinnedToHost(rental);
     const placement = mayMove ? await placeOnOtherHost(tx, current) : null;
     if (placement === null) await failRental(tx, current, why);
-    else await startNextAttempt(tx, deps, rental, placement);
+    else await moveRental(tx, deps, rental, placement);
   });
 }
 
@@ -328,12 +304,7 @@ async function placeOnOtherHost(tx: Tx, view: RentalView): Promise<Placement | n
   }
 }
 
-async function startNextAttempt(
-  tx: Tx,
-  deps: ReconcileDeps,
-  rental: Rental,
-  placement: Placement,
-): Promise<void> {
+async function moveRental(tx: Tx, deps: ReconcileDeps, rental: Rental, placement: Placement): Promise<void> {
   const attempt = rental.attempt + 1;
   const { providerId, machines } = await machinesOfPlacement(tx, rental.orgId, rental, attempt, placement);
   await insertMachines(tx, rental.orgId, machines);

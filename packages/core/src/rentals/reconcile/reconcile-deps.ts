@@ -1,13 +1,15 @@
 import { DriverError, isDriverError, plainText, type ComputeDriver } from '@millrace/compute';
 import { withDeadline, type Timer } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import type { Db, Tx } from '@millrace/platform/db';
 import type { ClusterId, RentalId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { retryDelayMs } from '@millrace/platform/loops';
 import type { Sealer } from '@millrace/platform/secrets';
 import type { RecallCredit } from '../../ledger/index.ts';
 import { saveMachine } from '../model/machines.store.ts';
 import type { RentalPolicy } from '../model/policy.ts';
 import type { Rental, RentalMachine, RentalView } from '../model/rental.ts';
+import { lockView } from '../model/rental-view.ts';
 import { findRental } from '../model/rentals.store.ts';
 
 /** What all acts on a rental share: what they need, how they speak to engines, and how they write down what came of it. */
@@ -35,6 +37,14 @@ export interface ReconcilePause {
   /** When work was last possible again; null: it was never held. What could not be tried before is not late. */
   readonly heldUntil: () => Date | null;
 }
+
+/** Carries out a step on one machine. */
+export type RunMachineStep = (
+  deps: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** How often a long call looks whether its rental is still wanted. */
 const STATUS_POLL_MS = 1_000;
@@ -92,12 +102,6 @@ export function engineFailureOf(error: unknown): EngineFailure {
   return { isFinal: false, message: plainText(error instanceof Error ? error.message : String(error)) };
 }
 
-/** When to try again after so many failures. */
-export function retryAt(now: Date, tries: number, policy: RentalPolicy): Date {
-  const delayMs = Math.min(policy.longestRetryMs, policy.firstRetryMs * 2 ** Math.min(tries, 20));
-  return new Date(now.getTime() + delayMs);
-}
-
 /** The failure is noted on the machine, and its turn comes again later. */
 export async function scheduleRetry(
   deps: ReconcileDeps,
@@ -105,14 +109,11 @@ export async function scheduleRetry(
   failure: EngineFailure,
   options: { readonly afterMs?: number; readonly isCounted?: boolean } = {},
 ): Promise<void> {
+  const { afterMs = retryDelayMs(deps.policy, machine.tries + 1), isCounted = true } = options;
   await deps.db.transaction({ name: 'try machine later', isolation: 'read committed' }, async (tx) => {
-    const now = tx.clock.now();
     await saveMachine(tx, machine, {
-      tries: options.isCounted === false ? machine.tries : machine.tries + 1,
-      nextTryAt:
-        options.afterMs === undefined
-          ? retryAt(now, machine.tries, deps.policy)
-          : new Date(now.getTime() + options.afterMs),
+      tries: isCounted ? machine.tries + 1 : machine.tries,
+      nextTryAt: new Date(tx.clock.nowMs() + afterMs),
       lastError: failure.message,
     });
   });
@@ -126,6 +127,19 @@ export function findUnchangedMachine(view: RentalView, seen: RentalMachine): Ren
       (machine) => machine.attempt === attempt && machine.position === position && machine.state === state,
     ) ?? null
   );
+}
+
+/** Works on the rental under its lock, if it still does what it was doing when it was read. */
+export function withSameTask(
+  { db }: ReconcileDeps,
+  { rental }: RentalView,
+  name: string,
+  work: (tx: Tx, current: RentalView) => Promise<unknown>,
+): Promise<void> {
+  return db.transaction({ name, isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, rental);
+    if (current !== null && isSameTask(current.rental, rental)) await work(tx, current);
+  });
 }
 
 /** Whether the rental is still doing what it was doing when an act on it began. */

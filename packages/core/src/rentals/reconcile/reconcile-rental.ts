@@ -1,6 +1,6 @@
 import type { OrgId, RentalId } from '@millrace/platform/ids';
 import { planRental, type PlanStep, type RentalPlan } from './plan-rental.ts';
-import { executeDueAction, readNextDueAction, type DueAction } from './due-actions.service.ts';
+import { runDueAction, readDueAction, type DueAction } from './due-actions.service.ts';
 import type { ReconcileDeps } from './reconcile-deps.ts';
 import { scheduleAt } from '../model/rental-transitions.ts';
 import { handOverRental, runPendingUserData } from './hand-over.steps.ts';
@@ -38,7 +38,7 @@ export async function reconcileRental(
   const now = deps.db.clock.now();
   if (deps.hold?.isHeld() === true)
     return scheduleNextCheck(deps, view, new Date(now.getTime() + PAUSED_WAIT_MS));
-  const due = await readNextDueAction(deps.db, view, now);
+  const due = await readDueAction(deps.db, view, now);
   const storage = await readOrderedStorageOf(deps.db, view.rental);
   const around = { now, policy: deps.policy, storage };
   const plan = planRental(view, { ...around, due });
@@ -99,7 +99,7 @@ async function executeStep(
     case 'reboot':
       return runPowerTask(deps, view, step.do, signal);
     case 'carry out':
-      return due === null ? null : executeDueAction(deps, view, due);
+      return due === null ? null : runDueAction(deps, view, due);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ReconcileDeps } from './reconcile-deps.ts';
 import { rentalObject } from '../model/rental-transitions.ts';
 
 /** What the outbox hands over: which rental to work on. */
-export interface ReconcileRentalCommand {
+export interface ReconcileCommand {
   readonly orgId: string;
   readonly rentalId: string;
 }
@@ -27,10 +27,7 @@ export function createRentalWorkflow(
   return object({
     name: deps.service ?? rentalObject.service,
     handlers: {
-      [rentalObject.handler]: async (
-        ctx: ObjectContext,
-        command: ReconcileRentalCommand,
-      ): Promise<string> => {
+      [rentalObject.handler]: async (ctx: ObjectContext, command: ReconcileCommand): Promise<string> => {
         const [orgId, id] = [parseId('org', command.orgId), parseId('rnt', command.rentalId)];
         if (orgId === null || id === null) throw new TerminalError('The command names no rental.');
         return reconcileUntilIdle({

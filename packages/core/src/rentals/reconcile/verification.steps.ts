@@ -4,9 +4,10 @@ import {
   callEngine,
   engineFailureOf,
   findUnchangedMachine,
-  isSameTask,
+  withSameTask,
   scheduleRetry,
   type ReconcileDeps,
+  type RunMachineStep,
 } from './reconcile-deps.ts';
 import { verificationPorts, sshPortOf } from './machine-spec.ts';
 import { saveMachine } from '../model/machines.store.ts';
@@ -16,7 +17,7 @@ import {
   advanceMachine,
   handleMachineFailure,
   MachineNotUsable,
-  unsealVerificationKey,
+  unsealKey,
 } from './provisioning.steps.ts';
 import { savePrivateAddress } from '../model/rental-volumes.ts';
 import { failLostRental } from './lost-rental.ts';
@@ -59,12 +60,7 @@ function nextCheckMs(machine: RentalMachine, why: MachineNotUsable, policy: Rent
   return machine.tries < FREQUENT_CHECKS ? policy.pollMs : policy.firstRetryMs;
 }
 
-export async function verifyMachine(
-  deps: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-  signal: AbortSignal,
-): Promise<void> {
+export const verifyMachine: RunMachineStep = async (deps, view, machine, signal) => {
   let proof: VerifiedAccess;
   try {
     const driver = await deps.drivers(machine.clusterId);
@@ -89,7 +85,7 @@ export async function verifyMachine(
     deps.log.error({ rentalId, externalId, nodeId, privateIp }, 'two machines have one private address');
     await scheduleRetry(deps, machine, { isFinal: false, message: error.message });
   }
-}
+};
 
 async function verifyAccess(
   deps: ReconcileDeps,
@@ -97,7 +93,7 @@ async function verifyAccess(
   driver: ComputeDriver,
   signal: AbortSignal,
 ): Promise<VerifiedAccess> {
-  const key = unsealVerificationKey(deps, machine);
+  const key = unsealKey(deps, machine);
   const port = sshPortOf(machine);
   if (key === null || port === null) {
     throw new MachineNotUsable('It cannot be proven: it has no key or no port.', true);
@@ -183,12 +179,7 @@ async function loginUntilDeadline(
  * A machine that let us in before its engine had ended its start, and runs. That the start comes to nothing after all is
  * rare; then it was its host's fault, and nothing usable was delivered. What else may befall it the reconciler sees.
  */
-export async function confirmStart(
-  deps: ReconcileDeps,
-  view: RentalView,
-  machine: RentalMachine,
-  signal: AbortSignal,
-): Promise<void> {
+export const confirmStart: RunMachineStep = async (deps, view, machine, signal) => {
   let seen: MachineView;
   try {
     const driver = await deps.drivers(machine.clusterId);
@@ -217,16 +208,14 @@ export async function confirmStart(
     if (same.privateIp === null && privateIp !== undefined)
       await savePrivateAddress(tx, view.rental, same, privateIp);
   });
-}
+};
 
 async function failUnfinishedStart(
   deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
 ): Promise<void> {
-  await deps.db.transaction({ name: 'lose start', isolation: 'read committed' }, async (tx) => {
-    const current = await lockView(tx, view.rental);
-    if (current === null || !isSameTask(current.rental, view.rental)) return;
+  await withSameTask(deps, view, 'lose start', async (tx, current) => {
     if (findUnchangedMachine(current, machine)?.starting !== true) return;
     await failLostRental(tx, current, {
       at: current.rental.startedAt ?? tx.clock.now(),

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { TrustLimits } from '@millrace/compute/connect';
 import type { MachineBenchmark } from '@millrace/compute/readiness';
 import type { ClusterId, EnrolmentId, JoinTokenId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
+import { retryDelayMs } from '@millrace/platform/loops';
 import { z } from 'zod';
 import type { EnrolmentStage } from '../account/suppliers.ts';
 import type { TestedHardware } from '../reliability/quarantine-decision.ts';
@@ -48,12 +49,9 @@ export const stageTimeoutMs: Readonly<Record<ActiveStage, number>> = {
   testing: 1_800_000,
 };
 
-const firstRetryMs = 2_000;
-const longestRetryMs = 60_000;
-
 /** Twice as long each time, up to a minute. */
 export function retryAfterMs(tries: number): number {
-  return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10));
+  return retryDelayMs({ firstRetryMs: 2_000, maxRetryMs: 60_000 }, tries + 1);
 }
 
 const activeStages: readonly ActiveStage[] = ['trusting', 'inspecting', 'testing'];

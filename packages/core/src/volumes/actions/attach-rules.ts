@@ -18,12 +18,8 @@ export function requireVolumeAction(volume: Pick<Volume, 'status'>, action: Volu
 }
 
 /** All that were asked for were found, have storage at all, are in the region, and run. */
-export function requireRentals(
-  found: readonly LockedRental[],
-  requested: readonly number[],
-  region: string,
-): void {
-  if (found.length < new Set(requested).size) throw new Fault('RENTAL_NOT_FOUND');
+export function requireRentals(found: readonly LockedRental[], ids: readonly number[], region: string): void {
+  if (found.length < new Set(ids).size) throw new Fault('RENTAL_NOT_FOUND');
   for (const rental of found) requireAttachable(rental, region);
   for (const { status } of found) requireRentalAction(status, 'attach-volume');
 }

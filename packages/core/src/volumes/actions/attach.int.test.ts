@@ -7,10 +7,10 @@ import { attachVolume, detachVolume } from './attach.service.ts';
 import {
   attachAtCreate,
   detachRental,
-  isAddressStillServed,
   readAttachedVolumesOf,
   bumpSpecVersionsOfRental,
 } from './rental-storage.service.ts';
+import { isAddressStillServed } from '../model/attachments.store.ts';
 import { deleteVolume } from './lifecycle.service.ts';
 import { volumesActor, type Volume } from '../model/volume.ts';
 import {

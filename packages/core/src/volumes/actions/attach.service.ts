@@ -2,8 +2,8 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { RentalId } from '@millrace/platform/ids';
-import { appendAuditEntry, authorizeCaller, type CallContext } from '../../identity/index.ts';
-import { lockRentals, type LockedRental } from '../../rental-lookup/index.ts';
+import { appendAuditEntry, authorizeCaller, type CallContext, type TenantRef } from '../../identity/index.ts';
+import { isWireId, lockRentals, type LockedRental } from '../../rental-lookup/index.ts';
 import { requireVolumeAction, requireRentals } from './attach-rules.ts';
 import {
   endAttachments,
@@ -18,18 +18,9 @@ import { findVolume, lockVolume, saveVolume } from '../model/volumes.store.ts';
 
 /** Who may use a volume. The tables say it at once; the storage server is told right afterwards. */
 
-const WIRE_ID_MAX = 2_147_483_647;
-
-/** Any whole number may be asked for; those that nothing can have are not there. */
-export const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
-
 /** The volume of the caller's own, in the mode of its key, with its lock held. Absent and foreign are alike. */
-export async function lockOwnVolume(
-  tx: Tx,
-  owner: Pick<Volume, 'orgId' | 'mode'>,
-  wireId: number,
-): Promise<Volume> {
-  const found = isWireId(wireId) ? await findVolume(tx, owner.orgId, owner.mode, wireId) : null;
+export async function lockOwnVolume(tx: Tx, owner: TenantRef, wireId: number): Promise<Volume> {
+  const found = await findVolume(tx, owner, wireId);
   const volume = found === null ? null : await lockVolume(tx, owner.orgId, found.id);
   if (volume === null || volume.phase === 'purged') throw new Fault('VOLUME_NOT_FOUND');
   return volume;

@@ -10,10 +10,11 @@ import {
   type ApiKey,
   type AuthorizedCaller,
   type CallContext,
+  type TenantRef,
 } from '../../identity/index.ts';
 import { rateOf, volumePriceFor } from '../../prices/index.ts';
-import { lockRentals } from '../../rental-lookup/index.ts';
-import { attachRentals, isWireId } from './attach.service.ts';
+import { isWireId, lockRentals } from '../../rental-lookup/index.ts';
+import { attachRentals } from './attach.service.ts';
 import { requireRentals } from './attach-rules.ts';
 import {
   requireVolumeRegionAllowed,
@@ -64,15 +65,16 @@ export async function acceptVolume(
   const now = tx.clock.now();
   requireVolumeRegionAllowed(order.region, key.limits);
   await requireStorageRegion(tx, key.mode, order.region);
-  await requireFreeLabel(tx, { orgId, mode: key.mode }, order.label);
-  await requireQuota(tx, { orgId, mode: key.mode });
+  const tenant = { orgId, mode: key.mode };
+  await requireFreeLabel(tx, tenant, order.label);
+  await requireQuota(tx, tenant);
   const { region, sizeGb } = order;
   const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
   requireVolumeWithinSpendingLimit(order.maxUsd, price);
   await requireWithinKeySpend(tx, key, rateOf(price));
   const spot =
     origin === null ? await placeVolume(tx, key.mode, order) : await placeVolumeOnNode(tx, origin, order);
-  const owner = { orgId, mode: key.mode, wireId, keyId: key.id };
+  const owner = { ...tenant, wireId, keyId: key.id };
   const volume = await insertVolume(tx, orgId, {
     ...owner,
     ...spot,
@@ -135,20 +137,16 @@ async function requireStorageRegion(tx: Tx, mode: Mode, region: string): Promise
 /** So many an organisation may have in each mode, those that are kept after their deletion included. */
 const VOLUMES_MAX = 1_000;
 
-async function requireQuota(tx: Tx, { orgId, mode }: Pick<Volume, 'orgId' | 'mode'>): Promise<void> {
-  if ((await countVolumes(tx, orgId, mode)) < VOLUMES_MAX) return;
+async function requireQuota(tx: Tx, owner: TenantRef): Promise<void> {
+  if ((await countVolumes(tx, owner)) < VOLUMES_MAX) return;
   throw new Fault('QUOTA_EXCEEDED', {
     message: `An organisation has ${VOLUMES_MAX} volumes at most, those that are kept after their deletion included.`,
   });
 }
 
 /** Exact, since the organisation's turn is taken. What was deleted has given its label back. */
-export async function requireFreeLabel(
-  tx: Tx,
-  owner: Pick<Volume, 'orgId' | 'mode'>,
-  label: string,
-): Promise<void> {
-  if (await isLabelTaken(tx, owner.orgId, owner.mode, label)) throw new Fault('VOLUME_LABEL_TAKEN');
+export async function requireFreeLabel(tx: Tx, owner: TenantRef, label: string): Promise<void> {
+  if (await isLabelTaken(tx, owner, label)) throw new Fault('VOLUME_LABEL_TAKEN');
 }
 
 export async function requireWithinKeySpend(
@@ -214,13 +212,12 @@ async function placeVolumeOnNode(
 }
 
 async function recordVolumeCreation(tx: Tx, { orgId, cause }: CallContext, volume: Volume): Promise<void> {
-  const { actor } = cause;
   await insertTransition(tx, volume, {
     seq: 1,
     from: null,
     to: 'inactive',
     reason: volume.statusReason,
-    actor: `${actor.kind}:${actor.id}`,
+    actor: cause.actor,
     at: volume.createdAt,
   });
   const { wireId, region, label, sizeGb, price } = volume;

@@ -9,7 +9,7 @@ import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { deleteVolume } from './lifecycle.service.ts';
 import { createSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
-import { causeOfVolume, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import {
   createVolumeHarness,
   GB_HOUR,
@@ -42,7 +42,7 @@ describe('a volume', () => {
     expect(volume).toMatchObject({ status: 'inactive', phase: 'provisioning', startedAt: null });
     const { held } = await harness.balance(tenant.orgId);
     expect(held).toBe((rate(256) * 5n) / 4n);
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(0n);
     await harness.clock.advance(5 * MINUTE_MS);
     await harness.settle();
     const active = await harness.read(volume);
@@ -56,7 +56,7 @@ describe('a volume', () => {
     await harness.advance(HOUR_MS);
     await harness.sweepAll();
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), HOUR_MS));
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(meteredTotal(rate(256), HOUR_MS));
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
   });
 
@@ -76,7 +76,7 @@ describe('a volume', () => {
     expect(await harness.read(volume)).toBeNull();
     expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
     // However late it was noticed.
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(
       meteredTotal(rate(256), 72 * HOUR_MS),
     );
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
@@ -103,7 +103,7 @@ describe('a volume', () => {
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(0n);
   });
 
   it('that cannot be made within half an hour is given up, and cost nothing', async () => {
@@ -117,7 +117,7 @@ describe('a volume', () => {
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(0n);
   });
 
   it('of a test key costs nothing and is kept nowhere', async () => {
@@ -261,7 +261,7 @@ describe('maxUsd', () => {
     await harness.clock.advance(2 * HOUR_MS);
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBeLessThanOrEqual(cap);
   });
 
   it('ends a volume before it costs more, its retention included, however late that is noticed', async () => {
@@ -281,7 +281,7 @@ describe('maxUsd', () => {
       await harness.clock.advance(26 * HOUR_MS);
       await harness.settle();
       expect(await harness.read(volume)).toBeNull();
-      const paid = await harness.paid(tenant.orgId, causeOfVolume(volume));
+      const paid = await harness.paid(tenant.orgId, volumeResourceOf(volume));
       expect(paid).toBeLessThanOrEqual(cap);
       expect(cap - paid).toBeLessThan(rate(256) / 3_600_000n + 1_000n);
     }

@@ -11,11 +11,11 @@ import {
   endVolumeBilling,
 } from '../money/volume-billing.service.ts';
 import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts';
-import { RETENTION_MS } from '../model/policy.ts';
+import { RETENTION_MS } from '../../metering/index.ts';
 import { expireRestore } from './snapshot-restore.ts';
 import { listRestoresFrom, listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
-import { volumeResourceOf, volumesActor, type Volume } from '../model/volume.ts';
-import { saveVolume, type VolumeChanges } from '../model/volumes.store.ts';
+import { volumeResourceOf, volumesActor, type Volume, type VolumeChanges } from '../model/volume.ts';
+import { saveVolume } from '../model/volumes.store.ts';
 
 /**
  * How a volume is frozen, thawed and ended, whoever wants it. What it costs changes in the same transaction. Where its
@@ -170,7 +170,7 @@ export async function purgeVolume(
 
 /** Growths, snapshots and restores that were not done yet are not asked for any more. */
 async function cancelPendingChanges(tx: Tx, volume: Volume): Promise<Volume> {
-  for (const snapshot of await listSnapshots(tx, volume.orgId, volume.id)) {
+  for (const snapshot of await listSnapshots(tx, volume)) {
     if (snapshot.status !== 'creating') continue;
     await releaseHold(tx, volume, snapshot.holdId);
     await saveSnapshot(tx, volume.orgId, snapshot, { status: 'deleting', holdId: null });

@@ -3,13 +3,12 @@ import type { Actor, Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, RentalId } from '@millrace/platform/ids';
 import { appendAuditEntry, type AuthorizedCaller, type CallContext } from '../../identity/index.ts';
-import { attachRentals, detachRentals, isWireId, lockOwnVolume } from './attach.service.ts';
+import { attachRentals, detachRentals, lockOwnVolume } from './attach.service.ts';
 import { requireVolumeAction } from './attach-rules.ts';
 import {
   listAttachedVolumes,
   listAttachedRentals,
   listUnprovisioned,
-  isRentalStillServed,
   type AttachedVolumeRow,
 } from '../model/attachments.store.ts';
 import { acceptVolume } from './create.service.ts';
@@ -46,7 +45,7 @@ export async function lockStorage(
     await lockStorageNodes(tx, { mode, region });
     return;
   }
-  const volume = isWireId(choice.id) ? await findVolume(tx, orgId, mode, choice.id) : null;
+  const volume = await findVolume(tx, owner, choice.id);
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
   await lockVolume(tx, orgId, volume.id);
 }
@@ -98,14 +97,6 @@ export async function bumpSpecVersionsOfRental(tx: Tx, orgId: OrgId, rentalId: R
   }
 }
 
-/**
- * Whether a storage server may still let in a machine of this rental that is to be removed. Its address must not be given
- * to anybody else before it does not.
- */
-export function isAddressStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
-  return isRentalStillServed(reader, orgId, rentalId);
-}
-
 /** The storage that a rental was ordered with. `failed` and `ready` never change again. */
 export type OrderedStorage =
   | { readonly state: 'ready' }
@@ -116,9 +107,9 @@ export type OrderedStorage =
 export async function readOrderedStorage(
   reader: Reader,
   orgId: OrgId,
-  rentalId: RentalId,
+  id: RentalId,
 ): Promise<OrderedStorage> {
-  const volumes = await listUnprovisioned(reader, orgId, rentalId);
+  const volumes = await listUnprovisioned(reader, orgId, id);
   const failed = volumes.find(({ isGivenUp }) => isGivenUp);
   if (failed !== undefined) {
     const why = failed.endReason ?? 'It could not be provisioned.';

@@ -13,7 +13,7 @@ import { restoreSnapshot } from './snapshot-restore.service.ts';
 import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
 import { findSnapshot } from '../model/snapshots.store.ts';
 import { updateVolume } from './update.service.ts';
-import { causeOfVolume, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { lockVolume } from '../model/volumes.store.ts';
 import {
   createVolumeHarness,
@@ -124,7 +124,9 @@ describe('restoring a snapshot into a new volume', () => {
     await harness.advance(HOUR_MS);
     await harness.sweepAll();
     await harness.run((tx) => deleteVolume(tx, base.tenant.call(), made.wireId));
-    expect(await harness.paid(base.tenant.orgId, causeOfVolume(made))).toBe(meteredTotal(rate(256), HOUR_MS));
+    expect(await harness.paid(base.tenant.orgId, volumeResourceOf(made))).toBe(
+      meteredTotal(rate(256), HOUR_MS),
+    );
     expect(await findings(base)).toEqual([]);
   });
 
@@ -173,7 +175,7 @@ describe('restoring a snapshot into a new volume', () => {
     await harness.settle();
     expect(await harness.read(made)).toBeNull();
     expect(await typesOf(made)).toEqual(['volume.restore_failed', 'volume.deleted']);
-    expect(await harness.paid(base.tenant.orgId, causeOfVolume(made))).toBe(0n);
+    expect(await harness.paid(base.tenant.orgId, volumeResourceOf(made))).toBe(0n);
     expect(await findings(base)).toEqual([]);
   });
 

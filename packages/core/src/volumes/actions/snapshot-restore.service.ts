@@ -8,7 +8,7 @@ import {
   type CallContext,
 } from '../../identity/index.ts';
 import { requireVolumeAction } from './attach-rules.ts';
-import { isWireId, lockOwnVolume, requireUnattached } from './attach.service.ts';
+import { lockOwnVolume, requireUnattached } from './attach.service.ts';
 import type { VolumeOrder } from './volume-order.ts';
 import { acceptVolume } from './create.service.ts';
 import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts';
@@ -41,7 +41,7 @@ export async function restoreSnapshot(
   const caller = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: caller.key.mode };
-  const seen = isWireId(of.wireId) ? await findVolume(tx, orgId, owner.mode, of.wireId) : null;
+  const seen = await findVolume(tx, owner, of.wireId);
   // A volume of another organisation has no snapshots either.
   if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   if (request.into === 'new-volume') await lockStorageNodes(tx, { id: seen.nodeId });
@@ -89,7 +89,7 @@ async function restoreIntoNew(
 /** What the volume holds is replaced as one, by the storage node. Until that is confirmed nothing can be attached. */
 async function restoreInPlace(
   tx: Tx,
-  { orgId, cause }: CallContext,
+  { cause }: CallContext,
   volume: Volume,
   snapshot: Snapshot,
 ): Promise<Volume> {
@@ -99,7 +99,7 @@ async function restoreInPlace(
   if (volume.growth !== null) {
     throw new Fault('ACTION_IN_PROGRESS', { message: `The volume is growing to ${volume.growth.toGb} GB.` });
   }
-  const others = await listSnapshots(tx, orgId, volume.id);
+  const others = await listSnapshots(tx, volume);
   if (others.some(({ status }) => status === 'creating')) {
     throw new Fault('ACTION_IN_PROGRESS', { message: 'A snapshot of the volume is being taken.' });
   }

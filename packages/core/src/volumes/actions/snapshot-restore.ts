@@ -4,16 +4,12 @@ import type { VolumePhase, Restore, Snapshot, Volume } from '../model/volume.ts'
 
 /** A restore as it is written into the row of the volume that is restored into. */
 
-export function createRestore(
-  tx: Tx,
-  snapshot: Pick<Snapshot, 'id' | 'volumeId'>,
-  withinMs: number,
-): Restore {
+export function createRestore(tx: Tx, snapshot: Pick<Snapshot, 'id' | 'volumeId'>, forMs: number): Restore {
   return {
     id: tx.ids.nextUuid(),
     snapshotId: snapshot.id,
     sourceId: snapshot.volumeId,
-    by: new Date(tx.clock.now().getTime() + withinMs),
+    by: new Date(tx.clock.now().getTime() + forMs),
   };
 }
 

@@ -4,7 +4,7 @@ import type { SnapshotId } from '@millrace/platform/ids';
 import { appendAuditEntry, authorizeCaller, type CallContext } from '../../identity/index.ts';
 import { rateOf, volumePriceFor } from '../../prices/index.ts';
 import { requireVolumeAction } from './attach-rules.ts';
-import { isWireId, lockOwnVolume } from './attach.service.ts';
+import { lockOwnVolume } from './attach.service.ts';
 import { requireWithinKeySpendOfVolume } from './create.service.ts';
 import { releaseHold, stopSnapshotBilling, holdForVolume } from '../money/volume-billing.service.ts';
 import { lockStorageNodes } from '../model/storage-nodes.store.ts';
@@ -35,11 +35,12 @@ export async function createSnapshot(
 ): Promise<Snapshot> {
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
-  const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
+  const owner = { orgId, mode: key.mode };
+  const seen = await findVolume(tx, owner, wireId);
   if (seen !== null) await lockStorageNodes(tx, { id: seen.nodeId });
-  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wireId);
+  const volume = await lockOwnVolume(tx, owner, wireId);
   requireVolumeAction(volume, 'snapshot');
-  const others = await listSnapshots(tx, orgId, volume.id);
+  const others = await listSnapshots(tx, volume);
   if (others.length >= SNAPSHOTS_MAX) {
     throw new Fault('QUOTA_EXCEEDED', {
       message: `A volume has ${SNAPSHOTS_MAX} snapshots at most.`,
@@ -95,10 +96,11 @@ export async function deleteSnapshot(
 ): Promise<void> {
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
-  const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
+  const owner = { orgId, mode: key.mode };
+  const seen = await findVolume(tx, owner, wireId);
   // Of a volume that is not the caller's there is no snapshot either.
   if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
-  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wireId);
+  const volume = await lockOwnVolume(tx, owner, wireId);
   const snapshot = await findSnapshot(tx, orgId, volume.id, id);
   if (snapshot === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   if (snapshot.status === 'deleting') return;

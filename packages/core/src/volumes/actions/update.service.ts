@@ -4,15 +4,15 @@ import { nanoUsd } from '@millrace/platform/money';
 import { appendAuditEntry, authorizeCaller, type ApiKey, type CallContext } from '../../identity/index.ts';
 import { rateOf, volumePriceFor } from '../../prices/index.ts';
 import { requireVolumeAction } from './attach-rules.ts';
-import { isWireId, lockOwnVolume } from './attach.service.ts';
+import { lockOwnVolume } from './attach.service.ts';
 import { requireFreeLabel, requireWithinKeySpendOfVolume } from './create.service.ts';
 import { holdForVolume } from '../money/volume-billing.service.ts';
 import { bumpSpecVersion } from '../model/volume-transitions.ts';
 import { emptyUsage } from '../model/storage-nodes.ts';
 import { lockStorageNodes, readNodeUsage } from '../model/storage-nodes.store.ts';
 import { defaultVolumePolicy } from '../model/policy.ts';
-import { volumeResourceOf, type Growth, type Volume } from '../model/volume.ts';
-import { findVolume, saveVolume, type VolumeChanges } from '../model/volumes.store.ts';
+import { volumeResourceOf, type Growth, type Volume, type VolumeChanges } from '../model/volume.ts';
+import { findVolume, saveVolume } from '../model/volumes.store.ts';
 
 export interface VolumeUpdate {
   readonly label?: string | undefined;
@@ -34,7 +34,7 @@ export async function updateVolume(
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
   // What is promised on a node is counted under its lock, which comes before that of the volume.
-  const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
+  const seen = await findVolume(tx, owner, wireId);
   if (seen !== null && update.sizeInGb !== undefined) await lockStorageNodes(tx, { id: seen.nodeId });
   const volume = await lockOwnVolume(tx, owner, wireId);
   requireVolumeAction(volume, 'update');

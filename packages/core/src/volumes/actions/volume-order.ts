@@ -33,14 +33,13 @@ export interface RestoreSource {
   readonly nodeId: StorageNodeId;
 }
 
-/** What a volume may cost altogether, exactly as it was written; null: it was not said. */
-export function requireMaxUsd(maxUsd: number | undefined): NanoUsd | null {
-  if (maxUsd === undefined) return null;
-  const cap = fromUsdNumber(maxUsd);
-  if (cap === null || cap <= 0n) {
-    throw invalidField('maxUsd', 'must have at most nine decimals and be below 8388608');
+/** What a thing may cost altogether, exactly as it was written. */
+export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
+  const amount = fromUsdNumber(maxUsd);
+  if (amount === null || amount <= 0n) {
+    throw invalidField(field, 'must have at most nine decimals and be below 8388608');
   }
-  return cap;
+  return amount;
 }
 
 /** What a new volume is to be; null where the snapshot goes into its own volume, which stays what it is otherwise. */
@@ -55,7 +54,7 @@ export function requireRestoreOrder(
       sizeGb: sizeInGb ?? null,
       name: name ?? null,
       tags: tags ?? {},
-      maxUsd: requireMaxUsd(maxUsd),
+      maxUsd: maxUsd === undefined ? null : requireMaxUsd(maxUsd),
     };
   }
   for (const [field, value] of Object.entries({ label, sizeInGb, name, tags, maxUsd })) {
@@ -64,7 +63,7 @@ export function requireRestoreOrder(
   return null;
 }
 
-function volumeKeyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fault {
+export function keyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fault {
   return new Fault('KEY_LIMIT_EXCEEDED', {
     message,
     issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
@@ -75,7 +74,7 @@ function volumeKeyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fau
 export function requireVolumeRegionAllowed(region: string, limits: Pick<ApiKeyLimits, 'regions'>): void {
   const { regions } = limits;
   if (regions !== null && !(regions as readonly string[]).includes(region)) {
-    throw volumeKeyLimitExceeded('regions', `This API key may not have volumes in ${region}.`);
+    throw keyLimitExceeded('regions', `This API key may not have volumes in ${region}.`);
   }
 }
 
@@ -90,7 +89,7 @@ export function requireKeySpendLimit(
   // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
   const total = addUsd(load.perHour, more);
   if (toNearestUsdNumber(total) > maxUsdPerHour) {
-    throw volumeKeyLimitExceeded(
+    throw keyLimitExceeded(
       'maxUsdPerHour',
       `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
     );

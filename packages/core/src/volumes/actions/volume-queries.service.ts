@@ -4,9 +4,8 @@ import type { SnapshotId, VolumeId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import type { TenantRef } from '../../identity/index.ts';
 import { initialHold, rateOf, volumePriceFor } from '../../prices/index.ts';
-import { isWireId } from './attach.service.ts';
 import { listAttachedRentals } from '../model/attachments.store.ts';
-import { HOLD_WINDOW_MS } from '../model/policy.ts';
+import { HOLD_WINDOW_MS } from '../../metering/index.ts';
 import { findWireId, listSnapshots } from '../model/snapshots.store.ts';
 import type { Snapshot, Volume } from '../model/volume.ts';
 import { findVolume, listVolumes } from '../model/volumes.store.ts';
@@ -25,13 +24,13 @@ export interface VolumeDetail extends VolumeRecord {
 /** Those that are not gone, with as many statements as one of them takes. One more than the limit, where there are. */
 export async function listVolumeRecords(
   reader: Reader,
-  { orgId, mode }: TenantRef,
+  tenant: TenantRef,
   page: { readonly after: VolumeId | null; readonly limit: number | null },
 ): Promise<readonly VolumeRecord[]> {
-  const volumes = await listVolumes(reader, orgId, mode, page);
+  const volumes = await listVolumes(reader, tenant, page);
   const holders = await listAttachedRentals(
     reader,
-    orgId,
+    tenant.orgId,
     volumes.map(({ id }) => id),
   );
   return volumes.map((volume) => ({ volume, rentalIds: idsOf(holders.get(volume.id)) }));
@@ -49,12 +48,8 @@ function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly n
 }
 
 /** A volume of the asker's own, also one that is deleted and whose data is still kept. */
-export async function getVolumeRecord(
-  reader: Reader,
-  { orgId, mode }: TenantRef,
-  wireId: number,
-): Promise<VolumeDetail> {
-  const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
+export async function getVolume(reader: Reader, tenant: TenantRef, wireId: number): Promise<VolumeDetail> {
+  const volume = await findVolume(reader, tenant, wireId);
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
   return volumeRecordOf(reader, volume);
 }
@@ -65,7 +60,7 @@ export interface VolumeQuote {
   readonly hold: NanoUsd;
 }
 
-const HOURS_OF_30_DAYS = 720n;
+const HOURS_30_DAYS = 720n;
 
 /** What a volume would cost, as it is sold now, and what its order would set aside. */
 export async function quoteVolume(
@@ -75,21 +70,17 @@ export async function quoteVolume(
 ): Promise<VolumeQuote> {
   const price = await volumePriceFor(reader, orgId, mode, volume);
   const perHour = rateOf(price);
-  return {
-    perHour,
-    per30Days: nanoUsd(perHour * HOURS_OF_30_DAYS),
-    hold: initialHold(price, HOLD_WINDOW_MS),
-  };
+  return { perHour, per30Days: nanoUsd(perHour * HOURS_30_DAYS), hold: initialHold(price, HOLD_WINDOW_MS) };
 }
 
 /** The snapshots of a volume of the asker's own, newest first, one more than the limit where there are. */
 export async function listSnapshotsOfTenant(
   reader: Reader,
-  { orgId, mode }: TenantRef,
+  tenant: TenantRef,
   wireId: number,
   page: { readonly after: SnapshotId | null; readonly limit: number },
 ): Promise<readonly Snapshot[]> {
-  const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
+  const volume = await findVolume(reader, tenant, wireId);
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
-  return listSnapshots(reader, orgId, volume.id, page);
+  return listSnapshots(reader, volume, page);
 }

@@ -25,7 +25,7 @@ import { requireMaxUsd, requireRestoreOrder } from './volume-order.ts';
 import { createVolume } from './create.service.ts';
 import { deleteVolume } from './lifecycle.service.ts';
 import {
-  getVolumeRecord,
+  getVolume,
   listSnapshotsOfTenant,
   listVolumeRecords,
   quoteVolume,
@@ -82,7 +82,8 @@ function serveWriteOff({ server, operations }: VolumeRoutes): void {
 function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes): void {
   server.serve(operations.createStorageVolume, ({ body, context, transact }) => {
     const { region, label, sizeInGb: sizeGb, rentalIds = [], name = null, tags = {} } = body;
-    const order = { region, label, sizeGb, rentalIds, name, tags, maxUsd: requireMaxUsd(body.maxUsd) };
+    const maxUsd = body.maxUsd === undefined ? null : requireMaxUsd(body.maxUsd);
+    const order = { region, label, sizeGb, rentalIds, name, tags, maxUsd };
     const call = callContextOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact({ name: 'create volume', isolation: readCommitted }, async (tx) => {
@@ -114,7 +115,7 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
   });
 
   server.serve(operations.getStorageVolume, async ({ params, context }) =>
-    toWireDetail(await getVolumeRecord(db, requirePrincipal(context), params.storageVolumeId)),
+    toWireDetail(await getVolume(db, requirePrincipal(context), params.storageVolumeId)),
   );
 }
 

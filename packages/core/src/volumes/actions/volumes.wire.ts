@@ -58,11 +58,8 @@ export function toWireDetail(record: VolumeDetail): WireVolumeDetail {
 
 function restoringOf({ volume: { restore }, sourceWireId }: VolumeDetail): WireVolumeDetail['restoring'] {
   if (restore === null || sourceWireId === null) return null;
-  return {
-    snapshotId: restore.snapshotId,
-    storageVolumeId: sourceWireId,
-    deadline: restore.by.toISOString(),
-  };
+  const { snapshotId, by } = restore;
+  return { snapshotId, storageVolumeId: sourceWireId, deadline: by.toISOString() };
 }
 
 export function toWireCreated({ volume, rentalIds }: VolumeRecord): WireCreated {

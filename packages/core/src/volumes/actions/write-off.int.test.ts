@@ -4,9 +4,9 @@ import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemAuditContext } from '../../identity/index.ts';
 import { silence } from '../reconcile/fake-backend.fixture.ts';
-import { isAddressStillServed } from './rental-storage.service.ts';
+import { isAddressStillServed } from '../model/attachments.store.ts';
 import { createSnapshot } from './snapshots.service.ts';
-import { causeOfVolume, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, type VolumeHarness } from '../volumes.fixture.ts';
 import { writeOffVolume } from './write-off.service.ts';
 
@@ -50,12 +50,12 @@ it('writing off a volume ends it, gives back what its silent node was paid, and 
   await harness.advance(2 * HOUR_MS);
   await harness.sweepAll();
   expect(await harness.read(volume)).toMatchObject({ status: 'unknown' });
-  const before = await harness.paid(tenant.orgId, causeOfVolume(volume));
+  const before = await harness.paid(tenant.orgId, volumeResourceOf(volume));
   const all = await Promise.all([writeOff(volume), writeOff(volume), writeOff(volume)]);
   const done = all.find(({ detachedRentalIds }) => detachedRentalIds.length > 0);
   expect(done?.detachedRentalIds).toEqual([rental.wireId]);
   expect(done?.billingStoppedAt?.getTime()).toBeLessThanOrEqual(silentFromMs);
-  const paid = await harness.paid(tenant.orgId, causeOfVolume(volume));
+  const paid = await harness.paid(tenant.orgId, volumeResourceOf(volume));
   expect(paid).toBeLessThan(before);
   expect(paid).toBe(done?.finalCost);
   const atMost = meteredTotal(nanoUsd(GB_HOUR * 512n), HOUR_MS + MINUTE_MS);

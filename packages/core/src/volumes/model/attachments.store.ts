@@ -16,7 +16,7 @@ import {
   presentMachines,
   rentalWireId,
 } from '../../rental-lookup/index.ts';
-import type { Volume } from './volume.ts';
+import type { Volume, VolumeRef } from './volume.ts';
 
 /** All SQL about which rentals have which volumes. */
 
@@ -43,7 +43,7 @@ export interface AttachedRental {
 /** Detaches from these rentals, or from all of them, and answers from which. */
 export async function endAttachments(
   tx: Tx,
-  volume: Pick<Volume, 'id' | 'orgId'>,
+  volume: VolumeRef,
   rentalIds: readonly RentalId[] | 'all',
 ): Promise<readonly AttachedRental[]> {
   const { rows } = await sql<{ id: string; wire_id: number }>`
@@ -80,10 +80,7 @@ export async function listAttachedRentals(
 }
 
 /** Of those that have the volume, the ones that have ended, or are about to, and were not detached. */
-export async function listEndedAttachedRentals(
-  tx: Tx,
-  volume: Pick<Volume, 'id' | 'orgId'>,
-): Promise<readonly RentalId[]> {
+export async function listEndedAttachedRentals(tx: Tx, volume: VolumeRef): Promise<readonly RentalId[]> {
   const { rows } = await sql<{ rental_id: string }>`
     select held.rental_id from volume_attachments as held
      where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
@@ -123,19 +120,15 @@ export async function listSharedAddresses(
   orgId: OrgId,
   rentalIds: readonly RentalId[],
 ): Promise<readonly SharedAddress[]> {
-  const { rows } = await sql<{ wire_id: number; external_id: string; address: string }>`
-    select machine.wire_id, machine.external_id, machine.private_ip as address
+  const { rows } = await sql<SharedAddress>`
+    select machine.wire_id as "rentalWireId", machine.external_id as "externalId", machine.private_ip as address
       from ${presentMachines} as machine
      where machine.rental_id = any(${rentalIds.map(toUuid)}::uuid[]) and machine.org_id = ${toUuid(orgId)}
        and exists (select 1 from volume_attachments as held
                     where held.rental_id = machine.rental_id and held.detached_at is null)
        and length(machine.private_ip) <= 64 and not (${holdsAddress})
      order by machine.wire_id, machine.position`.execute(reader.kysely);
-  return rows.map((row) => ({
-    rentalWireId: row.wire_id,
-    externalId: row.external_id,
-    address: row.address,
-  }));
+  return rows;
 }
 
 /**
@@ -143,10 +136,7 @@ export async function listSharedAddresses(
  * machine can have as its IPv4 address is let in by no storage server, which would refuse the whole list and serve the old
  * one on.
  */
-export async function listClients(
-  reader: Reader,
-  volume: Pick<Volume, 'id' | 'orgId'>,
-): Promise<readonly string[]> {
+export async function listClients(reader: Reader, volume: VolumeRef): Promise<readonly string[]> {
   const { rows } = await sql<{ address: string }>`
     select distinct machine.private_ip as address ${usableMachines}
      where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
@@ -168,20 +158,16 @@ export async function listClientsOfNode(
 }
 
 /**
- * Whether a backend may be letting in a machine of this rental that is to be removed. An address that another machine of
- * the rental has by now is not meant.
+ * Whether a backend may be letting in a machine of this rental that is to be removed: until then nobody else may get its
+ * address. An address that another machine of the rental has by now is not meant.
  */
-export async function isRentalStillServed(
-  reader: Reader,
-  orgId: OrgId,
-  rentalId: RentalId,
-): Promise<boolean> {
+export async function isAddressStillServed(reader: Reader, orgId: OrgId, id: RentalId): Promise<boolean> {
   const { rows } = await sql<{ served: boolean }>`
     select exists (
       select 1 from volume_attachments as held
         join volumes as volume on volume.id = held.volume_id and volume.phase <> 'purged'
-        join ${abandonedAddresses(rentalId)} as abandoned on abandoned.private_ip = any(volume.served_clients)
-       where held.rental_id = ${toUuid(rentalId)} and held.org_id = ${toUuid(orgId)}) as served`.execute(
+        join ${abandonedAddresses(id)} as abandoned on abandoned.private_ip = any(volume.served_clients)
+       where held.rental_id = ${toUuid(id)} and held.org_id = ${toUuid(orgId)}) as served`.execute(
     reader.kysely,
   );
   return rows[0]?.served ?? false;
@@ -203,17 +189,13 @@ export async function listUnprovisioned(
   orgId: OrgId,
   rentalId: RentalId,
 ): Promise<readonly UnprovisionedVolume[]> {
-  const { rows } = await sql<{ label: string; is_given_up: boolean; end_reason: string | null }>`
-    select volume.label, volume.phase <> 'provisioning' as is_given_up, volume.end_reason
+  const { rows } = await sql<UnprovisionedVolume>`
+    select volume.label, volume.phase <> 'provisioning' as "isGivenUp", volume.end_reason as "endReason"
       from volume_attachments as held join volumes as volume on volume.id = held.volume_id
      where held.rental_id = ${toUuid(rentalId)} and held.org_id = ${toUuid(orgId)} and volume.started_at is null
        and (held.detached_at is null or held.detached_at >= volume.purge_at)
      order by volume.wire_id`.execute(reader.kysely);
-  return rows.map((row) => ({
-    label: row.label,
-    isGivenUp: row.is_given_up,
-    endReason: row.end_reason,
-  }));
+  return rows;
 }
 
 export interface AttachedVolumeRow {

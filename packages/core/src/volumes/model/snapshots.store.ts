@@ -2,7 +2,7 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type SnapshotId, type VolumeId } from '@millrace/platform/ids';
 import type { Selectable, Updateable } from 'kysely';
 import { parseFrozenPrice } from '../../prices/index.ts';
-import type { Snapshot, Volume } from './volume.ts';
+import type { Snapshot, VolumeRef } from './volume.ts';
 
 /** All SQL about snapshots. Whoever changes one holds the lock of its volume. */
 
@@ -47,15 +47,14 @@ export async function insertSnapshot(tx: Tx, orgId: OrgId, snapshot: Snapshot): 
 /** Those of a volume that are not gone, newest first. */
 export async function listSnapshots(
   reader: Reader,
-  orgId: OrgId,
-  volumeId: VolumeId,
+  { orgId, id }: VolumeRef,
   page: { readonly after: SnapshotId | null; readonly limit: number } | 'all' = 'all',
 ): Promise<readonly Snapshot[]> {
   let query = reader.kysely
     .selectFrom('volume_snapshots')
     .selectAll()
     .where('org_id', '=', toUuid(orgId))
-    .where('volume_id', '=', toUuid(volumeId))
+    .where('volume_id', '=', toUuid(id))
     .where('status', '<>', 'deleted')
     .orderBy('id', 'desc');
   if (page !== 'all') {
@@ -121,7 +120,7 @@ export async function saveSnapshot(
 /** The volumes that snapshots of this one are being restored into, with the snapshot of each. */
 export async function listRestoresFrom(
   reader: Reader,
-  volume: Pick<Volume, 'id' | 'orgId'>,
+  volume: VolumeRef,
 ): Promise<readonly { readonly wireId: number; readonly snapshotId: SnapshotId }[]> {
   const rows = await reader.kysely
     .selectFrom('volumes')
@@ -148,7 +147,7 @@ export async function findWireId(reader: Reader, orgId: OrgId, id: VolumeId): Pr
 }
 
 /** The volume is gone, and all of them with it. */
-export async function markSnapshotsDeleted(tx: Tx, volume: Pick<Volume, 'id' | 'orgId'>): Promise<void> {
+export async function markSnapshotsDeleted(tx: Tx, volume: VolumeRef): Promise<void> {
   await tx.kysely
     .updateTable('volume_snapshots')
     .set({ status: 'deleted', ended_at: tx.clock.now() })

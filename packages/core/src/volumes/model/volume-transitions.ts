@@ -3,8 +3,14 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { markSnapshotsDeleted } from './snapshots.store.ts';
-import { volumeResourceOf, volumesActor, type Volume, type VolumeState } from './volume.ts';
-import { insertTransition, saveVolume, type VolumeChanges } from './volumes.store.ts';
+import {
+  volumeResourceOf,
+  volumesActor,
+  type Volume,
+  type VolumeState,
+  type VolumeChanges,
+} from './volume.ts';
+import { insertTransition, saveVolume } from './volumes.store.ts';
 
 /** The one way in which a volume's status changes: its row, its transition, and what the tenant is told. */
 
@@ -60,14 +66,7 @@ export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTrans
     statusSince: now,
     transitions,
   });
-  await insertTransition(tx, moved, {
-    seq: transitions,
-    from: volume.status,
-    to,
-    reason,
-    actor: `${actor.kind}:${actor.id}`,
-    at: now,
-  });
+  await insertTransition(tx, moved, { seq: transitions, from: volume.status, to, reason, actor, at: now });
   return moved;
 }
 
@@ -78,25 +77,11 @@ export async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
     return transitionVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
   }
   const now = tx.clock.now();
-  const actor = `${volumesActor.kind}:${volumesActor.id}`;
+  const by = { actor: volumesActor, at: now };
   const seq = volume.transitions;
-  await insertTransition(tx, volume, {
-    seq: seq + 1,
-    from: 'unknown',
-    to: 'active',
-    reason: back,
-    actor,
-    at: now,
-  });
+  await insertTransition(tx, volume, { seq: seq + 1, from: 'unknown', to: 'active', reason: back, ...by });
   const { statusReason: reason } = volume;
-  await insertTransition(tx, volume, {
-    seq: seq + 2,
-    from: 'active',
-    to: 'inactive',
-    reason,
-    actor,
-    at: now,
-  });
+  await insertTransition(tx, volume, { seq: seq + 2, from: 'active', to: 'inactive', reason, ...by });
   return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
 }
 

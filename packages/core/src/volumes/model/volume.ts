@@ -10,7 +10,6 @@ import type {
   VolumeId,
 } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
-import type { MoneyCause } from '../../ledger/index.ts';
 import type { FrozenPrice } from '../../prices/index.ts';
 
 /** The words of this feature as values. */
@@ -42,18 +41,9 @@ export interface Restore {
   readonly by: Date;
 }
 
-export interface Volume {
-  readonly id: VolumeId;
-  readonly wireId: number;
-  readonly orgId: OrgId;
-  readonly mode: Mode;
-  readonly userId: UserId;
-  readonly keyId: KeyId | null;
-  readonly nodeId: StorageNodeId;
-  readonly region: string;
-  readonly vip: string;
+/** What may change of a volume. The database refuses the rest. */
+interface VolumeFields {
   readonly label: string;
-  readonly name: string | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly sizeGb: number;
   readonly price: FrozenPrice;
@@ -61,13 +51,11 @@ export interface Volume {
   readonly holdId: HoldId | null;
   readonly growth: Growth | null;
   readonly restore: Restore | null;
-  readonly maxNanoUsd: NanoUsd | null;
   readonly phase: VolumePhase;
   readonly status: VolumeState;
   readonly statusReason: string | null;
   readonly statusSince: Date;
   readonly endReason: string | null;
-  readonly createdAt: Date;
   readonly updatedAt: Date | null;
   readonly startedAt: Date | null;
   readonly endAcceptedAt: Date | null;
@@ -83,8 +71,28 @@ export interface Volume {
   readonly lastError: string | null;
   readonly nextActionAt: Date | null;
   readonly transitions: number;
+}
+
+export type VolumeChanges = Partial<VolumeFields>;
+
+export interface Volume extends VolumeFields {
+  readonly id: VolumeId;
+  readonly wireId: number;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly userId: UserId;
+  readonly keyId: KeyId | null;
+  readonly nodeId: StorageNodeId;
+  readonly region: string;
+  readonly vip: string;
+  readonly name: string | null;
+  readonly maxNanoUsd: NanoUsd | null;
+  readonly createdAt: Date;
   readonly version: number;
 }
+
+/** Enough of a volume to find its row. */
+export type VolumeRef = Pick<Volume, 'id' | 'orgId'>;
 
 export type SnapshotStatus = 'creating' | 'ready' | 'failed' | 'deleting' | 'deleted';
 
@@ -109,17 +117,9 @@ export interface Snapshot {
 /** What nobody asked for now is done in this name. */
 export const volumesActor: Actor = { kind: 'system', id: 'volumes' };
 
-/** What events and the audit trail are about. */
-export function volumeResourceOf({ wireId }: Pick<Volume, 'wireId'>): {
-  readonly kind: 'volume';
-  readonly id: string;
-} {
-  return { kind: 'volume', id: String(wireId) };
-}
-
-/** What its charges, and those of its snapshots, carry as their cause. */
-export function causeOfVolume({ wireId }: Pick<Volume, 'wireId'>): MoneyCause {
-  return { kind: 'volume', id: String(wireId) };
+/** What events and the audit trail are about, and what its charges and those of its snapshots carry as their cause. */
+export function volumeResourceOf({ wireId }: Pick<Volume, 'wireId'>) {
+  return { kind: 'volume', id: String(wireId) } as const;
 }
 
 export type { VolumeAction, VolumeState };

@@ -1,5 +1,5 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
-import type { Mode } from '@millrace/platform/envelope';
+import type { Actor } from '@millrace/platform/envelope';
 import {
   fromUuid,
   toUuid,
@@ -11,8 +11,10 @@ import {
 } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
+import type { TenantRef } from '../../identity/index.ts';
 import { parseFrozenPrice } from '../../prices/index.ts';
-import type { Growth, Restore, Volume, VolumeState } from './volume.ts';
+import { isWireId } from '../../rental-lookup/index.ts';
+import type { Growth, Restore, Volume, VolumeChanges, VolumeState } from './volume.ts';
 
 /** All SQL about volumes and their transitions. Their attachments, snapshots and nodes have stores of their own. */
 
@@ -27,14 +29,9 @@ function growthOf(row: VolumeRow): Growth | null {
 }
 
 function restoreOf(row: VolumeRow): Restore | null {
-  const {
-    restore_id: id,
-    restore_snapshot_id: snapshotId,
-    restore_volume_id: sourceId,
-    restore_by: by,
-  } = row;
-  if (id === null || snapshotId === null || sourceId === null || by === null) return null;
-  return { id, snapshotId: fromUuid('snp', snapshotId), sourceId: fromUuid('vol', sourceId), by };
+  const { restore_id: id, restore_snapshot_id: snapshot, restore_volume_id: sourceId, restore_by: by } = row;
+  if (id === null || snapshot === null || sourceId === null || by === null) return null;
+  return { id, snapshotId: fromUuid('snp', snapshot), sourceId: fromUuid('vol', sourceId), by };
 }
 
 export function toVolume(row: VolumeRow): Volume {
@@ -79,38 +76,6 @@ export function toVolume(row: VolumeRow): Volume {
     version: row.version,
   };
 }
-
-/** What may change of a volume. The database refuses the rest. */
-export type VolumeChanges = Partial<
-  Pick<
-    Volume,
-    | 'label'
-    | 'tags'
-    | 'sizeGb'
-    | 'price'
-    | 'holdId'
-    | 'growth'
-    | 'restore'
-    | 'phase'
-    | 'status'
-    | 'statusReason'
-    | 'statusSince'
-    | 'endReason'
-    | 'updatedAt'
-    | 'startedAt'
-    | 'endAcceptedAt'
-    | 'purgeAt'
-    | 'deletedAt'
-    | 'specSeq'
-    | 'servedSeq'
-    | 'servedClients'
-    | 'unhealthySince'
-    | 'tries'
-    | 'lastError'
-    | 'nextActionAt'
-    | 'transitions'
-  >
->;
 
 const uuidOf = (id: HoldId | null): string | null => (id === null ? null : toUuid(id));
 
@@ -195,10 +160,10 @@ export async function insertVolume(tx: Tx, orgId: OrgId, volume: NewVolume): Pro
 /** By the id that clients know. A test key sees test volumes only. What was purged is not there any more. */
 export async function findVolume(
   reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
+  { orgId, mode }: TenantRef,
   wireId: number,
 ): Promise<Volume | null> {
+  if (!isWireId(wireId)) return null;
   const row = await reader.kysely
     .selectFrom('volumes')
     .selectAll()
@@ -212,16 +177,13 @@ export async function findVolume(
 
 /** A volume of any organisation, for operators, also after it was purged. */
 export async function findAnyVolume(reader: Reader, wireId: number): Promise<Volume | null> {
-  const row = await reader.kysely
-    .selectFrom('volumes')
-    .selectAll()
-    .where('wire_id', '=', wireId)
-    .executeTakeFirst();
+  const query = reader.kysely.selectFrom('volumes').selectAll().where('wire_id', '=', wireId);
+  const row = await query.executeTakeFirst();
   return row === undefined ? null : toVolume(row);
 }
 
 /** How many the organisation has that are not gone. */
-export async function countVolumes(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
+export async function countVolumes(reader: Reader, { orgId, mode }: TenantRef): Promise<number> {
   const row = await reader.kysely
     .selectFrom('volumes')
     .select((build) => build.fn.countAll().as('count'))
@@ -235,8 +197,7 @@ export async function countVolumes(reader: Reader, orgId: OrgId, mode: Mode): Pr
 /** Whether a volume that was not deleted has this label. */
 export async function isLabelTaken(
   reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
+  { orgId, mode }: TenantRef,
   label: string,
 ): Promise<boolean> {
   const row = await reader.kysely
@@ -266,11 +227,7 @@ export async function lockVolume(tx: Tx, orgId: OrgId, id: VolumeId): Promise<Vo
 }
 
 /** Those that a rental has, or had, attached, with their locks held in the order of their ids. */
-export async function lockVolumesOfRental(
-  tx: Tx,
-  orgId: OrgId,
-  rentalId: RentalId,
-): Promise<readonly Volume[]> {
+export async function lockVolumesOfRental(tx: Tx, orgId: OrgId, id: RentalId): Promise<readonly Volume[]> {
   const rows = await tx.kysely
     .selectFrom('volumes')
     .selectAll()
@@ -279,7 +236,7 @@ export async function lockVolumesOfRental(
       attachments
         .selectFrom('volume_attachments')
         .select('volume_id')
-        .where('rental_id', '=', toUuid(rentalId))
+        .where('rental_id', '=', toUuid(id))
         .where('org_id', '=', toUuid(orgId))
         .where('detached_at', 'is', null),
     )
@@ -312,7 +269,7 @@ export async function insertTransition(
     readonly from: VolumeState | null;
     readonly to: VolumeState | null;
     readonly reason: string | null;
-    readonly actor: string;
+    readonly actor: Actor;
     readonly at: Date;
   },
 ): Promise<void> {
@@ -326,7 +283,7 @@ export async function insertTransition(
       from_status: step.from,
       to_status: step.to,
       reason: step.reason,
-      actor: step.actor,
+      actor: `${step.actor.kind}:${step.actor.id}`,
       at: step.at,
     })
     .execute();
@@ -335,8 +292,7 @@ export async function insertTransition(
 /** Those that are not gone, oldest first. */
 export async function listVolumes(
   reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
+  { orgId, mode }: TenantRef,
   page: { readonly after: VolumeId | null; readonly limit: number | null },
 ): Promise<readonly Volume[]> {
   let query = reader.kysely

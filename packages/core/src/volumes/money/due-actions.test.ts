@@ -1,10 +1,12 @@
 import { testIds } from '@millrace/testing';
+import { retryDelayMs } from '@millrace/platform/loops';
 import { nanoUsd, zeroUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { costAt, type Meter } from '../../metering/index.ts';
-import { spendingLimitEnd, volumeDueAction, nextVolumeCheckAt, volumeRetryMs } from './due-actions.ts';
-import { defaultVolumePolicy as policy, RETENTION_MS } from '../model/policy.ts';
+import { spendingLimitEnd, volumeDueAction, nextVolumeCheckAt } from './due-actions.ts';
+import { RETENTION_MS } from '../../metering/index.ts';
+import { defaultVolumePolicy as policy } from '../model/policy.ts';
 import type { Volume } from '../model/volume.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
@@ -124,7 +126,7 @@ describe('what the clock asks of a volume', () => {
   });
 
   it('waits longer after each failure, up to a limit', () => {
-    expect([0, 1, 2, 3, 100].map((tries) => volumeRetryMs(tries, policy))).toEqual([
+    expect([0, 1, 2, 3, 100].map((tries) => retryDelayMs(policy, tries + 1))).toEqual([
       1_000, 2_000, 4_000, 8_000, 60_000,
     ]);
   });

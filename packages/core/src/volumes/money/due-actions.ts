@@ -1,6 +1,12 @@
-import { addUsd, affordableMs, divideRoundDown, nanoUsd, zeroUsd } from '@millrace/platform/money';
-import { costAt, type Meter } from '../../metering/index.ts';
-import { RETENTION_MS, RETENTION_DIVISOR, type VolumePolicy } from '../model/policy.ts';
+import { divideRoundDown } from '@millrace/platform/money';
+import {
+  costIfEndedAt,
+  limitReachedAt,
+  RETENTION_DIVISOR,
+  RETENTION_MS,
+  type Meter,
+} from '../../metering/index.ts';
+import type { VolumePolicy } from '../model/policy.ts';
 import type { Snapshot, Volume } from '../model/volume.ts';
 
 /** What the clock asks of a volume. Pure: the same rows give the same answers. */
@@ -20,30 +26,13 @@ export function spendingLimitEnd(
   meters: readonly Meter[],
 ): SpendingLimitEnd | null {
   const { maxNanoUsd: cap, startedAt } = volume;
-  const running = meters.filter((meter) => meter.runningSince !== null && meter.termEndsAt === null);
-  const perHour = addUsd(zeroUsd, ...running.map(({ ratePerHour }) => ratePerHour));
-  if (cap === null || startedAt === null || perHour === 0n) return null;
-  const costBy = (ms: number): bigint =>
-    addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, meter.termEndsAt ?? new Date(ms))));
-  const sinceMs = Math.max(...running.map(({ runningSince }) => runningSince?.getTime() ?? 0));
-  const left = cap - costBy(sinceMs);
-  if (left < 0n) return { leaveAt: new Date(sinceMs), endsAt: new Date(sinceMs) };
-  // Each meter is rounded down by itself, so together they can be that many nano-USD below their sum.
-  const mostMs = Number(affordableMs(nanoUsd(left + BigInt(running.length)), perHour) ?? 0n) + 1;
-  let within = 0;
-  let beyond = Math.min(mostMs, LAST_INSTANT_MS - sinceMs);
-  while (beyond - within > 1) {
-    const middle = within + Math.trunc((beyond - within) * HALF);
-    if (costBy(sinceMs + middle) <= cap) within = middle;
-    else beyond = middle;
-  }
-  const endsMs = sinceMs + within;
-  const part = Number(divideRoundDown(BigInt(Math.max(0, endsMs - startedAt.getTime())), RETENTION_DIVISOR));
-  return { leaveAt: new Date(endsMs - Math.min(RETENTION_MS, part)), endsAt: new Date(endsMs) };
+  const endsAt = limitReachedAt(meters, cap);
+  if (cap === null || startedAt === null || endsAt === null) return null;
+  if (costIfEndedAt(meters, endsAt) > cap) return { leaveAt: endsAt, endsAt };
+  const usedMs = Math.max(0, endsAt.getTime() - startedAt.getTime());
+  const part = Number(divideRoundDown(BigInt(usedMs), RETENTION_DIVISOR));
+  return { leaveAt: new Date(endsAt.getTime() - Math.min(RETENTION_MS, part)), endsAt };
 }
-
-const HALF = 0.5;
-const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
 /** What must be done to a volume by its times alone, the first that counts; null: nothing yet. */
 export type VolumeDueAction =
@@ -105,12 +94,4 @@ export function nextVolumeCheckAt(
     ...snapshots.filter(({ status }) => status === 'creating').map(({ makeBy }) => makeBy.getTime()),
   ];
   return new Date(Math.max(now.getTime(), Math.min(...times)));
-}
-
-/** How long to wait after so many failures in a row. */
-export function volumeRetryMs(
-  tries: number,
-  { firstRetryMs, longestRetryMs }: Pick<VolumePolicy, 'firstRetryMs' | 'longestRetryMs'>,
-): number {
-  return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 20));
 }

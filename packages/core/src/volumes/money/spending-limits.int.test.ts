@@ -11,7 +11,7 @@ import { deleteVolume, freezeVolume } from '../actions/lifecycle.service.ts';
 import { createSnapshot } from '../actions/snapshots.service.ts';
 import { listSnapshots } from '../model/snapshots.store.ts';
 import { updateVolume } from '../actions/update.service.ts';
-import { causeOfVolume, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { lockVolume } from '../model/volumes.store.ts';
 import {
   createVolumeHarness,
@@ -59,7 +59,7 @@ describe('maxUsd', () => {
     await harness.clock.advance(73 * HOUR_MS);
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
-    expect(await harness.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
+    expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBeLessThanOrEqual(cap);
   });
 
   it('also bounds, to the nano-USD, what is kept with snapshots', async () => {
@@ -75,7 +75,7 @@ describe('maxUsd', () => {
       await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
       await harness.clock.advance(73 * HOUR_MS);
       await harness.settle();
-      const paid = await harness.paid(tenant.orgId, causeOfVolume(volume));
+      const paid = await harness.paid(tenant.orgId, volumeResourceOf(volume));
       expect(paid).toBeLessThanOrEqual(capNano);
       expect(capNano - paid).toBeLessThan(1_000n);
     }
@@ -173,7 +173,7 @@ describe('a snapshot that was given up', () => {
     harness.backend.fault = null;
     await harness.clock.advance(31 * MINUTE_MS);
     await harness.settle();
-    expect(await listSnapshots(harness.db, tenant.orgId, volume.id)).toMatchObject([{ status: 'failed' }]);
+    expect(await listSnapshots(harness.db, volume)).toMatchObject([{ status: 'failed' }]);
     expect(harness.backend.volumes.get(known.externalId)?.snapshots).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { createSnapshot, deleteSnapshot, SNAPSHOTS_MAX } from '../actions/snapsh
 import { listSnapshots } from '../model/snapshots.store.ts';
 import { deleteVolume } from '../actions/lifecycle.service.ts';
 import { updateVolume } from '../actions/update.service.ts';
-import { causeOfVolume, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import {
   createVolumeHarness,
   GB_HOUR,
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
-const paid = (volume: Volume) => harness.paid(volume.orgId, causeOfVolume(volume));
+const paid = (volume: Volume) => harness.paid(volume.orgId, volumeResourceOf(volume));
 const grow = (tenant: Tenant, volume: Volume, sizeInGb: number) =>
   harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb }));
 const snap = (tenant: Tenant, volume: Volume, label?: string) =>
@@ -225,7 +225,7 @@ describe('a snapshot', () => {
     const taken = await snap(tenant, volume, 'before');
     expect(taken).toMatchObject({ status: 'creating', label: 'before', sizeGb: 256 });
     await harness.settle();
-    const [ready] = await listSnapshots(harness.db, tenant.orgId, volume.id);
+    const [ready] = await listSnapshots(harness.db, volume);
     expect(ready).toMatchObject({ status: 'ready', sizeGb: 10 });
     await harness.clock.advance(HOUR_MS);
     await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, taken.id));
@@ -246,7 +246,7 @@ describe('a snapshot', () => {
     const failed = await snap(tenant, volume);
     await harness.settle();
     harness.backend.fault = null;
-    expect((await listSnapshots(harness.db, tenant.orgId, volume.id))[0]).toMatchObject({ status: 'failed' });
+    expect((await listSnapshots(harness.db, volume))[0]).toMatchObject({ status: 'failed' });
     await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, failed.id));
     const unwanted = await snap(tenant, volume);
     await harness.run((tx) => deleteSnapshot(tx, tenant.call(), volume.wireId, unwanted.id));
@@ -254,7 +254,7 @@ describe('a snapshot', () => {
     await harness.settle();
     await harness.clock.advance(5_000);
     await harness.settle();
-    expect(await listSnapshots(harness.db, tenant.orgId, volume.id)).toEqual([]);
+    expect(await listSnapshots(harness.db, volume)).toEqual([]);
     expect((await harness.balance(tenant.orgId)).held).toBe(held);
   });
 
@@ -269,7 +269,7 @@ describe('a snapshot', () => {
     await harness.clock.advance(72 * HOUR_MS);
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
-    expect(await listSnapshots(harness.db, tenant.orgId, volume.id)).toEqual([]);
+    expect(await listSnapshots(harness.db, volume)).toEqual([]);
     const total = meteredTotal(rate(356), 73 * HOUR_MS);
     expect(Number(total - (await paid(volume)))).toBeLessThan(5);
   });

@@ -1,13 +1,10 @@
 import type { Reader, Tx } from '@millrace/platform/db';
-import { Fault } from '@millrace/platform/fault';
 import type { HoldId } from '@millrace/platform/ids';
 import {
   addUsd,
   affordableMs,
   divideRoundDown,
-  formatUsd,
   hourlyCharge,
-  meteredTotal,
   nanoUsd,
   ppm,
   ppmPerWhole,
@@ -15,26 +12,26 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
-import {
-  applyLedger,
-  findHold,
-  InsufficientFundsError,
-  readBalance,
-  requireLedgerSuccess,
-} from '../../ledger/index.ts';
+import { applyLedger, findHold, readBalance, requireLedgerSuccess } from '../../ledger/index.ts';
 import {
   changeMeters,
   costAt,
+  HOLD_WINDOW_MS,
+  holdFor,
+  holdForOrder,
+  holdForRetention,
   listMetersOf,
   openMeters,
+  RETENTION_DIVISOR,
+  RETENTION_MS,
+  type BilledResource,
   type Meter,
   type MeterFunding,
   type MeterSpec,
 } from '../../metering/index.ts';
 import { initialHold, rateOf, type FrozenPrice } from '../../prices/index.ts';
-import { HOLD_WINDOW_MS, RETENTION_MS, RETENTION_DIVISOR } from '../model/policy.ts';
 import { listSnapshots } from '../model/snapshots.store.ts';
-import { causeOfVolume, type Snapshot, type Volume } from '../model/volume.ts';
+import { volumeResourceOf, type Snapshot, type Volume } from '../model/volume.ts';
 
 /**
  * What a volume and its snapshots cost: their meters and holds, changed in the transaction in which they change
@@ -47,10 +44,10 @@ import { causeOfVolume, type Snapshot, type Volume } from '../model/volume.ts';
 const SIZE_PREFIX = 'gb-';
 const RETENTION_PREFIX = 'kept-';
 
-type BilledVolume = Pick<Volume, 'orgId' | 'mode' | 'wireId' | 'keyId'>;
+type SoldVolume = Pick<Volume, 'orgId' | 'mode' | 'wireId' | 'keyId'>;
 
-export function volumeMetersOf(reader: Reader, volume: BilledVolume): Promise<readonly Meter[]> {
-  return listMetersOf(reader, volume.orgId, volume.mode, causeOfVolume(volume));
+export function volumeMetersOf(reader: Reader, volume: SoldVolume): Promise<readonly Meter[]> {
+  return listMetersOf(reader, volume.orgId, volume.mode, volumeResourceOf(volume));
 }
 
 const isRunning = ({ state }: Meter): boolean => state !== 'closed';
@@ -64,49 +61,27 @@ export function retentionMeter(meters: readonly Meter[]): (Meter & { readonly te
   return retention?.termEndsAt == null ? null : { ...retention, termEndsAt: retention.termEndsAt };
 }
 
-/**
- * Sets aside what `price` costs for the time that a hold reaches over, in the budgets of the key that pays for the volume.
- * Null where it costs nothing. Throws the refusal, with how much was missing, where that is not there.
- */
-export async function holdForVolume(
-  tx: Tx,
-  volume: BilledVolume,
-  hold: { readonly step: string; readonly price: FrozenPrice },
-): Promise<HoldId | null> {
-  const amount = initialHold(hold.price, HOLD_WINDOW_MS);
-  if (amount === zeroUsd) return null;
-  const { orgId, mode } = volume;
-  const [result] = await applyLedger(tx, [
-    {
-      do: 'hold',
-      orgId,
-      mode,
-      cause: causeOfVolume(volume),
-      step: hold.step,
-      amount,
-      demand: 'new',
-      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
-    },
-  ]);
-  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
-    throw insufficientVolumeBalance(amount, result.available ?? 0n);
-  }
-  return requireLedgerSuccess(result).holdId;
-}
+/** As its holds and meters name it. */
+const billed = (volume: SoldVolume): BilledResource => {
+  const { orgId, mode, keyId } = volume;
+  return { orgId, mode, keyId, cause: volumeResourceOf(volume) };
+};
 
-function insufficientVolumeBalance(hold: NanoUsd, available: bigint): Fault {
-  return new Fault('INSUFFICIENT_BALANCE', {
-    message: `The available balance does not cover the ${formatUsd(hold)} USD that this would set aside.`,
-    cause: new InsufficientFundsError(hold - available),
-  });
+/** Sets aside what `price` costs for the time that a hold reaches over, in the budgets of the key that pays for the volume. */
+export function holdForVolume(
+  tx: Tx,
+  volume: SoldVolume,
+  { step, price }: { readonly step: string; readonly price: FrozenPrice },
+): Promise<HoldId | null> {
+  return holdForOrder(tx, billed(volume), { step, amount: initialHold(price, HOLD_WINDOW_MS) });
 }
 
 /** Gives back what was set aside for what will not be. */
-export async function releaseHold(tx: Tx, volume: BilledVolume, holdId: HoldId | null): Promise<void> {
+export async function releaseHold(tx: Tx, volume: SoldVolume, holdId: HoldId | null): Promise<void> {
   if (holdId === null) return;
   const { orgId, mode } = volume;
   const [result] = await applyLedger(tx, [
-    { do: 'close', orgId, mode, cause: causeOfVolume(volume), step: `hold:${holdId}:back`, holdId },
+    { do: 'close', orgId, mode, cause: volumeResourceOf(volume), step: `hold:${holdId}:back`, holdId },
   ]);
   requireLedgerSuccess(result);
 }
@@ -124,26 +99,26 @@ interface MeteredItem {
 }
 
 function volumeMeterSpec(
-  volume: BilledVolume,
+  volume: SoldVolume,
   sold: MeteredItem,
   rest: Pick<MeterSpec, 'at' | 'funding' | 'demand'>,
 ): MeterSpec {
   return {
     mode: volume.mode,
-    cause: causeOfVolume(volume),
+    cause: volumeResourceOf(volume),
     name: sold.name,
     product: 'volume',
     ratePerHour: rateOf(sold.price),
     quantity: sold.price.quantity,
     unit: 'gb',
-    ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
-    ...(sold.holdId === null ? {} : { holdId: sold.holdId }),
+    keyId: volume.keyId,
+    holdId: sold.holdId,
     ...rest,
   };
 }
 
 /** What the wallet has for this: what is available, and what was set aside for it. */
-async function spendableFor(tx: Tx, volume: BilledVolume, holdId: HoldId | null): Promise<NanoUsd> {
+async function spendableFor(tx: Tx, volume: SoldVolume, holdId: HoldId | null): Promise<NanoUsd> {
   const { available } = await readBalance(tx, volume.orgId, volume.mode, tx.clock.now());
   const hold = holdId === null ? null : await findHold(tx, volume.orgId, holdId);
   return addUsd(available, hold?.held ?? zeroUsd);
@@ -152,7 +127,7 @@ async function spendableFor(tx: Tx, volume: BilledVolume, holdId: HoldId | null)
 /** From `at` on the volume costs what was agreed for this size; what it cost before ends there. */
 export async function billSize(
   tx: Tx,
-  volume: BilledVolume,
+  volume: SoldVolume,
   sold: { readonly price: FrozenPrice; readonly holdId: HoldId | null },
   at: Date,
 ): Promise<void> {
@@ -167,8 +142,8 @@ export async function billSize(
   await openPrepaidMeter(tx, volume, { name, price: sold.price, holdId: sold.holdId }, at);
 }
 
-async function openPrepaidMeter(tx: Tx, volume: BilledVolume, sold: MeteredItem, at: Date): Promise<void> {
-  const funding = await holdForRetention(tx, volume, sold);
+async function openPrepaidMeter(tx: Tx, volume: SoldVolume, sold: MeteredItem, at: Date): Promise<void> {
+  const funding = await extendHoldForRetention(tx, volume, sold);
   await openMeters(tx, volume.orgId, [volumeMeterSpec(volume, sold, { at, funding, demand: 'running' })]);
 }
 
@@ -176,9 +151,9 @@ async function openPrepaidMeter(tx: Tx, volume: BilledVolume, sold: MeteredItem,
  * What was set aside when it was accepted is for its first while alone. What keeping its data will cost is added before its
  * meter runs, as far as that can be had: a meter that has less than it should looks as if its money were running out.
  */
-async function holdForRetention(
+async function extendHoldForRetention(
   tx: Tx,
-  volume: BilledVolume,
+  volume: SoldVolume,
   { name, price, holdId }: MeteredItem,
 ): Promise<MeterFunding> {
   const ratePerHour = rateOf(price);
@@ -192,7 +167,7 @@ async function holdForRetention(
       do: 'resize',
       orgId,
       mode,
-      cause: causeOfVolume(volume),
+      cause: volumeResourceOf(volume),
       step: `set-aside:${name}`,
       holdId,
       target: addUsd(ahead, keeping),
@@ -207,19 +182,14 @@ async function holdForRetention(
 }
 
 /** From `at` on the snapshot costs what it takes. */
-export async function billSnapshot(
-  tx: Tx,
-  volume: BilledVolume,
-  snapshot: Snapshot,
-  at: Date,
-): Promise<void> {
+export async function billSnapshot(tx: Tx, volume: SoldVolume, snapshot: Snapshot, at: Date): Promise<void> {
   const { id: name, price, holdId } = snapshot;
   await openPrepaidMeter(tx, volume, { name, price, holdId }, at);
 }
 
 export async function stopSnapshotBilling(
   tx: Tx,
-  volume: BilledVolume,
+  volume: SoldVolume,
   snapshot: Pick<Snapshot, 'id'>,
   at: Date,
 ): Promise<void> {
@@ -232,12 +202,7 @@ export async function stopSnapshotBilling(
   );
 }
 
-async function closeMetersAt(
-  tx: Tx,
-  volume: BilledVolume,
-  meters: readonly Meter[],
-  at: Date,
-): Promise<void> {
+async function closeMetersAt(tx: Tx, volume: SoldVolume, meters: readonly Meter[], at: Date): Promise<void> {
   const open = meters.filter(isRunning);
   if (open.length === 0) return;
   await changeMeters(
@@ -254,7 +219,7 @@ async function closeMetersAt(
 }
 
 /** Nothing of it costs anything after `at`. */
-export async function endVolumeBilling(tx: Tx, volume: BilledVolume, at: Date): Promise<void> {
+export async function endVolumeBilling(tx: Tx, volume: SoldVolume, at: Date): Promise<void> {
   await closeMetersAt(tx, volume, await volumeMetersOf(tx, volume), at);
 }
 
@@ -271,13 +236,14 @@ export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: nu
   const quantity = open.reduce((sum, meter) => sum + meter.quantity, 0);
   await closeMetersAt(tx, volume, open, at);
   const name = `${RETENTION_PREFIX}${nextOrdinal(meters, RETENTION_PREFIX)}`;
-  const hold = ratePerHour === 0n ? null : await holdRetention(tx, volume, { name, ratePerHour, forMs });
+  const hold =
+    ratePerHour === 0n ? null : await holdForRetention(tx, billed(volume), { name, ratePerHour, forMs });
   const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
   const until = new Date(at.getTime() + Math.min(forMs, Number(paidMs ?? forMs)));
   await openMeters(tx, volume.orgId, [
     {
       mode: volume.mode,
-      cause: causeOfVolume(volume),
+      cause: volumeResourceOf(volume),
       name,
       product: 'volume',
       ratePerHour,
@@ -285,8 +251,8 @@ export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: nu
       unit: 'gb',
       // Whoever stops keeping it sooner owes nothing for the rest.
       funding: { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) },
-      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
-      ...(hold === null ? {} : { holdId: hold.holdId }),
+      keyId: volume.keyId,
+      holdId: hold?.holdId ?? null,
       at,
     },
   ]);
@@ -305,30 +271,6 @@ function affordableMsWithinLimit(
   return leftMs === null ? Infinity : Number(leftMs);
 }
 
-/** As much of it as there is, also where new work is refused. */
-async function holdRetention(
-  tx: Tx,
-  volume: BilledVolume,
-  retention: { readonly name: string; readonly ratePerHour: NanoUsd; readonly forMs: number },
-): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
-  const [response] = await applyLedger(tx, [
-    {
-      do: 'hold',
-      orgId: volume.orgId,
-      mode: volume.mode,
-      cause: causeOfVolume(volume),
-      step: `keep:${retention.name}`,
-      amount: meteredTotal(retention.ratePerHour, retention.forMs),
-      atLeast: zeroUsd,
-      demand: 'running',
-      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
-    },
-  ]);
-  const { holdId, held } = requireLedgerSuccess(response);
-  if (holdId === null) throw new Error(`Nothing could be set aside for keeping volume ${volume.wireId}.`);
-  return { holdId, held };
-}
-
 /**
  * A volume that was kept for want of money is paid as it goes again, with its snapshots, if the wallet can. False: it
  * cannot, and nothing has changed.
@@ -339,9 +281,7 @@ export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boole
   if (meter === null) return true;
   const now = tx.clock.now();
   const at = meter.termEndsAt < now ? meter.termEndsAt : now;
-  const snapshots = (await listSnapshots(tx, volume.orgId, volume.id)).filter(
-    ({ status }) => status === 'ready',
-  );
+  const snapshots = (await listSnapshots(tx, volume)).filter(({ status }) => status === 'ready');
   const { available } = await readBalance(tx, volume.orgId, volume.mode, now);
   const funding = prepaidVolumeFunding(meter.ratePerHour, available);
   const sold: readonly MeteredItem[] = [
@@ -361,26 +301,15 @@ export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boole
  */
 async function canAffordItems(
   tx: Tx,
-  volume: BilledVolume,
-  request: { readonly meter: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
+  volume: SoldVolume,
+  items: { readonly meter: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
 ): Promise<boolean> {
-  const { meter, sold, funding } = request;
+  const { meter, sold, funding } = items;
   const aheadMs = HOLD_WINDOW_MS + (funding.kind === 'ahead' ? (funding.retentionMs ?? 0) : 0);
   const charges = sold.map(({ price }) => roundExact(hourlyCharge(rateOf(price), aheadMs), 'up'));
   const amount = addUsd(zeroUsd, ...charges, nanoUsd(BigInt(ROUNDINGS_PER_METER * sold.length)));
-  const { orgId, mode } = volume;
-  const [response] = await applyLedger(tx, [
-    {
-      do: 'hold',
-      orgId,
-      mode,
-      cause: causeOfVolume(volume),
-      step: `thaw:${meter.name}`,
-      amount,
-      demand: 'running',
-      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
-    },
-  ]);
+  const request = { step: `thaw:${meter.name}`, amount, demand: 'running' } as const;
+  const response = await holdFor(tx, billed(volume), request);
   if (response?.ok !== true) return false;
   await releaseHold(tx, volume, response.holdId);
   return true;

@@ -5,7 +5,7 @@ import { createItemRunner, type ItemRunner } from '@millrace/platform/loops';
 import { counter, gauge } from '@millrace/platform/telemetry';
 import type { VolumeBackend, VolumeView } from '@millrace/storage';
 import { listClientsOfNode } from '../model/attachments.store.ts';
-import type { VolumeReconcileDeps } from './reconcile-volume.ts';
+import type { VolumeDeps } from './reconcile-volume.ts';
 import { checkNodesLoop, removeLeftoversLoop } from '../model/loops.ts';
 import { silentForMs, observedSinceAt, type StorageNode } from '../model/storage-nodes.ts';
 import {
@@ -35,10 +35,7 @@ const differingCounter = counter(
   'Volumes that were found to be served otherwise than they should be',
 );
 const silentNodesGauge = gauge('millrace_volumes_silent_nodes', 'Whether a storage node is silent, by node');
-const lateSeconds = gauge(
-  'millrace_volumes_late_seconds',
-  'How long the volume that waits longest has been due',
-);
+const lateBy = gauge('millrace_volumes_late_seconds', 'How long the volume that waits longest has been due');
 
 const isolation = 'read committed' as const;
 
@@ -58,7 +55,7 @@ interface CheckRunners {
  * Checks nodes concurrently, and waits for each at most its time limit: a node that hangs keeps its own slot, and the next
  * check of the others begins meanwhile. Leftovers are removed beside the checks, since a removal may take long.
  */
-export function createNodeChecker(deps: VolumeReconcileDeps, maxWaitMs: number = CHECK_WAIT_MS): NodeChecker {
+export function createNodeChecker(deps: VolumeDeps, maxWaitMs: number = CHECK_WAIT_MS): NodeChecker {
   const { db, clock, log } = deps;
   const runners: CheckRunners = {
     looks: createItemRunner(checkNodesLoop, { clock, log }),
@@ -81,7 +78,7 @@ export function createNodeChecker(deps: VolumeReconcileDeps, maxWaitMs: number =
         signal,
         maxWaitMs,
       });
-      lateSeconds.record((await readOldestDueMs(db, db.clock.now())) * 1e-3);
+      lateBy.record((await readOldestDueMs(db, db.clock.now())) * 1e-3);
       return claimed.length;
     },
     async ended() {
@@ -94,17 +91,14 @@ export function createNodeChecker(deps: VolumeReconcileDeps, maxWaitMs: number =
 const CHECK_WAIT_MS = 2_000;
 
 /** One round over the nodes that are due, all of it waited for. Answers how many there were. */
-export async function checkDueNodes(deps: VolumeReconcileDeps, signal: AbortSignal): Promise<number> {
+export async function checkDueNodes(deps: VolumeDeps, signal: AbortSignal): Promise<number> {
   const watch = createNodeChecker(deps, checkNodesLoop.timeoutMs);
   const count = await watch.look(signal);
   await watch.ended();
   return count;
 }
 
-function claimNode(
-  { db, policy }: VolumeReconcileDeps,
-  but: readonly StorageNodeId[],
-): Promise<StorageNode | null> {
+function claimNode({ db, policy }: VolumeDeps, but: readonly StorageNodeId[]): Promise<StorageNode | null> {
   return db.transaction({ name: 'claim storage node', isolation }, async (tx) => {
     const now = tx.clock.now();
     const node = await claimNodeCheck(tx, { now, until: new Date(now.getTime() + policy.lookMs), but });
@@ -116,7 +110,7 @@ function claimNode(
 }
 
 async function checkStorageNode(
-  deps: VolumeReconcileDeps,
+  deps: VolumeDeps,
   runners: CheckRunners,
   node: StorageNode,
   signal: AbortSignal,
@@ -148,11 +142,7 @@ async function recordResponse(db: Db, node: StorageNode): Promise<void> {
   });
 }
 
-async function recordSilence(
-  { db, policy }: VolumeReconcileDeps,
-  node: StorageNode,
-  why: string,
-): Promise<void> {
+async function recordSilence({ db, policy }: VolumeDeps, node: StorageNode, why: string): Promise<void> {
   const isSilent = await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
     const current = await findStorageNode(tx, node.id);
     if (current === null) return false;
@@ -188,7 +178,7 @@ async function markUnknownIfSilent(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: S
 
 /** What the node serves against what it should, of volumes that nobody works on. */
 async function compareNode(
-  deps: VolumeReconcileDeps,
+  deps: VolumeDeps,
   runners: CheckRunners,
   node: StorageNode,
   look: NodeListing,
@@ -198,7 +188,7 @@ async function compareNode(
   const expected = await listVolumesOfNode(db, node.id);
   const clients = await listClientsOfNode(db, node.id);
   const wrong = expected.filter((volume) =>
-    isServedDifferently(volume, found.get(toUuid(volume.id)), clients.get(volume.id) ?? []),
+    isServedWrong(volume, found.get(toUuid(volume.id)), clients.get(volume.id) ?? []),
   );
   if (wrong.length > 0) {
     differingCounter.add(wrong.length);
@@ -213,11 +203,7 @@ interface NodeListing {
   readonly signal: AbortSignal;
 }
 
-function isServedDifferently(
-  volume: Volume,
-  view: VolumeView | undefined,
-  attached: readonly string[],
-): boolean {
+function isServedWrong(volume: Volume, view: VolumeView | undefined, attached: readonly string[]): boolean {
   const { phase } = volume;
   // Whoever works on it is about to change it.
   if (phase === 'provisioning' || phase === 'purging' || volume.servedSeq !== volume.specSeq) return false;
@@ -230,7 +216,7 @@ function isServedDifferently(
 
 /** What a node has of volumes that are purged is removed again; what nobody knows is left for a person to look at. */
 async function removeLeftoverVolumes(
-  { db, log }: VolumeReconcileDeps,
+  { db, log }: VolumeDeps,
   { leftovers }: CheckRunners,
   node: StorageNode,
   look: NodeListing & { readonly expected: readonly Volume[] },

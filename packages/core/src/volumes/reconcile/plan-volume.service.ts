@@ -13,7 +13,7 @@ import { findStorageNode } from '../model/storage-nodes.store.ts';
 import type { VolumePolicy } from '../model/policy.ts';
 import { shouldRequestRestore } from '../actions/snapshot-restore.ts';
 import { listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
-import { volumesActor, type Restore, type Snapshot, type Volume } from '../model/volume.ts';
+import { volumesActor, type Restore, type Snapshot, type Volume, type VolumeRef } from '../model/volume.ts';
 import { lockVolume, saveVolume } from '../model/volumes.store.ts';
 
 /** What is to be asked of a backend now. Nothing of it is done inside a transaction. */
@@ -35,11 +35,7 @@ export type VolumeTask =
  * is, or where the backend is silent, which somebody else finds out about. Whom the backend may let in is written down
  * before it is told to.
  */
-export async function planVolumeTask(
-  tx: Tx,
-  ref: Pick<Volume, 'orgId' | 'id'>,
-  policy: VolumePolicy,
-): Promise<VolumeTask | null> {
+export async function planTask(tx: Tx, ref: VolumeRef, policy: VolumePolicy): Promise<VolumeTask | null> {
   const locked = await lockVolume(tx, ref.orgId, ref.id);
   if (locked === null || locked.phase === 'purged') return null;
   const current = await detachEndedRentals(tx, await applyVolumeDueAction(tx, locked, policy));
@@ -47,9 +43,7 @@ export async function planVolumeTask(
   const node = await findStorageNode(tx, volume.nodeId);
   const now = tx.clock.now();
   if (node === null || node.status !== 'connected' || !needsBackendCall(volume, snapshots)) {
-    await saveVolume(tx, volume, {
-      nextActionAt: await readNextVolumeCheckAt(tx, volume, snapshots, policy),
-    });
+    await saveVolume(tx, volume, { nextActionAt: await readNextCheckAt(tx, volume, snapshots, policy) });
     return null;
   }
   const nextActionAt = new Date(now.getTime() + policy.workingMs);
@@ -100,7 +94,7 @@ function needsBackendCall(volume: Volume, snapshots: readonly Snapshot[]): boole
 }
 
 /** When it must be looked at next, by its rows alone. */
-export async function readNextVolumeCheckAt(
+export async function readNextCheckAt(
   tx: Tx,
   volume: Volume,
   snapshots: readonly Snapshot[],
@@ -151,13 +145,13 @@ async function failLateSnapshots(
   volume: Volume,
 ): Promise<{ readonly volume: Volume; readonly snapshots: readonly Snapshot[] }> {
   const now = tx.clock.now();
-  const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
+  const snapshots = await listSnapshots(tx, volume);
   const late = snapshots.filter(({ status, makeBy }) => status === 'creating' && makeBy <= now);
   if (late.length === 0) return { volume, snapshots };
   for (const snapshot of late) await failSnapshot(tx, volume, snapshot, 'It was not ready in time.');
   return {
     volume: await saveVolume(tx, volume, bumpSpecVersion(volume, now)),
-    snapshots: await listSnapshots(tx, volume.orgId, volume.id),
+    snapshots: await listSnapshots(tx, volume),
   };
 }
 

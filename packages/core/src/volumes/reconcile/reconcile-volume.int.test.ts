@@ -6,7 +6,7 @@ import { silence } from './fake-backend.fixture.ts';
 import { attachVolume, detachVolume } from '../actions/attach.service.ts';
 import { reconcileDueVolumes, reconcileVolume, createVolumeReconciler } from './reconcile-volume.ts';
 import { deleteVolume } from '../actions/lifecycle.service.ts';
-import { planVolumeTask } from './plan-volume.service.ts';
+import { planTask } from './plan-volume.service.ts';
 import { applyStorageConfig } from '../model/storage-config.ts';
 import type { Volume } from '../model/volume.ts';
 import {
@@ -43,7 +43,7 @@ describe('a worker that dies', () => {
   it('after it decided, or after the backend did it, leaves what the next one finishes', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
-    const before = await harness.run((tx) => planVolumeTask(tx, volume, harness.deps.policy));
+    const before = await harness.run((tx) => planTask(tx, volume, harness.deps.policy));
     expect(before?.what).toBe('serve');
     // It dies here, once before its call and once after it: nothing was written down.
     if (before?.what === 'serve') await harness.backend.ensure(before.spec, signal);
@@ -62,7 +62,7 @@ describe('a worker that dies', () => {
     const volume = await harness.active(tenant);
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     await harness.clock.advance(72 * HOUR_MS);
-    const task = await harness.run((tx) => planVolumeTask(tx, volume, harness.deps.policy));
+    const task = await harness.run((tx) => planTask(tx, volume, harness.deps.policy));
     expect(task?.what).toBe('remove');
     harness.backend.volumes.delete(toUuid(volume.id));
     await harness.clock.advance(harness.deps.policy.workingMs);

@@ -10,16 +10,16 @@ import type { BackendPool } from '../model/backend-pool.ts';
 import { reconcileVolumesLoop } from '../model/loops.ts';
 import { scheduleVolumesNow } from '../model/storage-nodes.store.ts';
 import type { VolumePolicy } from '../model/policy.ts';
-import { planVolumeTask, type VolumeTask } from './plan-volume.service.ts';
+import { planTask, type VolumeTask } from './plan-volume.service.ts';
 import { recordTaskOutcome, type SnapshotOutcome, type TaskOutcome } from './record-outcome.service.ts';
-import type { Volume } from '../model/volume.ts';
+import type { Volume, VolumeRef } from '../model/volume.ts';
 import { claimDueVolumes } from '../model/volumes.store.ts';
 
 /**
  * Brings what backends serve to what the rows say, volume by volume: read and decide in one transaction, ask the backend
  * outside of any, write down what came of it in another. A round may be repeated, abandoned anywhere, or done by two at once.
  */
-export interface VolumeReconcileDeps {
+export interface VolumeDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
@@ -40,7 +40,7 @@ const isolation = 'read committed' as const;
 
 type Claimed = Pick<Volume, 'orgId' | 'id' | 'nodeId'>;
 
-function claimVolumes({ db, policy }: VolumeReconcileDeps, limit: number, but: readonly StorageNodeId[]) {
+function claimVolumes({ db, policy }: VolumeDeps, limit: number, but: readonly StorageNodeId[]) {
   return db.transaction({ name: 'claim volumes', isolation }, (tx): Promise<readonly Claimed[]> => {
     const now = tx.clock.now();
     return claimDueVolumes(tx, { now, until: new Date(now.getTime() + policy.workingMs), limit, but });
@@ -48,7 +48,7 @@ function claimVolumes({ db, policy }: VolumeReconcileDeps, limit: number, but: r
 }
 
 /** Never fails: whoever finds the volume due next tries again, for it was claimed for a while only. */
-async function reconcileSafely(deps: VolumeReconcileDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
+async function reconcileSafely(deps: VolumeDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
   try {
     await reconcileVolume(deps, ref, signal);
   } catch (error) {
@@ -58,7 +58,7 @@ async function reconcileSafely(deps: VolumeReconcileDeps, ref: Claimed, signal: 
 
 /** Works on volumes that are due, and waits for all of them. Answers how many there were. */
 export async function reconcileDueVolumes(
-  deps: VolumeReconcileDeps,
+  deps: VolumeDeps,
   limit: number,
   signal: AbortSignal,
 ): Promise<number> {
@@ -81,7 +81,7 @@ export interface VolumeConcurrency {
 }
 
 export function createVolumeReconciler(
-  deps: VolumeReconcileDeps,
+  deps: VolumeDeps,
   { atOnce, atOncePerNode }: VolumeConcurrency,
 ): VolumeReconciler {
   const { clock, log } = deps;
@@ -113,15 +113,9 @@ export function createVolumeReconciler(
   };
 }
 
-export async function reconcileVolume(
-  deps: VolumeReconcileDeps,
-  ref: Pick<Volume, 'orgId' | 'id'>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function reconcileVolume(deps: VolumeDeps, ref: VolumeRef, signal: AbortSignal): Promise<void> {
   const { db, policy, log } = deps;
-  const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) =>
-    planVolumeTask(tx, ref, policy),
-  );
+  const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) => planTask(tx, ref, policy));
   if (task === null) return;
   const outcome = await executeTask(deps, task, signal);
   if (signal.aborted) {
@@ -142,11 +136,7 @@ export async function reconcileVolume(
   );
 }
 
-async function executeTask(
-  deps: VolumeReconcileDeps,
-  task: VolumeTask,
-  signal: AbortSignal,
-): Promise<TaskOutcome> {
+async function executeTask(deps: VolumeDeps, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
   const { clock, policy } = deps;
   try {
     // The wait ends here also if the backend ignores its signal.

@@ -1,10 +1,10 @@
 import { isDriverError, type DriverErrorKind } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
 import type { SnapshotId } from '@millrace/platform/ids';
+import { retryDelayMs } from '@millrace/platform/loops';
 import { floorDivide, timesUsd } from '@millrace/platform/money';
 import type { VolumeView } from '@millrace/storage';
 import { amountOf, type FrozenPrice } from '../../prices/index.ts';
-import { volumeRetryMs } from '../money/due-actions.ts';
 import { cancelGrowth, applyGrowth } from '../actions/growth.service.ts';
 import { purgeVolume } from '../actions/lifecycle.service.ts';
 import { billSize, billSnapshot } from '../money/volume-billing.service.ts';
@@ -18,7 +18,7 @@ import {
 import { silentForMs, type StorageNode } from '../model/storage-nodes.ts';
 import { findStorageNode } from '../model/storage-nodes.store.ts';
 import type { VolumePolicy } from '../model/policy.ts';
-import { failSnapshot, readNextVolumeCheckAt, type VolumeTask } from './plan-volume.service.ts';
+import { failSnapshot, readNextCheckAt, type VolumeTask } from './plan-volume.service.ts';
 import { expireRestore } from '../actions/snapshot-restore.ts';
 import { endRestore, emitRestoreEvent } from '../actions/snapshot-restore.service.ts';
 import { listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
@@ -81,7 +81,7 @@ async function recordServed(
   await recordSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
   // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
   const isCurrentSpec = volume.specSeq === task.volume.specSeq;
-  const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
+  const snapshots = await listSnapshots(tx, volume);
   const isBusy =
     volume.restore !== null || snapshots.some(({ status }) => status === 'creating' || status === 'deleting');
   const soon = new Date(now.getTime() + policy.firstRetryMs);
@@ -93,7 +93,7 @@ async function recordServed(
       ? {
           servedSeq: volume.specSeq,
           servedClients: task.spec.clients,
-          nextActionAt: isBusy ? soon : await readNextVolumeCheckAt(tx, volume, snapshots, policy),
+          nextActionAt: isBusy ? soon : await readNextCheckAt(tx, volume, snapshots, policy),
         }
       : { nextActionAt: now }),
   });
@@ -139,7 +139,7 @@ async function recordSnapshots(
     if (outcome === undefined || volume.phase !== 'live') continue;
     if (outcome.made)
       await recordSnapshotReady(tx, volume, snapshot, { sizeBytes: outcome.sizeBytes, volumeGb });
-    else await recordSnapshotFailure(tx, volume, snapshot, outcome.error);
+    else await noteSnapshotError(tx, volume, snapshot, outcome.error);
   }
 }
 
@@ -174,12 +174,7 @@ function priceOfSize(price: FrozenPrice, quantity: number): FrozenPrice {
   return { ...price, quantity, rateNanoUsdPerHour: rate, originalNanoUsdPerHour: rate };
 }
 
-async function recordSnapshotFailure(
-  tx: Tx,
-  volume: Volume,
-  snapshot: Snapshot,
-  error: unknown,
-): Promise<void> {
+async function noteSnapshotError(tx: Tx, volume: Volume, snapshot: Snapshot, error: unknown): Promise<void> {
   const why = errorMessageOf(error);
   if (isDriverError(error) && error.isFinal) await failSnapshot(tx, volume, snapshot, why);
   else await saveSnapshot(tx, volume.orgId, snapshot, { tries: snapshot.tries + 1, lastError: why });
@@ -202,11 +197,7 @@ async function recordTaskFailure(
   const why = errorMessageOf(error);
   const isFinal = isDriverError(error) && finalErrorKinds.has(error.kind);
   if (isFinal && seen.phase === 'provisioning') {
-    return purgeVolume(tx, seen, {
-      reason: provisioningFailedReason(error.kind),
-      actor: volumesActor,
-      at: now,
-    });
+    return purgeVolume(tx, seen, { reason: failedReason(error.kind), actor: volumesActor, at: now });
   }
   // What it has is served on; only what it was to become in addition is not to be had.
   const isGrowing = task.what === 'serve' && seen.growth !== null && task.spec.sizeGb >= seen.growth.toGb;
@@ -223,7 +214,7 @@ async function recordTaskFailure(
     unhealthySince: seen.unhealthySince ?? now,
     tries: seen.tries + 1,
     lastError: why,
-    nextActionAt: new Date(now.getTime() + volumeRetryMs(seen.tries, policy)),
+    nextActionAt: new Date(now.getTime() + retryDelayMs(policy, seen.tries + 1)),
   });
   const node = await findStorageNode(tx, volume.nodeId);
   return isUnansweredTooLong(volume, node, now, policy)
@@ -231,7 +222,7 @@ async function recordTaskFailure(
     : volume;
 }
 
-function provisioningFailedReason(kind: DriverErrorKind): string {
+function failedReason(kind: DriverErrorKind): string {
   return kind === 'no_capacity'
     ? 'It could not be provisioned: the storage node has no room for it.'
     : 'It could not be provisioned: the storage node refused it.';

@@ -6,7 +6,7 @@ import { eventually, startStorageNode, type StorageNode } from '@millrace/testin
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { attachVolume, detachVolume } from '../actions/attach.service.ts';
 import { createBackendPool } from '../model/backend-pool.ts';
-import { reconcileDueVolumes, type VolumeReconcileDeps } from './reconcile-volume.ts';
+import { reconcileDueVolumes, type VolumeDeps } from './reconcile-volume.ts';
 import { detachRental, bumpSpecVersionsOfRental } from '../actions/rental-storage.service.ts';
 import { deleteVolume } from '../actions/lifecycle.service.ts';
 import { applyStorageConfig } from '../model/storage-config.ts';
@@ -27,7 +27,7 @@ import {
 
 let harness: VolumeHarness;
 let node: StorageNode;
-let deps: VolumeReconcileDeps;
+let deps: VolumeDeps;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
