@@ -22,7 +22,7 @@ import {
 import { isSameEngine, problemWithEndpoint } from '../inventory/engine-endpoints.ts';
 import {
   clearHardwareDigest,
-  insertOperatorCluster,
+  insertNewCluster,
   lockClusterNodes,
   setClusterRemoved,
   setDrainDeadline,
@@ -31,7 +31,7 @@ import {
 } from './fleet-admin.store.ts';
 import { lockConfiguration } from './fleet-config.store.ts';
 import { releaseFromWindows } from '../maintenance/maintenance.store.ts';
-import type { NewNodeTransition, NodeRecord } from '../inventory/nodes.ts';
+import type { NodeRecord } from '../inventory/nodes.ts';
 import { transitionNode } from '../inventory/nodes.service.ts';
 import { findNode, lockCapacity, applyNodeTransitions } from '../inventory/nodes.store.ts';
 import { countWriteOffs } from '../inventory/write-offs.store.ts';
@@ -39,8 +39,8 @@ import { countWriteOffs } from '../inventory/write-offs.store.ts';
 /** What operators do with the fleet by hand. Each act is written down with who did it and why. */
 
 export interface ProviderChange {
-  readonly enabled?: boolean;
-  readonly regions?: readonly { readonly region: string; readonly enabled: boolean }[];
+  readonly enabled?: boolean | undefined;
+  readonly regions?: readonly { readonly region: string; readonly enabled: boolean }[] | undefined;
 }
 
 /** Switches a provider or some of its regions. What could be placed there changes in the same transaction. */
@@ -91,11 +91,9 @@ export async function createCluster(
   const { reason, ...fields } = request;
   const provider = await findProvider(tx, fields.providerId);
   if (provider === null || !provider.configured) throw new Fault('PROVIDER_NOT_FOUND');
-  if (provider.driver !== fields.driver) {
-    throw invalidField(
-      ['driver'],
-      `must be ${provider.driver}, as the provider ${provider.id} is configured`,
-    );
+  const { driver } = provider;
+  if (driver !== fields.driver) {
+    throw invalidField(['driver'], `must be ${driver}, as the provider ${provider.id} is configured`);
   }
   const region = provider.regions.find((known) => known.region === fields.region);
   if (region === undefined || !region.configured) {
@@ -104,17 +102,14 @@ export async function createCluster(
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
   if (problem !== null) throw invalidField(['endpoint'], problem);
   await lockConfiguration(tx);
-  const double = (await listEngineEndpoints(tx)).find((known) => isSameEngine(known, fields));
-  if (double !== undefined && double.name !== fields.name) {
-    throw invalidField(
-      ['endpoint'],
-      `is that of the cluster ${double.name}: its machines would be sold twice`,
-    );
+  const same = (await listEngineEndpoints(tx)).find((known) => isSameEngine(known, fields));
+  if (same !== undefined && same.name !== fields.name) {
+    throw invalidField(['endpoint'], `is that of the cluster ${same.name}: its machines would be sold twice`);
   }
   if (fields.credentialRef !== null && !knowsCredential(fields.credentialRef)) {
     throw new Fault('CREDENTIAL_UNKNOWN');
   }
-  const id = await insertOperatorCluster(tx, fields);
+  const id = await insertNewCluster(tx, fields, null);
   if (id === null) throw new Fault('CLUSTER_EXISTS');
   await appendAuditEntry(tx, null, cause, {
     action: 'cluster.registered',
@@ -147,8 +142,9 @@ export async function removeCluster(
   const nodes = await lockClusterNodes(tx, id);
   if (nodes.some((node) => node.isHeld)) throw new Fault('CLUSTER_HAS_WORK');
   const at = tx.clock.now();
+  const removal = { reason: why, statusReason: why, backTo: null, drainDeadlineAt: null };
   for (const { step, to } of removalSteps(nodes)) {
-    const moves = step.map((node) => removalTransition(node.id, node.status, to, why));
+    const moves = step.map(({ id: nodeId, status: from }) => ({ nodeId, from, to, ...removal }));
     await applyNodeTransitions(tx, moves, { actor: cause.actor, at });
   }
   await appendAuditEntry(tx, null, cause, {
@@ -170,27 +166,15 @@ function removalSteps(
 ): readonly { readonly step: readonly NodeStatus[]; readonly to: MachineState }[] {
   const ready = nodes.filter((node) => node.status === 'node_ready');
   const unread = nodes.filter((node) => node.status === 'node_registering');
-  const between = new Map<MachineState, MachineState>([
+  const via = new Map<MachineState, MachineState>([
     ['node_ready', 'node_draining'],
     ['node_registering', 'node_quarantined'],
   ]);
   return [
     { step: ready, to: 'node_draining' },
     { step: unread, to: 'node_quarantined' },
-    {
-      step: nodes.map(({ id, status }) => ({ id, status: between.get(status) ?? status })),
-      to: 'node_removed',
-    },
+    { step: nodes.map(({ id, status }) => ({ id, status: via.get(status) ?? status })), to: 'node_removed' },
   ];
-}
-
-function removalTransition(
-  nodeId: NodeId,
-  from: MachineState,
-  to: MachineState,
-  reason: string,
-): NewNodeTransition {
-  return { nodeId, from, to, reason, statusReason: reason, backTo: null, drainDeadlineAt: null };
 }
 
 export interface NodeActionRequest {
@@ -256,11 +240,8 @@ export async function applyNodeAction(
   const decision = actionDecision(machineStates, name, before.status);
   if (decision !== 'allowed' && decision !== 'repeat') throw nodeActionFault(name, before.status, decision);
   if (name === 'resume') await requireNoWriteOffs(tx, before);
-  const { node } = await transitionNode(tx, nodeId, to, {
-    reason,
-    actor: cause.actor,
-    drainDeadlineAt: deadlineAt,
-  });
+  const options = { reason, actor: cause.actor, drainDeadlineAt: deadlineAt };
+  const { node } = await transitionNode(tx, nodeId, to, options);
   await releaseFromWindows(tx, nodeId, now);
   const isNewDeadline = deadlineAt !== null && node.drainDeadlineAt?.getTime() !== deadlineAt.getTime();
   if (isNewDeadline) await setDrainDeadline(tx, nodeId, deadlineAt);
@@ -268,8 +249,8 @@ export async function applyNodeAction(
   await appendAuditEntry(tx, null, cause, {
     action,
     resource: { kind: 'node', id: nodeId },
-    before: auditedNodeState(before),
-    after: auditedNodeState(after),
+    before: auditedState(before),
+    after: auditedState(after),
     reason,
   });
   return after;
@@ -284,16 +265,9 @@ async function requireNoWriteOffs(tx: Tx, node: NodeRecord): Promise<void> {
   });
 }
 
-function auditedNodeState({
-  status,
-  backTo,
-  drainDeadlineAt,
-}: NodeRecord): Readonly<Record<string, unknown>> {
-  return {
-    status,
-    ...(backTo === null ? {} : { backTo }),
-    ...(drainDeadlineAt === null ? {} : { drainDeadlineAt }),
-  };
+function auditedState({ status, backTo, drainDeadlineAt }: NodeRecord): Readonly<Record<string, unknown>> {
+  const drain = drainDeadlineAt === null ? {} : { drainDeadlineAt };
+  return { status, ...(backTo === null ? {} : { backTo }), ...drain };
 }
 
 /**

@@ -9,57 +9,34 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { ClusterRecord, FleetPageRequest } from '../inventory/clusters.ts';
+import type { ClusterConnection, ClusterRecord, FleetPageRequest } from '../inventory/clusters.ts';
 import type { GpuState } from '../inventory/nodes.ts';
 import { lockClusterCapacity } from '../inventory/nodes.store.ts';
 
 /** The SQL of what operators do with the fleet by hand. */
 
-export type NewCluster = Pick<
-  ClusterRecord,
-  | 'name'
-  | 'providerId'
-  | 'region'
-  | 'driver'
-  | 'endpoint'
-  | 'credentialRef'
-  | 'settings'
-  | 'offer'
-  | 'connectionType'
->;
+export type NewCluster = Omit<ClusterConnection, 'id'> &
+  Pick<ClusterRecord, 'providerId' | 'region' | 'offer' | 'connectionType'>;
 
-/** Null when another cluster has the name. */
-export async function insertOperatorCluster(tx: Tx, fields: NewCluster): Promise<ClusterId | null> {
+/** Of a supplier, or of the operator; null when another cluster has the name. */
+export async function insertNewCluster(
+  tx: Tx,
+  fields: NewCluster,
+  supplierId: OrgId | null,
+): Promise<ClusterId | null> {
   const id = tx.ids.next('cls');
   const now = tx.clock.now();
   const { rows } = await sql<{ id: string }>`
     insert into clusters (id, name, provider_id, region, driver, endpoint, credential_ref, settings, offer,
-                          connection_type, origin, status, status_since, created_at)
+                          connection_type, supplier_org_id, origin, status, status_since, created_at)
     values (${toUuid(id)}, ${fields.name}, ${fields.providerId}, ${fields.region}, ${fields.driver}, ${fields.endpoint},
             ${fields.credentialRef}, ${JSON.stringify(fields.settings)}, ${fields.offer}, ${fields.connectionType},
-            'operator', 'connecting', ${now}, ${now})
+            ${supplierId === null ? null : toUuid(supplierId)}, ${supplierId === null ? 'operator' : 'supplier'},
+            'connecting', ${now}, ${now})
     on conflict (name) where status <> 'removed' do nothing
     returning id
   `.execute(tx.kysely);
   return rows.length === 0 ? null : id;
-}
-
-/** A supplier's cluster. Its name is made of an id, so nobody else has it. */
-export async function insertSupplierCluster(
-  tx: Tx,
-  supplierOrgId: OrgId,
-  fields: NewCluster,
-): Promise<ClusterId> {
-  const id = tx.ids.next('cls');
-  const now = tx.clock.now();
-  await sql`
-    insert into clusters (id, name, provider_id, region, driver, endpoint, credential_ref, settings, offer,
-                          connection_type, supplier_org_id, origin, status, status_since, created_at)
-    values (${toUuid(id)}, ${fields.name}, ${fields.providerId}, ${fields.region}, ${fields.driver}, ${fields.endpoint},
-            ${fields.credentialRef}, ${JSON.stringify(fields.settings)}, ${fields.offer}, ${fields.connectionType},
-            ${toUuid(supplierOrgId)}, 'supplier', 'connecting', ${now}, ${now})
-  `.execute(tx.kysely);
-  return id;
 }
 
 /** The caller has locked the cluster. */

@@ -34,17 +34,13 @@ export async function upsertProvider(tx: Tx, provider: ProviderSetting): Promise
   return known.mode === mode;
 }
 
-export async function upsertRegions(
-  tx: Tx,
-  providerId: string,
-  regions: ProviderSetting['regions'],
-): Promise<void> {
+export async function upsertRegions(tx: Tx, id: string, regions: ProviderSetting['regions']): Promise<void> {
   const rows = JSON.stringify(
     regions.map(({ region, customPorts }) => ({ region, custom_ports: customPorts })),
   );
   await sql`
     insert into provider_regions as known (provider_id, region, custom_ports, updated_at)
-    select ${providerId}, region, custom_ports, ${tx.clock.now()}
+    select ${id}, region, custom_ports, ${tx.clock.now()}
       from json_to_recordset(${rows}::json) as setting (region text, custom_ports boolean)
     on conflict (provider_id, region) do update
        set custom_ports = excluded.custom_ports, configured = true, updated_at = excluded.updated_at

@@ -36,10 +36,7 @@ export async function applyFleetConfig(
       if (await upsertProvider(tx, provider)) {
         await upsertRegions(tx, provider.id, provider.regions);
         accepted.push(provider);
-      } else
-        refused.push(
-          ...provider.clusters.map(({ name }) => ({ name, problem: modeChangedProblem(provider) })),
-        );
+      } else refused.push(...provider.clusters.map(({ name }) => ({ name, problem: modeProblem(provider) })));
     }
     const known = new Map((await lockConfiguredClusters(tx)).map((cluster) => [cluster.name, cluster]));
     const named = new Set(accepted.flatMap(({ clusters }) => clusters.map(({ name }) => name)));
@@ -88,7 +85,7 @@ function duplicateEndpointProblem(reach: NamedEndpoint, reached: readonly NamedE
 const REGISTERED_BY_OPERATOR = 'a cluster of this name was registered by hand';
 
 /** What is sold to test keys is never sold to live ones, so a provider keeps its mode for as long as it is known. */
-function modeChangedProblem({ id, variant }: ProviderSetting): string {
+function modeProblem({ id, variant }: ProviderSetting): string {
   const before = variant === 'mock' ? 'live' : 'test';
   return `its provider ${id} was one for ${before} keys before, and sells nothing now: give it another id`;
 }

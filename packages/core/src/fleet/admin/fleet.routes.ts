@@ -51,13 +51,7 @@ function serveProviders({ server, operations, db }: FleetRoutes): void {
 
   server.serve(operations.adminUpdateProvider, ({ params, body, context, transact }) =>
     transact({ name: 'switch provider', isolation: readCommitted }, async (tx) => {
-      const { enabled, regions, reason } = body;
-      const change = {
-        ...(enabled === undefined ? {} : { enabled }),
-        ...(regions === undefined ? {} : { regions }),
-        reason,
-      };
-      const provider = await updateProvider(tx, operatorAuditContext(context), params.providerId, change);
+      const provider = await updateProvider(tx, operatorAuditContext(context), params.providerId, body);
       return { body: toWireProvider(provider), resource: { kind: 'provider', id: provider.id } };
     }),
   );
@@ -65,11 +59,7 @@ function serveProviders({ server, operations, db }: FleetRoutes): void {
 
 function serveClusters({ server, operations, db, knowsCredential }: FleetRoutes): void {
   server.serve(operations.adminListClusters, async ({ query }) => {
-    const { limit, cursor, providerId, status } = query;
-    const filter = {
-      ...(providerId === undefined ? {} : { providerId }),
-      ...(status === undefined ? {} : { status }),
-    };
+    const { limit, cursor, ...filter } = query;
     const rows = await listClusters(db, filter, { limit, after: positionFromCursor('cls', cursor) });
     return pageById(rows, limit, toWireCluster);
   });
@@ -93,10 +83,7 @@ function serveClusters({ server, operations, db, knowsCredential }: FleetRoutes)
 function serveNodes({ server, operations, db }: FleetRoutes): void {
   server.serve(operations.adminListNodes, async ({ query }) => {
     const { limit, cursor, clusterId, status } = query;
-    const filter = {
-      ...(clusterId === undefined ? {} : { clusterId: requireClusterId(clusterId) }),
-      ...(status === undefined ? {} : { status }),
-    };
+    const filter = { status, clusterId: clusterId === undefined ? undefined : requireClusterId(clusterId) };
     const rows = await listNodes(db, filter, { limit, after: positionFromCursor('nod', cursor) });
     return pageById(rows, limit, toWireNode);
   });
@@ -123,19 +110,15 @@ function serveNodeActions({ server, operations }: FleetRoutes): void {
     }),
   );
 
-  server.serve(operations.adminResumeNode, ({ params, body, context, transact }) =>
-    transact({ name: 'resume node', isolation: readCommitted }, async (tx) => {
-      const id = requireNodeId(params.nodeId);
-      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'resume', body));
-    }),
-  );
-
-  server.serve(operations.adminQuarantineNode, ({ params, body, context, transact }) =>
-    transact({ name: 'quarantine node', isolation: readCommitted }, async (tx) => {
-      const id = requireNodeId(params.nodeId);
-      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'quarantine', body));
-    }),
-  );
+  const { adminResumeNode: resume, adminQuarantineNode: quarantine } = operations;
+  for (const [action, operation] of [['resume', resume] as const, ['quarantine', quarantine] as const]) {
+    server.serve(operation, ({ params, body, context, transact }) =>
+      transact({ name: `${action} node`, isolation: readCommitted }, async (tx) => {
+        const id = requireNodeId(params.nodeId);
+        return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, action, body));
+      }),
+    );
+  }
 
   server.serve(operations.adminRemoveNode, ({ params, query, context, transact }) =>
     transact({ name: 'remove node', isolation: readCommitted }, async (tx) => {
@@ -158,10 +141,7 @@ function serveNodeActions({ server, operations }: FleetRoutes): void {
 function serveMaintenance({ server, operations, db, drainBeforeMs = DRAIN_LEAD_MS }: FleetRoutes): void {
   server.serve(operations.adminListMaintenanceWindows, async ({ query }) => {
     const { limit, cursor, nodeId, status } = query;
-    const filter = {
-      ...(nodeId === undefined ? {} : { nodeId: requireNodeId(nodeId) }),
-      ...(status === undefined ? {} : { status }),
-    };
+    const filter = { status, nodeId: nodeId === undefined ? undefined : requireNodeId(nodeId) };
     const rows = await listWindows(db, filter, { limit, after: positionFromCursor('mnt', cursor) });
     return pageById(rows, limit, toWireWindow);
   });

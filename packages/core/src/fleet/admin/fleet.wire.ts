@@ -19,21 +19,7 @@ const UNKNOWN = 'unknown';
 const MB_PER_GB = 1_024;
 
 export function toWireProvider(provider: ProviderRecord): WireProvider {
-  const { id, variant, driver, mode, enabled, configured, regions } = provider;
-  return {
-    id,
-    variant,
-    driver,
-    mode,
-    enabled,
-    configured,
-    regions: regions.map(({ region, enabled: isOn, configured: isKnown, customPorts }) => ({
-      region,
-      enabled: isOn,
-      configured: isKnown,
-      customPorts,
-    })),
-  };
+  return { ...provider, regions: provider.regions.map((region) => ({ ...region })) };
 }
 
 export function toWireCluster(cluster: ClusterRecord): WireCluster {

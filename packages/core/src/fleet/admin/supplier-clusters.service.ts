@@ -3,7 +3,7 @@ import type { ClusterId, OrgId } from '@millrace/platform/ids';
 import { appendAuditEntry, type AuditContext } from '../../identity/index.ts';
 import { findProvider, listEngineEndpoints } from '../inventory/clusters.store.ts';
 import { isSameEngine, problemWithEndpoint } from '../inventory/engine-endpoints.ts';
-import { insertSupplierCluster, type NewCluster } from './fleet-admin.store.ts';
+import { insertNewCluster, type NewCluster } from './fleet-admin.store.ts';
 import { lockConfiguration } from './fleet-config.store.ts';
 
 /** A daemon that a supplier brings: a cluster of one node, of which the fleet needs to know nothing more. */
@@ -27,12 +27,8 @@ export async function registerSupplierCluster(
   if (!provider.regions.some(({ region, configured }) => region === request.region && configured)) {
     return { problem: `The operator has closed the region ${request.region}.` };
   }
-  const fields = {
-    ...request,
-    driver: provider.driver,
-    offer: 'marketplace',
-    connectionType: 'ethernet',
-  } as const;
+  const { driver } = provider;
+  const fields = { ...request, driver, offer: 'marketplace', connectionType: 'ethernet' } as const;
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
   if (problem !== null) return { problem: `Its endpoint ${problem}.` };
   await lockConfiguration(tx);
@@ -40,7 +36,9 @@ export async function registerSupplierCluster(
   const reached = await listEngineEndpoints(tx, { withoutSupplied: true });
   const isKnown = reached.some((known) => isSameEngine(known, fields));
   if (isKnown) return { problem: 'Its daemon belongs to the fleet already.' };
-  const id = await insertSupplierCluster(tx, supplierOrgId, fields);
+  const id = await insertNewCluster(tx, fields, supplierOrgId);
+  // Its name is made of an id, so nobody else has it.
+  if (id === null) throw new Error(`There is a cluster ${fields.name} already.`);
   await appendAuditEntry(tx, supplierOrgId, cause, {
     action: 'cluster.supplied',
     resource: { kind: 'cluster', id },

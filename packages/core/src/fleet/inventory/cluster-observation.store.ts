@@ -47,12 +47,11 @@ export async function registerObserver(
 /** Gives back all that an observer holds. Rows are locked in order, as by everybody who locks several. */
 export async function unregisterObserver(tx: Tx, holder: string): Promise<void> {
   await sql`delete from cluster_observers where holder = ${holder}`.execute(tx.kysely);
-  await sql`select 1 from clusters where observer = ${holder} order by id for no key update`.execute(
-    tx.kysely,
-  );
-  await sql`update clusters set observer = null, observer_until = null where observer = ${holder}`.execute(
-    tx.kysely,
-  );
+  const { kysely } = tx;
+  await sql`select 1 from clusters where observer = ${holder} order by id for no key update`.execute(kysely);
+  await sql`
+    update clusters set observer = null, observer_until = null where observer = ${holder}
+  `.execute(kysely);
 }
 
 interface ObservationRow {
@@ -70,7 +69,7 @@ function toObservation(row: ObservationRow): Observation {
   return { lastSeenAt: row.last_seen_at, watchingSince: row.watching_since, heartbeatAt: row.beat_at };
 }
 
-export interface ObserverLeaseTerms {
+export interface LeaseTerms {
   readonly holder: string;
   readonly now: Date;
   readonly leaseMs: number;
@@ -81,7 +80,7 @@ export interface ObserverLeaseTerms {
  * Looks once more at everything that this observer holds, and answers what that is, the longest held first. A cluster
  * whose row is locked is being written by this observer or by an operator; whoever writes it beats for it.
  */
-export async function heartbeatAll(tx: Tx, terms: ObserverLeaseTerms): Promise<readonly ClusterId[]> {
+export async function heartbeatAll(tx: Tx, terms: LeaseTerms): Promise<readonly ClusterId[]> {
   const { rows: held } = await sql<ObservationRow>`
     select ${observationColumns} from clusters
      where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed' order by id
@@ -96,11 +95,7 @@ export async function heartbeatAll(tx: Tx, terms: ObserverLeaseTerms): Promise<r
 }
 
 /** Takes up to `count` clusters that nobody watches. */
-export async function claimClusters(
-  tx: Tx,
-  terms: ObserverLeaseTerms,
-  count: number,
-): Promise<readonly ClusterId[]> {
+export async function claimClusters(tx: Tx, terms: LeaseTerms, count: number): Promise<readonly ClusterId[]> {
   if (count <= 0) return [];
   const { rows } = await sql<ObservationRow>`
     select ${observationColumns} from clusters
@@ -113,11 +108,7 @@ export async function claimClusters(
   return free.map((row) => fromUuid('cls', row.id));
 }
 
-async function writeHeartbeats(
-  tx: Tx,
-  rows: readonly ObservationRow[],
-  terms: ObserverLeaseTerms,
-): Promise<void> {
+async function writeHeartbeats(tx: Tx, rows: readonly ObservationRow[], terms: LeaseTerms): Promise<void> {
   if (rows.length === 0) return;
   const beats = rows.map((row) => ({
     id: row.id,
@@ -157,7 +148,7 @@ export interface ObservedCluster {
 export async function lockObservedCluster(
   tx: Tx,
   id: ClusterId,
-  terms: ObserverLeaseTerms,
+  terms: LeaseTerms,
 ): Promise<ObservedCluster | null> {
   const { rows } = await sql<ObservationRow>`
     select ${observationColumns} from clusters
@@ -185,7 +176,7 @@ export async function writePollOutcome(
   tx: Tx,
   { cluster, watch }: ObservedCluster,
   finding: ClusterPollOutcome,
-  terms: ObserverLeaseTerms,
+  terms: LeaseTerms,
 ): Promise<void> {
   const until = new Date(terms.now.getTime() + terms.leaseMs);
   await sql`

@@ -70,11 +70,8 @@ export async function findCluster(reader: Reader, id: ClusterId): Promise<Cluste
 }
 
 /** How the engine of a cluster is reached; also of one that was removed, for what may be left there. */
-export async function findClusterConnection(
-  reader: Reader,
-  id: ClusterId,
-): Promise<ClusterConnection | null> {
-  const row = await reader.kysely
+export async function findClusterConnection(db: Reader, id: ClusterId): Promise<ClusterConnection | null> {
+  const row = await db.kysely
     .selectFrom('clusters')
     .select(['name', 'driver', 'endpoint', 'credential_ref', 'settings'])
     .where('id', '=', toUuid(id))
@@ -88,7 +85,7 @@ export async function findClusterConnection(
 /** By id; one more than the limit, if there is one. Those that were removed are left out unless asked for. */
 export async function listClusters(
   reader: Reader,
-  filter: { readonly status?: ClusterStatus; readonly providerId?: string },
+  filter: { readonly status?: ClusterStatus | undefined; readonly providerId?: string | undefined },
   page: FleetPageRequest<ClusterId>,
 ): Promise<readonly ClusterRecord[]> {
   let query = clustersQuery(reader)
@@ -136,10 +133,8 @@ export async function listProviders(
     .limit(page.limit + 1);
   if (page.after !== null) query = query.where('id', '>', page.after);
   const rows = await query.execute();
-  const regions = await readRegions(
-    reader,
-    rows.map((row) => row.id),
-  );
+  const ids = rows.map((row) => row.id);
+  const regions = await readRegions(reader, ids);
   return rows.map((row) => toProvider(row, regions.get(row.id) ?? []));
 }
 

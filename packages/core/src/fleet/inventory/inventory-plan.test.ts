@@ -12,7 +12,7 @@ import {
   planNode,
   soldAs,
   type StoredGpu,
-  type StoredNodeHardware,
+  type StoredHardware,
   type NodePlan,
 } from './inventory-plan.ts';
 import { checkInventory, type ReportedNode } from './inventory.ts';
@@ -57,7 +57,7 @@ const anyReport = fc.oneof(
     ),
 );
 
-const anyKnown: fc.Arbitrary<StoredNodeHardware> = fc
+const anyKnown: fc.Arbitrary<StoredHardware> = fc
   .record({
     status: fc.constantFrom(...machineStateNames),
     backTo: fc.constantFrom<ReturnStatus>('node_registering', 'node_ready', 'node_draining'),
@@ -101,7 +101,7 @@ function known(index: number, fields: Partial<StoredGpu> = {}): StoredGpu {
 }
 
 /** What the store makes of a plan. */
-function applied(node_: StoredNodeHardware, plan: NodePlan): StoredNodeHardware {
+function applied(node_: StoredHardware, plan: NodePlan): StoredHardware {
   const changes = new Map(plan.gpuChanges.map((change) => [change.id, change]));
   const retained = node_.gpus
     .map((old) => ({ ...old, ...changes.get(old.id) }))

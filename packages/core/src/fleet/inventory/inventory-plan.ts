@@ -1,5 +1,5 @@
-import type { GpuType, MachineState } from '@millrace/contract';
-import type { GpuId, NodeId } from '@millrace/platform/ids';
+import type { MachineState } from '@millrace/contract';
+import type { NodeId } from '@millrace/platform/ids';
 import type { ReportedGpu, ReportedHardware, ReportedNode } from './inventory.ts';
 import { findGpuModel, isUnnamedModel, type FleetGpuType } from './gpu-models.ts';
 import {
@@ -30,20 +30,13 @@ export interface StoredNode {
   readonly unreachableSince: Date | null;
 }
 
-export interface StoredNodeHardware extends StoredNode {
+export interface StoredHardware extends StoredNode {
   /** All but those that were replaced. */
   readonly gpus: readonly StoredGpu[];
 }
 
-export interface GpuChange {
-  readonly id: GpuId;
-  readonly state: GpuState;
+export interface GpuChange extends Omit<GpuFacts, 'pciAddress'> {
   readonly stateReason: string | null;
-  readonly deviceUuid: string | null;
-  readonly model: string;
-  readonly gpuType: GpuType | null;
-  readonly ramMb: number | null;
-  readonly numaNode: number | null;
 }
 
 export interface NodePlan {
@@ -64,7 +57,7 @@ export interface NodePlan {
   readonly isDelisted: boolean;
 }
 
-export interface InventoryContext {
+export interface ReadContext {
   readonly now: Date;
   /** What the machines of its cluster are sold as. */
   readonly offer: OfferKind;
@@ -75,11 +68,7 @@ export interface InventoryContext {
 const NOT_LISTED = 'The engine no longer lists it';
 
 /** Whether a read changes anything of a node. Cheap: nothing of its GPUs is looked at. */
-export function isChangedBy(
-  known: StoredNode,
-  seen: ReportedNode | undefined,
-  times: InventoryContext,
-): boolean {
+export function isChangedBy(known: StoredNode, seen: ReportedNode | undefined, read: ReadContext): boolean {
   if (known.status === 'node_removed') return seen === undefined;
   if (seen !== undefined && seen.hardware !== null) {
     return (
@@ -89,33 +78,28 @@ export function isChangedBy(
       known.status === 'node_registering'
     );
   }
-  return firstMissAt(known, times) !== undefined || offlineTransition(known, seen, times) !== null;
+  return firstMissAt(known, read) !== undefined || offlineTransition(known, seen, read) !== null;
 }
 
 /** What the read changes of a node that is known. */
-export function planNode(
-  known: StoredNodeHardware,
-  seen: ReportedNode | undefined,
-  times: InventoryContext,
-): NodePlan {
+export function planNode(known: StoredHardware, seen: ReportedNode | undefined, read: ReadContext): NodePlan {
   if (known.status === 'node_removed') return { ...unchangedPlan(known), isDelisted: seen === undefined };
   if (seen === undefined || seen.hardware === null) {
     return {
       ...unchangedPlan(known),
-      unreachableSince: firstMissAt(known, times),
-      move: offlineTransition(known, seen, times),
+      unreachableSince: firstMissAt(known, read),
+      move: offlineTransition(known, seen, read),
     };
   }
-  const hardware = { ...seen.hardware, gpus: withStoredIdentity(known.gpus, seen.hardware.gpus) };
-  const gpus =
-    known.hardwareDigest === hardware.digest ? noGpuChange : compareGpus(known.gpus, hardware.gpus);
+  const hardware = { ...seen.hardware, gpus: keepIdentity(known.gpus, seen.hardware.gpus) };
+  const gpus = known.hardwareDigest === hardware.digest ? noChange : compareGpus(known.gpus, hardware.gpus);
   const digest = gpus.isSettled ? hardware.digest : `unsettled:${hardware.digest}`;
-  const note = statusNote(known.gpus, gpus, hardware, times.offer);
+  const note = statusNote(known.gpus, gpus, hardware, read.offer);
   const move = returnTransition(known, gpus.lost, note);
   return {
     ...unchangedPlan(known),
     hardware: known.hardwareDigest === digest ? null : { ...hardware, digest },
-    ...soldAs(hardware.gpus, times.offer),
+    ...soldAs(hardware.gpus, read.offer),
     gpuChanges: gpus.changes,
     newGpus: gpus.added,
     move,
@@ -140,7 +124,7 @@ function unchangedPlan(known: StoredNode): NodePlan {
 }
 
 /** The time of the first miss in a row; undefined where it stays as it is. */
-function firstMissAt(known: StoredNode, { now, watchingSince }: InventoryContext): Date | undefined {
+function firstMissAt(known: StoredNode, { now, watchingSince }: ReadContext): Date | undefined {
   const counts = known.unreachableSince !== null && known.unreachableSince >= watchingSince;
   const settled = known.status === 'node_offline' || known.status === 'node_quarantined';
   return counts || (settled && known.unreachableSince !== null) ? undefined : now;
@@ -150,7 +134,7 @@ function firstMissAt(known: StoredNode, { now, watchingSince }: InventoryContext
 function offlineTransition(
   known: StoredNode,
   seen: ReportedNode | undefined,
-  times: InventoryContext,
+  read: ReadContext,
 ): NewNodeTransition | null {
   const { status } = known;
   if (status === 'node_offline' || status === 'node_quarantined' || status === 'node_removed') return null;
@@ -159,7 +143,7 @@ function offlineTransition(
     return transitionOf(known, 'node_quarantined', reason);
   const { unreachableSince } = known;
   const missedBefore =
-    unreachableSince !== null && unreachableSince >= times.watchingSince && unreachableSince < times.now;
+    unreachableSince !== null && unreachableSince >= read.watchingSince && unreachableSince < read.now;
   return missedBefore ? { ...transitionOf(known, 'node_offline', reason), backTo: status } : null;
 }
 
@@ -177,29 +161,20 @@ function returnTransition(
     return { ...transitionOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
   }
   if (status !== 'node_offline') return null;
-  if (known.backTo === 'node_draining') {
-    // Why it drains was said when it was asked to, and is not known any more beside why it was away.
-    return {
-      ...transitionOf(known, 'node_draining', 'It is back'),
-      statusReason: 'It is back and still draining',
-    };
-  }
-  return { ...transitionOf(known, 'node_ready', 'It is back'), statusReason: note };
+  // Why it drains was said when it was asked to, and is not known any more beside why it was away.
+  const [to, statusReason] =
+    known.backTo === 'node_draining'
+      ? (['node_draining', 'It is back and still draining'] as const)
+      : (['node_ready', note] as const);
+  return { ...transitionOf(known, to, 'It is back'), statusReason };
 }
 
 function transitionOf(known: StoredNode, to: MachineState, reason: string): NewNodeTransition {
   const draining = known.status === 'node_draining' || known.backTo === 'node_draining';
   const drainDeadlineAt =
     draining && (to === 'node_draining' || to === 'node_offline') ? known.drainDeadlineAt : null;
-  return {
-    nodeId: known.id,
-    from: known.status,
-    to,
-    reason,
-    statusReason: reason,
-    backTo: null,
-    drainDeadlineAt,
-  };
+  const { id: nodeId, status: from } = known;
+  return { nodeId, from, to, reason, statusReason: reason, backTo: null, drainDeadlineAt };
 }
 
 interface GpuComparison {
@@ -211,16 +186,13 @@ interface GpuComparison {
   readonly isSettled: boolean;
 }
 
-const noGpuChange: GpuComparison = { changes: [], added: [], lost: [], isSettled: true };
+const noChange: GpuComparison = { changes: [], added: [], lost: [], isSettled: true };
 
 /**
  * While a machine has a GPU the driver of its host does not, and the engine may tell neither its id nor its name. What
  * is sold and still at its address is then what it was.
  */
-function withStoredIdentity(
-  known: readonly StoredGpu[],
-  seen: readonly ReportedGpu[],
-): readonly ReportedGpu[] {
+function keepIdentity(known: readonly StoredGpu[], seen: readonly ReportedGpu[]): readonly ReportedGpu[] {
   const sold = new Map(known.flatMap((gpu) => (gpu.sold ? [[gpu.pciAddress, gpu] as const] : [])));
   return seen.map((gpu) => {
     const old = sold.get(gpu.pciAddress);
@@ -271,9 +243,8 @@ export function compareGpus(known: readonly StoredGpu[], seen: readonly Reported
 /** By the maker's id where both are known; otherwise by what it is sold as, for which there are several names. */
 function isDifferentDevice(old: StoredGpu, seen: ReportedGpu): boolean {
   if (old.deviceUuid !== null && seen.deviceUuid !== null) return old.deviceUuid !== seen.deviceUuid;
-  return old.gpuType !== null && seen.gpuType !== null
-    ? old.gpuType !== seen.gpuType
-    : old.model !== seen.model;
+  const areTyped = old.gpuType !== null && seen.gpuType !== null;
+  return areTyped ? old.gpuType !== seen.gpuType : old.model !== seen.model;
 }
 
 function stateChange(old: StoredGpu, state: GpuState, stateReason: string | null): GpuChange {
@@ -286,15 +257,10 @@ function refreshedGpu(old: StoredGpu, seen: ReportedGpu): GpuChange | null {
   const deviceUuid = seen.deviceUuid ?? old.deviceUuid;
   const { model, gpuType, ramMb, numaNode } = seen;
   const back = old.state === 'missing';
-  const same =
-    deviceUuid === old.deviceUuid &&
-    model === old.model &&
-    gpuType === old.gpuType &&
-    ramMb === old.ramMb &&
-    numaNode === old.numaNode;
+  const facts = { deviceUuid, model, gpuType, ramMb, numaNode };
+  const same = Object.entries(facts).every(([name, value]) => value === old[name as keyof typeof facts]);
   if (same && !back) return null;
-  const change = stateChange(old, back ? 'present' : old.state, null);
-  return { ...change, deviceUuid, model, gpuType, ramMb, numaNode };
+  return { ...stateChange(old, back ? 'present' : old.state, null), ...facts };
 }
 
 /**
@@ -361,34 +327,17 @@ export interface NewNode {
   readonly unreachableSince: Date | null;
 }
 
-export function planNewNode(
-  seen: ReportedNode,
-  { now, offer }: Pick<InventoryContext, 'now' | 'offer'>,
-): NewNode {
+export function planNewNode(seen: ReportedNode, { now, offer }: Pick<ReadContext, 'now' | 'offer'>): NewNode {
   const { name, hardware } = seen;
   const first = { to: 'node_registering', reason: 'The engine listed it for the first time' } as const;
   if (hardware !== null) {
-    const statusReason = statusNote([], noGpuChange, hardware, offer);
+    const statusReason = statusNote([], noChange, hardware, offer);
     const second = { to: 'node_ready', reason: 'Its hardware was read' } as const;
-    const sale = soldAs(hardware.gpus, offer);
-    return {
-      name,
-      status: 'node_ready',
-      statusReason,
-      steps: [first, second],
-      hardware,
-      ...sale,
-      unreachableSince: null,
-    };
+    const sale = { hardware, ...soldAs(hardware.gpus, offer), unreachableSince: null };
+    return { name, status: 'node_ready', statusReason, steps: [first, second], ...sale };
   }
-  const nothing = {
-    name,
-    statusReason: seen.problem,
-    hardware,
-    formFactor: null,
-    gpuType: null,
-    unreachableSince: now,
-  };
+  const unread = { hardware, formFactor: null, gpuType: null, unreachableSince: now };
+  const nothing = { name, statusReason: seen.problem, ...unread };
   if (!seen.implausible) return { ...nothing, status: 'node_registering', steps: [first] };
   const second = { to: 'node_quarantined', reason: seen.problem } as const;
   return { ...nothing, status: 'node_quarantined', steps: [first, second] };

@@ -3,7 +3,7 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type ClusterId, type FabricId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ClusterRecord } from './clusters.ts';
-import type { StoredNodeHardware, StoredNode, NewNode, NodePlan } from './inventory-plan.ts';
+import type { StoredHardware, StoredNode, NewNode, NodePlan } from './inventory-plan.ts';
 import { gpuColumns, toGpuFacts, type GpuFactsRow } from './nodes.store.ts';
 import { actorText, syncActor, type ReturnStatus } from './nodes.ts';
 
@@ -49,10 +49,7 @@ export async function readStoredNodes(tx: Tx, clusterId: ClusterId): Promise<rea
 }
 
 /** Some nodes with their GPUs, as they are now. The caller holds the locks of their capacity. */
-export async function readStoredHardware(
-  tx: Tx,
-  ids: readonly NodeId[],
-): Promise<readonly StoredNodeHardware[]> {
+export async function readStoredHardware(tx: Tx, ids: readonly NodeId[]): Promise<readonly StoredHardware[]> {
   if (ids.length === 0) return [];
   const uuids = ids.map(toUuid);
   const { rows: nodes } = await sql<StoredNodeRow>`
@@ -103,20 +100,20 @@ export async function findDeviceLocations(
 /** The fabrics of a cluster by name, with these among them. */
 export async function ensureFabrics(
   tx: Tx,
-  clusterId: ClusterId,
+  cluster: ClusterId,
   names: readonly string[],
-): Promise<ReadonlyMap<string, FabricId>> {
+): Promise<FabricIds> {
   if (names.length === 0) return new Map();
   const rows = JSON.stringify(names.map((name) => ({ id: toUuid(tx.ids.next('fab')), name })));
   await sql`
     insert into fabrics (id, cluster_id, name)
-    select id, ${toUuid(clusterId)}, name from json_to_recordset(${rows}::json) as fabric (id uuid, name text)
+    select id, ${toUuid(cluster)}, name from json_to_recordset(${rows}::json) as fabric (id uuid, name text)
     on conflict (cluster_id, name) do nothing
   `.execute(tx.kysely);
   const found = await tx.kysely
     .selectFrom('fabrics')
     .select(['id', 'name'])
-    .where('cluster_id', '=', toUuid(clusterId))
+    .where('cluster_id', '=', toUuid(cluster))
     .execute();
   return new Map(found.map(({ id, name }) => [name, fromUuid('fab', id)]));
 }

@@ -112,7 +112,7 @@ function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<
   }
   const problem = implausibilityOf(node, hardware) ?? duplicateDevice(hardware, devices);
   if (problem !== null) return rejectedNode(name, problem);
-  return { name, hardware: toReportedHardware(node, hardware, defaults), implausible: false, problem: '' };
+  return { name, hardware: toHardware(node, hardware, defaults), implausible: false, problem: '' };
 }
 
 function unreadNode(name: string, problem: string, implausible: boolean): ReportedNode {
@@ -173,12 +173,8 @@ function isBetween(value: number, least: number, most: number): boolean {
   return Number.isInteger(value) && value >= least && value <= most;
 }
 
-function toReportedHardware(
-  node: InventoryNode,
-  hardware: NodeHardware,
-  defaults: ClusterDefaults,
-): ReportedHardware {
-  const reported = hardware.gpus.map(({ cudaVersion }) => cudaVersion ?? defaults.cudaVersion);
+function toHardware(node: InventoryNode, hardware: NodeHardware, cluster: ClusterDefaults): ReportedHardware {
+  const reported = hardware.gpus.map(({ cudaVersion }) => cudaVersion ?? cluster.cudaVersion);
   const versions = reported.flatMap((cudaVersion) => {
     const cuda = cudaVersion === null ? null : parseCudaVersion(cudaVersion);
     return cuda === null || cudaVersion === null ? [] : [{ cuda, text: cudaVersion }];
@@ -194,8 +190,8 @@ function toReportedHardware(
     driverVersion: cleanText(hardware.gpus.find((gpu) => gpu.driverVersion !== null)?.driverVersion ?? ''),
     cudaVersion: oldest === null ? null : cleanText(oldest.text),
     cuda: oldest?.cuda ?? null,
-    fabric: hardware.fabric ?? defaults.fabric,
-    connectionType: hardware.connectionType ?? defaults.connectionType,
+    fabric: hardware.fabric ?? cluster.fabric,
+    connectionType: hardware.connectionType ?? cluster.connectionType,
     gpus: hardware.gpus
       .map(toReportedGpu)
       .toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1)),

@@ -39,15 +39,10 @@ export async function transitionNode(
   const standing = await readNodeWithCluster(tx, nodeId);
   if (standing === null) throw new Fault('NODE_NOT_FOUND');
   const before = standing.record;
-  const decision = decideTransition(
-    {
-      status: before.status,
-      backTo: before.backTo,
-      hardwareRead: before.hardwareReadAt !== null,
-      reachable: before.unreachableSince === null && standing.clusterConnected,
-    },
-    to,
-  );
+  const { status: from, backTo } = before;
+  const hardwareRead = before.hardwareReadAt !== null;
+  const reachable = before.unreachableSince === null && standing.clusterConnected;
+  const decision = decideTransition({ status: from, backTo, hardwareRead, reachable }, to);
   if (decision.kind === 'refused') throw transitionFault(before, to);
   if (decision.kind === 'stay') return { before, node: before };
   if (to === 'node_removed' && before.liveAllocations > 0) throw new Fault('NODE_HAS_WORK');
@@ -60,21 +55,9 @@ export async function transitionNode(
     await setReturnStatus(tx, nodeId, { backTo: decision.backTo, statusReason: reason, drainDeadlineAt });
   } else {
     const statusReason = decision.to === 'node_ready' ? null : reason;
-    await applyNodeTransitions(
-      tx,
-      [
-        {
-          nodeId,
-          from: before.status,
-          to: decision.to,
-          reason,
-          statusReason,
-          backTo: decision.backTo,
-          drainDeadlineAt,
-        },
-      ],
-      { actor: options.actor, at: tx.clock.now() },
-    );
+    const target = { to: decision.to, backTo: decision.backTo, drainDeadlineAt };
+    const move = { nodeId, from, reason, statusReason, ...target };
+    await applyNodeTransitions(tx, [move], { actor: options.actor, at: tx.clock.now() });
   }
   const after = await readNodeWithCluster(tx, nodeId);
   if (after === null) throw new Error(`Node ${nodeId} vanished while it was locked.`);

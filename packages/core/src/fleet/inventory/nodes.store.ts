@@ -17,8 +17,8 @@ import {
 /** All SQL about nodes as people see them, and about their states. */
 
 export interface NodeFilter {
-  readonly clusterId?: ClusterId;
-  readonly status?: MachineState;
+  readonly clusterId?: ClusterId | undefined;
+  readonly status?: MachineState | undefined;
   /** As its engine calls it. */
   readonly name?: string;
 }
@@ -125,7 +125,10 @@ async function readGpus(reader: Reader, nodeIds: readonly string[]): Promise<Map
      order by gpu.node_id, gpu.pci_address
   `.execute(reader.kysely);
   const byNode = new Map<string, NodeGpu[]>(nodeIds.map((id) => [id, []]));
-  for (const row of rows) byNode.get(row.node_id)?.push(toGpu(row));
+  for (const row of rows) {
+    const { state_reason: stateReason, external_id: allocatedTo } = row;
+    byNode.get(row.node_id)?.push({ ...toGpuFacts(row), stateReason, allocatedTo });
+  }
   return byNode;
 }
 
@@ -148,16 +151,10 @@ export function toGpuFacts(row: GpuFactsRow): GpuFacts {
   };
 }
 
-function toGpu(row: GpuRow): NodeGpu {
-  return { ...toGpuFacts(row), stateReason: row.state_reason, allocatedTo: row.external_id };
-}
-
 async function withGpus(reader: Reader, rows: readonly NodeRow[]): Promise<readonly NodeRecord[]> {
   if (rows.length === 0) return [];
-  const gpus = await readGpus(
-    reader,
-    rows.map((row) => row.id),
-  );
+  const ids = rows.map((row) => row.id);
+  const gpus = await readGpus(reader, ids);
   return rows.map((row) => toRecord(row, gpus.get(row.id) ?? []));
 }
 
@@ -237,7 +234,6 @@ export async function readNodeWithCluster(tx: Tx, id: NodeId): Promise<NodeWithC
 
 interface TransitionedRow {
   id: string;
-  name: string;
   to_status: MachineState;
   status_reason: string | null;
   reason: string;
@@ -286,15 +282,10 @@ export async function applyNodeTransitions(
       join clusters as cluster on cluster.id = moved.cluster_id
       join node_capacity as capacity on capacity.node_id = moved.id
   `.execute(tx.kysely);
-  if (moved.length !== moves.length) {
-    throw new Error(
-      `${moves.length - moved.length} nodes were moved by others, who did not lock them first.`,
-    );
-  }
-  await appendOutboxBatch(
-    tx,
-    moved.flatMap((row) => nodeEventEntries(row, cause)),
-  );
+  const missed = moves.length - moved.length;
+  if (missed !== 0) throw new Error(`${missed} nodes were moved by others, who did not lock them first.`);
+  const events = moved.flatMap((row) => nodeEvents(row, cause));
+  await appendOutboxBatch(tx, events);
 }
 
 function toTransitionRow(move: NewNodeTransition) {
@@ -309,18 +300,7 @@ function toTransitionRow(move: NewNodeTransition) {
   };
 }
 
-interface NodeEventSource extends Pick<TransitionedRow, 'id' | 'to_status' | 'reason'> {
-  readonly status_reason: string | null;
-  readonly cluster_name: string;
-  readonly region: string;
-  readonly mode: Mode;
-  readonly supplier_org_id: string | null;
-}
-
-function nodeEventEntries(
-  row: NodeEventSource,
-  cause: { readonly actor: Actor; readonly at: Date },
-): EventEntry[] {
+function nodeEvents(row: TransitionedRow, cause: { readonly actor: Actor; readonly at: Date }): EventEntry[] {
   const type = ownerEventFor(row.to_status);
   if (type === null || row.supplier_org_id === null) return [];
   return [
@@ -360,18 +340,10 @@ export async function emitNewNodeEvents(
     mode: cluster.mode,
     supplier_org_id: toUuid(cluster.supplierOrgId),
   };
-  const entries = nodes.flatMap(({ id, status, statusReason }) =>
-    nodeEventEntries(
-      {
-        ...shared,
-        id: toUuid(id),
-        to_status: status,
-        status_reason: statusReason,
-        reason: statusReason ?? 'no reason given',
-      },
-      cause,
-    ),
-  );
+  const entries = nodes.flatMap(({ id, status, statusReason }) => {
+    const reasons = { status_reason: statusReason, reason: statusReason ?? 'no reason given' };
+    return nodeEvents({ ...shared, id: toUuid(id), to_status: status, ...reasons }, cause);
+  });
   await appendOutboxBatch(tx, entries);
 }
 

@@ -107,22 +107,18 @@ export type TransitionDecision =
  */
 export function decideTransition(node: NodeCondition, wanted: MachineState): TransitionDecision {
   if (node.status === 'node_offline') {
-    if (node.reachable && wanted === node.backTo) return transitionTo(node, wanted, null);
+    if (node.reachable && wanted === node.backTo) return moveTo(node, wanted, null);
     if (wanted === 'node_ready' || wanted === 'node_draining') return deferredTransition(node, wanted);
   }
   if (node.status === wanted) return { kind: 'stay' };
   if (node.status === 'node_quarantined' && wanted === 'node_ready') {
     const back: ReturnStatus = node.hardwareRead ? 'node_ready' : 'node_registering';
-    return node.reachable ? transitionTo(node, back, null) : transitionTo(node, 'node_offline', back);
+    return node.reachable ? moveTo(node, back, null) : moveTo(node, 'node_offline', back);
   }
-  return transitionTo(node, wanted, wanted === 'node_offline' ? returnStatusOf(node.status) : null);
+  return moveTo(node, wanted, wanted === 'node_offline' ? returnStatusOf(node.status) : null);
 }
 
-function transitionTo(
-  node: NodeCondition,
-  to: MachineState,
-  backTo: ReturnStatus | null,
-): TransitionDecision {
+function moveTo(node: NodeCondition, to: MachineState, backTo: ReturnStatus | null): TransitionDecision {
   if (to === 'node_offline' && backTo === null) return { kind: 'refused' };
   // Nobody knows what it has, whoever wishes it: only a read makes it ready.
   if (to === 'node_ready' && !node.hardwareRead) return { kind: 'refused' };

@@ -8,11 +8,11 @@ import {
   isChangedBy,
   planNewNode,
   planNode,
-  type StoredNodeHardware,
+  type StoredHardware,
   type StoredNode,
   type NewNode,
   type NodePlan,
-  type InventoryContext,
+  type ReadContext,
 } from './inventory-plan.ts';
 import {
   ensureFabrics,
@@ -33,12 +33,12 @@ import {
   type ReportedNode,
 } from './inventory.ts';
 import { emitNewNodeEvents, lockCapacity, lockClusterCapacity, applyNodeTransitions } from './nodes.store.ts';
-import { boundedReason, syncActor, type ReturnStatus, type NewNodeTransition } from './nodes.ts';
+import { boundedReason, syncActor, type NewNodeTransition } from './nodes.ts';
 import {
   setIdleInTransactionTimeout,
   lockObservedCluster,
   writePollOutcome,
-  type ObserverLeaseTerms,
+  type LeaseTerms,
   type ObservedCluster,
 } from './cluster-observation.store.ts';
 import { silenceStatus } from './cluster-observation.ts';
@@ -118,10 +118,7 @@ const emptyInventoryResult: InventoryResult = {
   unnamed: 0,
 };
 
-function addResults(
-  one: InventoryResult,
-  other: Omit<InventoryResult, 'outcome' | 'unnamed'>,
-): InventoryResult {
+function addResults(one: InventoryResult, other: AppliedBatch['report']): InventoryResult {
   return {
     ...one,
     connected: one.connected || other.connected,
@@ -131,9 +128,9 @@ function addResults(
   };
 }
 
-export type PollTerms = Omit<ObserverLeaseTerms, 'now'> & { readonly silentMs: number };
+export type PollTerms = Omit<LeaseTerms, 'now'> & { readonly silentMs: number };
 
-function termsAt(tx: Tx, look: PollTerms): PollTerms & ObserverLeaseTerms {
+function termsAt(tx: Tx, look: PollTerms): PollTerms & LeaseTerms {
   return { ...look, now: tx.clock.now() };
 }
 
@@ -168,7 +165,7 @@ async function writeInventory(
   tx: Tx,
   watched: ObservedCluster,
   read: { readonly checked: ValidInventory; readonly rest: PendingChanges | null },
-  terms: ObserverLeaseTerms,
+  terms: LeaseTerms,
 ): Promise<AppliedBatch> {
   const { cluster, watch } = watched;
   const { checked } = read;
@@ -177,11 +174,7 @@ async function writeInventory(
   const all = read.rest ?? (await findPendingChanges(tx, watched, seen, terms.now));
   const fresh = all.fresh.slice(0, NODES_PER_TRANSACTION);
   const touched = all.touched.slice(0, NODES_PER_TRANSACTION - fresh.length);
-  const reading: InventoryContext = {
-    now: all.readAt,
-    watchingSince: watch.watchingSince,
-    offer: cluster.offer,
-  };
+  const reading: ReadContext = { now: all.readAt, watchingSince: watch.watchingSince, offer: cluster.offer };
 
   // In this order everywhere: the cluster, the switches, then nodes by id.
   if (connected || fresh.length > 0) await lockOpenFlags(tx);
@@ -198,26 +191,17 @@ async function writeInventory(
     return { ...planNewNode(node, reading), id };
   });
   await writePlans(tx, cluster, { plans, fresh: added, now: all.readAt, seenBefore: all.seenBefore });
-  const finding = {
-    status: 'connected',
-    statusReason: null,
-    seenAt: all.readAt,
-    engine: checked.engine,
-  } as const;
-  await writePollOutcome(tx, watched, finding, terms);
+  const seenNow = { seenAt: all.readAt, engine: checked.engine };
+  await writePollOutcome(tx, watched, { status: 'connected', statusReason: null, ...seenNow }, terms);
   if (connected || fresh.length > 0) await refreshOpenFlags(tx, { clusterId: cluster.id });
   return {
     report: {
       connected,
       newNodes: fresh.length,
       changedNodes: plans.length,
-      moves: plans.flatMap(({ move }) => (move === null ? [] : [move])),
+      moves: movesOf(plans),
     },
-    rest: {
-      ...all,
-      fresh: all.fresh.slice(fresh.length),
-      touched: all.touched.slice(touched.length),
-    },
+    rest: { ...all, fresh: all.fresh.slice(fresh.length), touched: all.touched.slice(touched.length) },
   };
 }
 
@@ -232,7 +216,7 @@ async function findPendingChanges(
 ): Promise<PendingChanges> {
   const known = await readStoredNodes(tx, cluster.id);
   const names = new Set(known.map((node) => node.name));
-  const reading: InventoryContext = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
+  const reading: ReadContext = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
   // A supplier's daemon is one host, and stays the one that joined: whatever else it calls itself is not written down.
   const room = cluster.supplierOrgId === null ? seen.size : Math.max(0, 1 - known.length);
   return {
@@ -259,7 +243,7 @@ async function rejectDuplicateDevices(
   tx: Tx,
   cluster: ClusterRecord,
   seen: ReportedNodes,
-  nodes: { readonly known: readonly StoredNodeHardware[]; readonly fresh: readonly NewNodeRef[] },
+  nodes: { readonly known: readonly StoredHardware[]; readonly fresh: readonly NewNodeRef[] },
 ): Promise<(name: string) => ReportedNode | undefined> {
   const present = new Map(
     nodes.known.map(({ name, gpus }) => [
@@ -272,10 +256,8 @@ async function rejectDuplicateDevices(
       deviceUuid === null || present.get(name)?.has(deviceUuid) === true ? [] : [{ name, deviceUuid }],
     ),
   );
-  const places = await findDeviceLocations(
-    tx,
-    claims.map(({ deviceUuid }) => deviceUuid),
-  );
+  const claimed = claims.map(({ deviceUuid }) => deviceUuid);
+  const places = await findDeviceLocations(tx, claimed);
   // Another node of this read that no longer reports it has just lost it.
   const taken = new Map(
     places
@@ -303,6 +285,10 @@ async function rejectDuplicateDevices(
   return (name) => refused.get(name) ?? seen.get(name);
 }
 
+function movesOf(plans: readonly NodePlan[]): readonly NewNodeTransition[] {
+  return plans.flatMap(({ move }) => move ?? []);
+}
+
 async function writePlans(
   tx: Tx,
   cluster: ClusterRecord,
@@ -322,17 +308,13 @@ async function writePlans(
   await emitNewNodeEvents(tx, cluster, fresh, cause);
   await updateNodes(tx, plans, { now, seenBefore });
   await updateCapacity(tx, plans, fabrics);
-  const added = fresh.map(({ id, hardware }) => ({
-    nodeId: id,
+  const added = fresh.map((node) => ({
+    nodeId: node.id,
     gpuChanges: [],
-    newGpus: hardware?.gpus ?? [],
+    newGpus: node.hardware?.gpus ?? [],
   }));
   await writeGpus(tx, [...plans, ...added], now);
-  await applyNodeTransitions(
-    tx,
-    plans.flatMap(({ move }) => (move === null ? [] : [move])),
-    cause,
-  );
+  await applyNodeTransitions(tx, movesOf(plans), cause);
 }
 
 /** The engine did not answer. Whether that makes it silent depends on how long somebody has been asking. */
@@ -364,12 +346,9 @@ export async function applyNoResponse(
 }
 
 function silenceTransition(node: StoredNode): readonly NewNodeTransition[] {
-  const { id, status } = node;
-  if (status !== 'node_registering' && status !== 'node_ready' && status !== 'node_draining') return [];
+  const { id: nodeId, status: from } = node;
+  if (from !== 'node_registering' && from !== 'node_ready' && from !== 'node_draining') return [];
   const reason = 'The engine of its cluster is silent';
-  const backTo: ReturnStatus = status;
-  const drainDeadlineAt = status === 'node_draining' ? node.drainDeadlineAt : null;
-  return [
-    { nodeId: id, from: status, to: 'node_offline', reason, statusReason: reason, backTo, drainDeadlineAt },
-  ];
+  const drainDeadlineAt = from === 'node_draining' ? node.drainDeadlineAt : null;
+  return [{ nodeId, from, to: 'node_offline', reason, statusReason: reason, backTo: from, drainDeadlineAt }];
 }

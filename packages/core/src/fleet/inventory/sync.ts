@@ -225,12 +225,8 @@ class ClusterPoller {
     const report = await applyInventory(db, cluster, read, terms).catch((error: unknown) => {
       // Nothing more is known of it than if it had not answered. Where the database is what is wrong this fails too.
       log.error({ err: error, clusterId: cluster.id }, 'what an engine reported could not be written');
-      return applyNoResponse(
-        db,
-        cluster.id,
-        `What it reported could not be written: ${messageOf(error)}`,
-        terms,
-      );
+      const problem = `What it reported could not be written: ${messageOf(error)}`;
+      return applyNoResponse(db, cluster.id, problem, terms);
     });
     applySeconds.record(msToSeconds(clock.monotonicMs() - readMs), { driver: cluster.driver });
     return report;
@@ -244,18 +240,16 @@ class ClusterPoller {
     try {
       for await (const event of driver.events(signal)) this.#handle(event);
     } finally {
-      if (!signal.aborted) this.#missed();
+      if (!signal.aborted) {
+        this.#hint();
+        this.#deps.onMachine?.(this.#id, null);
+      }
     }
   }
 
   #handle(event: EngineEvent): void {
     if (event.kind === 'node') this.#hint();
     else this.#deps.onMachine?.(this.#id, event.externalId);
-  }
-
-  #missed(): void {
-    this.#hint();
-    this.#deps.onMachine?.(this.#id, null);
   }
 
   /** Several hints that belong together are one read. */

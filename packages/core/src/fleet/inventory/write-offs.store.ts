@@ -48,14 +48,11 @@ export async function countWriteOffs(
 }
 
 /** The names of nodes at the cluster's engine whose written-off machines may still exist. */
-export async function listWithheldNodeNames(
-  reader: Reader,
-  clusterId: ClusterId,
-): Promise<ReadonlySet<string>> {
+export async function listWithheldNodeNames(db: Reader, clusterId: ClusterId): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string }>`
     select distinct lost.name from ${openWriteOffs}
      where machine.absent_at is null and ${isSameEngine(clusterId)}
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return new Set(rows.map(({ name }) => name));
 }
 

@@ -4,12 +4,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MaintenanceId, type NodeId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
 import type { FleetPageRequest } from '../inventory/clusters.ts';
-import type {
-  MaintenanceWindow,
-  MaintenanceNoticeKind,
-  AffectedAllocation,
-  WindowStatus,
-} from './maintenance.ts';
+import type { MaintenanceWindow, NoticeKind, AffectedAllocation, WindowStatus } from './maintenance.ts';
 
 /** All SQL about maintenance windows. */
 
@@ -56,11 +51,8 @@ export async function insertWindow(
 }
 
 /** Of these nodes, those that are in the fleet. */
-export async function findPresentNodes(
-  reader: Reader,
-  nodeIds: readonly NodeId[],
-): Promise<ReadonlySet<NodeId>> {
-  const rows = await reader.kysely
+export async function findPresentNodes(db: Reader, nodeIds: readonly NodeId[]): Promise<ReadonlySet<NodeId>> {
+  const rows = await db.kysely
     .selectFrom('nodes')
     .select('id')
     .where('id', 'in', nodeIds.map(toUuid))
@@ -77,8 +69,8 @@ export interface WindowRecord extends MaintenanceWindow {
 }
 
 export interface WindowFilter {
-  readonly nodeId?: NodeId;
-  readonly status?: WindowStatus;
+  readonly nodeId?: NodeId | undefined;
+  readonly status?: WindowStatus | undefined;
 }
 
 /** Newest first; one more than the limit, if there is one. */
@@ -303,7 +295,7 @@ interface AffectedAllocationRow {
   node_ids: string[];
 }
 
-function toAffectedAllocation(row: AffectedAllocationRow): AffectedAllocation {
+function toAffected(row: AffectedAllocationRow): AffectedAllocation {
   return {
     allocationId: fromUuid('alc', row.allocation_id),
     orgId: fromUuid('org', row.org_id),
@@ -320,7 +312,7 @@ function toAffectedAllocation(row: AffectedAllocationRow): AffectedAllocation {
 export async function recordFirstNotices(
   tx: Tx,
   windowId: MaintenanceId,
-  kind: MaintenanceNoticeKind,
+  kind: NoticeKind,
   limit: number,
 ): Promise<readonly AffectedAllocation[]> {
   const { rows } = await sql<AffectedAllocationRow>`
@@ -342,7 +334,7 @@ export async function recordFirstNotices(
     )
     select * from untold
   `.execute(tx.kysely);
-  return rows.map(toAffectedAllocation);
+  return rows.map(toAffected);
 }
 
 /**
@@ -352,7 +344,7 @@ export async function recordFirstNotices(
 export async function recordFollowUpNotices(
   tx: Tx,
   windowId: MaintenanceId,
-  kind: MaintenanceNoticeKind,
+  kind: NoticeKind,
   limit: number,
 ): Promise<{ readonly noted: number; readonly touched: readonly AffectedAllocation[] }> {
   const { rows } = await sql<AffectedAllocationRow & { state: string }>`
@@ -375,10 +367,7 @@ export async function recordFollowUpNotices(
       from outdated
       join allocations as allocation on allocation.id = outdated.allocation_id
   `.execute(tx.kysely);
-  return {
-    noted: rows.length,
-    touched: rows.filter((row) => row.state === 'live').map(toAffectedAllocation),
-  };
+  return { noted: rows.length, touched: rows.filter((row) => row.state === 'live').map(toAffected) };
 }
 
 /** A time in which a node is away, as far as is known. */

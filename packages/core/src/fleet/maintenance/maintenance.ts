@@ -104,10 +104,10 @@ export function returnsToService(standing: MachineState, isHeldByOther: boolean)
 }
 
 /** The last that an organisation was told of a window. */
-export type MaintenanceNoticeKind = 'announced' | 'started' | 'ended';
+export type NoticeKind = 'announced' | 'started' | 'ended';
 
 /** What they are to be told, as things stand. What was passed over while nobody looked is not told late. */
-export function noticeKindFor(status: WindowStatus): MaintenanceNoticeKind {
+export function noticeKindFor(status: WindowStatus): NoticeKind {
   switch (status) {
     case 'announced':
       return 'announced';

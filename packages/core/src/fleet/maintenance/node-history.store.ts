@@ -58,14 +58,11 @@ export interface NodeStateChange {
 }
 
 /** When the node went offline and when its quarantine ended, oldest first. */
-export async function listOutagesAndReturns(
-  reader: Reader,
-  nodeId: NodeId,
-): Promise<readonly NodeStateChange[]> {
+export async function listOutagesAndReturns(db: Reader, nodeId: NodeId): Promise<readonly NodeStateChange[]> {
   const { rows } = await sql<NodeStateChange>`
     select from_status as from, to_status as to, at from node_transitions
      where node_id = ${toUuid(nodeId)} and (from_status = 'node_quarantined' or to_status = 'node_offline') order by seq
-  `.execute(reader.kysely);
+  `.execute(db.kysely);
   return rows;
 }
 

@@ -13,13 +13,9 @@ interface QuarantineCause {
 }
 
 /** It holds what its engine could not wipe. */
-export async function quarantineUncleanNode(
-  tx: Tx,
-  nodeId: NodeId,
-  { why, actor }: QuarantineCause,
-): Promise<void> {
-  const reason = `It could not be wiped after its last tenant: ${why}`;
-  await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor });
+export async function quarantineUncleanNode(tx: Tx, nodeId: NodeId, cause: QuarantineCause): Promise<void> {
+  const reason = `It could not be wiped after its last tenant: ${cause.why}`;
+  await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
 }
 
 /** The same of a node that is known by its engine's name alone. */
@@ -59,11 +55,7 @@ export function isNodeInUse(error: unknown): boolean {
 }
 
 /** Said of the machine that is still wanted there: one that was given up is refused for that alone. */
-export async function quarantineNodeInUse(
-  tx: Tx,
-  nodeId: NodeId,
-  { why, actor }: QuarantineCause,
-): Promise<void> {
-  const reason = `Its engine has given it away, or uses it for something else: ${why}`;
-  await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor });
+export async function quarantineNodeInUse(tx: Tx, nodeId: NodeId, cause: QuarantineCause): Promise<void> {
+  const reason = `Its engine has given it away, or uses it for something else: ${cause.why}`;
+  await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
 }

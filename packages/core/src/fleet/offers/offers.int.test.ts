@@ -17,7 +17,7 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { OfferService, OFFERS_MAX_AGE_MS, type ExplainPlacementBody } from './offers.service.ts';
+import { OfferService, OFFERS_MAX_AGE_MS, type PlacementBody } from './offers.service.ts';
 import { nodeLayoutOf } from './offers.ts';
 import type { MachineType } from '../../prices/index.ts';
 import { outcomeOf } from '../placement/placement.fixture.ts';
@@ -132,7 +132,7 @@ async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; r
 const placeOne = (wanted: Wanted, fields: Partial<PlacementRequest> = {}) =>
   db.transaction(readCommitted, (tx) => place(tx, placementOf(wanted, fields)));
 
-const requestOf = (wanted: Wanted): ExplainPlacementBody => ({
+const requestOf = (wanted: Wanted): PlacementBody => ({
   rentalType: wanted.machineType,
   gpuCount: wanted.gpuCount,
   gpuType: wanted.gpuType,

@@ -7,12 +7,7 @@ import { toCents, toNearestUsdNumber, toPercentage } from '@millrace/platform/mo
 import { z } from 'zod';
 import { pageById, positionFromCursor } from '../../identity/index.ts';
 import type { Obstacle } from './placement-explanation.ts';
-import {
-  OfferService,
-  type Explanation,
-  type PricedOffer,
-  type ExplainPlacementBody,
-} from './offers.service.ts';
+import { OfferService, type Explanation, type PricedOffer, type PlacementBody } from './offers.service.ts';
 import type { ReserveOffer } from './reserve-offers.ts';
 
 export interface OfferRoutes {
@@ -79,26 +74,13 @@ function positionOf({ region, machineType, gpuType, connectionType, gpuCount }: 
 }
 
 export function toWireRentalOption(offer: PricedOffer): WireRentalOption {
-  const { gpuType, gpuCount, region, machineType, gpuFormFactor, connectionType } = offer;
+  const { mode: _mode, costPerHour, nodes, ...shown } = offer;
   return {
-    gpuType,
-    gpuCount,
-    region,
-    machineType,
-    gpuFormFactor,
-    connectionType,
-    costPerHour: toNearestUsdNumber(offer.costPerHour),
-    costPerHourCents: Number(toCents(offer.costPerHour, 'up')),
-    pricePerHourNanoUsd: String(offer.costPerHour),
-    totalAvailable: offer.totalAvailable,
-    enabled: offer.enabled,
-    nodes: offer.nodes.map(({ cpuModel, vcpuCount, ramGb, storageGb, gpuCount: gpus }) => ({
-      cpuModel,
-      vcpuCount,
-      ramGb,
-      storageGb,
-      gpuCount: gpus,
-    })),
+    ...shown,
+    costPerHour: toNearestUsdNumber(costPerHour),
+    costPerHourCents: Number(toCents(costPerHour, 'up')),
+    pricePerHourNanoUsd: String(costPerHour),
+    nodes: nodes.map((node) => ({ ...node })),
   };
 }
 
@@ -123,11 +105,7 @@ export function toWireReserveOption({
   };
 }
 
-function toWireExplanation(
-  explanation: Explanation,
-  body: ExplainPlacementBody,
-  mode: Mode,
-): WireExplanation {
+function toWireExplanation(explanation: Explanation, body: PlacementBody, mode: Mode): WireExplanation {
   const { placeable, nodesConsidered, nodesFitting, costPerHour } = explanation;
   return {
     placeable,
@@ -151,7 +129,7 @@ function toWireExplanation(
   };
 }
 
-function obstacleMessage({ code }: Obstacle, body: ExplainPlacementBody, mode: Mode): string {
+function obstacleMessage({ code }: Obstacle, body: PlacementBody, mode: Mode): string {
   const isMetal = body.rentalType === 'bare-metal';
   const messages: Readonly<Record<PlacementBlocker, string>> = {
     REGION_NOT_OFFERED: notOfferedMessage(body, mode),
@@ -176,7 +154,7 @@ function obstacleMessage({ code }: Obstacle, body: ExplainPlacementBody, mode: M
   return messages[code];
 }
 
-function notOfferedMessage({ rentalType, region }: ExplainPlacementBody, mode: Mode): string {
+function notOfferedMessage({ rentalType, region }: PlacementBody, mode: Mode): string {
   if (mode === 'test') {
     return 'Test keys rent virtual machines in mock-region, and bare metal in the regions that have it: ask for one of those.';
   }

@@ -79,7 +79,7 @@ export interface Explanation extends PlacementAssessment {
   readonly alternatives: readonly PricedAlternative[];
 }
 
-export type ExplainPlacementBody = Body<Contract['operations']['explainPlacement']>;
+export type PlacementBody = Body<Contract['operations']['explainPlacement']>;
 
 interface OfferSnapshot {
   readonly pools: readonly Pool[];
@@ -126,7 +126,7 @@ export class OfferService {
    * Whether a rental could be placed now, read anew for each question. What could be had instead is as old as what the
    * list of offers shows.
    */
-  async explain({ orgId, mode }: Requester, body: ExplainPlacementBody): Promise<Explanation> {
+  async explain({ orgId, mode }: Requester, body: PlacementBody): Promise<Explanation> {
     const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const now = this.#db.clock.now();
@@ -156,7 +156,7 @@ export class OfferService {
   }
 
   /** Whether `explain` would call it placeable, for those who need to know no more. */
-  async canPlace({ mode }: Pick<Requester, 'mode'>, body: ExplainPlacementBody): Promise<boolean> {
+  async canPlace({ mode }: Pick<Requester, 'mode'>, body: PlacementBody): Promise<boolean> {
     const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const watchedSince = observedSinceAt(this.#db.clock.now());
@@ -166,7 +166,7 @@ export class OfferService {
   }
 
   /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
-  async leastDiskGb({ mode }: Pick<Requester, 'mode'>, body: ExplainPlacementBody): Promise<number | null> {
+  async leastDiskGb({ mode }: Pick<Requester, 'mode'>, body: PlacementBody): Promise<number | null> {
     const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
     const { pools } = await this.#snapshot.get(OFFERS_MAX_AGE_MS);
@@ -187,17 +187,10 @@ function observedSinceAt(now: Date): Date {
   return new Date(now.getTime() - OBSERVATION_MAX_AGE_MS);
 }
 
-function toPlacementQuery(mode: Mode, body: ExplainPlacementBody): PlacementQuery {
+function toPlacementQuery(mode: Mode, body: PlacementBody): PlacementQuery {
   const { rentalType: machineType, region, gpuType, networkType: connectionType, gpuCount } = body;
-  return {
-    mode,
-    machineType,
-    region,
-    gpuType,
-    connectionType,
-    gpuCount,
-    cuda: parseCudaRequirement(body.cudaVersion),
-  };
+  const cuda = parseCudaRequirement(body.cudaVersion);
+  return { mode, machineType, region, gpuType, connectionType, gpuCount, cuda };
 }
 
 function isSamePool(pool: PoolKey, request: PlacementQuery): boolean {

@@ -247,17 +247,13 @@ export interface RentalOffer extends PoolKey {
 export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
   return pools.flatMap((pool) => {
     const { mode, machineType, region, gpuType, connectionType, enabled } = pool;
+    const shared = { mode, machineType, region, gpuType, connectionType, enabled };
     return sizesOf(pool).map(({ gpuCount, shape }) => {
       const able = pool.hardware.filter(({ gpusTotal }) => fitsNodeSize(gpusTotal, shape));
       const usual = mostCommon(able);
       const node = { cpuModel: usual?.cpuModel ?? 'unknown', ...minShare(able, shape.gpusPerNode) };
       return {
-        mode,
-        machineType,
-        region,
-        gpuType,
-        connectionType,
-        enabled,
+        ...shared,
         gpuCount,
         gpuFormFactor: usual?.formFactor ?? defaultFormFactor[gpuType],
         totalAvailable: countPlaceable(pool, shape, null),
@@ -275,11 +271,9 @@ export function minDiskOf(pool: Pick<Pool, 'hardware'>, shape: NodeLayout): numb
 }
 
 /** Where no engine told. Sync names it for every model that rentals offer. */
-export const defaultFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
-  h100: 'sxm5',
-  h200: 'sxm5',
-  b200: 'sxm6',
-};
+export const defaultFormFactor = { h100: 'sxm5', h200: 'sxm5', b200: 'sxm6' } as const satisfies Readonly<
+  Record<GpuType, GpuFormFactor>
+>;
 
 /** Up to this many nodes every gang is listed, beyond it every doubling. Sizes between can be rented all the same. */
 const EVERY_GANG_UP_TO = 8;

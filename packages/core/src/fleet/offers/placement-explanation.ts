@@ -90,12 +90,8 @@ export function assessPlacement(
   return { placeable: nodesFitting > 0, nodesConsidered, nodesFitting, obstacles, idleByFabric };
 }
 
-function requestObstacle(
-  rentable: boolean,
-  shape: NodeLayout | null,
-  nodes: number,
-): PlacementBlocker | null {
-  if (!rentable) return 'REGION_NOT_OFFERED';
+function requestObstacle(offered: boolean, shape: NodeLayout | null, nodes: number): PlacementBlocker | null {
+  if (!offered) return 'REGION_NOT_OFFERED';
   if (shape === null) return 'GPU_COUNT_NOT_OFFERED';
   return nodes === 0 ? 'NO_NODES_IN_REGION' : null;
 }

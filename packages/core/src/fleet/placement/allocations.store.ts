@@ -76,12 +76,8 @@ interface PlacementRow {
 }
 
 /** The live placement of a machine, if it has one. */
-export async function findPlacement(
-  reader: Reader,
-  orgId: OrgId,
-  externalId: string,
-): Promise<Placement | null> {
-  const [row] = await runStatement<PlacementRow>(reader, placementStatement, [toUuid(orgId), externalId]);
+export async function findPlacement(db: Reader, orgId: OrgId, externalId: string): Promise<Placement | null> {
+  const [row] = await runStatement<PlacementRow>(db, placementStatement, [toUuid(orgId), externalId]);
   if (row === undefined) return null;
   const byNode = Map.groupBy(row.gpus, (gpu) => gpu.node);
   return {

@@ -65,11 +65,8 @@ export async function place(tx: Tx, request: PlacementRequest, tools = systemToo
     if (known !== null) return known;
     throw nodes;
   }
-  const placement: Placement = {
-    allocationId: tx.ids.next('alc'),
-    externalId: request.externalId,
-    nodes,
-  };
+  const { externalId } = request;
+  const placement: Placement = { allocationId: tx.ids.next('alc'), externalId, nodes };
   await insertAllocation(tx, request, placement);
   return placement;
 }

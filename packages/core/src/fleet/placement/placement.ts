@@ -69,12 +69,9 @@ export interface FabricCandidate {
 }
 
 /** The fabrics that can hold the gang, tightest first: large fabrics stay whole for large gangs. */
-export function rankFabrics(
-  fabrics: readonly FabricCandidate[],
-  nodeCount: number,
-): readonly FabricCandidate[] {
+export function rankFabrics(fabrics: readonly FabricCandidate[], count: number): readonly FabricCandidate[] {
   return fabrics
-    .filter((fabric) => fabric.idleNodes >= nodeCount)
+    .filter((fabric) => fabric.idleNodes >= count)
     .toSorted(
       (one, other) =>
         one.idleNodes - other.idleNodes || one.turn - other.turn || (one.fabricId < other.fabricId ? -1 : 1),
